@@ -45,8 +45,12 @@ function begin(): void {
   generations.push(new Map());
   registerHooks({
     resolve(specifier, context, next) {
+      const generation = Number((marker.exec(specifier) ?? marker.exec(context.parentURL ?? ''))?.[1] ?? 0);
+      const known = addressOf(specifier, context.parentURL);
+      const kept = generations[generation]?.get(known);
+      // Node finds no module whose file is gone.
+      if (kept) return { url: marked(known, generation), format: kept.format ?? null, shortCircuit: true };
       const found = next(specifier, context);
-      const generation = Number(marker.exec(context.parentURL ?? '')?.[1] ?? 0);
       return isTheirs(found.url) ? { ...found, url: marked(found.url, generation) } : found;
     },
     load(url, context, next) {
@@ -63,6 +67,13 @@ function begin(): void {
       return loaded;
     },
   });
+}
+
+/** The address that an import names; empty where it names a package. */
+function addressOf(specifier: string, parent: string | undefined): string {
+  if (specifier.startsWith('file:')) return specifier.replace(marker, '');
+  const isRelative = parent !== undefined && /^\.{0,2}\//.test(specifier);
+  return isRelative && URL.canParse(specifier, parent) ? new URL(specifier, parent).href : '';
 }
 
 /** Whether a module is a part of a configuration, and neither ours nor that of a package. */

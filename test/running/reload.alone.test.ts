@@ -1,0 +1,95 @@
+import assert from 'node:assert/strict';
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, it } from 'node:test';
+import { schemaStream } from '../../events/catalogue.ts';
+import { runHere } from '../helpers/in-process.ts';
+import { temporaryFolder } from '../helpers/service.ts';
+import { eventually, logLines, recordedEvents, useStarted } from '../helpers/shared.ts';
+import { begin, type Files, filesOf, markOf, posts, reloadUnderLoad, write } from './reloading.ts';
+
+const service = useStarted((t) => begin(t, 'serve'));
+
+describe('A configuration is reloaded', () => {
+  it('while clients read and write, of whom none notices', () => reloadUnderLoad(service));
+});
+
+describe('Nothing is reloaded', () => {
+  it('of a wrong configuration, and the reason is told', async () => {
+    write(service.folder, filesOf('one'));
+    assert.equal((await service.reload()).code, 0);
+    const schemas = recordedEvents(service.data, schemaStream).length;
+    const { folder, reload, call, output } = service;
+    const wrong: [Files, RegExp][] = [
+      [
+        { 'rules.ts': 'export const canRead = (: boolean => true;' },
+        /annals\.config\.ts cannot be loaded: .*rules\.ts:1/s,
+      ],
+      [
+        { 'rules.ts': 'throw new Error("no rules here"); export const canRead = null;' },
+        /no rules here, at .*rules\.ts:1:7/,
+      ],
+      [{ 'hooks.cjs': 'exports.other = 1;' }, /annals\.config\.ts cannot be loaded: /],
+      [{ 'rules.ts': 'process.exit(3); export const canRead = null;' }, /the thread that loads it exited with 3/],
+      [{ 'limits.json': '{ "title": -1 }' }, /collections\.posts\.fields\.title\.maxLength: must be /],
+    ];
+    for (const [files, reason] of wrong) {
+      write(folder, { ...filesOf('two'), ...files });
+      const { code, stdout, stderr } = await reload();
+      assert.deepEqual([code, stdout], [1, '']);
+      assert.match(stderr, /^not reloaded, the former configuration stays in force: the configuration is refused\n/);
+      assert.match(stderr, reason);
+      assert.equal(await markOf(service), 'one');
+    }
+    assert.equal(recordedEvents(service.data, schemaStream).length, schemas);
+    const told = () => logLines({ output }).filter(({ level, msg }) => level === 50 && /was not reloaded/.test(msg));
+    await eventually(() => told().length === wrong.length);
+    // And it goes on from there.
+    write(folder, filesOf('two'));
+    assert.equal((await reload()).code, 0);
+    assert.equal(await markOf(service), 'two');
+    assert.equal((await call('GET', '/ready')).status, 200);
+  });
+
+  it('where documents would be stored in another way, which the next start does', async () => {
+    write(service.folder, filesOf('one'));
+    assert.equal((await service.reload()).code, 0);
+    const schemas = recordedEvents(service.data, schemaStream).length;
+    const { folder, reload, call, data } = service;
+    const config = filesOf('two')['annals.config.ts'] ?? '';
+    for (const [changed, told] of [
+      [
+        config.replace("fields: [{ name: 'title'", "fields: [{ name: 'x', type: 'text' }, { name: 'title'"),
+        'collections.posts.fields.x was added',
+      ],
+      [
+        config.replace("{ name: 'mark', type: 'text' }", "{ name: 'mark', type: 'number' }"),
+        'collections.posts.fields.mark.type was changed',
+      ],
+      [
+        config.replace("name: 'mark', type: 'text'", "name: 'mark', type: 'text', unique: true"),
+        'collections.posts.fields.mark.unique was added',
+      ],
+      [config.replace("{ slug: 'users', auth: true", "{ slug: 'members', auth: true"), 'collections.users was removed'],
+      [config.replace("{ slug: 'slow',", "{ slug: 'slow', auth: true,"), 'collections.slow.auth was added'],
+    ] as const) {
+      write(folder, { ...filesOf('two'), 'annals.config.ts': changed });
+      const { code, stdout, stderr } = await reload();
+      assert.deepEqual([code, stdout], [1, '']);
+      const [heading, ...lines] = stderr.trimEnd().split('\n');
+      assert.equal(heading, 'not reloaded, the former configuration stays in force: this needs a restart');
+      assert.ok(lines.includes(told), stderr);
+      assert.equal(await markOf(service), 'one');
+    }
+    assert.equal(recordedEvents(data, schemaStream).length, schemas);
+    assert.equal((await call('GET', posts)).status, 200);
+  });
+
+  it('without a service, or for one of several sites', async (t) => {
+    const data = join(temporaryFolder(t), 'data');
+    mkdirSync(data);
+    const { code, stdout, stderr } = await runHere(['reload', '--data', data]);
+    assert.deepEqual([code, stdout, stderr], [2, '', `no service answers requests on ${data}\n`]);
+    assert.equal((await runHere(['reload', '--config', 'x'])).code, 2);
+  });
+});

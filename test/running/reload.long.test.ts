@@ -1,0 +1,174 @@
+import assert from 'node:assert/strict';
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, it } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { runHere } from '../helpers/in-process.ts';
+import { apiKey, callerOf, temporaryFolder } from '../helpers/service.ts';
+import { eventually, launch, recordedEvents } from '../helpers/shared.ts';
+import { type Begun, begin, filesOf, hammer, markOf, posts, reloadUnderLoad, write } from './reloading.ts';
+
+describe('A configuration is reloaded', () => {
+  for (const threads of ['0', '1', '3']) {
+    it(`while clients read and write, of whom none notices, by ${threads} threads`, async (t) => {
+      const service = await begin(t, 'serve', { ANNALS_THREADS: threads });
+      await reloadUnderLoad(service);
+      service.child.kill('SIGTERM');
+      assert.equal(await service.exited, 0);
+      const args = ['--data', service.data, '--config', join(service.folder, 'annals.config.ts')];
+      assert.equal((await runHere(['verify', ...args])).code, 0);
+    });
+  }
+
+  it('with its validation, OpenAPI document and mail templates', async (t) => {
+    const service = await begin(t, 'serve');
+    const { folder, reload, call, output } = service;
+    const setup = /setup\?token=([\w-]+)/.exec(output().stdout)?.[1];
+    const account = { email: 'ada@example.org', password: 'correct horse battery' };
+    assert.equal(
+      (await call('POST', '/api/collections/users/first-user', { ...account, setupToken: setup })).status,
+      201,
+    );
+    assert.equal((await call('POST', posts, { title: 'eleven char' })).status, 400);
+    const most = async () => {
+      const { body } = await call('GET', '/api/openapi.json');
+      return JSON.stringify(body).match(/"title":\{[^}]*"maxLength":(\d+)/)?.[1];
+    };
+    assert.equal(await most(), '10');
+    write(folder, { ...filesOf('two'), 'limits.json': '{ "title": 11 }' });
+    assert.equal(
+      (await reload()).stdout,
+      'reloaded\nemail.templates.passwordReset.subject was changed\ncollections.posts.fields.title.maxLength was changed\n',
+    );
+    assert.equal((await call('POST', posts, { title: 'eleven char' })).status, 201);
+    assert.equal(await most(), '11');
+    await call('POST', '/api/collections/users/forgot-password', { email: account.email });
+    const page = /Mail +(\S+)/.exec(output().stdout)?.[1] ?? '';
+    let mails = '';
+    for (let tries = 0; tries < 200 && !mails.includes('Reset'); tries += 1) {
+      await sleep(20);
+      mails = await (await fetch(page)).text();
+    }
+    assert.match(mails, /Reset two/);
+  });
+
+  it('at SIGHUP, also during the start, and again and again', async (t) => {
+    const folder = temporaryFolder(t);
+    write(folder, filesOf('one'));
+    const data = join(folder, 'data');
+    const args = ['serve', '--config', join(folder, 'annals.config.ts'), '--data', data, '--port', '0'];
+    const launched = launch(t, args, { ANNALS_API_KEY: apiKey, ANNALS_THREADS: '2' });
+    // From here on the process has its handler.
+    await eventually(() => recordedFile(data), 20_000);
+    launched.child.kill('SIGHUP');
+    const url = await launched.listening;
+    const reloads = (what: string) =>
+      launched.output().stderr.split(`the configuration was reloaded: ${what}`).length - 1;
+    await eventually(() => reloads('nothing in it has changed') === 1, 20_000);
+    write(folder, filesOf('two'));
+    const service = { ...launched, folder, data, url, call: callerOf(url) } as Begun;
+    const end = hammer(service);
+    for (let times = 0; times < 5; times += 1) {
+      launched.child.kill('SIGHUP');
+      await sleep(30);
+    }
+    await eventually(() => reloads('1 change') === 1, 20_000);
+    assert.equal(await markOf(service), 'two');
+    assert.deepEqual((await end()).failures, []);
+  });
+
+  it('unless strictSchema refuses it', async (t) => {
+    const service = await begin(t, 'serve', { ANNALS_STRICT_SCHEMA: 'true' });
+    const { folder, reload, call } = service;
+    write(folder, filesOf('two', { 'hooks.cjs': 'exports.stamp = () => null;' }));
+    assert.equal((await reload()).code, 0);
+    assert.equal((await call('POST', posts, { title: 'x' })).status, 201);
+    const config = filesOf('two')['annals.config.ts'] ?? '';
+    write(folder, {
+      'annals.config.ts': config.replace("name: 'mark', type: 'text'", "name: 'mark', type: 'text', required: true"),
+    });
+    const { code, stderr } = await reload();
+    assert.equal(code, 1);
+    assert.match(stderr, /posts\.mark is required now: 1 document had no value of it/);
+  });
+});
+
+function recordedFile(data: string): boolean {
+  try {
+    return recordedEvents(data).length > 0;
+  } catch {
+    return false;
+  }
+}
+
+describe('A thread that dies', () => {
+  it('is replaced by one with the configuration in force, and not with that of the disk', async (t) => {
+    const service = await begin(t, 'serve', { ANNALS_THREADS: '1' });
+    const { folder, reload, call, output } = service;
+    const die = async (times: number) => {
+      await call('POST', posts, { title: 'throw' }).catch(() => {});
+      await eventually(() => output().stderr.split('another one takes its place').length - 1 === times, 20_000);
+      for (let tries = 0; tries < 300; tries += 1) {
+        const mark = await markOf(service).catch(() => null);
+        if (mark) return mark;
+        await sleep(50);
+      }
+    };
+    write(folder, filesOf('two'));
+    rmSync(join(folder, 'rules.ts'));
+    assert.equal(await die(1), 'one');
+    write(folder, filesOf('two'));
+    assert.equal((await reload()).code, 0);
+    write(folder, filesOf('three'));
+    assert.equal(await die(2), 'two');
+  });
+});
+
+describe('A write', () => {
+  it('that a former rule admitted, and that takes longer than the reload waits, is refused and can be sent again', async (t) => {
+    const service = await begin(t, 'serve');
+    const { folder, data, reload, call, output } = service;
+    const anonymous = call('POST', '/api/collections/slow', { title: 'late' }, { key: null });
+    await eventually(() => output().stderr.includes('asked'), 20_000);
+    write(folder, filesOf('two'));
+    assert.equal((await reload()).code, 0);
+    const refused = await anonymous;
+    assert.equal(refused.status, 503);
+    assert.match(
+      refused.body.message,
+      /^the configuration was changed meanwhile: nothing of this write was recorded, try again$/,
+    );
+    assert.equal(refused.headers.get('retry-after'), '1');
+    assert.equal(recordedEvents(data).filter(({ stream }) => stream.startsWith('slow/')).length, 0);
+  });
+});
+
+describe('annals dev', () => {
+  it('reloads when a file is saved, starts again where that is needed, and waits while one is wrong', async (t) => {
+    const service = await begin(t, 'dev', { ANNALS_THREADS: '1' });
+    const { folder, output, url, call } = service;
+    const says = (text: string) => eventually(() => output().stdout.includes(text), 20_000);
+    write(folder, filesOf('two'));
+    await says('reloaded: email.templates.passwordReset.subject was changed\n');
+    assert.equal(await markOf(service), 'two');
+    write(folder, { 'rules.ts': 'export { canRead } from "./more.ts";' });
+    await says('not reloaded, the former configuration stays in force: the configuration is refused: ');
+    assert.equal((await call('GET', posts)).status, 200);
+    // The file that was missing.
+    write(folder, { 'more.ts': 'export const canRead = () => false;' });
+    await says('reloaded: collections.posts.access.read was changed\n');
+    assert.equal((await call('GET', posts, undefined, { key: null })).status, 401);
+    const config = filesOf('two')['annals.config.ts'] ?? '';
+    write(folder, {
+      'annals.config.ts': config.replace(
+        "fields: [{ name: 'title'",
+        "fields: [{ name: 'x', type: 'text' }, { name: 'title'",
+      ),
+    });
+    await says(`restarted, listening on ${url}\n`);
+    const { status, body } = await call('POST', posts, { title: 'x', x: 'y' });
+    assert.deepEqual([status, body.x, body.mark], [201, 'y', 'two']);
+    service.child.kill('SIGTERM');
+    assert.equal(await service.exited, 0);
+  });
+});

@@ -8,11 +8,14 @@ export type Source = { format: string | undefined; source: string | Uint8Array }
 /** The modules of a configuration by their addresses (`file:`), without those of packages. */
 export type Sources = ReadonlyMap<string, Source>;
 
-/** A module, and what it is made of. It grows when the module imports something later. */
+/** A module, with the texts of itself and of all that it imports. */
 export type Imported = { module: Record<string, unknown>; sources: Sources };
 
-/** The modules that this thread has imported, by generation. Those of the first have their plain addresses. */
-const generations: Map<string, Source>[] = [];
+/** The texts of modules, and the addresses of the modules that each of them imports. */
+type Generation = { sources: Map<string, Source>; imports: Map<string, Set<string>> };
+
+/** The modules that this thread has imported. Those of the first generation have their plain addresses. */
+const generations: Generation[] = [];
 const require = createRequire(import.meta.url);
 const marker = /[?&]annals=(\d+)$/;
 
@@ -28,36 +31,51 @@ export async function importModule(file: string, kept: Sources | null, isAgain: 
   if (generations.length === 0) begin();
   else if (isAgain) {
     forgetRequired();
-    generations.push(new Map());
+    generations.push({ sources: new Map(), imports: new Map() });
   }
-  const generation = generations.length - 1;
-  const sources = generations[generation] as Map<string, Source>;
-  for (const [address, source] of kept ?? []) sources.set(address, source);
-  return { module: await import(marked(pathToFileURL(file).href, generation)), sources };
+  const number = generations.length - 1;
+  const generation = generations[number] as Generation;
+  const address = pathToFileURL(file).href;
+  for (const [known, source] of kept ?? []) generation.sources.set(known, source);
+  return { module: await import(marked(address, number)), sources: partsOf(address, generation) };
+}
+
+/** The module at an address, and those that it imports. Others of the generation may be of another configuration. */
+function partsOf(address: string, { sources, imports }: Generation): Sources {
+  const found = new Map<string, Source>();
+  const open = [address];
+  for (let next = open.pop(); next !== undefined; next = open.pop()) {
+    const source = sources.get(next);
+    if (!source || found.has(next)) continue;
+    found.set(next, source);
+    open.push(...(imports.get(next) ?? []));
+  }
+  return found;
 }
 
 /** The modules of the import under way, or of the last one, also where it has failed. */
 export function recordedSources(): Sources {
-  return generations.at(-1) ?? new Map();
+  return generations.at(-1)?.sources ?? new Map();
 }
 
 function begin(): void {
-  generations.push(new Map());
+  generations.push({ sources: new Map(), imports: new Map() });
   registerHooks({
     resolve(specifier, context, next) {
-      const generation = Number((marker.exec(specifier) ?? marker.exec(context.parentURL ?? ''))?.[1] ?? 0);
-      const known = addressOf(specifier, context.parentURL);
-      const kept = generations[generation]?.get(known);
+      const { parentURL = '' } = context;
+      const number = Number((marker.exec(specifier) ?? marker.exec(parentURL))?.[1] ?? 0);
+      const known = addressOf(specifier, parentURL);
+      const kept = generations[number]?.sources.get(known);
       // Node finds no module whose file is gone.
-      if (kept) return { url: marked(known, generation), format: kept.format ?? null, shortCircuit: true };
-      const found = next(specifier, context);
-      return isTheirs(found.url) ? { ...found, url: marked(found.url, generation) } : found;
+      const found = kept ? { url: known, format: kept.format ?? null, shortCircuit: true } : next(specifier, context);
+      if (!isTheirs(found.url)) return found;
+      note(parentURL, found.url);
+      return { ...found, url: marked(found.url, number) };
     },
     load(url, context, next) {
       if (!isTheirs(url)) return next(url, context);
       // Modules that `require` loads have no mark, and belong to the import under way.
-      const generation = Number(marker.exec(url)?.[1] ?? generations.length - 1);
-      const sources = generations[generation] as Map<string, Source>;
+      const { sources } = generations[Number(marker.exec(url)?.[1] ?? generations.length - 1)] as Generation;
       const address = url.replace(marker, '');
       const known = sources.get(address);
       if (known) return { ...known, format: known.format ?? null, shortCircuit: true };
@@ -69,10 +87,17 @@ function begin(): void {
   });
 }
 
+/** Notes that a module imports another. A parent without a mark is of the import under way, as in `load`. */
+function note(parent: string, child: string): void {
+  const { imports } = generations[Number(marker.exec(parent)?.[1] ?? generations.length - 1)] as Generation;
+  const address = parent.replace(marker, '');
+  imports.set(address, (imports.get(address) ?? new Set()).add(child.replace(marker, '')));
+}
+
 /** The address that an import names; empty where it names a package. */
-function addressOf(specifier: string, parent: string | undefined): string {
+function addressOf(specifier: string, parent: string): string {
   if (specifier.startsWith('file:')) return specifier.replace(marker, '');
-  const isRelative = parent !== undefined && /^\.{0,2}\//.test(specifier);
+  const isRelative = parent !== '' && /^\.{0,2}\//.test(specifier);
   return isRelative && URL.canParse(specifier, parent) ? new URL(specifier, parent).href : '';
 }
 
@@ -88,7 +113,7 @@ function marked(url: string, generation: number): string {
 
 /** Modules of CommonJS are kept by their paths. */
 function forgetRequired(): void {
-  for (const [address, { format }] of generations.flatMap((sources) => [...sources])) {
+  for (const [address, { format }] of generations.flatMap(({ sources }) => [...sources])) {
     if (format?.startsWith('commonjs') || format?.startsWith('json')) delete require.cache[fileURLToPath(address)];
   }
 }

@@ -132,6 +132,7 @@ describe('A write', () => {
     await eventually(() => output().stderr.includes('asked'), 20_000);
     write(folder, filesOf('two'));
     assert.equal((await reload()).code, 0);
+    write(folder, { go: '' });
     const refused = await anonymous;
     assert.equal(refused.status, 503);
     assert.match(

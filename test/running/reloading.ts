@@ -19,14 +19,18 @@ export type Files = Record<string, string>;
 /** The configuration in four modules: TypeScript, CommonJS, JSON. `mark` is what its hooks write. */
 export function filesOf(mark: string, more: Files = {}): Files {
   return {
-    'annals.config.ts': `import { canRead } from './rules.ts';
+    'annals.config.ts': `import { existsSync } from 'node:fs';
+      import { canRead } from './rules.ts';
       import { stamp } from './hooks.cjs';
       import limits from './limits.json' with { type: 'json' };
       export default { bcryptCost: 4, collections: [
         { slug: 'posts', access: { read: canRead, create: () => true },
           hooks: { beforeChange: [({ data }) => ({ ...data, mark: stamp(data) })] },
           fields: [{ name: 'title', type: 'text', maxLength: limits.title }, { name: 'mark', type: 'text' }] },
-        { slug: 'slow', access: { create: async () => { console.error('asked'); await new Promise((go) => setTimeout(go, 4000)); return true; } },
+        { slug: 'slow', access: { create: async () => {
+            console.error('asked');
+            while (!existsSync(new URL('./go', import.meta.url))) await new Promise((go) => setTimeout(go, 20));
+            return true; } },
           fields: [{ name: 'title', type: 'text' }] },
         { slug: 'users', auth: true, fields: [] } ],
         email: { templates: { passwordReset: { subject: () => 'Reset ${mark}' } } } };`,

@@ -120,7 +120,8 @@ export function createSite({ settings, log, tell, onFailure }: Options): Site {
     const { loaded, ready } = opened as NonNullable<typeof opened>;
     const ports = ready.ways().connect();
     const { port, done } = replyPort();
-    const message = { kind: 'open', site, config: loaded.path, shared: ready.shared, ports, done: port } as const;
+    const { path: config, sources } = loaded;
+    const message = { kind: 'open', site, config, sources, shared: ready.shared, ports, done: port } as const;
     return { order: { message: message satisfies SitesOrder, ports: [...Object.values(ports), port] }, done };
   }
 

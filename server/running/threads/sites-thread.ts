@@ -6,7 +6,8 @@ import { createLog } from '../../platform/logging.ts';
 import { parent } from '../../platform/parent.ts';
 import { stateIn } from '../../platform/state.ts';
 import type { ToldOrigins } from '../../ports.ts';
-import { type Loaded, loadConfiguration } from '../../settings/configuration.ts';
+import { type Loaded, loadConfiguration, loadKept } from '../../settings/configuration.ts';
+import type { Sources } from '../../settings/modules.ts';
 import { openServer, portOf } from '../http-server.ts';
 import type { Shared } from '../open-app.ts';
 import { type Front, openFront } from '../sites/front.ts';
@@ -27,7 +28,15 @@ type Listen = {
   told: ToldOrigins;
   address: Address;
 };
-type Open = { kind: 'open'; site: string; config: string; shared: Shared; ports: Ports; done: MessagePort };
+type Open = {
+  kind: 'open';
+  site: string;
+  config: string;
+  sources: Sources;
+  shared: Shared;
+  ports: Ports;
+  done: MessagePort;
+};
 type Close = { kind: 'close'; site: string; done: MessagePort };
 
 const { configs, logLevel, pulse, metrics: way }: SitesInput & ThreadInput = workerData;
@@ -74,8 +83,10 @@ async function listen({ sites, state, told, address }: Listen): Promise<void> {
   say({ kind: 'listening', port: portOf(front.listener) });
 }
 
-async function open({ site, config, shared, ports }: Open): Promise<void> {
-  const loaded = await load(config);
+async function open({ site, config, sources, shared, ports }: Open): Promise<void> {
+  const early = await load(config).catch(() => null);
+  // The files may have changed since the main thread has read them.
+  const loaded = early && isOf(early, sources) ? early : await loadKept(config, sources);
   const app = openThreadApp({ loaded, shared, ports, log: createLog(logLevel, sink, site), metrics: metricsOfSites });
   closing.set(site, app.close);
   front?.open(site, await openServer(app, backlog), loaded.model.cors);
@@ -92,6 +103,10 @@ async function stop(): Promise<void> {
   await Promise.all([...closing.values()].map((close) => close()));
   // A timer or connection that a configuration left open must not keep the service from ending.
   process.exit(0);
+}
+
+function isOf(loaded: Loaded, sources: Sources): boolean {
+  return [...sources].every(([address, { source }]) => loaded.sources.get(address)?.source === source);
 }
 
 /** Sites may share a configuration. */

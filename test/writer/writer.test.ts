@@ -3,6 +3,7 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { checkConfig } from '../../config/check.ts';
+import { schemaStream } from '../../events/catalogue.ts';
 import { newClockCell } from '../../events/clock.ts';
 import type { Append, Command } from '../../events/log.ts';
 import { readLog } from '../../events/log-reader.ts';
@@ -14,6 +15,7 @@ import type { WriterRequests } from '../../server/writer/writer-thread.ts';
 import { openDatabase } from '../../storage/sqlite.ts';
 import { command, noon, seals } from '../events/logs.ts';
 import { temporaryFolder } from '../helpers/service.ts';
+import { recordedEvents } from '../helpers/shared.ts';
 
 const noonText = new Date(noon).toISOString();
 
@@ -44,7 +46,7 @@ async function openWriter(t: TestContext, onDeath: (error: Error) => void) {
     onDeath,
   );
   t.after(writer.close);
-  return { directory, writer, ...(await writer.ready) };
+  return { directory, schema, writer, ...(await writer.ready) };
 }
 
 function creation(count: number): Command {
@@ -78,6 +80,38 @@ describe('The writer thread', () => {
       assert.equal(await writer.settled(), true);
       assert.equal(readLog(db).head().size, size + count);
     }
+  });
+
+  it('holds the commands of the next rules until those are recorded, and then refuses those of the former', async (t) => {
+    const { directory, schema, writer } = await openWriter(t, (error) => assert.fail(error));
+    const [former, next, own] = [0, 1, null].map((generation) => connectWriter(writer.connect(generation)).append) as [
+      Append,
+      Append,
+      Append,
+    ];
+    const ruled = (count: number): Command => ({ ...creation(count), context: { rule: 'posts.create' } });
+    assert.equal((await former(ruled(1))).ok, true);
+    let isRecorded = false;
+    const waiting = next(ruled(2)).then((outcome) => {
+      isRecorded = true;
+      return outcome;
+    });
+    assert.equal((await former(ruled(3))).ok, true);
+    await writer.settled();
+    assert.equal(isRecorded, false);
+    const rules = { 'posts.create': { sha256: 'b'.repeat(64) } };
+    assert.equal(await writer.adopt(1, { schema, rules }), true);
+    assert.equal((await waiting).ok, true);
+    await assert.rejects(former(ruled(4)), { code: 'unavailable', retryAfter: 1 });
+    // Events that no rule admits are recorded in any case.
+    assert.deepEqual([(await former(creation(5))).ok, (await own(ruled(6))).ok], [true, true]);
+    // Nothing new is recorded where the log has the rules.
+    assert.equal(await writer.adopt(2, null), true);
+    await assert.rejects(next(ruled(7)), { code: 'unavailable' });
+    const recorded = recordedEvents(directory)
+      .map(({ stream }) => stream)
+      .slice(1);
+    assert.deepEqual(recorded, ['posts/1', 'posts/3', schemaStream, 'posts/2', 'posts/5', 'posts/6']);
   });
 
   it('that fails settles nothing: the outcome of its writes is unknown', async (t) => {

@@ -3,9 +3,9 @@ import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { runHere } from '../helpers/in-process.ts';
-import { apiKey, callerOf, temporaryFolder } from '../helpers/service.ts';
-import { eventually, launch, recordedEvents } from '../helpers/shared.ts';
+import { runHere } from '../../helpers/in-process.ts';
+import { apiKey, callerOf, temporaryFolder } from '../../helpers/service.ts';
+import { eventually, launch, recordedEvents } from '../../helpers/shared.ts';
 import { type Begun, begin, filesOf, hammer, markOf, posts, reloadUnderLoad, write } from './reloading.ts';
 
 describe('A configuration is reloaded', () => {

@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
-import { schemaStream } from '../../events/catalogue.ts';
-import { runHere } from '../helpers/in-process.ts';
-import { temporaryFolder } from '../helpers/service.ts';
-import { eventually, logLines, recordedEvents, useStarted } from '../helpers/shared.ts';
+import { schemaStream } from '../../../events/catalogue.ts';
+import { runHere } from '../../helpers/in-process.ts';
+import { temporaryFolder } from '../../helpers/service.ts';
+import { eventually, logLines, recordedEvents, useStarted } from '../../helpers/shared.ts';
 import { begin, type Files, filesOf, markOf, posts, reloadUnderLoad, write } from './reloading.ts';
 
 const service = useStarted((t) => begin(t, 'serve'));

@@ -80,6 +80,7 @@ export function startService({ settings, loaded, sink, log, isBrief = false, tak
     ready: ready.then(() => engine.ready),
     answering,
     onFailure: (error, message) => die(log, error, message),
+    metrics,
     log,
   });
   return {

@@ -5,6 +5,7 @@ import { batchBounds, syncBounds } from '../../platform/meter.ts';
 import { once } from '../../platform/once.ts';
 import { addTally, type Bounds, createTally, type Tally, tallyUp } from '../../platform/tally.ts';
 import { version } from '../../platform/version.ts';
+import type { Reloaded } from '../../ports.ts';
 import type { Counted, MetricsPort } from './counting.ts';
 import { type Definition, definitions, delayBounds, type MetricName, requestBounds } from './definitions.ts';
 import { type Observed, type Reading, readSite } from './readings.ts';
@@ -16,9 +17,12 @@ export type Collector = {
   /** From now on a service is looked at; null while it does not work. @param site null where there is but one. */
   observe: (site: string | null, observed: () => Observed | null) => void;
   threadReplaced: () => void;
+  reloaded: (outcome: Outcome) => void;
   text: () => Promise<string>;
   close: () => void;
 };
+
+type Outcome = Reloaded['outcome'];
 
 type Labels = Record<string, string | number>;
 type Value = { value: number; labels: Labels; metricName?: string };
@@ -36,6 +40,7 @@ export function createCollector(log: Logger, hasSites: boolean): Collector {
   const ownDelay = monitorEventLoopDelay({ resolution: resolutionMilliseconds });
   ownDelay.enable();
   let restarts = 0;
+  const reloads: Record<Outcome, number> = { changed: 0, unchanged: 0, restart: 0, wrong: 0 };
   // Loaded with the first look, not with the start. In a bundle a CommonJS package has a default export alone.
   const client = once(async () => (await import('prom-client')).default);
   const timer = setInterval(() => {
@@ -99,6 +104,8 @@ export function createCollector(log: Logger, hasSites: boolean): Collector {
       put(name, ...bucketsOf(name, { labels: { thread }, tally, bounds: delayBounds }));
     }
     for (const { name, value, labels = {} } of processReadings(restarts)) put(name, { value, labels });
+    for (const [outcome, value] of Object.entries(reloads))
+      put('annals_configuration_reloads_total', { value, labels: { outcome } });
     const { AggregatorRegistry } = await client();
     const shown = [...values].map(([name, values]) => {
       const { type, help }: Definition = definitions[name];
@@ -137,6 +144,9 @@ export function createCollector(log: Logger, hasSites: boolean): Collector {
     observe: (site, observed) => void services.set(site, observed),
     threadReplaced() {
       restarts += 1;
+    },
+    reloaded(outcome) {
+      reloads[outcome] += 1;
     },
     text,
     close() {

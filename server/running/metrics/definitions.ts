@@ -97,6 +97,12 @@ export const definitions = {
     of: 'process',
     help: 'Threads that ended or were stuck, and were replaced',
   },
+  annals_configuration_reloads_total: {
+    type: 'counter',
+    labels: ['outcome'],
+    of: 'process',
+    help: 'Reloads of the configuration: changed, unchanged, restart (needed, not reloaded) or wrong (refused)',
+  },
   annals_event_loop_delay_seconds: {
     type: 'histogram',
     labels: ['thread'],

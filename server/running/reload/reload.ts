@@ -8,6 +8,7 @@ import type { Sources } from '../../settings/modules.ts';
 import type { Settings } from '../../settings/settings.ts';
 import type { Answering } from '../answering.ts';
 import type { EngineReady, PreparedEngine } from '../engine.ts';
+import type { Metrics } from '../metrics/metrics.ts';
 import type { CheckResult } from '../threads/config-thread.ts';
 import { warnOfConfiguration } from '../warnings.ts';
 import { checkConfiguration } from './checking.ts';
@@ -28,6 +29,7 @@ type Options = {
   answering: Answering;
   /** Called when a part of the service cannot follow the others. */
   onFailure: (error: Error, message: string) => void;
+  metrics: Metrics | null;
   log: Logger;
 };
 
@@ -36,7 +38,7 @@ type Options = {
  * work by it, and only then taken over: until then an error changes nothing.
  */
 export function createReloader(options: Options): Reloader {
-  const { settings, directory, ready, answering, onFailure, log } = options;
+  const { settings, directory, ready, answering, onFailure, metrics, log } = options;
   let current = options.loaded;
   let seen = current.sources;
   let last: Promise<unknown> = ready.catch(() => {});
@@ -49,6 +51,7 @@ export function createReloader(options: Options): Reloader {
 
   async function reloadNow(): Promise<Reloaded> {
     const result = await take();
+    metrics?.reloaded(result.outcome);
     tell(result);
     return result;
   }

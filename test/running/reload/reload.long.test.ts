@@ -57,7 +57,8 @@ describe('A configuration is reloaded', () => {
     write(folder, filesOf('one'));
     const data = join(folder, 'data');
     const args = ['serve', '--config', join(folder, 'annals.config.ts'), '--data', data, '--port', '0'];
-    const launched = launch(t, args, { ANNALS_API_KEY: apiKey, ANNALS_THREADS: '2' });
+    const token = 'metrics-token-0123456789';
+    const launched = launch(t, args, { ANNALS_API_KEY: apiKey, ANNALS_THREADS: '2', ANNALS_METRICS_TOKEN: token });
     // From here on the process has its handler.
     await eventually(() => recordedFile(data), 20_000);
     launched.child.kill('SIGHUP');
@@ -75,6 +76,8 @@ describe('A configuration is reloaded', () => {
     await eventually(() => reloads('1 change') === 1, 20_000);
     assert.equal(await markOf(service), 'two');
     assert.deepEqual((await end()).failures, []);
+    const shown = await fetch(`${url}/metrics`, { headers: { authorization: `Bearer ${token}` } });
+    assert.match(await shown.text(), /^annals_configuration_reloads_total\{outcome="changed"\} 1$/m);
   });
 
   it('unless strictSchema refuses it', async (t) => {

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import { renameSync, rmSync } from 'node:fs';
-import { join } from 'node:path';
+import { rmSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
 import Hapi from '@hapi/hapi';
@@ -47,8 +47,13 @@ const callers = {
   'users of several kinds': { configuration: { collections: [posts, users, staff] }, security: admins, forbidden: 32 },
 };
 
-/** The scopes of a caller are what its header says; without one, a caller with a credential may everything. */
-const config = `export default {
+/**
+ * The scopes of a caller are what its header says; without one, a caller with a credential may everything. It cannot be loaded while there
+ * is a file `wrong` beside it.
+ */
+const config = `import { existsSync } from 'node:fs';
+if (existsSync(new URL('./wrong', import.meta.url))) throw new Error('wrong');
+export default {
   bcryptCost: 4,
   limits: { body: 2000 },
   collections: [
@@ -149,10 +154,10 @@ describe('The answers of the audit routes', () => {
 
   before(async () => {
     const configFile = service.child.spawnargs[service.child.spawnargs.indexOf('--config') + 1] as string;
-    const away = `${configFile}.away`;
-    renameSync(configFile, away);
+    const wrong = join(dirname(configFile), 'wrong');
+    writeFileSync(wrong, '');
     const failed = await request(service.url, 'GET', `${audit}/openapi.json`);
-    renameSync(away, configFile);
+    rmSync(wrong);
     contract = contractOf((await request(service.url, 'GET', `${audit}/openapi.json`)).body);
     assert.equal(failed.status, 500);
     contract.check(`GET ${audit}/openapi.json`, failed);

@@ -1,7 +1,7 @@
-import { accessSync, chmodSync, constants, existsSync, mkdirSync, readdirSync, statSync } from 'node:fs';
+import { accessSync, chmodSync, constants, existsSync, readdirSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { isSystemError } from './disk.ts';
-import { privateFile, privateFolder } from './private.ts';
+import { makePrivateFolderSync, privateFile } from './private.ts';
 
 /** The folder of a data directory that `annals restore` works in until it is done. */
 export const unfinishedRestore = 'restoring';
@@ -77,10 +77,12 @@ function whoAmI(): string {
 
 function makeFolder(path: string): void {
   try {
-    mkdirSync(path, { recursive: true, mode: privateFolder });
+    makePrivateFolderSync(path);
   } catch (error) {
-    // On a read-only file system Node says that it is not there.
-    if (isSystemError(error) && error.code === 'ENOENT') accessSync(nearestOf(path), W_OK);
+    if (isSystemError(error) && error.code === 'ENOENT')
+      throw new UnwritableError(`${path} cannot be made, nothing can be made in ${nearestOf(path)}: ${another}`);
+    // The folder to name is one that is there.
+    if (isSystemError(error) && error.code === 'EROFS') accessSync(nearestOf(path), W_OK);
     throw error;
   }
 }

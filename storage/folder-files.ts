@@ -1,15 +1,15 @@
 import { createReadStream } from 'node:fs';
-import { copyFile, mkdir, open, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { copyFile, open, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { NamedFiles } from './bucket-files.ts';
 import { onDisk, syncFolder } from './disk.ts';
 import { codeOf } from './errors.ts';
-import { privateFile, privateFolder } from './private.ts';
+import { makePrivateFolder, privateFile } from './private.ts';
 
 /** The files of a folder, which is made when the first is put there. */
 export function openFolderFiles(folder: string): NamedFiles {
   async function place(name: string, write: (part: string) => Promise<void>): Promise<void> {
-    await mkdir(folder, { recursive: true, mode: privateFolder });
+    await makePrivateFolder(folder);
     const part = join(folder, `.${name}.partial`);
     await write(part);
     const file = await open(part, 'r+');

@@ -1,5 +1,5 @@
 import { createReadStream } from 'node:fs';
-import { access, constants, mkdir, opendir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { access, constants, opendir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import {
   BlobMissingError,
@@ -11,6 +11,7 @@ import {
 } from './blobs.ts';
 import { files, isSystemError, onDisk, syncFolder } from './disk.ts';
 import { messageOf } from './errors.ts';
+import { makePrivateFolder } from './private.ts';
 import { isDiskFull } from './sqlite.ts';
 
 const chunkBytes = 128 * 1024;
@@ -32,7 +33,7 @@ export function openFolderStore(folder: string): BlobStore {
   }
 
   async function keep(path: string, target: string, size: number): Promise<void> {
-    await mkdir(dirname(target), { recursive: true, mode: 0o700 });
+    await makeFolder(dirname(target));
     // Another size is what a restored or altered folder has; the received bytes are the right ones.
     if ((await sizeOf(target)) !== size) await rename(path, target);
     // Also what was there already: who put it there may not have come as far as this.
@@ -44,7 +45,7 @@ export function openFolderStore(folder: string): BlobStore {
     const path = join(anchored, name);
     const there = await orNull(readFile(path, 'utf8'));
     if (there === null) {
-      await mkdir(anchored, { recursive: true, mode: 0o700 });
+      await makeFolder(anchored);
       await writeWhole(path, text);
     } else if (there !== text)
       throw new BlobsRefusedError(`the file ${path} does not hold what was anchored under its name`);
@@ -81,7 +82,7 @@ export function openFolderStore(folder: string): BlobStore {
     incoming,
     async prepare(logId) {
       try {
-        await mkdir(folder, { recursive: true, mode: 0o700 });
+        await makePrivateFolder(folder);
         await access(folder, constants.R_OK | constants.W_OK | constants.X_OK);
       } catch (error) {
         if (isDiskFull(error)) throw new BlobsUnavailableError('full', `there is no room for the folder ${folder}`);
@@ -110,6 +111,16 @@ export function openFolderStore(folder: string): BlobStore {
     remove: (sha256) => onDisk(rm(pathOf(sha256), { force: true })),
     close() {},
   };
+}
+
+/** @throws BlobsUnavailableError also if the folder above was removed, which a mounted one can be and yet be there. */
+async function makeFolder(path: string): Promise<void> {
+  try {
+    await makePrivateFolder(path);
+  } catch (error) {
+    if (!isSystemError(error) || error.code !== 'ENOENT') throw error;
+    throw new BlobsUnavailableError('unreachable', `the disk refuses it: ${error.message}`, { cause: error });
+  }
 }
 
 /** Written beside and renamed: one that is half written would be taken for that of another log, or for an altered one. */

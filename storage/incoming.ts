@@ -1,10 +1,11 @@
 import { createHash, randomUUID } from 'node:crypto';
-import { mkdirSync, readdirSync, rmSync } from 'node:fs';
+import { readdirSync, rmSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { BlobsUnavailableError, type ReceivedFile } from './blobs.ts';
 import { files, onDisk } from './disk.ts';
 import { notePassed } from './garbage.ts';
+import { makePrivateFolderSync } from './private.ts';
 
 /**
  * Writes a stream to a new file of a folder, hashing it on the way; when it resolves the bytes survive a power cut. Whatever
@@ -49,6 +50,6 @@ export async function receiveFile(
 
 /** Makes the folder in which files are received, and removes what a process that was killed has left in it. */
 export function clearIncoming(folder: string): void {
-  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  makePrivateFolderSync(folder);
   for (const name of readdirSync(folder)) rmSync(join(folder, name), { recursive: true, force: true });
 }

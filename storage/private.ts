@@ -1,4 +1,6 @@
-import { closeSync, openSync } from 'node:fs';
+import { closeSync, existsSync, mkdirSync, openSync, statSync } from 'node:fs';
+import { access, mkdir, stat } from 'node:fs/promises';
+import { dirname } from 'node:path';
 import { codeOf } from './errors.ts';
 
 /** The modes of what is for the user of this process alone. Windows knows no modes. */
@@ -15,5 +17,35 @@ export function createPrivate(path: string): void {
     closeSync(openSync(path, 'wx', privateFile));
   } catch (error) {
     if (codeOf(error) !== 'EEXIST') throw error;
+  }
+}
+
+/**
+ * Makes a folder, and those above it that are missing, for its owner alone. `recursive` of Node never ends if a folder exists and
+ * yet takes nothing: one that was removed while it is mounted or the working directory, and those in /proc.
+ */
+export async function makePrivateFolder(path: string): Promise<void> {
+  const parent = dirname(path);
+  const isThere = await access(parent).then(
+    () => true,
+    () => parent === path,
+  );
+  if (!isThere) await makePrivateFolder(parent);
+  try {
+    await mkdir(path, { mode: privateFolder });
+  } catch (error) {
+    const found = await stat(path).catch(() => null);
+    if (!found?.isDirectory()) throw error;
+  }
+}
+
+/** Does the same before it returns. */
+export function makePrivateFolderSync(path: string): void {
+  const parent = dirname(path);
+  if (parent !== path && !existsSync(parent)) makePrivateFolderSync(parent);
+  try {
+    mkdirSync(path, { mode: privateFolder });
+  } catch (error) {
+    if (!existsSync(path) || !statSync(path).isDirectory()) throw error;
   }
 }

@@ -145,6 +145,11 @@ describe('A data directory that cannot be worked on', { skip }, () => {
     assert.equal(await refusalOf(t, below), said);
   });
 
+  it('refuses the start in one line where no folder can be made', { skip: process.platform !== 'linux' }, async (t) => {
+    const said = '/proc/none/data cannot be made, nothing can be made in /proc: name another data directory\n';
+    assert.equal(await refusalOf(t, '/proc/none/data'), said);
+  });
+
   it('names what this user may not read or write, the folder or a file in it', (t) => {
     const folder = temporaryFolder(t);
     chmodSync(folder, 0o755);

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { createHash, randomBytes } from 'node:crypto';
-import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { closeSync, mkdirSync, openSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { after, before, describe, it } from 'node:test';
@@ -37,6 +37,23 @@ const plantInBucket: Plant = async (name, bytes) => {
 contract('a folder', { kind: 'folder', folder: keptInFolder }, plantInFolder);
 const { name, ...reach } = bucket;
 contract('a bucket', { kind: 'bucket', incoming: join(folder, 'received'), bucket: name, ...reach }, plantInBucket);
+
+describe('a folder for files that is removed while it is open', { skip: process.platform !== 'linux' }, () => {
+  it('refuses what it is given, and does not go on trying', { timeout: 20_000 }, async () => {
+    // As a mounted one, it is still there, but nothing can be made in it.
+    const removed = join(folder, 'removed');
+    mkdirSync(removed);
+    const number = openSync(removed, 'r');
+    rmSync(removed, { recursive: true });
+    const store = openBlobStore({ kind: 'folder', folder: `/proc/self/fd/${number}/blobs` });
+    try {
+      await assert.rejects(store.anchor('0000000000000001-00000000-x', 'a note'), BlobsUnavailableError);
+      await assert.rejects(store.prepare('annals/one'), BlobsRefusedError);
+    } finally {
+      closeSync(number);
+    }
+  });
+});
 
 /** The behaviour of every store of files. */
 function contract(name: string, settings: BlobSettings, plant: Plant): void {

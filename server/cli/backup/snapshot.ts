@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readdirSync, rmSync, statSync } from 'node:fs';
+import { existsSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { BrokenLogError, isLog, openLogToRead } from '../../../events/log-file.ts';
@@ -8,7 +8,7 @@ import type { Progress } from '../../../projections/rebuild.ts';
 import type { BlobStore } from '../../../storage/blobs.ts';
 import { writing } from '../../../storage/data-directory.ts';
 import { type Lock, lockDirectory } from '../../../storage/lock.ts';
-import { createPrivate, privateFile, privateFolder } from '../../../storage/private.ts';
+import { createPrivate, makePrivateFolderSync, privateFile } from '../../../storage/private.ts';
 import { openDatabase, type Sqlite } from '../../../storage/sqlite.ts';
 import { StartError } from '../../writer/writer.ts';
 import { names } from './archive.ts';
@@ -24,7 +24,7 @@ export type Scratch = { folder: string; release: () => void };
  */
 export function takeScratch(directory: string): Scratch {
   const folder = join(directory, 'backup');
-  writing(folder, () => mkdirSync(folder, { recursive: true, mode: privateFolder }));
+  writing(folder, () => makePrivateFolderSync(folder));
   const lock: Lock = lockDirectory(folder, 'annals backup');
   emptyScratch(folder);
   return {

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { createWriteStream, existsSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs';
+import { createWriteStream, existsSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
@@ -14,7 +14,7 @@ import type { Progress } from '../../../projections/rebuild.ts';
 import type { BlobStore } from '../../../storage/blobs.ts';
 import { unfinishedRestore, writing } from '../../../storage/data-directory.ts';
 import { syncFolder } from '../../../storage/disk.ts';
-import { privateFile, privateFolder } from '../../../storage/private.ts';
+import { makePrivateFolderSync, privateFile } from '../../../storage/private.ts';
 import { openDatabase } from '../../../storage/sqlite.ts';
 import { UsageError } from '../../settings/settings.ts';
 import { StartError } from '../../writer/writer.ts';
@@ -36,7 +36,7 @@ export function takeEmpty(directory: string): string {
     throw new UsageError(`${directory} is not empty: ${what}. A restore needs an empty folder, which --data names`);
   }
   const folder = join(directory, unfinishedRestore);
-  writing(folder, () => mkdirSync(folder, { recursive: true, mode: privateFolder }));
+  writing(folder, () => makePrivateFolderSync(folder));
   return folder;
 }
 
@@ -107,7 +107,7 @@ export type Keeping = { needed: ReadonlySet<string>; kept: Set<string>; store: B
 
 /** Reads a whole backup, and keeps its checkpoints and the files that a log needs. One that was altered before is left out. */
 export async function unpackFiles(reading: Reading, { needed, kept, store, progress }: Keeping): Promise<void> {
-  mkdirSync(store.incoming, { recursive: true, mode: privateFolder });
+  makePrivateFolderSync(store.incoming);
   await readBackup(reading, async (_manifest, name, content, size) => {
     const anchor = anchorIn(name);
     if (anchor !== null) await store.anchor(anchor, Buffer.concat(await content.toArray()).toString());

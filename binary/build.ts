@@ -1,8 +1,19 @@
 import { execFileSync, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { chmodSync, copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { createRequire } from 'node:module';
-import { join } from 'node:path';
+import { join, relative, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { foreignAssets, ownAssets } from '../server/platform/carried.ts';
 import { commit, version } from '../server/platform/version.ts';
@@ -12,24 +23,32 @@ import { type Architecture, architectures, nodeFor, nodeVersion } from './node.t
 import { sbomOf } from './sbom.ts';
 
 /**
- * Makes the binary, build/annals: `npm run binary [-- --arch arm64]`. Beside it are the native addons (for an image in which
- * nothing can be written), the list of its parts (CycloneDX), their licences, and SHA256SUMS.
+ * Makes the binary, build/annals: `npm run binary [-- --arch arm64] [--out FOLDER] [--sign KEYFILE]`. Beside it are the native
+ * addons (for an image in which nothing can be written), the list of its parts (CycloneDX), their licences, and SHA256SUMS.
  */
-const { values } = parseArgs({ options: { arch: { type: 'string', default: 'x64' } } });
+const { values } = parseArgs({
+  options: { arch: { type: 'string', default: 'x64' }, out: { type: 'string' }, sign: { type: 'string' } },
+});
 const arch = architectures.find((one) => one === values.arch);
 if (!arch) throw new Error(`--arch is one of ${architectures.join(', ')}, got ${JSON.stringify(values.arch)}`);
 if (process.platform !== 'linux' || process.arch !== 'x64') throw new Error('the binary is built on Linux x64');
+const key = values.sign === undefined ? null : signingKey(values.sign);
+const out = resolve(values.out ?? join(root, 'build'));
+/** The files that have their sums: those of the other architecture too. */
+const summed = /^(annals(-\w+)?(\.cdx\.json)?|LICENCES\.txt|addons(-\w+)?\/[^/]+\.node)$/;
 await make(arch);
+if (key) sign(join(out, 'SHA256SUMS'), key);
 
 async function make(arch: Architecture): Promise<void> {
   const suffix = arch === 'x64' ? '' : `-${arch}`;
-  const out = join(root, 'build');
   const parts = join(out, `parts${suffix}`);
   rmSync(parts, { recursive: true, force: true });
   mkdirSync(join(parts, 'app'), { recursive: true });
 
   const { files, metafile } = await bundle();
-  const assets: Record<string, string> = { 'bootstrap.cjs': join(root, 'binary/bootstrap.cjs') };
+  const assets: Record<string, string> = {
+    'bootstrap.cjs': join(root, 'binary/bootstrap.cjs'),
+  };
   for (const [name, text] of files) {
     assets[`app/${name}`] = join(parts, 'app', name);
     writeFileSync(join(parts, 'app', name), text);
@@ -49,7 +68,8 @@ async function make(arch: Architecture): Promise<void> {
   const executable = stripped(nodeFor(arch), parts);
   const configuration = join(parts, 'sea.json');
   const options = {
-    main: assets['bootstrap.cjs'],
+    // This path is in the executable, which is the same of every folder.
+    main: 'bootstrap.cjs',
     output: binary,
     executable,
     // Of vm.constants.USE_MAIN_CONTEXT_DEFAULT_LOADER; and of url.parse, which packages call: Node tells it only outside of node_modules.
@@ -62,7 +82,8 @@ async function make(arch: Architecture): Promise<void> {
     assets,
   };
   writeFileSync(configuration, JSON.stringify(options));
-  execFileSync(nodeFor('x64'), ['--build-sea', configuration], { stdio: ['ignore', 'ignore', 'inherit'] });
+  copyFileSync(join(root, 'binary/bootstrap.cjs'), join(parts, 'bootstrap.cjs'));
+  execFileSync(nodeFor('x64'), ['--build-sea', configuration], { cwd: parts, stdio: ['ignore', 'ignore', 'inherit'] });
   chmodSync(binary, 0o755);
 
   const beside = join(out, `addons${suffix}`);
@@ -75,8 +96,8 @@ async function make(arch: Architecture): Promise<void> {
   writeFileSync(`${binary}.cdx.json`, `${JSON.stringify(sbom, null, 2)}\n`);
   writeFileSync(join(out, 'LICENCES.txt'), licencesOf(sbom));
   rmSync(parts, { recursive: true });
-  writeSums(out);
-  console.log(`build/annals${suffix}: ${(readFileSync(binary).length / 1e6).toFixed(1)} MB`);
+  writeSums();
+  console.log(`${relative(process.cwd(), binary)}: ${(readFileSync(binary).length / 1e6).toFixed(1)} MB`);
 }
 
 /** The prebuilt native addons for glibc. */
@@ -99,13 +120,33 @@ function stripped(node: string, folder: string): string {
   return node;
 }
 
-function writeSums(out: string): void {
-  const names = readdirSync(out, { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile() && entry.name !== 'SHA256SUMS')
-    .map((entry) => join(entry.parentPath, entry.name).slice(out.length + 1))
+function writeSums(): void {
+  const names = readdirSync(out, { recursive: true, encoding: 'utf8' })
+    .filter((name) => summed.test(name) && statSync(join(out, name)).isFile())
     .sort();
+  // One over other sums would not verify.
+  rmSync(join(out, 'SHA256SUMS.sig'), { force: true });
   const lines = names.map((name) => `${sha256(readFileSync(join(out, name)))}  ${name}\n`);
   writeFileSync(join(out, 'SHA256SUMS'), lines.join(''));
+}
+
+/** The file of a private key, which is looked at before the work begins. */
+function signingKey(file: string): string {
+  if (!existsSync(file)) throw new Error(`there is no key ${file}`);
+  const path = realpathSync(file);
+  if (!relative(root, path).startsWith('..')) throw new Error(`${file} is in the checkout: keep the key elsewhere`);
+  return path;
+}
+
+/** Signs a file as `ssh-keygen -Y verify` checks it; it asks for the passphrase of the key by itself. */
+function sign(file: string, key: string): void {
+  const { status, error } = spawnSync('ssh-keygen', ['-q', '-Y', 'sign', '-n', 'file', '-f', key, file], {
+    stdio: 'inherit',
+  });
+  if (status === 0) return;
+  throw new Error(
+    error ? 'to sign takes ssh-keygen: it is in the package openssh-client of Debian' : `${file} is not signed`,
+  );
 }
 
 function sha256(content: string | Buffer): string {

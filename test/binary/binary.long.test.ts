@@ -1,35 +1,22 @@
 import assert from 'node:assert/strict';
-import { execFile, execFileSync, spawnSync } from 'node:child_process';
+import { execFile, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { cpSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { before, describe, it, type TestContext } from 'node:test';
-import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { bundle } from '../../binary/bundle.ts';
-import { nodeFor } from '../../binary/node.ts';
 import { threadModules } from '../../server/platform/threads.ts';
 
 import { callerOf, inherited } from '../helpers/service.ts';
 import { eventually, useFolder } from '../helpers/shared.ts';
+import { buildBinary, root, whyNotBuilt } from './build.ts';
 import { startBinary } from './start.ts';
 
-const root = fileURLToPath(new URL('../..', import.meta.url));
 const out = join(root, 'build');
 const file = join(out, 'annals');
 const run = promisify(execFile);
-const skip = whyNot();
-
-/** The reason why no binary can be built here: another system, or no Node to build with. */
-function whyNot(): string | false {
-  if (process.platform !== 'linux' || process.arch !== 'x64') return 'the binary is built on Linux x64';
-  try {
-    nodeFor('x64');
-    return false;
-  } catch {
-    return 'npm cannot fetch the Node that the binary is built of';
-  }
-}
+const skip = whyNotBuilt();
 
 /** An author's own package, as npm would have put it there. */
 function installPackage(folder: string): void {
@@ -65,9 +52,7 @@ export default defineConfig({
 
 describe('The binary', { skip }, () => {
   const folder = useFolder();
-  before(() =>
-    execFileSync(process.execPath, [join(root, 'binary/build.ts')], { stdio: ['ignore', 'ignore', 'pipe'] }),
-  );
+  before(() => buildBinary());
 
   it('is one file of at most 130 MB, which needs nothing of its environment', async () => {
     // Without the tool that strips Node of its symbols it is larger, as the build then says.

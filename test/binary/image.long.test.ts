@@ -102,6 +102,8 @@ async function startImage(t: TestContext, site: string, more: readonly string[] 
           env: { ...environment, PATH: `${process.env.PATH}` },
         },
       ),
+    /** The only folder beside the data that could be written to. */
+    temporary: () => readdirSync(`/proc/${first}/root/tmp`),
     /** As `docker stop` does: the signal goes to PID 1. */
     stop: () => {
       process.kill(first, 'SIGTERM');
@@ -137,7 +139,8 @@ describe('The image', { skip }, () => {
   });
 
   it('serves with a read-only root as PID 1 and another user: documents, logins, uploads, commands beside it', async (t) => {
-    const { url, key, token, execute, stop } = await startImage(t, siteFolder(t));
+    const site = siteFolder(t);
+    const { url, key, token, execute, temporary, stop } = await startImage(t, site);
     const call = callerOf(url);
     const account = { email: 'ada@example.org', password: 'correct horse' };
     const first = { setupToken: token, ...account };
@@ -153,7 +156,10 @@ describe('The image', { skip }, () => {
     assert.equal(sent.status, 201, await sent.text());
     assert.match((await execute('verify')).stdout, /^sound: the log is whole/m);
     await execute('health');
+    // Nothing is written but to the volume, where compiled code is kept for the next start.
+    assert.deepEqual(temporary(), []);
     assert.equal(await stop(), 0);
+    assert.ok(readdirSync(join(site, 'data', '.cache', 'annals')).length > 0);
   });
 
   it('ends with 0 on SIGTERM under load, and loses nothing that it has acknowledged', async (t) => {

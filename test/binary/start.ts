@@ -2,15 +2,20 @@ import { spawn } from 'node:child_process';
 import type { TestContext } from 'node:test';
 import { inherited } from '../helpers/service.ts';
 
-/** A service as its user starts it: in the folder of its configuration, with nothing set. */
+/**
+ * A service as its user starts it: in the folder of its configuration, with nothing set.
+ *
+ * @param command the binary, behind the words of a program that runs it, if there is one.
+ */
 export async function startBinary(
   t: TestContext,
-  file: string,
+  command: string | readonly string[],
   cwd: string,
   args: readonly string[] = [],
   environment = {},
 ) {
-  const child = spawn(file, ['serve', '--port', '0', ...args], {
+  const [program = '', ...words] = [command].flat();
+  const child = spawn(program, [...words, 'serve', '--port', '0', ...args], {
     cwd,
     env: { ...inherited(), ...environment },
     stdio: ['ignore', 'pipe', 'pipe'],

@@ -1,10 +1,21 @@
 import assert from 'node:assert/strict';
 import { execFile, execFileSync, spawnSync } from 'node:child_process';
-import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  cpSync,
+  linkSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { join, resolve } from 'node:path';
-import { before, describe, it } from 'node:test';
+import { before, describe, it, type TestContext } from 'node:test';
 import { promisify } from 'node:util';
-import { callerOf } from '../helpers/service.ts';
+import { patternOf } from '../example/pages.ts';
+import { callerOf, temporaryFolder } from '../helpers/service.ts';
 import { eventually, useFolder } from '../helpers/shared.ts';
 import { buildBinary, root, whyNotBuilt } from './build.ts';
 import { startBinary } from './start.ts';
@@ -62,32 +73,30 @@ describe('A release', { skip: whyNotBuilt() }, () => {
 
   describe('that is signed', { skip: withoutKeys }, () => {
     const sums = join(out, 'SHA256SUMS');
-    /** As docs/binary.md tells its users. */
-    const verify = (file: string, signers: string) =>
-      spawnSync(
-        'ssh-keygen',
-        ['-Y', 'verify', '-f', signers, '-I', 'releases@example.org', '-n', 'file', '-s', `${sums}.sig`],
-        { input: readFileSync(file) },
-      );
+    const page = readFileSync(join(root, 'docs/binary.md'), 'utf8');
+    const [, commands = '', answer = ''] =
+      /```sh\n(echo [^`]*ssh-keygen -Y verify[^`]*)```\n\n```\n([^`]*)```/.exec(page) ?? [];
 
-    function signersOf(publicKey: string): string {
-      const file = join(folder, 'signers');
-      writeFileSync(file, `releases@example.org namespaces="file" ${publicKey}`);
-      return file;
+    /** Does as docs/binary.md tells users, in a folder with the files that they have fetched. */
+    function verify(t: TestContext, text: string, publicKey: string) {
+      const fetched = temporaryFolder(t);
+      for (const name of ['annals', 'SHA256SUMS.sig']) linkSync(join(out, name), join(fetched, name));
+      writeFileSync(join(fetched, 'SHA256SUMS'), text);
+      writeFileSync(join(fetched, 'annals-release.pub'), publicKey);
+      return spawnSync('sh', ['-ec', commands], { cwd: fetched, encoding: 'utf8' });
     }
 
-    it('has a signature over its sums that ssh-keygen verifies with the public key, over nothing else and with no other key', () => {
-      const signers = signersOf(readFileSync(`${key}.pub`, 'utf8'));
-      assert.match(verify(sums, signers).stdout.toString(), /^Good "file" signature for releases@example\.org/);
-      const other = join(folder, 'other sums');
-      writeFileSync(
-        other,
-        readFileSync(sums, 'utf8').replace(/^./, (digit) => (digit === '0' ? '1' : '0')),
-      );
-      assert.notEqual(verify(other, signers).status, 0);
+    it('has a signature over its sums that users verify by ssh-keygen, over nothing else and with no other key', (t) => {
+      const text = readFileSync(sums, 'utf8');
+      const publicKey = readFileSync(`${key}.pub`, 'utf8');
+      const { status, stdout, stderr } = verify(t, text, publicKey);
+      assert.deepEqual([status, stderr], [0, '']);
+      assert.match(stdout, patternOf(answer));
+      const changed = text.replace(/^./, (digit) => (digit === '0' ? '1' : '0'));
+      assert.notEqual(verify(t, changed, publicKey).status, 0);
       const another = join(folder, 'another');
       execFileSync('ssh-keygen', ['-q', '-t', 'ed25519', '-N', '', '-C', '', '-f', another]);
-      assert.notEqual(verify(sums, signersOf(readFileSync(`${another}.pub`, 'utf8'))).status, 0);
+      assert.notEqual(verify(t, text, readFileSync(`${another}.pub`, 'utf8')).status, 0);
       execFileSync('sha256sum', ['--check', '--strict', '--quiet', 'SHA256SUMS'], { cwd: out });
     });
 

@@ -4,12 +4,8 @@ import { join } from 'node:path';
 import { before, describe, it } from 'node:test';
 import { pathToFileURL } from 'node:url';
 import Database from 'better-sqlite3';
-import { checkConfig } from '../../config/check.ts';
-import { decideCreate, decideUpdate } from '../../events/documents.ts';
-import { createIds } from '../../events/ids.ts';
-import { boot } from '../../projections/boot.ts';
 import { run as runVerifier } from '../../verify/annals-verify.mjs';
-import { sealsIn } from '../events/logs.ts';
+import { writeAhead } from '../helpers/ahead.ts';
 import { type HereService, startHere, useServiceHere } from '../helpers/embedded.ts';
 import { runHere } from '../helpers/in-process.ts';
 import { assertRecorded } from '../helpers/recorded.ts';
@@ -34,29 +30,6 @@ const annals = (data: string, command: string, ...more: string[]) =>
   runHere([...command.split(' '), ...more, '--data', data]);
 const serve = (data: string, ...more: string[]) => annals(data, `serve --port 0 --config ${configFile}`, ...more);
 
-/** Has a log go on under a clock that is ahead: `id` is changed, and another document is made. */
-function writeAhead(data: string, id: string, milliseconds: number): void {
-  const { schema, rules } = checkConfig(config);
-  const now = () => Date.now() + milliseconds;
-  const ids = createIds(new BigInt64Array(new SharedArrayBuffer(8)), now);
-  const seals = sealsIn(data);
-  const { log, projector, close } = boot({ directory: data, schema, rules, ids, now, logId: 'none', seals });
-  const target = { slug: 'posts', unique: [] };
-  const made = ids.next();
-  const current = { version: 1, document: { title: 'Right' } };
-  const { head } = log;
-  const before = head().size;
-  const who = { actor: { type: 'system' }, correlationId: 'ahead', context: {} } as const;
-  const update = decideUpdate(target, id, current, { values: { title: 'Ahead' }, at: made.at });
-  assert.ok(update);
-  log.append([
-    { ...update, ...who },
-    { ...decideCreate(target, made.id, made.at, { title: 'Made ahead' }), ...who },
-  ]);
-  projector.apply(log.range(before, head().size), head().root);
-  close();
-}
-
 async function titlesOf(service: HereService, query = ''): Promise<string[]> {
   const { status, body } = await service.call('GET', `${posts}?sort=title&${query}`);
   assert.equal(status, 200, JSON.stringify(body));
@@ -74,7 +47,7 @@ describe('A log whose clock was years ahead', () => {
     await service.stop();
     data = service.data;
     whenRight = new Date().toISOString();
-    writeAhead(data, id, 7300 * dayMilliseconds);
+    writeAhead(data, config, id, 7300 * dayMilliseconds);
   });
 
   it('is refused at the start, in one line with both times and what to do, and nothing is recorded', async () => {

@@ -46,9 +46,8 @@ async function make(arch: Architecture): Promise<void> {
   mkdirSync(join(parts, 'app'), { recursive: true });
 
   const { files, metafile } = await bundle();
-  const assets: Record<string, string> = {
-    'bootstrap.cjs': join(root, 'binary/bootstrap.cjs'),
-  };
+  const assets: Record<string, string> = { 'bootstrap.cjs': join(parts, 'bootstrap.cjs') };
+  copyFileSync(join(root, 'binary/bootstrap.cjs'), join(parts, 'bootstrap.cjs'));
   for (const [name, text] of files) {
     assets[`app/${name}`] = join(parts, 'app', name);
     writeFileSync(join(parts, 'app', name), text);
@@ -68,7 +67,7 @@ async function make(arch: Architecture): Promise<void> {
   const executable = stripped(nodeFor(arch), parts);
   const configuration = join(parts, 'sea.json');
   const options = {
-    // This path is in the executable, which is the same of every folder.
+    // From the folder of the parts: the path is in the executable, and one with the folder of the checkout would differ.
     main: 'bootstrap.cjs',
     output: binary,
     executable,
@@ -82,7 +81,6 @@ async function make(arch: Architecture): Promise<void> {
     assets,
   };
   writeFileSync(configuration, JSON.stringify(options));
-  copyFileSync(join(root, 'binary/bootstrap.cjs'), join(parts, 'bootstrap.cjs'));
   execFileSync(nodeFor('x64'), ['--build-sea', configuration], { cwd: parts, stdio: ['ignore', 'ignore', 'inherit'] });
   chmodSync(binary, 0o755);
 

@@ -8,6 +8,7 @@ import type {
   FieldRule,
   Hook,
   Hooks,
+  KeyRule,
   RuleWords,
 } from './model.ts';
 import { at, checkKeys, isEntry, isFunction, passes, report, rules, type Spot } from './problems.ts';
@@ -46,10 +47,17 @@ export function checkFieldAccess(spot: Spot): { access?: FieldAccess; ruleWords?
   };
 }
 
-/** The rule of access to the history, and its author's words on it; null without a rule. */
-export function checkAudit(spot: Spot): { rule: AuditRule | null; description: string | undefined } {
-  const { rule, description } = readRule<AuditRule>(spot);
-  return { rule: rule ?? null, description };
+/** A rule with its author's words on it. */
+export type WordedRule<F> = { rule: F | null; description: string | undefined };
+
+/** The rule of access to the history; null without a rule. */
+export function checkAudit(spot: Spot): WordedRule<AuditRule> {
+  return checkOneRule<AuditRule>(spot);
+}
+
+/** The rule that says who manages API keys; null without a rule. */
+export function checkKeyRule(spot: Spot): WordedRule<KeyRule> {
+  return checkOneRule<KeyRule>(spot);
 }
 
 /** The hooks of a field, as the part of the field that they are; nothing when there are none. */
@@ -81,6 +89,11 @@ function readRules<F extends AnyFunction>(
     description === undefined ? [] : [[key, description] as const],
   );
   return { access: Object.fromEntries(access), ruleWords: Object.fromEntries(words) };
+}
+
+function checkOneRule<F extends AnyFunction>(spot: Spot): WordedRule<F> {
+  const { rule, description } = readRule<F>(spot);
+  return { rule: rule ?? null, description };
 }
 
 /** A function, or one with its author's words. */

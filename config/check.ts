@@ -3,7 +3,7 @@ import { adminCollectionOf, checkAuth, checkUrls, warnOfMissingRules, withEmail 
 import { checkCors } from './check-cors.ts';
 import { checkEmail } from './check-email.ts';
 import { checkFields, checkSlug, type Place } from './check-fields.ts';
-import { checkAccess, checkAudit, checkHooks } from './check-functions.ts';
+import { checkAccess, checkAudit, checkHooks, checkKeyRule } from './check-functions.ts';
 import { checkUpload, namesInUploads, schemaOf, withFile } from './check-upload.ts';
 import { counted } from './counted.ts';
 import type { Collection, Global, Model, OpenApiInfo, RateLimit } from './model.ts';
@@ -55,6 +55,7 @@ const topKeys = [
   'email',
   'publicSchema',
   'audit',
+  'keys',
   'cors',
   'trustProxy',
   'rateLimit',
@@ -109,17 +110,19 @@ export function checkConfig(input: unknown): Model {
   checkSorts(checking, collections);
   const settings = checkSettings(spot);
   const admin = checkAdmin(at(spot, 'admin'), collections);
-  const { rule: audit, description: auditWords } = checkAudit(at(spot, 'audit'));
+  const audit = checkAudit(at(spot, 'audit'));
+  const keys = checkKeyRule(at(spot, 'keys'));
   warnOfMissingRules(at(spot, 'collections'), collections);
   if (checking.problems.length > 0) throw new ConfigError(checking.problems);
 
   return {
     schema: { collections: collections.map(({ schema }) => schema), globals: globals.map(({ schema }) => schema) },
-    rules: rulesOf({ collections, globals, audit, auditWords }),
+    rules: rulesOf({ collections, globals, audit, keys }),
     collections: new Map(collections.map((collection) => [collection.slug, collection])),
     globals: new Map(globals.map((global) => [global.slug, global])),
     ...settings,
-    audit,
+    audit: audit.rule,
+    keys: keys.rule,
     admin,
     adminCollection: admin?.user ?? adminCollectionOf(collections),
     warnings: checking.warnings,

@@ -13,6 +13,7 @@ import type {
   FieldRule,
   Hook,
   Hooks,
+  KeyRule,
   MailKind,
   MailTemplate,
   Operation,
@@ -237,6 +238,8 @@ export type Config = {
   globals?: readonly GlobalConfig[];
   /** The rule of access to the history of everything; default: users of the admin collection, and API keys. */
   audit?: RuleConfig<AuditRule>;
+  /** The rule of who makes, lists and revokes API keys; default: users of `__admins`, and the API keys of the environment. */
+  keys?: RuleConfig<KeyRule>;
   /** Opens `/api/schemas` and `/api/openapi.json` to callers without a credential; default false. */
   publicSchema?: boolean;
   /**

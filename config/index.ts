@@ -13,6 +13,7 @@ export type {
   FieldRule,
   Hook,
   HookArgs,
+  KeyRule,
   MailArgs,
   MailKind,
   MailTemplate,

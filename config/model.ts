@@ -36,11 +36,24 @@ export type Access = { [operation in Operation]?: AccessRule };
  */
 export type AuditScope = 'headers' | 'payloads' | 'export';
 
+/** The part of the history that an API key may see, and whether it may erase. */
+export type KeyAudit = AuditScope | 'erase';
+
+/** Operations that an API key may do, and to what: slugs, or `*` for all, also of later configurations. */
+export type KeyScope = {
+  collections: readonly string[] | '*';
+  globals: readonly string[] | '*';
+  operations: readonly Operation[];
+};
+
 /** The argument of an audit rule: a user, or the opaque id of an API key; both null without a credential. */
 export type AuditArgs = { user: User | null; apiKey: string | null; req: RequestView };
 
 /** The rule of access to the history: true is every scope. */
 export type AuditRule = (args: AuditArgs) => boolean | readonly AuditScope[] | Promise<boolean | readonly AuditScope[]>;
+
+/** Says whether a caller may make, list and revoke API keys: a user, or an API key of the environment. */
+export type KeyRule = (args: AuditArgs) => boolean | Promise<boolean>;
 
 /** Says whether a call may read or write one field. One that throws says no. */
 export type FieldRule = (args: AccessArgs) => boolean | Promise<boolean>;
@@ -174,6 +187,8 @@ export type Model = {
   cors: readonly string[];
   /** Null: users of the admin collection and API keys may see everything. */
   audit: AuditRule | null;
+  /** Null: users of `__admins` and API keys of the environment manage API keys. */
+  keys: KeyRule | null;
   /** Bytes of a JSON body; default 1 MiB. */
   limits: { body: number };
   trustProxy: boolean;

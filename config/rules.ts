@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import type { AuditRule, Collection, Field, Global, RuleWords } from './model.ts';
+import type { Collection, Field, Global, RuleWords } from './model.ts';
 import { partsOf } from './nesting.ts';
 import type { Rules } from './schema.ts';
 
@@ -9,12 +9,15 @@ type AnyFunction = Function;
 /** Anything of a configuration that has rules and hooks. */
 type Ruled = { access?: object; ruleWords?: RuleWords; hooks?: { [when: string]: readonly AnyFunction[] } };
 
+/** A rule of the whole configuration, and its author's words on it. */
+type TopRule = { rule: AnyFunction | null; description: string | undefined };
+
 /** The parts of a configuration that have rules. */
 export type Parts = {
   collections: readonly Collection[];
   globals: readonly Global[];
-  audit: AuditRule | null;
-  auditWords: string | undefined;
+  audit: TopRule;
+  keys: TopRule;
 };
 
 /**
@@ -27,11 +30,11 @@ export function ruleNameOf(key: string, decides: string): string {
 }
 
 /**
- * The fingerprint of every rule and hook that is set: `posts.update`, `globals/site.read`, `audit`, `posts.fields.seo.title.update`,
+ * The fingerprint of every rule and hook that is set: `posts.update`, `globals/site.read`, `audit`, `keys`, `posts.fields.seo.title.update`,
  * `posts.fields.layout.hero.title.read` in a block, `posts.hooks.beforeChange.0`. It is of the function's own text
  * (Function.prototype.toString): what that calls is not in it.
  */
-export function rulesOf({ collections, globals, audit, auditWords }: Parts): Rules {
+export function rulesOf({ collections, globals, audit, keys }: Parts): Rules {
   const found: [name: string, rule: Rules[string]][] = [];
 
   function note(name: string, rule: AnyFunction, description?: string): void {
@@ -54,7 +57,7 @@ export function rulesOf({ collections, globals, audit, auditWords }: Parts): Rul
     }
   }
 
-  if (audit) note('audit', audit, auditWords);
+  for (const [name, { rule, description }] of Object.entries({ audit, keys })) if (rule) note(name, rule, description);
   for (const one of [...collections, ...globals]) {
     const key = one.kind === 'global' ? `globals/${one.slug}` : one.slug;
     noteAll(key, one);

@@ -29,6 +29,9 @@ export const schemaVersionOf = {
   'clock.corrected': 1,
   'file.lost': 1,
   'file.found': 1,
+  'apikey.created': 1,
+  'apikey.rotated': 1,
+  'apikey.revoked': 1,
 } as const satisfies Record<string, number>;
 
 /** Every type of event. `docs/events.md` says what each one's `data` holds. */
@@ -68,6 +71,9 @@ export const auditStream = 'system/audit';
 /** The stream of what becomes of the keys that sign the log. */
 export const keyStream = 'system/keys';
 
+/** The stream of the API keys that are made and revoked at run time. */
+export const apiKeyStream = 'system/api-keys';
+
 /** The stream of the corrections of a clock that was wrong. */
 export const clockStream = 'system/clock';
 
@@ -75,7 +81,14 @@ export const clockStream = 'system/clock';
 export const filesStream = 'system/files';
 
 /** The streams of the service itself. A log need not have events of each. */
-export const serviceStreams: readonly string[] = [schemaStream, auditStream, clockStream, keyStream, filesStream];
+export const serviceStreams: readonly string[] = [
+  schemaStream,
+  auditStream,
+  clockStream,
+  keyStream,
+  apiKeyStream,
+  filesStream,
+];
 
 /** Takes a stream's name apart: `posts/0198…` → `['posts', '0198…']`. */
 export function splitStream(stream: string): [category: string, id: string] {

@@ -3,6 +3,7 @@ import { chmodSync } from 'node:fs';
 import { createPrivate, privateFile } from '../storage/private.ts';
 import { openDatabase, type Sqlite, withDatabase } from '../storage/sqlite.ts';
 import { openDrafts } from './drafts.ts';
+import { keySecretNames, openKeySecrets } from './key-secrets.ts';
 import { type KnownKeys, openLogKeys, readLogKeys } from './log-keys.ts';
 import { commitmentSecret, credentialOf, isCommitment } from './passwords.ts';
 import { type KnownSeals, openSealed, readKnown, readSealed, type Seals, sealSecret } from './seals.ts';
@@ -32,6 +33,10 @@ export function openVault(path: string) {
     passwords: openPasswords(db, secrets.secret(commitmentSecret)),
     counters: openCounters(db),
     logKeys: openLogKeys(db),
+    apiKeys: openKeySecrets(db, {
+      hashes: secrets.secret(keySecretNames.hashes),
+      commitments: secrets.secret(keySecretNames.commitments),
+    }),
     drafts: openDrafts(db),
     isOf: (log: string): boolean => isOf(db, log),
     close: (): void => {

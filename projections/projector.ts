@@ -4,6 +4,7 @@ import type { RecordedEvent } from '../events/log.ts';
 import { schemaKey, type Upcaster } from '../events/upcasters.ts';
 import type { Sqlite } from '../storage/sqlite.ts';
 import { openAccountFold } from './account-fold.ts';
+import { openApiKeyFold } from './api-keys.ts';
 import { openAuditFold } from './audit.ts';
 import { type TableWriter, tableWriter, type Version } from './table-writer.ts';
 import type { Tables } from './tables.ts';
@@ -23,6 +24,7 @@ export type Projector = ReturnType<typeof openProjector>;
 export function openProjector(db: Sqlite, all: readonly Tables[], upcaster: Upcaster) {
   const writers = new Map(all.map((tables) => [tables.key, tableWriter(db, tables)]));
   const accounts = openAccountFold(db);
+  const apiKeys = openApiKeyFold(db);
   const audit = openAuditFold(db);
   const begin = db.prepare('BEGIN IMMEDIATE');
   const commit = db.prepare('COMMIT');
@@ -49,6 +51,7 @@ export function openProjector(db: Sqlite, all: readonly Tables[], upcaster: Upca
       for (const event of events) {
         applyOne(event, touched);
         accounts.apply(event);
+        apiKeys.apply(event);
         audit.apply(event);
       }
       for (const { writer, id, stored, current } of touched.values()) writer.write(id, stored, current);

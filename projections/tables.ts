@@ -6,10 +6,11 @@ import { globalStream } from '../events/catalogue.ts';
 import type { Upcaster } from '../events/upcasters.ts';
 import type { Sqlite } from '../storage/sqlite.ts';
 import { createAccountTables } from './account-fold.ts';
+import { createApiKeyTable } from './api-keys.ts';
 import { createAuditTables } from './audit.ts';
 
 /** Part of the projection hash: raise it when the tables or what is written to them change, and they are rebuilt. */
-const engineVersion = 7;
+const engineVersion = 8;
 /** Part of it too: what is folded by one version of Unicode may not be found by another. */
 const { unicode } = process.versions;
 
@@ -162,6 +163,7 @@ export function createTables(db: Sqlite, all: readonly Tables[]): void {
     INSERT INTO erasures VALUES (0);
   `);
   createAccountTables(db);
+  createApiKeyTable(db);
   createAuditTables(db);
   const count = db.prepare('INSERT INTO counts VALUES (?, 0)');
   for (const { key } of all) count.run(key);

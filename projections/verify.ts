@@ -9,6 +9,7 @@ import { verifyLog } from '../events/verify.ts';
 import { messageOf } from '../storage/errors.ts';
 import { isDamage, openDatabase, type Sqlite } from '../storage/sqlite.ts';
 import { accountTables } from './account-fold.ts';
+import { apiKeyTable } from './api-keys.ts';
 import { auditTables } from './audit.ts';
 import { projectionOf } from './epochs.ts';
 import { logFile, readFileOf, removeDatabase } from './files.ts';
@@ -186,7 +187,7 @@ function compareReadFiles(live: Sqlite, replay: Sqlite, tables: readonly Tables[
   }
   const difference = compareTable(live, auditTables.events, { key: 'position' });
   if (difference) return difference;
-  for (const table of [...accountTables, auditTables.words, 'counts', 'erasures', 'checkpoint']) {
+  for (const table of [...accountTables, apiKeyTable, auditTables.words, 'counts', 'erasures', 'checkpoint']) {
     const difference = compareWhole(live, replay, table);
     if (difference) return difference;
   }

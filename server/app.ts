@@ -11,6 +11,7 @@ import type { Ids } from '../events/ids.ts';
 import type { LogReader } from '../events/log-reader.ts';
 import type { Upcaster } from '../events/upcasters.ts';
 import type { Accounts } from '../projections/accounts.ts';
+import type { ApiKeys } from '../projections/api-keys.ts';
 import type { AuditIndex } from '../projections/audit.ts';
 import type { Documents } from '../projections/documents.ts';
 import type { JoinField, JoinRequest, Sources } from '../projections/joins.ts';
@@ -24,6 +25,7 @@ import type {
   Credentials,
   ErasurePort,
   KeyRecord,
+  KeyService,
   Notary,
   PasswordService,
   Pins,
@@ -93,6 +95,9 @@ export type App = Writing & {
   /** Reads the condition that a rule of a target answers with. @throws DomainError `invalid`. */
   readCondition: (target: Target, condition: object) => Promise<Where>;
   passwords: PasswordService;
+  /** API keys that were made at run time, and the service that has their secrets. */
+  apiKeys: ApiKeys;
+  keyService: KeyService;
   notary: Notary;
   /** Where the bytes of uploads are. */
   blobs: BlobStore;

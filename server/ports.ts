@@ -151,6 +151,25 @@ export type ErasurePort = {
   obstacle: (position: number) => Promise<string | null>;
 };
 
+/**
+ * Keeps and checks the secrets of API keys that are made at run time. All workers share one, in the main thread, which has the vault.
+ * A `credential` is what events name a secret by.
+ */
+export type KeyService = {
+  /** Keeps the hash of a secret; gives its credential. @throws DomainError `unavailable` where there is no room. */
+  store: (secret: string) => Promise<string>;
+  /** The credential among these whose secret this is; null if there is none. It takes the same time for all. */
+  match: (credentials: readonly (string | null)[], secret: string) => Promise<string | null>;
+  /** Deletes all that is kept of a key and of these credentials. */
+  forget: (id: string, credentials: readonly string[]) => Promise<void>;
+  /** Deletes the hashes of secrets that are no longer valid: of all but these. */
+  retain: (credentials: readonly string[]) => Promise<void>;
+  /** Remembers that a key was used at a time, in milliseconds since the epoch. */
+  used: (id: string, at: number) => Promise<void>;
+  /** When each key was used last. */
+  uses: () => Promise<{ [id: string]: number }>;
+};
+
 /** The secrets that callers are checked by. */
 export type Credentials = {
   apiKeys: readonly ApiKey[];

@@ -7,14 +7,16 @@ import type { Call, Target } from '../app.ts';
 import { actorOf, isTrusted } from '../http/requests.ts';
 import { noteAdmission } from './admission.ts';
 import { admits, answerInAdvance, answerOf, ruleOf, type Subject, unlessRefused } from './asking.ts';
+import { isOutsideScopes, requireScope } from './key-scopes.ts';
 
 /**
  * Lets a request pass or throws: `unauthorized` without a credential, `forbidden` with one. An API key alone is trusted
- * code, and its rules are not asked. A missing rule admits any authenticated caller; one that throws admits no caller; one
+ * code, and its rules are not asked; one that was made at run time is refused outside of its scopes. A missing rule admits any authenticated caller; one that throws admits no caller; one
  * that returns a condition admits to the documents that meet it.
  */
 export async function authorize(call: Call, operation: Operation, subject: Subject): Promise<void> {
   const { request, target } = call;
+  requireScope(request, target.model, operation);
   const isAdmitted = isTrusted(request, target.model) || (await allows(call, operation, subject));
   if (!isAdmitted) refuse(call, operation);
   if (operation !== 'read') noteAdmission(request, target, operation);
@@ -30,6 +32,7 @@ export async function allows(call: Call, operation: Operation, subject: Subject)
 /** Whether the rule for reading lets the caller see a document; one that throws does not. */
 export async function mayRead(call: Call, document: JsonObject): Promise<boolean> {
   const { request, target } = call;
+  if (isOutsideScopes(request, target.model, 'read')) return false;
   return (
     isTrusted(request, target.model) || unlessRefused(allows(call, 'read', { doc: () => document, data: null }), false)
   );
@@ -44,6 +47,7 @@ export async function authorizeDeleted(
   operation: Operation,
   { data, ...then }: Then & { data: unknown },
 ): Promise<void> {
+  requireScope(call.request, call.target.model, operation);
   if (isTrusted(call.request, call.target.model)) return;
   const rule = ruleOf(call, operation);
   const subject = { doc: () => then.document, data };
@@ -53,6 +57,7 @@ export async function authorizeDeleted(
 
 /** Whether the rule for reading lets the caller see a document as it was. */
 export async function readsPast(call: Call, then: Then): Promise<boolean> {
+  if (isOutsideScopes(call.request, call.target.model, 'read')) return false;
   if (isTrusted(call.request, call.target.model)) return true;
   const rule = ruleOf(call, 'read');
   if (!rule) return actorOf(call.request).type !== 'anonymous';
@@ -73,6 +78,7 @@ async function admitsThen({ app, target }: Call, answer: boolean | Where, then: 
  */
 export async function authorizeInAdvance(call: Call, operation: Operation, doc: JsonObject | null): Promise<void> {
   const subject = { doc: () => doc, data: null };
+  requireScope(call.request, call.target.model, operation);
   const rule = ruleOf(call, operation);
   if (!rule || isTrusted(call.request, call.target.model)) return authorize(call, operation, subject);
   const answer = await answerInAdvance(rule, doc);

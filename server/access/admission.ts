@@ -2,7 +2,7 @@ import type { Request } from '@hapi/hapi';
 import type { Operation } from '../../config/model.ts';
 import { ruleNameOf } from '../../config/rules.ts';
 import type { Target } from '../app.ts';
-import { actorOf, isTrusted } from '../http/requests.ts';
+import { actorOf, isTrusted, madeKeyOf } from '../http/requests.ts';
 
 /** The text that stands in an event in place of a rule where none was asked: docs/events.md says what each means. */
 export type NoRule = 'apiKey' | 'operator' | 'invitation' | 'setup';
@@ -21,9 +21,17 @@ export function noteErasure(request: Request): void {
   request.app.rule = actorOf(request).type === 'user' ? named('erase', null) : trustedAs(request);
 }
 
-/** Notes that the audit rule, which API keys are asked about too, admits to an export. */
+/** Notes that the audit rule, which API keys of the environment are asked about too, admits to an export. */
 export function noteAudit(request: Request, rule: unknown): void {
-  request.app.rule = actorOf(request).type === 'system' ? trustedAs(request) : named('audit', rule);
+  const isAsked = actorOf(request).type !== 'system' && madeKeyOf(request) === null;
+  request.app.rule = isAsked ? named('audit', rule) : trustedAs(request);
+}
+
+/** Notes that the rule about keys admits to managing them. */
+export function noteKeyRule(request: Request, rule: unknown): void {
+  const { type } = actorOf(request);
+  const isTrustedCaller = type === 'system' || (type === 'apiKey' && !rule);
+  request.app.rule = isTrustedCaller ? trustedAs(request) : named('keys', rule);
 }
 
 function named(name: string, rule: unknown): string {

@@ -4,6 +4,7 @@ import type { Where } from '../../projections/where.ts';
 import type { Call } from '../app.ts';
 import { type AsOf, actorOf, asOfFor, idOf } from '../http/requests.ts';
 import { authorize } from './access.ts';
+import { requireScope } from './key-scopes.ts';
 
 /** A document as it is stored, and the version of its stream. */
 export type Stored = { text: string; version: number };
@@ -54,6 +55,7 @@ export function someOf(
  */
 export async function refuseMissing(call: Call, operation: Operation, id = idOf(call.request)): Promise<never> {
   const { request, target } = call;
+  requireScope(request, target.model, operation);
   if (actorOf(request).type === 'anonymous') {
     // A rule that looks at the document may throw without one; that would tell it from a document that is hidden.
     await authorize(call, operation, { doc: () => null, data: null }).catch(() => {

@@ -8,6 +8,7 @@ import type { Reach } from '../queries/paths.ts';
 import { allows, refuse } from './access.ts';
 import { answerInAdvance, mayInAdvance, ruleName, ruleOf, unlessRefused } from './asking.ts';
 import { filterableFields } from './field-access.ts';
+import { isOutsideScopes, requireScope } from './key-scopes.ts';
 
 /** Which documents a caller may see: those that meet `where` and pass `row`; null means no condition. */
 export type ListScope = { where: Where | null; row: ((doc: JsonObject) => Promise<boolean>) | null };
@@ -20,6 +21,7 @@ const everything: ListScope = { where: null, row: null };
  * @throws DomainError as {@link authorize} does when it may see none whatever they are.
  */
 export async function authorizeList(call: Call): Promise<ListScope> {
+  requireScope(call.request, call.target.model, 'read');
   return (await scopeOf(call)) ?? refuse(call, 'read');
 }
 
@@ -39,6 +41,7 @@ async function scopeOf(call: Call): Promise<ListScope | null> {
 
 async function scopeToday(call: Call): Promise<ListScope | null> {
   const { request, target } = call;
+  if (isOutsideScopes(request, target.model, 'read')) return null;
   if (isTrusted(request, target.model)) return everything;
   const rule = ruleOf(call, 'read');
   if (!rule) return actorOf(request).type === 'anonymous' ? null : everything;

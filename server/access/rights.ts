@@ -4,12 +4,16 @@ import type { AuditScope } from '../../config/model.ts';
 import { showAll } from '../../config/suggest.ts';
 import { schemaKey } from '../../events/upcasters.ts';
 import type { App } from '../app.ts';
-import { actorOf, requestId, userOf, viewOf } from '../http/requests.ts';
+import { actorOf, madeKeyOf, requestId, userOf, viewOf } from '../http/requests.ts';
+import { readsStream } from './key-scopes.ts';
 
 /** The parts of the history that a caller may see. */
 export type AuditRights = {
   has: (scope: AuditScope) => boolean;
-  /** Whether the payloads of a stream are for this caller: to a key, accounts are what they are everywhere else. */
+  /**
+   * Whether the payloads of a stream are for this caller: to a key, accounts are what they are everywhere else, and to one that was
+   * made at run time, so are its scopes.
+   */
   seesPayloadsOf: (stream: string) => boolean;
 };
 
@@ -19,13 +23,18 @@ const every: ReadonlySet<AuditScope> = new Set(scopes);
 
 /**
  * The rights of the caller to the history, by the configuration's audit rule; without one, users of the admin collection, API
- * keys and the operator may see everything. The rule is asked in every request; one that throws admits no caller.
+ * keys and the operator may see everything. A key that was made at run time has what it was given. The rule is asked in every request; one that throws admits no caller.
  */
 export async function auditRightsOf(app: App, request: Request): Promise<AuditRights> {
-  const granted = await scopesOf(app, request);
+  const key = madeKeyOf(request);
+  const granted: ReadonlySet<AuditScope | 'erase'> = key ? new Set(key.audit) : await scopesOf(app, request);
   const isKey = actorOf(request).type === 'apiKey';
   const has = (scope: AuditScope) => granted.has(scope) || (scope === 'headers' && granted.has('payloads'));
-  return { has, seesPayloadsOf: (stream) => has('payloads') && !(isKey && isClosedToKeys(app, stream)) };
+  function seesPayloadsOf(stream: string): boolean {
+    if (!has('payloads') || (isKey && isClosedToKeys(app, stream))) return false;
+    return key === null || readsStream(key.scopes, stream);
+  }
+  return { has, seesPayloadsOf };
 }
 
 /** The scopes that the caller has, in the order of the documentation. */

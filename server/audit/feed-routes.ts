@@ -4,8 +4,9 @@ import { DomainError } from '../../config/errors.ts';
 import { type AuditRights, auditRightsOf } from '../access/rights.ts';
 import type { App } from '../app.ts';
 import { strategy } from '../callers/authentication.ts';
+import { isLivingKey } from '../callers/made-keys.ts';
 import { sendText } from '../documents/sending.ts';
-import { actorOf, requestId } from '../http/requests.ts';
+import { actorOf, madeKeyOf, requestId } from '../http/requests.ts';
 import { yieldToEventLoop } from '../platform/yield.ts';
 import { feedOperation } from './event-operations.ts';
 import { type EventQuery, readFeedQuery } from './event-query.ts';
@@ -102,6 +103,7 @@ function openFeed(app: App) {
   }
 
   async function* eventsFor(request: Request, { after, filter }: FeedQuery, first: AuditRights, signal: AbortSignal) {
+    const key = madeKeyOf(request);
     let rights: AuditRights | null = first;
     let asked = performance.now();
     let told = asked;
@@ -115,6 +117,8 @@ function openFeed(app: App) {
         if (!rights) return;
       }
       await yieldToEventLoop();
+      // Rights are asked for now and then; a key that was revoked gets nothing from the answer to that on.
+      if (key && !isLivingKey(app, key)) return;
       // From this look at the log to the wait for news nothing else has its turn, so that no news are missed.
       const { size } = app.events.head();
       const page = findEvents(app, rights, { stream: null, filter, after: at, upTo: size, limit: chunk });

@@ -5,6 +5,7 @@ import { type AuditRights, requireAudit } from '../access/rights.ts';
 import type { App, RouteParts } from '../app.ts';
 import { strategy } from '../callers/authentication.ts';
 import { sendText } from '../documents/sending.ts';
+import { madeKeyOf } from '../http/requests.ts';
 import type { Operation } from '../openapi/operation.ts';
 import type { KeyNote } from '../ports.ts';
 import { type Query, readInteger, readQuery, rejectQuery } from '../queries/parameters.ts';
@@ -199,7 +200,10 @@ async function listKeys(app: Pick<RouteParts, 'keyHistory'>, query: Query, right
 function requirePayloads(rights: AuditRights, subject: Subject, request: Request): void {
   const stream = streamOf[subject.name](request.params);
   if (stream === null || rights.seesPayloadsOf(stream)) return;
-  const message = `an API key may not see what accounts of ${show(request.params.slug)} hold; a token is needed`;
+  const { slug } = request.params;
+  const message = madeKeyOf(request)
+    ? `this API key may not see what ${show(stream)} holds: its scopes do not hold it, or accounts are closed to keys`
+    : `an API key may not see what accounts of ${show(slug)} hold; a token is needed`;
   throw new DomainError('forbidden', message);
 }
 

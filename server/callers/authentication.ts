@@ -6,8 +6,11 @@ import { DomainError } from '../../config/errors.ts';
 import type { Actor } from '../../events/envelope.ts';
 import type { App } from '../app.ts';
 import { refuseMisplaced } from '../http/headers.ts';
+import type { MadeKey } from '../http/requests.ts';
 import type { ApiKey } from '../ports.ts';
 import { clearCookie, cookieCollections, cookieName, cookieOf, isForeign } from './cookies.ts';
+import { requireOpenRoute } from './key-routes.ts';
+import { keyReader } from './made-keys.ts';
 import { type Claims, tokenReader } from './tokens.ts';
 
 /** The name of the authentication strategy; every route names it, for a default would be server-wide. */
@@ -30,25 +33,31 @@ export function registerAuthentication(server: Server, app: App): void {
   register(strategy, authenticator(app));
   register(publicStrategy, () => anonymous);
 
-  function register(name: string, credentialsOf: (request: Request, h: ResponseToolkit) => UserCredentials): void {
+  function register(name: string, credentialsOf: CredentialsOf): void {
     server.auth.scheme(name, () => ({
       authenticate(request, h) {
         refuseMisplaced(request);
         noteAddress(request, app.model.trustProxy);
-        return h.authenticated({ credentials: { user: credentialsOf(request, h) } });
+        const found = credentialsOf(request, h);
+        const admit = (user: UserCredentials) => h.authenticated({ credentials: { user } });
+        // Most callers are known at once, and a promise would cost them time.
+        return found instanceof Promise ? found.then(admit) : admit(found);
       },
     }));
     server.auth.strategy(name, name);
   }
 }
 
+type CredentialsOf = (request: Request, h: ResponseToolkit) => UserCredentials | Promise<UserCredentials>;
+
 const anonymous: UserCredentials = { actor: { type: 'anonymous' }, session: null };
 const operator: UserCredentials = { actor: { type: 'system' }, session: null };
 
-function authenticator(app: App): (request: Request, h: ResponseToolkit) => UserCredentials {
+function authenticator(app: App): CredentialsOf {
   const { accounts, collections, clock } = app;
   const { apiKeys, secrets } = app.credentials;
   const readToken = tokenReader(secrets, app.site);
+  const readKey = keyReader(app);
 
   /** The claims of a token, if its session is still there, and so its user. */
   function sessionOf(token: string): Claims | null {
@@ -88,12 +97,21 @@ function authenticator(app: App): (request: Request, h: ResponseToolkit) => User
     const { 'x-api-key': key, authorization, cookie } = request.headers;
     if (key === undefined && authorization === undefined)
       return cookie === undefined ? anonymous : byCookie(request, h);
-    const keyId = key === undefined ? null : matching(apiKeys, String(key));
-    if (key !== undefined && keyId === null) throw new DomainError('unauthorized', 'the API key is not valid');
-    // Beside a key, the rights are the user's.
-    if (authorization !== undefined || keyId === null) return byHeader(request, String(authorization));
-    return { actor: { type: 'apiKey', id: keyId }, session: null };
+    if (key === undefined) return byHeader(request, String(authorization));
+    const id = matching(apiKeys, String(key));
+    const found = id === null ? readKey(String(key)) : { id };
+    return found instanceof Promise ? found.then((known) => byKey(request, known)) : byKey(request, found);
   };
+
+  function byKey(request: Request, key: MadeKey | { id: string } | null): UserCredentials {
+    if (key === null) throw new DomainError('unauthorized', 'the API key is not valid');
+    const { authorization } = request.headers;
+    // Beside a key, the rights are the user's.
+    if (authorization !== undefined) return byHeader(request, String(authorization));
+    const isMade = 'credential' in key;
+    if (isMade) requireOpenRoute(request);
+    return { actor: { type: 'apiKey', id: key.id }, session: null, ...(isMade && { key }) };
+  }
 }
 
 /** Whether the command line calls, which has read its credential from the vault. */

@@ -4,6 +4,7 @@ import { DomainError } from '../../config/errors.ts';
 import type { AuthOptions, Collection } from '../../config/model.ts';
 import type { AccountRef, NewSession } from '../../events/accounts.ts';
 import type { App, RouteCall, Target } from '../app.ts';
+import { isLivingKey } from './made-keys.ts';
 
 /** A collection whose documents are accounts. */
 export type AuthTarget = Target<Collection & { auth: AuthOptions }>;
@@ -17,11 +18,13 @@ export function authTargets({ collections }: Pick<App, 'collections'>): AuthTarg
  * A body may take its time to arrive, a hash may have to wait: who was thrown out meanwhile, by a reset above all, must not
  * undo that with what was begun before.
  *
- * @throws DomainError `unauthorized` when the session of the caller has ended since it was looked at.
+ * @throws DomainError `unauthorized` when the session of the caller has ended since it was looked at, or its key.
  */
-export function requireLiving({ accounts }: App, { auth }: Request): void {
-  const session = auth.credentials?.user?.session;
-  if (session && accounts.holder(session.sid) === null) throw new DomainError('unauthorized', 'the session has ended');
+export function requireLiving(app: App, { auth }: Request): void {
+  const { session, key } = auth.credentials?.user ?? {};
+  if (session && app.accounts.holder(session.sid) === null)
+    throw new DomainError('unauthorized', 'the session has ended');
+  if (key && !isLivingKey(app, key)) throw new DomainError('unauthorized', 'the API key is not valid');
 }
 
 /** The id of the user with an e-mail address, lower-cased as it is stored; null without such a user. */

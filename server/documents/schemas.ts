@@ -4,11 +4,12 @@ import type { CollectionSchema, GlobalSchema } from '../../config/schema.ts';
 import { epochsOf } from '../../projections/epochs.ts';
 import { requireSchemaAccess } from '../access/access.ts';
 import { rightsToFields } from '../access/field-access.ts';
+import { isOutsideScopes } from '../access/key-scopes.ts';
 import { rightsOf } from '../access/list-scope.ts';
 import { grantedScopes } from '../access/rights.ts';
 import type { App, Target } from '../app.ts';
 import { strategy } from '../callers/authentication.ts';
-import { actorOf } from '../http/requests.ts';
+import { actorOf, madeKeyOf } from '../http/requests.ts';
 import { schemasOperation } from '../openapi/system-operations.ts';
 import { version } from '../platform/version.ts';
 import { readQuery } from '../queries/parameters.ts';
@@ -49,7 +50,17 @@ export function schemas(server: Server, app: App): void {
     },
   });
 
+  /** A key that was made at run time is told of what it may read, and where all is public, of all. */
+  function readableIn(request: Request, { collections, globals }: ShownSchemas): ShownSchemas {
+    if (model.publicSchema) return { collections, globals };
+    return {
+      collections: collections.filter(({ slug }) => !isOutsideScopes(request, { kind: 'collection', slug }, 'read')),
+      globals: globals.filter(({ slug }) => !isOutsideScopes(request, { kind: 'global', slug }, 'read')),
+    };
+  }
+
   async function withAccess(request: Request, shown: ShownSchemas, schema: typeof model.schema): Promise<ShownSchemas> {
+    if (madeKeyOf(request)) return readableIn(request, shown);
     if (actorOf(request).type !== 'user') return shown;
     const [collections, globals] = await Promise.all([
       withRights(request, { shown: shown.collections, declared: schema.collections, targets: app.collections }),

@@ -2,8 +2,12 @@ import { randomUUID } from 'node:crypto';
 import type { Request } from '@hapi/hapi';
 import { DomainError } from '../../config/errors.ts';
 import type { Collection, Global, RequestView, User } from '../../config/model.ts';
+import type { KeyGrant } from '../../events/api-keys.ts';
 import type { Actor, Context } from '../../events/envelope.ts';
 import type { IdempotencyRecord } from '../../events/log.ts';
+
+/** An API key that was made at run time, under which a request came alone. `credential` is that of the secret that came. */
+export type MadeKey = KeyGrant & { id: string; credential: string };
 
 /** How far a request may look back: to every document that was there, or to those that live today. */
 export type ReadScope = 'every' | 'living';
@@ -36,6 +40,8 @@ declare module '@hapi/hapi' {
     actor: Actor;
     /** The session of the token that came, and the collection and id of its user. */
     session: { sid: string; slug: string; id: string } | null;
+    /** The key that came alone, where it was made at run time: it gives the rights of its scopes. Absent for all other callers. */
+    key?: MadeKey;
   }
 }
 
@@ -79,9 +85,14 @@ export function userOf({ app }: Request): User | null {
   return app.user;
 }
 
+/** The API key that was made at run time and under which the caller comes; null for all other callers. */
+export function madeKeyOf({ auth }: Request): MadeKey | null {
+  return auth.credentials?.user?.key ?? null;
+}
+
 /**
  * Whether the caller is trusted code, which no rule is asked about: an API key, and on accounts only where `useAPIKey` lets
- * it; and the operator of the service.
+ * it; and the operator of the service. The scopes of a key that was made at run time are looked at besides.
  */
 export function isTrusted(request: Request, model: Collection | Global): boolean {
   const { type } = actorOf(request);

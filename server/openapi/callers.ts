@@ -20,7 +20,9 @@ export type Caller =
    */
   | { kind: 'auditor'; refusesKeys?: true; refusesForeign?: true }
   /** Callers that may erase. */
-  | { kind: 'eraser' };
+  | { kind: 'eraser' }
+  /** Those who manage API keys. */
+  | { kind: 'manager' };
 
 /** Credentials by the names of their security schemes, any of which is enough; `{}`: without a credential. */
 export type Security = Record<string, string[]>[];
@@ -64,6 +66,9 @@ export function securityOf(model: Model, caller: Caller): Security {
       return [{ apiKey: [] }, ...usersOf(model, adminsOf(model))];
     case 'eraser':
       return [{ apiKey: [] }, ...usersOf(model, adminsOf(model))];
+    case 'manager':
+      // Users of the collection of that name alone, and not of another admin collection.
+      return [{ apiKey: [] }, ...(model.keys ? usersOf(model) : usersOf(model, managersOf(model)))];
     case 'admitted': {
       const { target, right } = caller;
       const key = isAccount(target) && !target.auth.useAPIKey ? [] : [{ apiKey: [] }];
@@ -79,16 +84,22 @@ export function refusalsOf(model: Model, caller: Caller, isWrite: boolean): Answ
   if (caller.kind === 'anybody') return caller.isCounted && model.rateLimit ? refusalsForNow([429]) : {};
   const comesByCookie = accountsOf(model).some(({ auth }) => auth.cookies);
   if (caller.kind === 'auditor' || caller.kind === 'eraser') return refusalsOfAudit(model, caller, comesByCookie);
-  const mayBeForeign = isWrite && comesByCookie;
-  const mayBeRefused = caller.kind === 'admitted' && mayBeForbidden(model, caller);
-  return {
-    ...refusals([401]),
-    ...(mayBeRefused ? refusals([403]) : {}),
-    ...(mayBeForeign ? { 403: json(mayBeRefused ? `${foreign}, or a rule said no.` : `${foreign}.`, 'Error') } : {}),
-  };
+  const reasons = [
+    ...(isWrite && comesByCookie ? [foreign] : []),
+    ...(caller.kind === 'admitted' && mayBeForbidden(model, caller) ? ['a rule said no'] : []),
+    ...(caller.kind === 'manager' ? ['the caller does not manage keys'] : []),
+    // Where all is public, a key sees what everybody does.
+    ...(caller.kind === 'admitted' || (caller.kind === 'known' && !caller.orAnybody) ? [outside] : []),
+  ];
+  return { ...refusals([401]), ...(reasons.length > 0 ? { 403: json(sentenceOf(reasons), 'Error') } : {}) };
 }
 
-/** Without a rule, every credential admits, but for users of other collections than that of the admins. */
+function sentenceOf(reasons: readonly string[]): string {
+  const text = reasons.join(', or ');
+  return `${text.charAt(0).toUpperCase()}${text.slice(1)}.`;
+}
+
+/** Without a rule, users of the admin collection may see all, and so may API keys but those that were made with less. */
 function refusalsOfAudit(
   model: Model,
   caller: Extract<Caller, { kind: 'auditor' | 'eraser' }>,
@@ -96,16 +107,13 @@ function refusalsOfAudit(
 ): Answers {
   const isEraser = caller.kind === 'eraser';
   const hasOthers = accountsOf(model).some(({ slug }) => slug !== model.adminCollection);
-  const isRuled = !isEraser && (Boolean(model.audit) || hasOthers);
   const reasons = [
-    ...(isRuled ? ['the caller lacks the scope'] : []),
+    isEraser ? 'the API key was not given the right' : 'the caller lacks the scope',
     ...(isEraser && hasOthers ? ['the user is not of the admin collection'] : []),
     ...(isEraser || caller.refusesKeys ? ['the accounts of the collection are closed to API keys'] : []),
     ...(comesByCookie && (isEraser || caller.refusesForeign) ? ['a cookie came from a page elsewhere'] : []),
   ];
-  const [first = ''] = reasons;
-  const sentence = `${first.charAt(0).toUpperCase()}${reasons.join(', or ').slice(1)}.`;
-  return { ...refusals([401]), ...(reasons.length > 0 ? { 403: json(sentence, 'Error') } : {}) };
+  return { ...refusals([401]), 403: json(sentenceOf(reasons), 'Error') };
 }
 
 /** A collection of accounts. */
@@ -122,6 +130,10 @@ function mayBeForbidden(model: Model, { target, right }: { target: Collection | 
 function admittedWithoutRule(model: Model, { slug }: Account, right: Right): string[] {
   const admins = adminsOf(model);
   return right === 'read' || right === 'update' ? [slug, ...admins] : admins;
+}
+
+function managersOf({ collections }: Model): string[] {
+  return collections.get('__admins')?.auth ? ['__admins'] : [];
 }
 
 function adminsOf({ adminCollection }: Model): string[] {
@@ -148,7 +160,8 @@ function schemeOf(slug: string): string {
   return `cookie.${slug}`;
 }
 
-const foreign = 'A write under a cookie came from another origin';
+const outside = 'the scopes of the API key do not hold it';
+const foreign = 'a write under a cookie came from another origin';
 const keyText = 'An API key: trusted code.';
 function siteText(site: string): string {
   return `Which of the sites of this server is meant: \`${site}\`. A token names its site by itself, so it is not needed beside one.`;

@@ -4,6 +4,7 @@ import { richTextFeatures } from '../../config/schema.ts';
 import { accountSchemas, usersSchemas, withPassword } from './account-components.ts';
 import { closed, count, described, flag, ignored, listOf, nothing, place, text, time } from './basics.ts';
 import { objectOf, type Schema, schemaRef } from './fields.ts';
+import { keySchemas } from './key-components.ts';
 import { isUploadCollection, uploadSchemas } from './uploads.ts';
 import { conditionSchemas, whereOf } from './where.ts';
 
@@ -12,6 +13,7 @@ export function componentsOf(model: Model): Record<string, Schema> {
   const hasAccounts = [...model.collections.values()].some(({ auth }) => auth);
   return {
     ...fixed,
+    ...keySchemas(model),
     ...(hasAccounts ? accountSchemas : {}),
     ...(model.collections.size > 0 ? groupSchemas : {}),
     Schemas: schemasOf(model, hasAccounts),

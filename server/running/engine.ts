@@ -5,6 +5,7 @@ import { createClock, newClockCell } from '../../events/clock.ts';
 import { createIds, newestOf } from '../../events/ids.ts';
 import { logFile } from '../../projections/files.ts';
 import type { Progress } from '../../projections/rebuild.ts';
+import { createKeyService } from '../accounts/keys/service.ts';
 import { type ErasureWorker, openErasureWorker } from '../audit/erasure/worker.ts';
 import { recordKeyChanges } from '../audit/notary/keys.ts';
 import { type BlobGuard, openBlobGuard, requireFit } from '../files/blobs/guard.ts';
@@ -12,7 +13,6 @@ import { blobSettingsOf } from '../files/blobs/store.ts';
 import { createToldOrigins } from '../http/refused-origins.ts';
 import { createMeter } from '../platform/meter.ts';
 import { createState, type Phase, setState } from '../platform/state.ts';
-import type { ErasurePort, Reloading } from '../ports.ts';
 import type { Loaded } from '../settings/configuration.ts';
 import type { Settings } from '../settings/settings.ts';
 import { connectWriter } from '../writer/append.ts';
@@ -189,6 +189,7 @@ export function startEngine(options: EngineOptions): Engine {
     erasures = worker;
     worker.wake();
     const shared = { readFile, logFile: file, counter, clockCell, state, ...sharedOf(settings, directory) };
+    const keyService = createKeyService(directory.vault.apiKeys, clock.believed);
     const openFor = (configured: Configured, generation: number | null) =>
       openWays({
         loaded: configured,
@@ -196,6 +197,7 @@ export function startEngine(options: EngineOptions): Engine {
         shared,
         writer,
         passwords: accounts.passwords.passwords,
+        keyService,
         notary,
         guard: blobGuard,
         erasures: erasurePortOf({ worker, guard: blobGuard, caught: accounts.caught }),

@@ -2,7 +2,7 @@ import type { Model } from '../../config/model.ts';
 import { fingerprintOf, type Made } from '../openapi/cache.ts';
 import { makeOpenApi } from '../openapi/document.ts';
 import { createLog } from '../platform/logging.ts';
-import type { Api, PasswordService } from '../ports.ts';
+import type { Api, KeyService, PasswordService } from '../ports.ts';
 import { openApp, type Shared } from './open-app.ts';
 import { routes } from './routes.ts';
 
@@ -11,6 +11,7 @@ const refuse = () => Promise.reject(new Error('this only describes the service')
 /** Generates an OpenAPI document of a service that it opens for that alone: all other calls are refused. */
 export async function generateOpenApi(api: Api, model: Model, shared: Shared): Promise<Made> {
   const passwords = new Proxy({} as PasswordService, { get: () => refuse });
+  const keyService = new Proxy({} as KeyService, { get: () => refuse });
   const notary = { checkpoint: refuse, recent: refuse, stamped: refuse, verifierKey: refuse, verification: refuse };
   const pins = { pin: refuse, unpin: refuse, discard: refuse, collect: refuse };
   const erasures = { settle: refuse, neededBeside: refuse, countMails: refuse, forgetMails: refuse, obstacle: refuse };
@@ -21,6 +22,7 @@ export async function generateOpenApi(api: Api, model: Model, shared: Shared): P
     shared,
     writing,
     passwords,
+    keyService,
     notary,
     pins,
     erasures,

@@ -13,6 +13,7 @@ import { readLog } from '../../events/log-reader.ts';
 import { parseVerifierKey } from '../../events/notes.ts';
 import { compileUpcaster, type Upcaster } from '../../events/upcasters.ts';
 import { openAccounts } from '../../projections/accounts.ts';
+import { openApiKeys } from '../../projections/api-keys.ts';
 import { openAuditIndex } from '../../projections/audit.ts';
 import { openDocuments, registerFunctions } from '../../projections/documents.ts';
 import { epochsOf } from '../../projections/epochs.ts';
@@ -66,14 +67,15 @@ type OpenOptions = {
   openApi: Describe;
   /** Absent where it answers no requests, or nothing is counted. */
   metrics?: ThreadMetrics | null;
-} & Pick<App & RouteParts, 'passwords' | 'notary' | 'pins' | 'erasures' | 'reload' | 'log'>;
+} & Pick<App & RouteParts, 'passwords' | 'keyService' | 'notary' | 'pins' | 'erasures' | 'reload' | 'log'>;
 
 /** The service as one thread has it, with all that its routes are made from. */
 export type OpenApp = App & RouteParts & { metrics: ThreadMetrics | null; close: () => Promise<void> };
 
 /** Opens the service for one thread, to be closed by it too. */
 export function openApp(options: OpenOptions): OpenApp {
-  const { model, shared, writing, passwords, notary, pins, erasures, reload, log, openApi, metrics = null } = options;
+  const { model, shared, writing, passwords, keyService, notary, pins, erasures, reload, log, openApi } = options;
+  const { metrics = null } = options;
   const { readFile, logFile, counter, state, credentials, baseUrl, isProduction } = shared;
   const clock = createClock(shared.clockCell);
   const unwatch = metrics?.watch(shared.site ?? '', writing.waiting);
@@ -119,6 +121,8 @@ export function openApp(options: OpenOptions): OpenApp {
     userOf: (collection, id) => readUser(targets, collection, id),
     readCondition: (target, condition) => readCondition(targets, target, condition),
     passwords,
+    apiKeys: openApiKeys(read),
+    keyService,
     notary,
     blobs,
     store: storeName(shared.blobs),

@@ -1,5 +1,6 @@
 import type { Server } from '@hapi/hapi';
 import { requireSchemaAccess } from '../access/access.ts';
+import { requireReadOfAll } from '../access/key-scopes.ts';
 import type { App, RouteParts } from '../app.ts';
 import { strategy } from '../callers/authentication.ts';
 import { sendText } from '../documents/sending.ts';
@@ -21,6 +22,8 @@ export function openApi(server: Server, app: Pick<App & RouteParts, 'model' | 'o
       options: { auth: strategy, plugins: { openApi: operation } },
       handler: async (request, h) => {
         requireSchemaAccess(model, request);
+        // The document describes all of the configuration; the other one describes none of it.
+        if (api === 'contract' && !model.publicSchema) requireReadOfAll(request);
         rejectQuery(request.query);
         return sendText(h, await app.openApi(api));
       },

@@ -1,11 +1,13 @@
 import type { Request, Server } from '@hapi/hapi';
 import { normalEmail } from '../../config/addresses.ts';
+import { readKeyEnd } from '../../config/api-keys.ts';
 import { readRevocation, readUnlock } from '../../config/credentials.ts';
 import { compileMembers } from '../../config/documents.ts';
 import { DomainError, invalidField } from '../../config/errors.ts';
 import { didYouMean, show } from '../../config/suggest.ts';
 import { decideRevoke, decideUnlock } from '../../events/accounts.ts';
 import type { NoRule } from '../access/admission.ts';
+import { revokeKey } from '../accounts/keys/manage.ts';
 import { record } from '../accounts/record.ts';
 import type { App, RouteParts } from '../app.ts';
 import { strategy } from '../callers/authentication.ts';
@@ -50,6 +52,10 @@ export function operator(server: Server, app: App & Pick<RouteParts, 'store' | '
     }
     if (ended.length > 0) await record({ app, request }, decideRevoke(user, sid));
     return { id: user.id, ended: ended.length };
+  });
+
+  post('/api/operator/keys/revoke', async (request) => {
+    return revokeKey({ app, request }, readKeyEnd(await bodyFor(request)).id);
   });
 
   post('/api/operator/blobs/collect', async (request) => {

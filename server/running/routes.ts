@@ -1,5 +1,6 @@
 import type { Plugin, Request, Server } from '@hapi/hapi';
 import { boot } from '../accounts/boot-routes.ts';
+import { apiKeys } from '../accounts/keys/routes.ts';
 import { accountPages } from '../accounts/pages/routes.ts';
 import { passwords } from '../accounts/password-routes.ts';
 import { registrations } from '../accounts/registration-routes.ts';
@@ -45,6 +46,7 @@ const resources: readonly Resource[] = [
   passwords,
   accountPages,
   boot,
+  apiKeys,
   exports,
   operator,
   proofs,

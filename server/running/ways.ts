@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import type { BlobGuard } from '../files/blobs/guard.ts';
 import { type Made, openDocumentCache } from '../openapi/cache.ts';
-import type { Api, ErasurePort, Notary, PasswordService, Reloading } from '../ports.ts';
+import type { Api, ErasurePort, KeyService, Notary, PasswordService, Reloading } from '../ports.ts';
 import type { Loaded } from '../settings/configuration.ts';
 import { connectWriter } from '../writer/append.ts';
 import type { Writer } from '../writer/writer.ts';
@@ -31,6 +31,7 @@ type Options = {
   shared: Shared;
   writer: Writer;
   passwords: PasswordService;
+  keyService: KeyService;
   notary: Notary;
   guard: BlobGuard;
   erasures: ErasurePort;
@@ -42,7 +43,8 @@ type Options = {
 
 /** Opens the ways to an engine. */
 export function openWays(options: Options): Ways {
-  const { loaded, generation, shared, writer, passwords, notary, guard, erasures, reload, directory, log } = options;
+  const { loaded, generation, shared, writer, passwords, keyService, notary, guard, erasures, reload } = options;
+  const { directory, log } = options;
   const { model } = loaded;
   const documents = openDocumentCache({ directory, subject: { model, ...shared }, log });
   const openApi: Describe = (api) => documents.read(api, () => describeService(api, loaded, shared));
@@ -51,6 +53,7 @@ export function openWays(options: Options): Ways {
     connect: () => ({
       writer: writer.connect(generation),
       passwords: portTo<PasswordService>(passwords),
+      keys: portTo<KeyService>(keyService),
       notary: portToNotary(notary),
       pins: portToPins(guard),
       erasures: portTo<ErasurePort>(erasures),
@@ -65,6 +68,7 @@ export function openWays(options: Options): Ways {
         shared,
         writing,
         passwords,
+        keyService,
         notary,
         pins,
         erasures,

@@ -55,6 +55,7 @@ export async function withApp<T>(
     shared,
     writing: { append: notHere, appendAnyway: notHere, isCrowded: () => false, waiting: () => 0 },
     passwords,
+    keyService: new Proxy({} as OpenApp['keyService'], { get: () => () => assert.fail('there are no keys here') }),
     notary,
     erasures: new Proxy({} as OpenApp['erasures'], { get: () => () => assert.fail('nothing is erased here') }),
     pins: {

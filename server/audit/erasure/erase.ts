@@ -3,11 +3,12 @@ import { DomainError } from '../../../config/errors.ts';
 import type { JsonObject } from '../../../config/schema.ts';
 import { accountStream, documentStream } from '../../../events/catalogue.ts';
 import { noteErasure } from '../../access/admission.ts';
+import { requireScope } from '../../access/key-scopes.ts';
 import { isClosedToKeys } from '../../access/rights.ts';
 import type { App, RouteCall, RouteParts } from '../../app.ts';
 import { appendOf } from '../../callers/append.ts';
 import { requireLiving } from '../../callers/sessions.ts';
-import { actorOf, contextOf, requestId, userOf } from '../../http/requests.ts';
+import { actorOf, contextOf, madeKeyOf, requestId, userOf } from '../../http/requests.ts';
 import { type Plan, planErasure } from './plan.ts';
 
 /** The extent of an erasure. `filesKept`: files that other documents need. `mails`: those that wait, or were caught. */
@@ -30,14 +31,21 @@ const maxTries = 100;
 export function requireMayErase({ app, request }: RouteCall): void {
   const { type } = actorOf(request);
   if (type === 'anonymous') throw new DomainError('unauthorized', 'an API key or a token is needed');
+  const key = madeKeyOf(request);
+  if (key && !key.audit.includes('erase'))
+    throw new DomainError('forbidden', 'you may not erase: this API key was not given the right to');
   if (type !== 'user') return;
   if (userOf(request)?.collection === app.model.adminCollection) return;
   throw new DomainError('forbidden', 'only users of the admin collection may erase');
 }
 
-/** To a key accounts are closed here as they are everywhere else, also those of a collection that is gone. */
+/**
+ * To a key accounts are closed here as they are everywhere else, also those of a collection that is gone. An erasure deletes too, so
+ * one that was made at run time needs a scope for that.
+ */
 function requireOpen({ app, request }: RouteCall, { collection: slug, id }: ErasureRequest): void {
   if (actorOf(request).type !== 'apiKey') return;
+  requireScope(request, { kind: 'collection', slug }, 'delete');
   const isAccount = app.events.versionOf(accountStream(slug, id)) > 0;
   const stream = isAccount ? accountStream(slug, id) : documentStream(slug, id);
   if (isClosedToKeys(app, stream)) {

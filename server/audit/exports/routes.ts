@@ -7,7 +7,7 @@ import { requireAudit } from '../../access/rights.ts';
 import type { App } from '../../app.ts';
 import { strategy } from '../../callers/authentication.ts';
 import { noteReason } from '../../http/reason.ts';
-import { requestId } from '../../http/requests.ts';
+import { madeKeyOf, requestId } from '../../http/requests.ts';
 import type { Operation } from '../../openapi/operation.ts';
 import { readQuery } from '../../queries/parameters.ts';
 import { streamOf } from '../subjects.ts';
@@ -77,7 +77,8 @@ export function exports(server: Server, app: App): void {
     const rights = await requireAudit(app, request, 'payloads');
     const stream = streamOf[subject](request.params);
     if (stream !== null && !rights.seesPayloadsOf(stream)) {
-      throw new DomainError('forbidden', 'an API key may not see payloads about accounts of this collection');
+      const what = madeKeyOf(request) ? 'this' : 'accounts of this collection';
+      throw new DomainError('forbidden', `an API key may not see payloads about ${what}`);
     }
     const { events: log, notary, blobs } = app;
     const { files: withFiles, complete: isComplete, since } = readQuery(bundleParameters, request.query, app);

@@ -3,7 +3,7 @@ import type { Logger } from 'pino';
 import { callsThrough } from '../../platform/calls.ts';
 import { gatherLines, type LogSink } from '../../platform/logging.ts';
 import { parent } from '../../platform/parent.ts';
-import type { ErasurePort, Notary, PasswordService, Pins, Reloading } from '../../ports.ts';
+import type { ErasurePort, KeyService, Notary, PasswordService, Pins, Reloading } from '../../ports.ts';
 import type { Loaded } from '../../settings/configuration.ts';
 import { connectWriter } from '../../writer/append.ts';
 import { type MetricsPort, startCounting, type ThreadMetrics } from '../metrics/counting.ts';
@@ -12,7 +12,7 @@ import type { MetricsWay } from './http.ts';
 
 /** The ways of a thread that answers requests to the others. */
 export type Ports = {
-  [port in 'writer' | 'passwords' | 'notary' | 'pins' | 'erasures' | 'openApi' | 'reloading']: MessagePort;
+  [port in 'writer' | 'passwords' | 'keys' | 'notary' | 'pins' | 'erasures' | 'openApi' | 'reloading']: MessagePort;
 };
 
 /** Messages of such a thread: the port it answers on, and lines for the log. */
@@ -28,12 +28,13 @@ type ThreadApp = {
 
 /** Opens a service in a thread that answers its requests. */
 export function openThreadApp({ loaded, shared, ports, log, metrics }: ThreadApp) {
-  const { writer, passwords, notary, pins, erasures, openApi, reloading } = ports;
+  const { writer, passwords, keys, notary, pins, erasures, openApi, reloading } = ports;
   return openApp({
     model: loaded.model,
     shared,
     writing: connectWriter(writer),
     passwords: callsThrough<PasswordService>(passwords),
+    keyService: callsThrough<KeyService>(keys),
     notary: callsThrough<Notary>(notary),
     pins: callsThrough<Pins>(pins),
     erasures: callsThrough<ErasurePort>(erasures),

@@ -1,0 +1,43 @@
+import { DomainError } from '../../config/errors.ts';
+import type { RouteCall } from '../app.ts';
+import { actorOf, madeKeyOf, requestId, userOf, viewOf } from '../http/requests.ts';
+import { credentialNeeded } from './access.ts';
+import { noteKeyRule } from './admission.ts';
+
+/** The collection whose users manage keys where no rule says otherwise: no other admin collection. */
+const managers = '__admins';
+
+/**
+ * Lets a request pass that may make, list and revoke API keys: by the rule `keys` of the configuration; without one, of users of
+ * `__admins`, and under an API key of the environment. The operator may always, a key that was made at run time never.
+ *
+ * @throws DomainError `unauthorized` without a credential, `forbidden` with one.
+ */
+export async function requireKeyManager(call: RouteCall): Promise<void> {
+  const { app, request } = call;
+  if (actorOf(request).type === 'anonymous') throw credentialNeeded();
+  if (madeKeyOf(request)) throw refusal('no API key that was made here may');
+  if (!(await mayManage(call))) throw refusal('you may not');
+  noteKeyRule(request, app.model.keys);
+}
+
+async function mayManage({ app, request }: RouteCall): Promise<boolean> {
+  const { type, id = null } = actorOf(request);
+  if (type === 'system') return true;
+  const { keys } = app.model;
+  const user = userOf(request);
+  if (!keys) return type === 'apiKey' || user?.collection === managers;
+  try {
+    const answer: unknown = await keys({ user, apiKey: type === 'apiKey' ? id : null, req: viewOf(request) });
+    // A member that a rule reads from a user may have no value: that is no permission.
+    if (typeof answer === 'boolean' || answer === undefined || answer === null) return answer === true;
+    throw new Error('the rule keys must return true or false');
+  } catch (err) {
+    app.log.error({ err, requestId: requestId(request) }, 'the rule keys failed: it admits no caller');
+    return false;
+  }
+}
+
+function refusal(subject: string): DomainError {
+  return new DomainError('forbidden', `${subject} manage API keys`);
+}

@@ -1,0 +1,52 @@
+import type { Request } from '@hapi/hapi';
+import { DomainError } from '../../config/errors.ts';
+import type { Collection, Global, KeyScope, Operation } from '../../config/model.ts';
+import { splitAccountStream, splitStream } from '../../events/catalogue.ts';
+import { madeKeyOf } from '../http/requests.ts';
+
+type Named = Pick<Collection | Global, 'kind' | 'slug'>;
+
+/** Whether the caller is an API key whose scopes do not hold an operation: then no rule is asked. */
+export function isOutsideScopes(request: Request, model: Named, operation: Operation): boolean {
+  const key = madeKeyOf(request);
+  return key !== null && !covers(key.scopes, model, operation);
+}
+
+/** @throws DomainError `forbidden` for an API key whose scopes do not hold an operation. */
+export function requireScope(request: Request, model: Named, operation: Operation): void {
+  if (isOutsideScopes(request, model, operation)) throw outsideScopes(`${operation} ${model.slug}`);
+}
+
+/** @throws DomainError `forbidden` for an API key whose scopes do not hold reading all collections and globals. */
+export function requireReadOfAll(request: Request): void {
+  const key = madeKeyOf(request);
+  if (key && !readsAll(key.scopes)) throw outsideScopes('read all collections and globals');
+}
+
+/** Whether scopes let a key read what the events of a stream hold, by its name: also of what is configured no longer. */
+export function readsStream(scopes: readonly KeyScope[], stream: string): boolean {
+  const account = splitAccountStream(stream);
+  if (account) return covers(scopes, { kind: 'collection', slug: account.slug }, 'read');
+  const [category, rest] = splitStream(stream);
+  // These are about the whole service: its schema, its keys, its exports.
+  if (category === 'system') return readsAll(scopes);
+  if (category === 'globals') return covers(scopes, { kind: 'global', slug: rest }, 'read');
+  return covers(scopes, { kind: 'collection', slug: category }, 'read');
+}
+
+function readsAll(scopes: readonly KeyScope[]): boolean {
+  const reading = scopes.filter(({ operations }) => operations.includes('read'));
+  return reading.some(({ collections }) => collections === '*') && reading.some(({ globals }) => globals === '*');
+}
+
+function covers(scopes: readonly KeyScope[], { kind, slug }: Named, operation: Operation): boolean {
+  return scopes.some(({ collections, globals, operations }) => {
+    const slugs = kind === 'global' ? globals : collections;
+    return operations.includes(operation) && (slugs === '*' || slugs.includes(slug));
+  });
+}
+
+/** @param what ends the sentence `you may not …`. */
+function outsideScopes(what: string): DomainError {
+  return new DomainError('forbidden', `you may not ${what}: the scopes of this API key do not hold it`);
+}

@@ -1,0 +1,130 @@
+import { randomBytes } from 'node:crypto';
+import { type KeyRequest, maxKeys } from '../../../config/api-keys.ts';
+import { DomainError } from '../../../config/errors.ts';
+import type { JsonObject } from '../../../config/schema.ts';
+import { show } from '../../../config/suggest.ts';
+import { decideKey, decideKeyEnd, decideKeyRotation } from '../../../events/api-keys.ts';
+import type { Change } from '../../../events/log.ts';
+import type { ApiKeyRecord } from '../../../projections/api-keys.ts';
+import type { RouteCall } from '../../app.ts';
+import { appendOf } from '../../callers/append.ts';
+import { requireLiving } from '../../callers/sessions.ts';
+import { actorOf, contextOf, requestId } from '../../http/requests.ts';
+
+/** A key as answers show it; `secret` stands only in the answers to making one and to giving one a new secret. */
+export type KeyView = JsonObject & { id: string; secret?: string };
+
+/** Other keys may change meanwhile. */
+const maxTries = 100;
+
+/** The keys that are not revoked, oldest first. */
+export async function listKeys({ app }: RouteCall): Promise<KeyView[]> {
+  const uses = await app.keyService.uses();
+  return app.apiKeys.all().map((key) => viewOf(key, uses[key.id]));
+}
+
+/** Makes a key. @throws DomainError `conflict` where there are as many as may be. */
+export async function makeKey(call: RouteCall, { name, scopes, audit, expiresAt }: KeyRequest): Promise<KeyView> {
+  const { app } = call;
+  const id = randomBytes(8).toString('hex');
+  const secret = secretOf(id);
+  const credential = await app.keyService.store(secret);
+  const key = { id, name, scopes, audit, expiresAt: expiresAt === null ? null : new Date(expiresAt), credential };
+  await change(call, (version) => {
+    if (app.apiKeys.all().length >= maxKeys)
+      throw new DomainError('conflict', `there are ${maxKeys} API keys already: revoke those that are not needed`);
+    return decideKey(key, version);
+  });
+  return { ...viewOf(found(call, id)), secret };
+}
+
+/**
+ * Gives a key a new secret; the one before stays valid for some seconds.
+ *
+ * @throws DomainError `not-found`; `conflict` for a key that has expired.
+ */
+export async function rotateKey(call: RouteCall, id: string, overlapSeconds: number): Promise<KeyView> {
+  const { app } = call;
+  found(call, id);
+  const secret = secretOf(id);
+  const credential = await app.keyService.store(secret);
+  const now = app.clock.believed();
+  await change(call, (version) => {
+    const { expiresAt } = found(call, id);
+    if (expiresAt !== null && expiresAt <= now)
+      throw new DomainError('conflict', `the API key ${show(id)} has expired: make another`);
+    const previousUntil = overlapSeconds === 0 ? null : new Date(now + overlapSeconds * 1000);
+    return decideKeyRotation({ id, credential, previousUntil }, version);
+  });
+  await tidy(call);
+  const uses = await app.keyService.uses();
+  return { ...viewOf(found(call, id), uses[id]), secret };
+}
+
+/** Ends a key: no thread accepts it from now on. @returns the key as it was. @throws DomainError `not-found`. */
+export async function revokeKey(call: RouteCall, id: string): Promise<KeyView> {
+  const { app } = call;
+  const uses = await app.keyService.uses();
+  let revoked = found(call, id);
+  await change(call, (version) => {
+    revoked = found(call, id);
+    return decideKeyEnd(id, version);
+  });
+  const { credential, previous } = revoked;
+  await app.keyService.forget(
+    id,
+    [credential, previous].filter((one) => one !== null),
+  );
+  return viewOf(revoked, uses[id]);
+}
+
+function secretOf(id: string): string {
+  return `annals_${id}_${randomBytes(32).toString('base64url')}`;
+}
+
+function found({ app }: RouteCall, id: string): ApiKeyRecord {
+  const key = app.apiKeys.find(id);
+  if (!key || key.isRevoked) throw new DomainError('not-found', `there is no API key ${show(id)}`);
+  return key;
+}
+
+/** Decides on the keys as they are, and appends until no other change came in between. */
+async function change({ app, request }: RouteCall, decide: (version: number) => Change): Promise<void> {
+  const append = appendOf(app, request);
+  const who = { actor: actorOf(request), correlationId: requestId(request), context: contextOf(request) };
+  for (let count = 1; count <= maxTries; count += 1) {
+    // The version first: what is decided on a state after it is only tried again.
+    const version = app.apiKeys.version();
+    const decided = decide(version);
+    requireLiving(app, request);
+    if ((await append({ ...decided, ...who })).ok) return;
+  }
+  throw new DomainError('conflict', 'others keep changing API keys; try again');
+}
+
+/** Leaves nothing in the vault of secrets that are no longer valid. */
+async function tidy({ app }: RouteCall): Promise<void> {
+  const now = app.clock.believed();
+  const valid = app.apiKeys.all().flatMap(({ credential, previous, previousUntil }) => {
+    return [credential, previousUntil !== null && previousUntil > now ? previous : null];
+  });
+  await app.keyService.retain(valid.filter((one) => one !== null));
+}
+
+function viewOf(key: ApiKeyRecord, usedAt?: number): KeyView {
+  const { id, name, scopes, audit, createdAt, createdBy, expiresAt } = key;
+  return {
+    id,
+    name,
+    scopes: scopes as unknown as JsonObject[],
+    audit: [...audit],
+    createdAt: new Date(createdAt).toISOString(),
+    createdBy: { ...createdBy },
+    expiresAt: timeOf(expiresAt),
+    lastUsedAt: timeOf(usedAt ?? null),
+  };
+}
+
+function timeOf(time: number | null): string | null {
+  return time === null ? null : new Date(time).toISOString();
+}

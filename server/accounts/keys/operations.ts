@@ -1,0 +1,92 @@
+import Joi from 'joi';
+import { maxKeys, maxOverlapSeconds } from '../../../config/api-keys.ts';
+import type { Caller } from '../../openapi/callers.ts';
+import { type Operation, reason } from '../../openapi/operation.ts';
+import { type Answers, json, refusalForNow, refusals } from '../../openapi/responses.ts';
+
+const tag = 'system';
+const caller: Caller = { kind: 'manager' };
+const params = Joi.object({
+  id: Joi.string()
+    .pattern(/^[\da-f]{16}$/)
+    .required()
+    .description('The id of the key.'),
+});
+const headers = Joi.object({ 'X-Change-Reason': reason });
+const noKey: Answers = { 404: json('There is no such key, or it is revoked.', 'Error') };
+
+/** `GET /api/keys` */
+export function listKeysOperation(): Operation {
+  return {
+    id: 'listKeys',
+    tag,
+    summary: 'List the API keys',
+    description: 'Lists the keys that were made here and are not revoked, oldest first, without their secrets.',
+    answers: { 200: json('The keys.', 'ApiKeys'), ...refusals([400, 500]) },
+    caller,
+  };
+}
+
+/** `POST /api/keys` */
+export function createKeyOperation(): Operation {
+  return {
+    id: 'createKey',
+    tag,
+    summary: 'Make an API key',
+    description:
+      'Makes a key with the rights of its scopes; without any it may do nothing. The answer alone shows the `secret`, which goes into ' +
+      `the header \`x-api-key\`. There may be ${maxKeys} keys.`,
+    headers,
+    body: 'NewApiKey',
+    answers: {
+      201: json('The key, with its secret.', 'ApiKeyWithSecret'),
+      ...refusals([400, 408, 413, 415, 500]),
+      409: json('There are as many keys as may be, or others keep changing them.', 'Error'),
+      ...refusalForNow,
+    },
+    caller,
+  };
+}
+
+/** `DELETE /api/keys/{id}` */
+export function revokeKeyOperation(): Operation {
+  return {
+    id: 'revokeKey',
+    tag,
+    summary: 'Revoke an API key',
+    description: 'Ends a key for good, with all its secrets: from the answer on it is refused.',
+    params,
+    headers,
+    answers: {
+      200: json('The key as it was.', 'ApiKey'),
+      ...noKey,
+      ...refusals([400, 500]),
+      409: json('Others keep changing keys.', 'Error'),
+      ...refusalForNow,
+    },
+    caller,
+  };
+}
+
+/** `POST /api/keys/{id}/rotate` */
+export function rotateKeyOperation(): Operation {
+  return {
+    id: 'rotateKey',
+    tag,
+    summary: 'Give an API key a new secret',
+    description:
+      'Makes a new secret for a key, whose id and rights stay. The secret before it is refused after `overlapSeconds`, at most ' +
+      `${maxOverlapSeconds}, which is 7 days; by default at once. A secret from before that one is refused from now on.`,
+    params,
+    headers,
+    body: 'ApiKeyRotation',
+    answers: {
+      200: json('The key, with its new secret.', 'ApiKeyWithSecret'),
+      ...noKey,
+      ...refusals([400, 408, 413, 415, 500]),
+      409: json('The key has expired, or others keep changing keys.', 'Error'),
+      ...refusalForNow,
+    },
+    caller,
+  };
+}

@@ -1,0 +1,99 @@
+import type { Request } from '@hapi/hapi';
+import { DomainError } from '../../config/errors.ts';
+
+/**
+ * What decides on a route for an API key that was made at run time:
+ *
+ * - `scopes`: its scopes, by the operation that the route comes to
+ * - `audit`: its parts of the history; payloads by its scopes
+ * - `described`: its scopes, in what the answer leaves out, or refuses
+ * - `nothing`: the route is for everybody, or its token alone decides
+ * - `user`: it needs a user, or the operator; a key is not one
+ * - `keys`: it manages keys, which such a key never may
+ */
+export type KeyRoute = 'scopes' | 'audit' | 'described' | 'nothing' | 'user' | 'keys';
+
+/** Every route that looks at credentials, by its method and path: `*` stands for a slug. Others are refused. */
+export const keyRoutes: Readonly<Record<string, KeyRoute>> = {
+  'GET /api/collections/*': 'scopes',
+  'POST /api/collections/*': 'scopes',
+  'GET /api/collections/*/{id}': 'scopes',
+  'PATCH /api/collections/*/{id}': 'scopes',
+  'DELETE /api/collections/*/{id}': 'scopes',
+  'POST /api/collections/*/{id}/restore': 'scopes',
+  'GET /api/globals/*': 'scopes',
+  'PATCH /api/globals/*': 'scopes',
+  'POST /api/globals/*/restore': 'scopes',
+  'GET /api/media/*/{id}/{filename}': 'scopes',
+  'POST /api/preview-token': 'scopes',
+  'GET /api/preview-data': 'nothing',
+  'GET /api/audit/checkpoint': 'audit',
+  'GET /api/audit/consistency': 'audit',
+  'GET /api/audit/erasures': 'audit',
+  'POST /api/audit/erasures': 'audit',
+  'GET /api/audit/erasures/{position}': 'audit',
+  'GET /api/audit/events': 'audit',
+  'GET /api/audit/export': 'audit',
+  'GET /api/audit/feed': 'audit',
+  'GET /api/audit/keys': 'audit',
+  'GET /api/audit/log': 'audit',
+  'GET /api/audit/openapi.json': 'described',
+  'GET /api/audit/proofs/{position}': 'audit',
+  'GET /api/audit/stamps': 'audit',
+  'GET /api/audit/tile/{path*}': 'audit',
+  'GET /api/audit/bundles/{slug}/{id}': 'audit',
+  'GET /api/audit/bundles/globals/{slug}': 'audit',
+  'GET /api/audit/bundles/accounts/{slug}/{id}': 'audit',
+  'GET /api/audit/documents/{slug}/{id}': 'audit',
+  'GET /api/audit/documents/{slug}/{id}/diff': 'audit',
+  'GET /api/audit/documents/{slug}/{id}/blame': 'audit',
+  'GET /api/audit/documents/{slug}/{id}/versions/{version}': 'audit',
+  'GET /api/audit/documents/{slug}/{id}/versions/{version}/access': 'audit',
+  'GET /api/audit/globals/{slug}': 'audit',
+  'GET /api/audit/globals/{slug}/diff': 'audit',
+  'GET /api/audit/globals/{slug}/blame': 'audit',
+  'GET /api/audit/globals/{slug}/versions/{version}': 'audit',
+  'GET /api/audit/globals/{slug}/versions/{version}/access': 'audit',
+  'GET /api/audit/accounts/{slug}/{id}': 'audit',
+  'GET /api/audit/accounts/{slug}/{id}/versions/{version}': 'audit',
+  'GET /api/audit/accounts/{slug}/{id}/versions/{version}/access': 'audit',
+  'GET /api/audit/accounts/{slug}/invites/{id}': 'audit',
+  'GET /api/audit/accounts/{slug}/invites/{id}/versions/{version}': 'audit',
+  'GET /api/audit/accounts/{slug}/invites/{id}/versions/{version}/access': 'audit',
+  'GET /api/schemas': 'described',
+  'GET /api/openapi.json': 'described',
+  'GET /api/collections/*/me': 'user',
+  'GET /api/collections/*/sessions': 'user',
+  'DELETE /api/collections/*/sessions/{sid}': 'user',
+  'POST /api/collections/*/logout': 'user',
+  'POST /api/collections/*/refresh-token': 'user',
+  'POST /api/collections/*/invite': 'user',
+  'POST /api/operator/unlock': 'user',
+  'POST /api/operator/sessions/revoke': 'user',
+  'POST /api/operator/keys/revoke': 'user',
+  'POST /api/operator/blobs/collect': 'user',
+  'POST /api/operator/blobs/losses': 'user',
+  'GET /api/keys': 'keys',
+  'POST /api/keys': 'keys',
+  'DELETE /api/keys/{id}': 'keys',
+  'POST /api/keys/{id}/rotate': 'keys',
+  '* /{any*}': 'nothing',
+  'OPTIONS /{any*}': 'nothing',
+};
+
+const slugs = /^(\/api\/(?:collections|globals|media)\/)[^/{]+/;
+
+/** The name of a route in {@link keyRoutes}. */
+export function keyRouteOf({ method, path }: { method: string; path: string }): string {
+  return `${method.toUpperCase()} ${path.replace(slugs, '$1*')}`;
+}
+
+/**
+ * Refuses a key that was made at run time on a route of which nothing says what decides there.
+ *
+ * @throws DomainError `forbidden`.
+ */
+export function requireOpenRoute({ route }: Request): void {
+  if (!Object.hasOwn(keyRoutes, keyRouteOf(route)))
+    throw new DomainError('forbidden', 'this route is closed to API keys');
+}

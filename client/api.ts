@@ -1,9 +1,13 @@
 import type { FileSource } from './form.ts';
 import type { CallOptions, KeyedOptions, Moment, ReasonOptions, WriteOptions } from './options.ts';
 import type {
+  ApiKey,
+  ApiKeyWithSecret,
   Boot,
   Groups,
   GroupValue,
+  KeyAudit,
+  KeyOperation,
   Login,
   Page,
   RestorePlan,
@@ -197,12 +201,42 @@ export type Draft<C extends AnyConfig> = {
   data: Record<string, unknown>;
 };
 
+/** Operations that an API key may do, and to what; `*` stands for all. At least one collection or global is needed. */
+export type KeyScopeInput<C extends AnyConfig> = {
+  collections?: readonly CollectionSlug<C>[] | '*';
+  globals?: readonly GlobalSlug<C>[] | '*';
+  operations: readonly KeyOperation[];
+};
+
+/** An API key to be made; without scopes and parts of the history it may do nothing. */
+export type KeyInput<C extends AnyConfig> = {
+  name: string;
+  scopes?: readonly KeyScopeInput<C>[];
+  audit?: readonly KeyAudit[];
+  /** A date and time with a zone; null: it does not expire. */
+  expiresAt?: string | null;
+};
+
+/** The calls of API keys, for who manages those. */
+export type Keys<in out C extends AnyConfig> = {
+  /** Those that are not revoked, oldest first. */
+  list: (options?: CallOptions) => Promise<ApiKey[]>;
+  /** Makes a key. The secret is shown this once. */
+  create: (input: KeyInput<C>, options?: ReasonOptions) => Promise<ApiKeyWithSecret>;
+  /** Gives a key a new secret; the one before is refused after `overlapSeconds`, 0 by default, at most 7 days. */
+  rotate: (id: string, options?: ReasonOptions & { overlapSeconds?: number | undefined }) => Promise<ApiKeyWithSecret>;
+  /** Ends a key, and gives what it was. */
+  revoke: (id: string, options?: ReasonOptions) => Promise<ApiKey>;
+};
+
 /** A client of one service. */
 export type Client<in out C extends AnyConfig = AnyConfig> = {
   /** The token of the user who is logged in; null without one. */
   token: string | null;
   collection: <Slug extends CollectionSlug<C>>(slug: Slug) => CollectionClient<C, Slug>;
   global: <Slug extends GlobalSlug<C>>(slug: Slug) => GlobalClient<C, Slug>;
+  /** The API keys that were made at run time. */
+  keys: Keys<C>;
   /** The configuration, and for a user their rights. */
   schemas: (options?: CallOptions & { asOf?: Moment | undefined }) => Promise<Schemas>;
   /** The facts that an admin UI needs before a user logs in; 404 where it is turned off. */

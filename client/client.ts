@@ -4,6 +4,7 @@ import type { Client } from './api.ts';
 import { openCaller } from './calls.ts';
 import { documentsOf, globalOf } from './documents.ts';
 import { filesOf } from './files.ts';
+import { keysOf } from './keys.ts';
 import type { CallOptions, ClientOptions } from './options.ts';
 import type { AnyConfig } from './types/config.ts';
 
@@ -34,6 +35,7 @@ export function createClient(options: ClientOptions): Record<keyof Client, unkno
       return { ...documentsOf(caller, slug), ...filesOf(caller, slug), ...accountsOf(caller, slug) };
     },
     global: (name: string) => globalOf(caller, segment('the slug of a global', name)),
+    keys: keysOf(caller),
     schemas: (own?: object) => bodyOf({ method: 'GET', path: '/api/schemas', options: own }),
     boot: (own?: CallOptions) => bodyOf({ method: 'GET', path: '/api/admin/boot', options: own, isPublic: true }),
     previewToken: (data: object, own?: CallOptions) =>

@@ -33,6 +33,27 @@ export type Success = { success: boolean; message: string };
 /** The cause of an event. */
 export type Actor = { type: 'user' | 'apiKey' | 'system' | 'anonymous'; id?: string };
 
+/** An operation that a scope of an API key may name. */
+export type KeyOperation = 'read' | 'create' | 'update' | 'delete';
+
+/** A part of the history that an API key may see, or the right to erase. */
+export type KeyAudit = 'headers' | 'payloads' | 'export' | 'erase';
+
+/** An API key. `lastUsedAt` is to the minute; it may name what is configured no longer. */
+export type ApiKey = {
+  id: string;
+  name: string;
+  scopes: { collections: string[] | '*'; globals: string[] | '*'; operations: KeyOperation[] }[];
+  audit: KeyAudit[];
+  createdAt: string;
+  createdBy: Actor;
+  expiresAt: string | null;
+  lastUsedAt: string | null;
+};
+
+/** An API key whose secret is shown, for the option `apiKey` of a client. */
+export type ApiKeyWithSecret = ApiKey & { secret: string };
+
 /** One version of a document or global; `reason` and `changed` are for who may see payloads. */
 export type Version = {
   version: number;

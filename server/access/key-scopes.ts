@@ -23,6 +23,11 @@ export function requireReadOfAll(request: Request): void {
   if (key && !readsAll(key.scopes)) throw outsideScopes('read all collections and globals');
 }
 
+/** @throws DomainError `forbidden` for an API key that was given no part of the history. */
+export function requireSomeAudit(request: Request): void {
+  if (madeKeyOf(request)?.audit.length === 0) throw outsideScopes('look into the history');
+}
+
 /** Whether scopes let a key read what the events of a stream hold, by its name: also of what is configured no longer. */
 export function readsStream(scopes: readonly KeyScope[], stream: string): boolean {
   const account = splitAccountStream(stream);

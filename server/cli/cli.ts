@@ -10,7 +10,7 @@ import { version } from '../platform/version.ts';
 import { UsageError } from '../settings/settings.ts';
 import { StartError } from '../writer/writer.ts';
 import type { Command } from './command.ts';
-import { commands, renamed } from './commands.ts';
+import { commands } from './commands.ts';
 import { CallError } from './operator.ts';
 import { Cancelled } from './password-prompt.ts';
 import { printLine } from './terminal.ts';
@@ -27,7 +27,6 @@ export async function run(args: readonly string[], environment: NodeJS.ProcessEn
   // `export` is a command, and so is `export content`.
   const name = Object.hasOwn(commands, first) && !Object.hasOwn(commands, both) ? first : both;
   const command = Object.hasOwn(commands, name) ? commands[name] : undefined;
-  if (!command && Object.hasOwn(renamed, name)) return fail(`annals ${name} is now annals ${renamed[name]}`);
   if (!command)
     return fail(`unknown command ${JSON.stringify(name)}${didYouMean(name, Object.keys(commands))}\n\n${help()}`);
   const rest = args.slice(name.split(' ').length);

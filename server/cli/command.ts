@@ -11,3 +11,11 @@ export type Command = {
 /** Phrases in the usages of commands of several files. */
 export const streams = `A global is globals/SLUG, an account accounts/COLLECTION/ID.`;
 export const moments = `a position, a time such as 2026-03-03T12:00:00Z, or a day such as 2026-03-03 (UTC)`;
+export const acceptClock = `  --accept-clock  run even if the clock is more than a day behind the last event`;
+
+export const calls = `${acceptClock}
+
+A running service carries the command out. Without one, the command opens the data directory itself. Run it as the user of the
+service, with the same --config and --data.
+
+Exit codes: 0 done. 1 refused, one reason per line. 2 wrong usage, or could not run.`;

@@ -2,7 +2,7 @@ import { createUser, revokeSessions, unlock } from './accounts.ts';
 import { backupCommands, verifyEither } from './backup/commands.ts';
 import { collectBlobs, verifyBlobs } from './blobs.ts';
 import { correct } from './clock.ts';
-import { type Command, moments, streams } from './command.ts';
+import { acceptClock, type Command, calls, moments, streams } from './command.ts';
 import { configCheck } from './config-check.ts';
 import { exportContent } from './content/export.ts';
 import { importContent } from './content/import.ts';
@@ -13,21 +13,13 @@ import { erase } from './erase.ts';
 import { exportLog, saveBundle } from './exports.ts';
 import { health } from './health.ts';
 import { init } from './init.ts';
+import { keyCommands } from './key-commands.ts';
 import { logCommands } from './log-commands.ts';
 import { reload } from './reload.ts';
 import { serve } from './serve.ts';
 import { replaceKey, rotateKey } from './signing-key.ts';
 import { writeTypes } from './types.ts';
 import { printVersion } from './version.ts';
-
-const acceptClock = `  --accept-clock  run even if the clock is more than a day behind the last event`;
-
-const calls = `${acceptClock}
-
-A running service carries the command out. Without one, the command opens the data directory itself. Run it as the user of the
-service, with the same --config and --data.
-
-Exit codes: 0 done. 1 refused, one reason per line. 2 wrong usage, or could not run.`;
 
 const bucket = `Uploaded files are in the folder "blobs" of the data directory, or in an S3 bucket: ANNALS_S3_ENDPOINT, ANNALS_S3_BUCKET,
 ANNALS_S3_ACCESS_KEY, ANNALS_S3_SECRET_KEY, and optionally ANNALS_S3_REGION (default: us-east-1) and ANNALS_S3_PATH_STYLE
@@ -416,10 +408,5 @@ Exit codes: 0 done. 2 wrong usage.`,
     isForAllSites: true,
     run: async (args) => printVersion(args),
   },
-};
-
-/** Commands by the names that they had before. */
-export const renamed: Readonly<Record<string, string>> = {
-  'keys history': 'signing-key history',
-  'keys replace': 'signing-key replace',
+  ...keyCommands,
 };

@@ -13,6 +13,7 @@ import { blobSettingsOf } from '../files/blobs/store.ts';
 import { createToldOrigins } from '../http/refused-origins.ts';
 import { createMeter } from '../platform/meter.ts';
 import { createState, type Phase, setState } from '../platform/state.ts';
+import type { ErasurePort, Reloading } from '../ports.ts';
 import type { Loaded } from '../settings/configuration.ts';
 import type { Settings } from '../settings/settings.ts';
 import { connectWriter } from '../writer/append.ts';

@@ -1,6 +1,6 @@
-import type { Server } from '@hapi/hapi';
+import type { Request, Server } from '@hapi/hapi';
 import { requireSchemaAccess } from '../access/access.ts';
-import { requireReadOfAll } from '../access/key-scopes.ts';
+import { requireReadOfAll, requireSomeAudit } from '../access/key-scopes.ts';
 import type { App, RouteParts } from '../app.ts';
 import { strategy } from '../callers/authentication.ts';
 import { sendText } from '../documents/sending.ts';
@@ -12,18 +12,20 @@ import { rejectQuery } from '../queries/parameters.ts';
 /** The OpenAPI documents: that of the contract (section 4.7), and that of the audit routes, which are beside it. */
 export function openApi(server: Server, app: Pick<App & RouteParts, 'model' | 'openApi'>): void {
   const { model } = app;
-  serve('contract', '/api/openapi.json', () => openApiOperation(model));
-  serve('audit', '/api/audit/openapi.json', () => auditOpenApiOperation(model));
+  // One describes all of the configuration, the other one the history.
+  serve('contract', '/api/openapi.json', [() => openApiOperation(model), requireReadOfAll]);
+  serve('audit', '/api/audit/openapi.json', [() => auditOpenApiOperation(model), requireSomeAudit]);
 
-  function serve(api: Api, path: string, operation: () => Operation): void {
+  type Described = [operation: () => Operation, requireScopes: (request: Request) => void];
+
+  function serve(api: Api, path: string, [operation, requireScopes]: Described): void {
     server.route({
       method: 'GET',
       path,
       options: { auth: strategy, plugins: { openApi: operation } },
       handler: async (request, h) => {
         requireSchemaAccess(model, request);
-        // The document describes all of the configuration; the other one describes none of it.
-        if (api === 'contract' && !model.publicSchema) requireReadOfAll(request);
+        if (!model.publicSchema) requireScopes(request);
         rejectQuery(request.query);
         return sendText(h, await app.openApi(api));
       },

@@ -1,4 +1,11 @@
-import { type Client, createClient, type DocumentOf, type Page } from '../../client/index.ts';
+import {
+  type ApiKey,
+  type ApiKeyWithSecret,
+  type Client,
+  createClient,
+  type DocumentOf,
+  type Page,
+} from '../../client/index.ts';
 import { defineConfig } from '../../config/define.ts';
 import type config from './rich.config.ts';
 
@@ -145,3 +152,30 @@ export const loose = async () => {
   const found = await any.collection('anything').find({ where: { 'a.b': { in: [1] }, or: [{ c: { exists: true } }] } });
   return [made.a, file.id, user.b, found.docs[0]?.c, (await any.global('anything').get()).d] satisfies unknown[];
 };
+
+const keys = async () => ({
+  list: await client.keys.list(),
+  made: await client.keys.create({
+    name: 'x',
+    scopes: [{ collections: ['posts'], globals: '*', operations: ['read'] }],
+    audit: ['headers'],
+  }),
+  rotated: await client.keys.rotate('1', { overlapSeconds: 60 }),
+  ended: await client.keys.revoke('1', { reason: 'x' }),
+});
+type KeyCalls = Given<typeof keys>;
+export type OfKeys = [
+  Is<Equal<KeyCalls['list'], ApiKey[]>>,
+  Is<Equal<KeyCalls['made'], ApiKeyWithSecret>>,
+  Is<Equal<KeyCalls['rotated'], ApiKeyWithSecret>>,
+  Is<Equal<KeyCalls['ended'], ApiKey>>,
+];
+
+// @ts-expect-error there is no such collection
+client.keys.create({ name: 'x', scopes: [{ collections: ['post'], operations: ['read'] }] });
+// @ts-expect-error there is no such operation
+client.keys.create({ name: 'x', scopes: [{ collections: '*', operations: ['write'] }] });
+// @ts-expect-error a scope names its operations
+client.keys.create({ name: 'x', scopes: [{ collections: '*' }] });
+// @ts-expect-error a key has a name
+client.keys.create({});

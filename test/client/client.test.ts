@@ -493,6 +493,29 @@ async function serve(t: TestContext, listener: RequestListener): Promise<string>
 }
 
 // Most of their time is waiting.
+describe('API keys by the client', () => {
+  it('are made, listed, given another secret and revoked', async () => {
+    const client = trusted();
+    const scopes = [{ collections: ['posts'], operations: ['read'] }] as const;
+    const made = await client.keys.create({ name: 'a reader', scopes }, { reason: 'for the web server' });
+    assert.deepEqual(made.scopes, [{ collections: ['posts'], globals: [], operations: ['read'] }]);
+    const [{ secret: _, ...shown }, list] = [made, await client.keys.list()];
+    assert.deepEqual(list, [shown]);
+    const reader = clientOf({ apiKey: made.secret });
+    assert.ok((await reader.collection('posts').find()).total >= 0);
+    assert.equal((await refusalOf(reader.collection('authors').find())).status, 403);
+    assert.equal((await refusalOf(reader.keys.list())).status, 403);
+    const { secret } = await client.keys.rotate(made.id, { overlapSeconds: 60, reason: 'as planned' });
+    assert.notEqual(secret, made.secret);
+    for (const apiKey of [secret, made.secret]) await clientOf({ apiKey }).collection('posts').find();
+    await client.keys.rotate(made.id);
+    assert.equal((await refusalOf(reader.collection('posts').find())).status, 401);
+    assert.equal((await client.keys.revoke(made.id)).id, made.id);
+    assert.deepEqual(await client.keys.list(), []);
+    assert.equal((await refusalOf(client.keys.revoke(made.id))).status, 404);
+  });
+});
+
 describe('Failures between the client and the service', { concurrency: true }, () => {
   /** Passes on what comes; answers to the first `lost` writes never arrive. */
   async function lossy(t: TestContext, lost: number): Promise<{ url: string; keys: (string | undefined)[] }> {

@@ -57,6 +57,9 @@ const foreign = ({ cookie }: World): Variation => ({
 const noObjects = ['[]', 'null', '"x"', '5', ''].map((body) => ({ body }));
 const noObject = [{ field: '', message: 'the body must be a JSON object' }];
 
+/** The operations that need a token. */
+const ofUsers = /^(logout|me|refreshToken|listSessions|endSession|invite)$/;
+
 const large = 'x'.repeat(60_000);
 const now = () => `asOf=${new Date().toISOString()}`;
 
@@ -94,10 +97,17 @@ const general: Record<string, Provoke> = {
     if (types['multipart/form-data']) await sendAll(world, operation, 400, [{ body: formOf('x', { x: 'x' }) }]);
   },
   401: (world, operation) => sendAll(world, operation, 401, [{ key: 'wrong' }]),
-  /** A rule of the audit, or a write that another site has made a browser send. */
-  403(world, operation) {
-    if (!operation.name.startsWith('GET')) return sendAll(world, operation, 403, [foreign(world)]);
-    return sendAll(world, operation, 403, [{ ...world.member, query: now() }]);
+  /**
+   * A rule of the audit, a write that another site has made a browser send, or an API key that was made without the right, on all
+   * routes but those that need a user: they refuse every key.
+   */
+  async 403(world, operation) {
+    const { key, headers } = { key: world.powerless, headers: { authorization: undefined } };
+    if (!ofUsers.test(operation.kind)) await sendAll(world, operation, 403, [{ key, headers }]);
+    if (!operation.name.startsWith('GET')) await sendAll(world, operation, 403, [foreign(world)]);
+    // Of a public history a user may see what they read.
+    else if (parametersOf(world, operation).has('asOf') && operation.slug !== 'reasoned')
+      await sendAll(world, operation, 403, [{ ...world.member, query: now() }]);
   },
   404: (world, operation) => {
     const none = operation.name.replace(/^\S+ /, '').replace(/\{(id|sid|filename)\}/g, randomUUID());
@@ -166,6 +176,13 @@ const special: Record<string, Provoke> = {
   },
   'readSchemas 200': (world, operation) => {
     return sendAll(world, operation, 200, [{}, { query: now() }, { key: null, ...world.admin }]);
+  },
+  /** A key sees what it may: only for users who look back there is something that they may not. */
+  'readSchemas 403': (world, operation) => sendAll(world, operation, 403, [{ ...world.member, query: now() }]),
+  /** Without a body, it is as with an empty one. */
+  'rotateKey 400': async (world, operation) => {
+    await sendAll(world, operation, 400, [{ query: 'x=1' }, { body: '{' }, { body: '[]' }, { body: { x: 1 } }]);
+    await sendAll(world, operation, 200, [{ body: undefined }]);
   },
   'login 401': (world, operation) => {
     return sendAll(world, operation, 401, [{ body: { email: freshEmail(), password: 'wrong' } }]);

@@ -79,10 +79,29 @@ const right: Record<string, Maker> = {
     return { path: `/api/preview-data?token=${body.token}` };
   },
   readBoot: () => ({ path: '/api/admin/boot', key: null }),
+  listKeys: () => ({ path: '/api/keys' }),
+  createKey: () => ({ path: '/api/keys', body: keyBody }),
+  revokeKey: async ({ madeKey }) => ({ path: `/api/keys/${(await madeKey()).id}` }),
+  rotateKey: async ({ madeKey, send }) => {
+    const { id, secret } = await madeKey();
+    await send('GET /api/schemas', { path: '/api/schemas', key: secret });
+    return { path: `/api/keys/${id}/rotate`, body: { overlapSeconds: 60 } };
+  },
   readSchemas: () => ({ path: '/api/schemas' }),
   readOpenApi: () => ({ path: '/api/openapi.json' }),
   readHealth: () => ({ path: '/health', key: null }),
   readReady: () => ({ path: '/ready', key: null }),
+};
+
+/** An API key that may do a little of everything. */
+const keyBody = {
+  name: 'a key',
+  scopes: [
+    { collections: ['things'], globals: '*', operations: ['read', 'update'] },
+    { collections: '*', globals: ['site'], operations: ['read'] },
+  ],
+  audit: ['headers', 'payloads'],
+  expiresAt: '2999-01-01T00:00:00Z',
 };
 
 const globalOf = ({ documents }: World, slug: string) =>

@@ -115,7 +115,8 @@ export function overtake(data: string): number {
     now: Date.now,
     seals: sealsIn(data),
   });
-  const streams = db.prepare("SELECT DISTINCT stream FROM events WHERE stream NOT LIKE 'system/%'").pluck().all();
+  const ofOthers = "stream NOT LIKE 'system/%' OR stream = 'system/api-keys'";
+  const streams = db.prepare(`SELECT DISTINCT stream FROM events WHERE ${ofOthers}`).pluck().all();
   // As a second writer would, which the lock of the directory keeps out: the log is whole, and the first one does not know of it.
   const rivals = (streams as string[]).map((stream) => ({
     stream,

@@ -113,6 +113,12 @@ export async function createWorld(
   }
   const member = await session('members');
 
+  /** A new API key without any right. */
+  async function madeKey(): Promise<{ id: string; secret: string }> {
+    return (await wanted('POST /api/keys', { path: '/api/keys', body: { name: 'without a right' } })).body;
+  }
+  const powerless = (await madeKey()).secret;
+
   async function inviteToken(slug: string, address = freshEmail()): Promise<string> {
     const path = `/api/collections/${slug}/invite`;
     await wanted(`POST ${path}`, { path, body: { email: address }, ...admin });
@@ -136,6 +142,9 @@ export async function createWorld(
     first,
     admin,
     member,
+    madeKey,
+    /** The secret of such a key. */
+    powerless,
     /** Of the admin. */
     cookie,
     emails,

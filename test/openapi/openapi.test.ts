@@ -218,11 +218,13 @@ async function documentOf(config: object): Promise<OpenApi> {
   return (await made(config)).document;
 }
 
-const refusalsOfReads = ['400', '401', '500'];
+const refusalsOfUsers = ['400', '401', '500'];
+/** An API key may have been made without the scope. */
+const refusalsOfReads = ['403', ...refusalsOfUsers];
 /** Where `asOf` may be asked for. */
-const refusalsOfPast = ['403', '503'];
+const refusalsOfPast = ['503'];
 const refusalsOfBodies = ['400', '408', '413', '415', '500'];
-const refusalsOfWrites = ['401', '503', ...refusalsOfBodies];
+const refusalsOfWrites = ['401', '403', '503', ...refusalsOfBodies];
 
 describe('The OpenAPI document (4.7, 9)', () => {
   for (const [name, config] of Object.entries(configurations)) {
@@ -282,14 +284,13 @@ describe('The OpenAPI document (4.7, 9)', () => {
       'GET /api/collections/things/{id}': ['200', '304', '404', ...refusalsOfPast, ...refusalsOfReads],
       'POST /api/collections/things': ['201', '422', '409', ...refusalsOfWrites],
       'POST /api/collections/plain': ['201', '422', ...refusalsOfWrites],
-      'POST /api/collections/ruled': ['201', '422', '403', ...refusalsOfWrites],
+      'POST /api/collections/ruled': ['201', '422', ...refusalsOfWrites],
       'PATCH /api/collections/things/{id}': ['200', '422', '412', '404', '409', ...refusalsOfWrites],
-      // Only keys get in where there is no rule for the collection, and their fields are not looked at.
       'PATCH /api/collections/ruled/{id}': ['200', '422', '412', '404', '409', ...refusalsOfWrites],
       'POST /api/collections/far': ['201', '422', ...refusalsOfWrites],
       'GET /api/collections/hooked': ['200', ...refusalsOfPast, ...refusalsOfReads],
       'POST /api/collections/hooked': ['201', '422', 'default', ...refusalsOfWrites],
-      'PATCH /api/collections/hooked/{id}': ['200', '422', '412', '403', '404', '409', 'default', ...refusalsOfWrites],
+      'PATCH /api/collections/hooked/{id}': ['200', '422', '412', '404', '409', 'default', ...refusalsOfWrites],
       'DELETE /api/collections/hooked/{id}': ['200', '422', '412', '404', '409', '503', ...refusalsOfReads],
       'GET /api/collections/fieldHooked/{id}': ['200', '304', '404', ...refusalsOfPast, ...refusalsOfReads],
       'POST /api/collections/fieldHooked': ['201', '422', 'default', ...refusalsOfWrites],
@@ -312,17 +313,7 @@ describe('The OpenAPI document (4.7, 9)', () => {
       'PATCH /api/globals/site': ['200', '422', '412', '409', ...refusalsOfWrites],
       'POST /api/collections/files': ['201', '422', ...refusalsOfWrites],
       'PATCH /api/collections/files/{id}': ['200', '422', '412', '404', '409', ...refusalsOfWrites],
-      'GET /api/media/files/{id}/{filename}': [
-        '200',
-        '206',
-        '304',
-        '403',
-        '404',
-        '412',
-        '416',
-        '503',
-        ...refusalsOfReads,
-      ],
+      'GET /api/media/files/{id}/{filename}': ['200', '206', '304', '404', '412', '416', '503', ...refusalsOfReads],
       'GET /api/schemas': ['200', '304', ...refusalsOfPast, ...refusalsOfReads],
       'GET /api/openapi.json': ['200', ...refusalsOfReads],
       'GET /health': ['200'],
@@ -353,22 +344,21 @@ describe('The OpenAPI document (4.7, 9)', () => {
     const counted = [...refusalsOfBodies, '429'];
     assertStatuses(document, {
       'GET /api/collections/plain': ['200', ...refusalsOfPast, ...refusalsOfReads],
-      // A cookie may come from elsewhere, whatever the route.
-      'POST /api/collections/plain': ['201', '422', '403', ...refusalsOfWrites],
-      'DELETE /api/collections/plain/{id}': ['200', '422', '412', '403', '404', '409', '503', ...refusalsOfReads],
-      'PATCH /api/globals/site': ['200', '422', '412', '403', '409', ...refusalsOfWrites],
+      'POST /api/collections/plain': ['201', '422', ...refusalsOfWrites],
+      'DELETE /api/collections/plain/{id}': ['200', '422', '412', '404', '409', '503', ...refusalsOfReads],
+      'PATCH /api/globals/site': ['200', '422', '412', '409', ...refusalsOfWrites],
       'GET /api/schemas': ['200', '304', ...refusalsOfPast, ...refusalsOfReads],
       // Without a rule, users may read themselves only.
       'GET /api/collections/users/{id}': ['200', '304', '404', 'default', ...refusalsOfPast, ...refusalsOfReads],
-      'POST /api/collections/users': ['201', '422', '403', '409', ...refusalsOfWrites],
+      'POST /api/collections/users': ['201', '422', '409', ...refusalsOfWrites],
       'POST /api/collections/users/login': ['200', '401', '503', ...counted],
-      'POST /api/collections/users/logout': ['200', '403', '503', ...refusalsOfReads],
+      'POST /api/collections/users/logout': ['200', '403', '503', ...refusalsOfUsers],
       // `auth.depth` goes through the read hooks of what is related.
-      'GET /api/collections/users/me': ['200', 'default', ...refusalsOfReads],
-      'GET /api/collections/members/me': ['200', ...refusalsOfReads],
-      'POST /api/collections/users/refresh-token': ['200', '403', '503', ...refusalsOfReads],
-      'GET /api/collections/users/sessions': ['200', ...refusalsOfReads],
-      'DELETE /api/collections/users/sessions/{sid}': ['200', '403', '404', '503', ...refusalsOfReads],
+      'GET /api/collections/users/me': ['200', 'default', ...refusalsOfUsers],
+      'GET /api/collections/members/me': ['200', ...refusalsOfUsers],
+      'POST /api/collections/users/refresh-token': ['200', '403', '503', ...refusalsOfUsers],
+      'GET /api/collections/users/sessions': ['200', ...refusalsOfUsers],
+      'DELETE /api/collections/users/sessions/{sid}': ['200', '403', '404', '503', ...refusalsOfUsers],
       'POST /api/collections/users/invite': ['200', '401', '403', '409', '503', ...refusalsOfBodies],
       'POST /api/collections/users/accept-invite': ['201', '403', '409', '503', ...counted],
       'POST /api/collections/members/accept-invite': ['201', '409', '503', ...counted],
@@ -388,14 +378,13 @@ describe('The OpenAPI document (4.7, 9)', () => {
     assertStatuses(withLess, {
       // Failed logins lock the account all the same.
       'POST /api/collections/members/login': ['200', '401', '429', '503', ...refusalsOfBodies],
-      'POST /api/collections/members/logout': ['200', '503', ...refusalsOfReads],
+      'POST /api/collections/members/logout': ['200', '503', ...refusalsOfUsers],
       'POST /api/collections/members/forgot-password': ['200', ...refusalsOfBodies],
       'POST /api/collections/members/reset-password': ['200', '409', '503', ...refusalsOfBodies],
       'POST /api/collections/plain': ['201', '422', ...refusalsOfWrites],
-      // A user may be refused a field, which a key is not.
-      'PATCH /api/collections/ruled/{id}': ['200', '422', '412', '403', '404', '409', ...refusalsOfWrites],
-      'POST /api/collections/ruled': ['201', '422', '403', ...refusalsOfWrites],
-      'POST /api/collections/far': ['201', '422', '403', ...refusalsOfWrites],
+      'PATCH /api/collections/ruled/{id}': ['200', '422', '412', '404', '409', ...refusalsOfWrites],
+      'POST /api/collections/ruled': ['201', '422', ...refusalsOfWrites],
+      'POST /api/collections/far': ['201', '422', ...refusalsOfWrites],
     });
     const headersOf = (document: OpenApi, slug: string) =>
       document.paths[`/api/collections/${slug}/login`].post.responses['200'].headers;

@@ -418,13 +418,6 @@ describe('annals signing-key rotate', () => {
     assert.deepEqual([keys[0].id, code], [id, 1]);
     assert.match(stdout, /^NOT SOUND: the hand-over in event \d+ is not what the keys that it names have signed/m);
   });
-
-  it('is named where its old words are used', async () => {
-    for (const word of ['history', 'replace']) {
-      const { code, stderr } = await runHere(['keys', word]);
-      assert.deepEqual([code, stderr], [2, `annals keys ${word} is now annals signing-key ${word}\n`]);
-    }
-  });
 });
 
 describe('GET /api/audit/keys', () => {

@@ -1,0 +1,22 @@
+import { segment } from './address.ts';
+import type { Keys } from './api.ts';
+import type { Caller } from './calls.ts';
+import type { CallOptions, ReasonOptions } from './options.ts';
+import type { AnyConfig } from './types/config.ts';
+
+const path = '/api/keys';
+
+/** The calls of API keys. None but the list is sent twice: each would make another secret. */
+export function keysOf({ bodyOf }: Caller) {
+  const pathOf = (id: string) => `${path}/${segment('the id of an API key', id)}`;
+
+  return {
+    list: async (options?: CallOptions) => (await bodyOf<{ keys: unknown[] }>({ method: 'GET', path, options })).keys,
+    create: (data: object, options?: ReasonOptions) => bodyOf({ method: 'POST', path, data, options }),
+    rotate: (
+      id: string,
+      { overlapSeconds, ...options }: ReasonOptions & { overlapSeconds?: number | undefined } = {},
+    ) => bodyOf({ method: 'POST', path: `${pathOf(id)}/rotate`, data: { overlapSeconds }, options }),
+    revoke: (id: string, options?: ReasonOptions) => bodyOf({ method: 'DELETE', path: pathOf(id), options }),
+  } satisfies Record<keyof Keys<AnyConfig>, unknown>;
+}

@@ -51,7 +51,7 @@ export function openKeySecrets(db: Sqlite, keys: { [name in keyof typeof keySecr
       insert.run(credential, hash, now);
       return credential;
     },
-    /** The credential among these whose secret this is; null if there is none. Null stands for a credential that there is not. */
+    /** The credential among these whose secret this is; null without one. Null stands for a credential that there is not. */
     match(credentials: readonly (string | null)[], secret: string): string | null {
       const hash = hashOf(secret);
       let found: string | null = null;

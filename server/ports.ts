@@ -158,7 +158,7 @@ export type ErasurePort = {
 export type KeyService = {
   /** Keeps the hash of a secret; gives its credential. @throws DomainError `unavailable` where there is no room. */
   store: (secret: string) => Promise<string>;
-  /** The credential among these whose secret this is; null if there is none. It takes the same time for all. */
+  /** The credential among these whose secret this is; null without one. It takes the same time for all. */
   match: (credentials: readonly (string | null)[], secret: string) => Promise<string | null>;
   /** Deletes all that is kept of a key and of these credentials. */
   forget: (id: string, credentials: readonly string[]) => Promise<void>;

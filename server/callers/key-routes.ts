@@ -2,7 +2,7 @@ import type { Request } from '@hapi/hapi';
 import { DomainError } from '../../config/errors.ts';
 
 /**
- * What decides on a route for an API key that was made at run time:
+ * The rights that decide on a route, for an API key that was made at run time:
  *
  * - `scopes`: its scopes, by the operation that the route comes to
  * - `audit`: its parts of the history; payloads by its scopes

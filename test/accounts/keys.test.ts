@@ -17,7 +17,7 @@ import { unzip } from '../helpers/unzip.ts';
 const password = 'correct horse battery';
 const never = '0'.repeat(16);
 
-/** What the members may do is for rules to say, which a key is not asked about. */
+/** Rules say no nearly everywhere: a key is not asked about them. */
 const config = `const no = () => false;
 const title = { name: 'title', type: 'text' };
 export default {

@@ -1,6 +1,7 @@
 import type { Request, ResponseToolkit, Server } from '@hapi/hapi';
 import { DomainError } from '../../config/errors.ts';
 import { show } from '../../config/suggest.ts';
+import { keyStream } from '../../events/catalogue.ts';
 import { type AuditRights, requireAudit } from '../access/rights.ts';
 import type { App, RouteParts } from '../app.ts';
 import { strategy } from '../callers/authentication.ts';
@@ -181,7 +182,7 @@ async function showLog({ notary, events }: App, query: Query): Promise<object> {
 async function listKeys(app: Pick<RouteParts, 'keyHistory'>, query: Query, rights: AuditRights): Promise<object> {
   rejectQuery(query);
   const shown = <T extends KeyNote>(note: T | null) => {
-    if (!note || rights.has('payloads')) return note;
+    if (!note || rights.seesPayloadsOf(keyStream)) return note;
     const { reason: _reason, ...rest } = note;
     return rest;
   };

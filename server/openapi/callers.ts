@@ -162,7 +162,7 @@ function schemeOf(slug: string): string {
 
 const outside = 'the scopes of the API key do not hold it';
 const foreign = 'a write under a cookie came from another origin';
-const keyText = 'An API key: trusted code.';
+const keyText = 'An API key: trusted code, within its scopes if it has some.';
 function siteText(site: string): string {
   return `Which of the sites of this server is meant: \`${site}\`. A token names its site by itself, so it is not needed beside one.`;
 }

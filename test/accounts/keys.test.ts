@@ -4,6 +4,8 @@ import { join } from 'node:path';
 import { before, describe, it } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
 import Hapi from '@hapi/hapi';
+import Database from 'better-sqlite3';
+import fc from 'fast-check';
 import { keyRouteOf, keyRoutes } from '../../server/callers/key-routes.ts';
 import { routes } from '../../server/running/routes.ts';
 import { anonymous, bearer, type LoggedIn, loggedIn } from '../helpers/accounts.ts';
@@ -313,6 +315,49 @@ describe('A new secret of an API key', () => {
     );
     const valid = await Promise.all(answers.map(({ body }) => lists(body.secret)));
     assert.equal(valid.filter((status) => status === 200).length, 2);
+  });
+});
+
+/** A step: of a new key, or of one that there is, by its place among all. */
+type Step = { kind: 'make' | 'rotate' | 'keep' | 'revoke'; at: number };
+
+describe('API keys under any sequence of changes', () => {
+  it('are valid by their last secret, by the one before where that was kept, and by no other', async () => {
+    const step: fc.Arbitrary<Step> = fc.record({
+      kind: fc.constantFrom('make', 'make', 'rotate', 'keep', 'revoke'),
+      at: fc.nat(9),
+    });
+    const property = fc.asyncProperty(fc.array(step, { maxLength: 12 }), async (steps) => {
+      const model: { id: string; secrets: string[]; valid: string[] }[] = [];
+      for (const { kind, at } of steps) {
+        const key = model[at % Math.max(model.length, 1)];
+        if (kind === 'make') {
+          const { id, secret } = await make(here, { scopes: [of(['posts'], 'read')] });
+          model.push({ id, secrets: [secret], valid: [secret] });
+        } else if (key && kind === 'revoke') {
+          const { status } = await here.call('DELETE', `/api/keys/${key.id}`);
+          assert.equal(status, key.valid.length > 0 ? 200 : 404);
+          key.valid = [];
+        } else if (key) {
+          const overlapSeconds = kind === 'keep' ? 600 : 0;
+          const { status, body } = await here.call('POST', `/api/keys/${key.id}/rotate`, { overlapSeconds });
+          assert.equal(status, key.valid.length > 0 ? 200 : 404);
+          if (status === 404) continue;
+          key.valid = kind === 'keep' ? [body.secret, String(key.valid[0])] : [body.secret];
+          key.secrets.push(body.secret);
+        }
+      }
+      for (const { secrets, valid } of model) {
+        for (const key of secrets) {
+          const { status } = await here.call('GET', '/api/collections/posts?limit=1', undefined, { key });
+          assert.equal(status, valid.includes(key) ? 200 : 401);
+        }
+      }
+      const { body } = await here.call('GET', '/api/keys');
+      const listed = new Set(body.keys.map(({ id }: { id: string }) => id));
+      for (const { id, valid } of model) assert.equal(listed.has(id), valid.length > 0);
+    });
+    await fc.assert(property, { numRuns: Number(process.env.TEST_RUNS ?? 8) });
   });
 });
 
@@ -700,5 +745,11 @@ describe('API keys of a service with several threads', () => {
     await second.stop();
     const { code, stdout, stderr } = await runCommand(['verify', '--data', first.data]);
     assert.equal(code, 0, stdout + stderr);
+    const [file = ''] = readdirSync(first.data).filter((name) => /^read-.*\.db$/.test(name));
+    const tables = new Database(join(first.data, file));
+    tables.exec(`UPDATE api_keys SET scopes = '[{"collections":"*","globals":"*","operations":["read"]}]'`);
+    tables.close();
+    const altered = await runCommand(['verify', '--data', first.data]);
+    assert.deepEqual([altered.code, /table "api_keys"/.test(altered.stdout)], [1, true], altered.stdout);
   });
 });

@@ -440,6 +440,14 @@ describe('GET /api/audit/keys', () => {
     const whole = await get('payloads');
     assert.equal(whole.body.keys[0].replaced.reason, 'a name stands here');
     assert.deepEqual(Object.keys(bare.body.keys[0].replaced), ['position', 'recordedAt', 'actor', 'by', 'handover']);
+    const under = async (scope: object) => {
+      const asked = { name: 'x', scopes: [{ collections: '*', operations: ['read'], ...scope }], audit: ['payloads'] };
+      const { body } = await service.call('POST', '/api/keys', asked);
+      return (await service.call('GET', '/api/audit/keys', undefined, { key: body.secret })).body.keys[0].replaced
+        .reason;
+    };
+    assert.equal(await under({}), undefined, 'it is about no collection');
+    assert.equal(await under({ globals: '*' }), 'a name stands here');
   });
 });
 

@@ -208,7 +208,11 @@ describe('Every route across sites', () => {
   it('are 401 with the key, the token or the operator of another site', async () => {
     const { token, operator } = known.get('acme') as Known;
     const bearer = { authorization: `Bearer ${token}` };
-    const others: Headers[] = [key('acme'), bearer, { authorization: operator }];
+    const scopes = [{ collections: '*', globals: '*', operations: ['read', 'create', 'update', 'delete'] }];
+    const made = await call('POST', '/api/keys', owner('acme'), { name: 'of acme', scopes });
+    const ofAcme = { 'x-api-key': made.body.secret };
+    assert.equal((await call('GET', '/api/collections/posts', at('acme', ofAcme))).status, 200);
+    const others: Headers[] = [key('acme'), ofAcme, bearer, { authorization: operator }];
     for (const headers of others) assert.deepEqual(await admitting(at('beta', headers)), [...ofAnybody].sort());
     assert.equal((await call('GET', '/api/schemas', at('beta', { ...bearer, ...key('beta') }))).status, 401);
   });

@@ -6,6 +6,7 @@ import {
   at,
   checkKeys,
   isEntry,
+  join,
   optionOf,
   passes,
   type Rule,
@@ -25,6 +26,7 @@ import {
 } from './schema.ts';
 import { ownFields } from './sorting.ts';
 import { didYouMean, show, showAll } from './suggest.ts';
+import { searchProblem, titleProblem } from './text-fields.ts';
 
 type Rules = { readonly [key: string]: Rule<Json> };
 
@@ -84,7 +86,21 @@ const columns: Rule<string[]> = {
   must: 'be a list of fields',
 };
 
+/** How many fields a search may look into: each is a column of its index. */
+const mostSearchFields = 20;
+
+const someTexts: Rule<string[]> = {
+  passes: (value): value is string[] =>
+    Array.isArray(value) &&
+    value.length > 0 &&
+    value.length <= mostSearchFields &&
+    value.every((one) => rules.text.passes(one)),
+  must: `be a list of 1 to ${mostSearchFields} fields`,
+};
+
 const collectionRules: Rules = {
+  useAsTitle: rules.text,
+  searchFields: someTexts,
   ...globalRules,
   icon: rules.text,
   pageSize: wholeNumber(1, 100),
@@ -92,23 +108,32 @@ const collectionRules: Rules = {
   defaultColumns: columns,
 };
 
+/** A collection whose fields have been checked: its place in the configuration, and what is known of it. */
+type Checked = { path: string; slug: string; fields: readonly Field[] };
+
 /** The hints to the admin application about a collection, as the part of its schema that they are. */
-export function checkCollectionAdmin(
-  spot: Spot,
-  { slug, fields }: Pick<Collection, 'slug' | 'fields'>,
-): { admin?: CollectionAdmin } {
-  const read = readHints(spot, collectionRules, 'admin of a collection');
-  const { defaultSort, defaultColumns = [] } = read as CollectionAdmin;
+export function checkCollectionAdmin(spot: Spot, { path, slug, fields }: Checked): { admin?: CollectionAdmin } {
+  const admin: CollectionAdmin = readHints(spot, collectionRules, 'admin of a collection');
+  const { defaultSort, defaultColumns = [], useAsTitle, searchFields = [] } = admin;
   if (defaultSort !== undefined) {
     spot.checking.sorts.push({ spot: at(spot, 'defaultSort'), collection: slug, sort: defaultSort });
   }
-  for (const [index, column] of defaultColumns.entries()) {
-    const place = at(at(spot, 'defaultColumns'), index);
-    const problem = columnProblem(column, fields);
-    if (problem !== null) report(place, problem);
-    else if (defaultColumns.indexOf(column) < index) report(place, `${show(column)} is named twice`);
+  // Of fields that have problems, not every one is known.
+  if (spot.checking.problems.some((problem) => problem.path.startsWith(join(path, 'fields')))) return wrapped(admin);
+  if (useAsTitle !== undefined) tell(at(spot, 'useAsTitle'), titleProblem(useAsTitle, fields));
+  checkPaths(at(spot, 'searchFields'), searchFields, (one) => searchProblem(one, fields));
+  checkPaths(at(spot, 'defaultColumns'), defaultColumns, (one) => columnProblem(one, fields));
+  return wrapped(admin);
+}
+
+function checkPaths(spot: Spot, paths: readonly string[], problemOf: (path: string) => string | null): void {
+  for (const [index, path] of paths.entries()) {
+    tell(at(spot, index), paths.indexOf(path) < index ? `${show(path)} is named twice` : problemOf(path));
   }
-  return wrapped(read);
+}
+
+function tell(spot: Spot, problem: string | null): void {
+  if (problem !== null) report(spot, problem);
 }
 
 /** The reason why a dotted path through objects leads to no field; null where it does. */

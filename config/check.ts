@@ -190,6 +190,7 @@ function checkCollection({ entry: spot, slug }: Written): Collection {
   const labels = checkLabels(at(spot, 'labels'));
   const hasPublicHistory = optionOf(at(spot, 'history'), publicOnly, false) !== false;
   const requiresReason = optionOf(at(spot, 'requireReason'), rules.boolean, false);
+  const admin = checkCollectionAdmin(at(spot, 'admin'), { path: spot.path, slug, fields });
   return {
     kind: 'collection',
     slug,
@@ -209,7 +210,7 @@ function checkCollection({ entry: spot, slug }: Written): Collection {
       ...(upload ? { upload: schemaOf(upload) } : {}),
       ...(hasPublicHistory ? { history: 'public' } : {}),
       ...(requiresReason ? { requireReason: true } : {}),
-      ...checkCollectionAdmin(at(spot, 'admin'), { slug, fields }),
+      ...admin,
     },
   };
 }

@@ -47,8 +47,12 @@ export type GlobalAdminConfig = {
   preview?: string;
 };
 
-/** Hints to the admin UI about a collection; the service itself does nothing with them. */
+/** Hints to the admin UI about a collection; of these the service itself uses `useAsTitle` and `searchFields`. */
 export type CollectionAdminConfig = GlobalAdminConfig & {
+  /** The field that names a document; default: the first `text` field, then the name of the file, then the id. */
+  useAsTitle?: string;
+  /** The fields that `q` and `/api/search` look into, kept in an index; default: all plain texts, without an index. */
+  searchFields?: readonly string[];
   icon?: string;
   /** Documents on a page, 1 to 100. */
   pageSize?: number;

@@ -186,9 +186,9 @@ export type CollectionConfig = {
   history?: 'public';
   /** Refuses a write without an `X-Change-Reason`; default false. */
   requireReason?: boolean;
-  admin?: CollectionAdminConfig;
   /** Only on an auth collection. */
   urls?: UrlsConfig;
+  admin?: CollectionAdminConfig;
   fields: readonly FieldConfig[];
   access?: { [operation in Operation]?: RuleConfig<AccessRule> };
   hooks?: { [when in keyof Hooks]?: OneOrMore<Hook> };

@@ -70,6 +70,8 @@ export type GlobalAdmin = { group?: string; description?: string; hidden?: true;
 
 /** Hints to the admin application about a collection. */
 export type CollectionAdmin = GlobalAdmin & {
+  useAsTitle?: string;
+  searchFields?: string[];
   icon?: string;
   pageSize?: number;
   defaultSort?: string;

@@ -5,6 +5,7 @@ import { intact } from './damage.ts';
 import { fold } from './fold.ts';
 import { type GroupRequest, groupsOf } from './groups.ts';
 import { everything, idIn, type ListRequest, measured, type Page, type Prepare, pageOf, preparer } from './lists.ts';
+import { registerSearch } from './search.ts';
 import type { Tables } from './tables.ts';
 import { compileWhere, type Sql, type Where } from './where.ts';
 
@@ -152,7 +153,8 @@ function openList(db: Sqlite, tables: Tables, { prepare, factors }: { prepare: P
   };
 }
 
-/** Registers the functions that queries call in SQL: `fold`, text as it is compared without regard to case. */
+/** Registers the functions that queries call in SQL: `fold`, text as it is compared without regard to case, and those of searches. */
 export function registerFunctions(db: Sqlite): void {
+  registerSearch(db);
   db.function('fold', { deterministic: true }, (value) => (typeof value === 'string' ? fold(value) : value));
 }

@@ -127,7 +127,7 @@ function conditionOn(tables: Tables, tablesFor: Lease['tablesFor'], where: Where
 function relatedIn(where: Where): Tables[] {
   if ('and' in where) return where.and.flatMap(relatedIn);
   if ('or' in where) return where.or.flatMap(relatedIn);
-  return 'today' in where ? [] : relatedOf(where.steps);
+  return 'today' in where || 'search' in where ? [] : relatedOf(where.steps);
 }
 
 function relatedOf(steps: SortKey['steps']): Tables[] {
@@ -141,5 +141,6 @@ function asksToday(where: Where): boolean {
   if ('and' in where) return where.and.some(asksToday);
   if ('or' in where) return where.or.some(asksToday);
   if ('today' in where) return true;
+  if ('search' in where) return false;
   return where.steps.some((step) => step.kind === 'related' && step.filter !== null && asksToday(step.filter));
 }

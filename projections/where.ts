@@ -1,5 +1,6 @@
 import { fold } from './fold.ts';
 import { columnOf, eachOf, type Place, type Row, rowOf, type Value, type ValueKind, valueAt } from './places.ts';
+import { compileSearch, type Search } from './search.ts';
 import { jsonPath, type Tables } from './tables.ts';
 
 /** Every operator of the API (contract, section 4.9). */
@@ -38,7 +39,8 @@ export type Where =
   | { and: readonly Where[] }
   | { or: readonly Where[] }
   | { steps: readonly Step[]; leaf: Leaf; operator: Operator; values: readonly Bound[] }
-  | Today;
+  | Today
+  | { search: Search };
 
 /** As of a position: that the document meets a condition as it is today; `orGone`: or is there no longer. */
 export type Today = { today: Where | null; tables: Tables; orGone: boolean };
@@ -81,6 +83,7 @@ export function compile(where: Where | null, spot: Spot): Sql {
   if ('and' in where) return combine(where.and, { word: 'AND', empty: '1' }, spot);
   if ('or' in where) return combine(where.or, { word: 'OR', empty: '0' }, spot);
   if ('today' in where) return compileToday(where, spot);
+  if ('search' in where) return compileSearch(where.search, spot);
   const crossesMany = where.steps.some((step) => step.kind !== 'member');
   if (!crossesMany) return compileLeaf(where, advance(spot, where.steps));
 
@@ -115,7 +118,7 @@ function compileToday({ today, tables, orGone }: Today, spot: Spot): Sql {
 export function withTables(where: Where, tablesFor: (tables: Tables) => Tables): Where {
   if ('and' in where) return { and: where.and.map((part) => withTables(part, tablesFor)) };
   if ('or' in where) return { or: where.or.map((part) => withTables(part, tablesFor)) };
-  if ('today' in where) return where;
+  if ('today' in where || 'search' in where) return where;
   return { ...where, steps: where.steps.map((step) => stepWithTables(step, tablesFor)) };
 }
 

@@ -4,6 +4,7 @@ import type { Validator } from '../config/documents.ts';
 import type { Collection, Global, Model, User } from '../config/model.ts';
 import type { JsonObject } from '../config/schema.ts';
 import type { DocumentShape } from '../config/shape.ts';
+import type { TextField } from '../config/text-fields.ts';
 import type { UniqueField } from '../events/claims.ts';
 import type { Clock } from '../events/clock.ts';
 import type { IdempotencyRecords } from '../events/idempotency.ts';
@@ -55,6 +56,8 @@ type Common = {
   unique: readonly UniqueField[];
   joins: readonly Join[];
   tables: Tables;
+  /** The fields that a search looks into. */
+  searched: readonly TextField[];
   /** True when a read runs hooks. */
   hasReadHooks: boolean;
   /** True when some field is not for every reader. */

@@ -98,6 +98,8 @@ export type GlobalAdmin = { group?: string; description?: string; hidden?: true;
 
 /** Hints to an admin UI about a collection, as they are configured. */
 export type CollectionAdmin = GlobalAdmin & {
+  useAsTitle?: string;
+  searchFields?: string[];
   icon?: string;
   pageSize?: number;
   defaultSort?: string;

@@ -1,6 +1,6 @@
 import type { Request, Server, ServerRoute } from '@hapi/hapi';
 import type { Collection } from '../../config/model.ts';
-import type { ListRequest, Page } from '../../projections/lists.ts';
+import type { Page } from '../../projections/lists.ts';
 import { readableDocument } from '../access/document-access.ts';
 import { authorizeList, type ListScope, reachOf } from '../access/list-scope.ts';
 import type { App, Call, Target } from '../app.ts';
@@ -24,6 +24,7 @@ import {
 import { accounts, countSignUp } from './passwords.ts';
 import { readAsOf, tellPosition } from './past/as-of.ts';
 import { restoreRoute } from './past/restore.ts';
+import { type List, passing, rankedPage, searchedBy, withSearch } from './search/searching.ts';
 import { sendTagged, sendText } from './sending.ts';
 import { listText, serializerFor } from './serialize.ts';
 import { admitInAdvance, uploads } from './uploads.ts';
@@ -125,17 +126,17 @@ function writingRoutes(path: string, writable: Writable<Collection>, intake: Int
 type Seen = { scope: ListScope; moment: AsOf | null };
 
 /** A page of the documents that the caller may see, today or as of a moment. */
-async function pageOf({ app, target }: Call, query: ListQuery, { scope, moment }: Seen): Promise<Page> {
+async function pageOf(call: Call, query: ListQuery, { scope, moment }: Seen): Promise<Page> {
+  const { app, target } = call;
   const { where, row } = scope;
-  const asked = { ...query, where: where && query.where ? { and: [where, query.where] } : (where ?? query.where) };
-  const list = async (request: ListRequest) => {
+  const allowed = where && query.where ? { and: [where, query.where] } : (where ?? query.where);
+  const every: List = async (request) => {
     return moment ? app.past.list(moment.position, target.tables, request) : target.documents.list(request);
   };
-  if (!row) return list(asked);
-  const texts: string[] = [];
-  for (const text of (await list({ ...asked, limit: -1, page: 1 })).texts) {
-    if (await row(JSON.parse(text))) texts.push(text);
-  }
-  const start = (query.page - 1) * query.limit;
-  return { texts: texts.slice(start, start + query.limit), total: texts.length };
+  const list = row ? passing(every, row) : every;
+  if (!query.search) return list({ ...query, where: allowed });
+  const { terms, isRanked } = query.search;
+  const fields = await searchedBy(call);
+  const asked = { ...query, where: withSearch(allowed, terms, fields) };
+  return isRanked ? rankedPage(asked, { terms, fields, list }) : list(asked);
 }

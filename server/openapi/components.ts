@@ -271,6 +271,18 @@ const fixed: Record<string, Schema> = {
   Field: fieldSchema,
   Block: closed({ slug: text, label: text, fields }, ['slug', 'fields']),
   ...conditionSchemas,
+  Found: closed({
+    hits: {
+      type: 'array',
+      items: closed({
+        collection: described(text, 'The slug of the collection.'),
+        id: text,
+        title: text,
+        excerpt: described(text, 'HTML: escaped text with `<mark>` around the words.'),
+      }),
+    },
+    total: count,
+  }),
   Preview: closed({
     collection: described(text, 'The slug of the collection.'),
     id: described(text, 'The id of a document of it.'),

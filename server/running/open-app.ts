@@ -3,6 +3,7 @@ import { compileValidator, defaultDocument } from '../../config/documents.ts';
 import type { Collection, Global, Model } from '../../config/model.ts';
 import { dataFields } from '../../config/schema.ts';
 import { compileDocument, compileGlobal, compileShape } from '../../config/shape.ts';
+import { searchedFields } from '../../config/text-fields.ts';
 import { hasReadHooks, hasReadRules } from '../../config/traits.ts';
 import { globalStream } from '../../events/catalogue.ts';
 import { uniqueFields } from '../../events/claims.ts';
@@ -195,6 +196,7 @@ function openTarget<M extends Collection | Global>(db: Sqlite, tables: Tables, m
     unique: isGlobal ? [] : uniqueFields(model.slug, model.schema.fields),
     joins: [],
     tables,
+    searched: model.kind === 'collection' ? searchedFields(model.schema) : [],
     hasReadHooks: hasReadHooks(model),
     hasReadRules: hasReadRules(model),
   };

@@ -20,6 +20,7 @@ import { groups } from '../documents/groups/routes.ts';
 import { media } from '../documents/media/routes.ts';
 import { preview } from '../documents/preview/routes.ts';
 import { schemas } from '../documents/schemas.ts';
+import { search } from '../documents/search/routes.ts';
 import { type Backlog, createBacklog } from '../http/backlog.ts';
 import { noPayload } from '../http/body.ts';
 import { registerCors } from '../http/cors-routes.ts';
@@ -55,6 +56,7 @@ const resources: readonly Resource[] = [
   erasures,
   preview,
   schemas,
+  search,
   openApi,
   docs,
   health,

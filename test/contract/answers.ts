@@ -209,6 +209,7 @@ const special: Record<string, Provoke> = {
     const body = acceptance(operation.slug, await world.inviteToken(operation.slug));
     await sendAll(world, operation, 418, [{ body, headers: { 'x-refuse': '418' } }]);
   },
+  'search 403': (world, operation) => sendAll(world, operation, 403, [{ ...world.member, query: 'collections=users' }]),
   'createFirstUser 403': (world, operation) => sendAll(world, operation, 403, [{}]),
   'resetPassword 200': async (world, operation) => {
     await sendAll(world, operation, 200, [{ body: { token: await world.resetToken(operation.slug), password } }]);

@@ -87,6 +87,7 @@ const right: Record<string, Maker> = {
     await send('GET /api/schemas', { path: '/api/schemas', key: secret });
     return { path: `/api/keys/${id}/rotate`, body: { overlapSeconds: 60 } };
   },
+  search: () => ({ path: '/api/search?q=a' }),
   readSchemas: () => ({ path: '/api/schemas' }),
   readOpenApi: () => ({ path: '/api/openapi.json' }),
   readHealth: () => ({ path: '/health', key: null }),

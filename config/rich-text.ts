@@ -1,0 +1,30 @@
+import { isObject, type Json } from './schema.ts';
+
+/** Deeper nodes are passed over: an editor makes a few levels, and each level takes a place on the stack. */
+const mostLevels = 100;
+
+/**
+ * The text of rich text: of ProseMirror JSON, `{ "type": "doc", "content": [...] }`, with a line for each block. Empty for JSON of
+ * any other shape.
+ */
+export function textOfRich(value: Json | undefined): string {
+  if (!isObject(value) || value.type !== 'doc') return '';
+  const lines: string[] = [''];
+  gather(value, lines, 0);
+  return lines.filter((line) => line !== '').join('\n');
+}
+
+/** Marks such as bold divide the text of a block into several nodes, which make one text. */
+function gather(node: Json, lines: string[], level: number): void {
+  if (!isObject(node) || level > mostLevels) return;
+  const { type, text, content } = node;
+  if (type === 'text') {
+    if (typeof text === 'string') lines[lines.length - 1] += text;
+    return;
+  }
+  if (type === 'hardBreak' || type === 'hard_break') lines.push('');
+  if (!Array.isArray(content)) return;
+  lines.push('');
+  for (const inside of content) gather(inside, lines, level + 1);
+  lines.push('');
+}

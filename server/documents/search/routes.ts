@@ -1,0 +1,91 @@
+import type { Request, Server } from '@hapi/hapi';
+import type { Collection } from '../../../config/model.ts';
+import { type TextField, textIn } from '../../../config/text-fields.ts';
+import type { Term } from '../../../projections/words.ts';
+import { credentialNeeded } from '../../access/access.ts';
+import { authorizeList, type ListScope, scopeElsewhere } from '../../access/list-scope.ts';
+import type { App, Call, Target } from '../../app.ts';
+import { strategy } from '../../callers/authentication.ts';
+import { actorOf } from '../../http/requests.ts';
+import { readQuery } from '../../queries/parameters.ts';
+import { excerptOf } from './excerpts.ts';
+import { searchOperation } from './operations.ts';
+import { searchParameters } from './parameters.ts';
+import { type List, mostRanked, newestFirst, passing, type Ranked, rank, searchedBy, withSearch } from './searching.ts';
+import { showableIn, titleOf } from './titles.ts';
+
+/** A document as the answer names it. */
+type Hit = { collection: string; id: string; title: string; excerpt: string };
+
+/** The finds in one collection. */
+type Found = { call: Call; fields: readonly TextField[]; ranked: readonly Ranked[]; total: number };
+
+/** The search in all collections. */
+export function search(server: Server, app: App): void {
+  const parameters = searchParameters([...app.collections.keys()]);
+  server.route({
+    method: 'GET',
+    path: '/api/search',
+    options: { auth: strategy, plugins: { openApi: () => searchOperation(app.model) } },
+    handler: async (request) => {
+      const { q, limit, collections } = readQuery(parameters, request.query, app);
+      const scopes = await scopesOf(app, request, collections);
+      const found: Found[] = [];
+      for (const { call, scope } of scopes) found.push(await findIn(call, scope, q));
+      const best = found
+        .flatMap((one) => one.ranked.map((ranked) => ({ ...one, ...ranked })))
+        .sort((one, other) => other.score - one.score || newer(one, other))
+        .slice(0, limit);
+      const hits = await Promise.all(best.map((one) => hitOf(one, q)));
+      return { hits, total: found.reduce((sum, { total }) => sum + total, 0) };
+    },
+  });
+}
+
+type Scoped = { call: Call; scope: ListScope };
+
+/**
+ * The collections that are searched: those that are named, else all that the caller may read.
+ *
+ * @throws DomainError as a list of a named collection does; `unauthorized` where a caller without a credential may read none.
+ */
+async function scopesOf(app: App, request: Request, slugs: readonly string[] | null): Promise<Scoped[]> {
+  const scoped: Scoped[] = [];
+  for (const target of targetsOf(app, slugs)) {
+    const call = { app, request, target };
+    const scope = slugs ? await authorizeList(call) : await scopeElsewhere(call);
+    if (scope) scoped.push({ call, scope });
+  }
+  if (scoped.length === 0 && actorOf(request).type === 'anonymous') throw credentialNeeded();
+  return scoped;
+}
+
+function targetsOf({ collections }: App, slugs: readonly string[] | null): Target<Collection>[] {
+  return [...collections.values()].filter(({ slug }) => slugs === null || slugs.includes(slug));
+}
+
+async function findIn(call: Call, { where, row }: ListScope, terms: readonly Term[]): Promise<Found> {
+  const fields = await searchedBy(call);
+  const every: List = async (request) => call.target.documents.list(request);
+  const list = row ? passing(every, row) : every;
+  const page = { where: withSearch(where, terms, fields), sort: newestFirst, limit: mostRanked, page: 1 };
+  const { texts, total } = await list(page);
+  return { call, fields, ranked: rank(texts, terms, fields), total };
+}
+
+/** Ids begin with the time at which a document was made. */
+function newer({ document: one }: Ranked, { document: other }: Ranked): number {
+  return String(one.id) < String(other.id) ? 1 : -1;
+}
+
+async function hitOf({ call, fields, document }: Found & Ranked, terms: readonly Term[]): Promise<Hit> {
+  const { target } = call;
+  const isShowable = await showableIn(call);
+  const texts = fields.filter(({ path }) => isShowable(path)).map((field) => textIn(document, field));
+  return {
+    collection: target.slug,
+    id: String(document.id),
+    title: titleOf(target, document, isShowable),
+    excerpt: excerptOf(texts, terms),
+  };
+}

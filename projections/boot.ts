@@ -15,6 +15,7 @@ import { claimsIn } from './fit.ts';
 import { openProjector, type Projector } from './projector.ts';
 import { buildReadFile, catchUp, type Projection } from './rebuild.ts';
 import { isUpToDate, type Looking, lookAtChanges, requireFit } from './schema-check.ts';
+import { removeOtherSearchFiles, searchFileOf } from './search-tables.ts';
 import { type Opening, openCheckedLog } from './seen.ts';
 import { projectionHash, tablesOf } from './tables.ts';
 
@@ -108,6 +109,7 @@ export function boot(options: BootOptions): Booted {
     else if (hasOtherRules) record(log, commandOf(options, schemaChange(log, options)));
     catchUp(projector, { log, progress });
     removeOtherReadFiles(directory, readFile);
+    removeOtherSearchFiles(directory, searchFileOf(readFile, schema));
     return { log, projector, readFile, rebuilt, found, upgradedFrom, accepted, close };
   } catch (error) {
     close();

@@ -1,17 +1,24 @@
 import { type TextField, textIn } from '../config/text-fields.ts';
 import type { Sqlite } from '../storage/sqlite.ts';
-import { type Place, valueAt } from './places.ts';
+import { fold } from './fold.ts';
+import { type Place, type Row, valueAt } from './places.ts';
 import { jsonPath } from './tables.ts';
 import type { Sql } from './where.ts';
 import { holds, type Term } from './words.ts';
 
-/** The documents of which some of these fields hold each term. */
-export type Search = { terms: readonly Term[]; fields: readonly TextField[] };
+/** The index of a search file that serves some fields: its table, and their columns. */
+export type ServingIndex = { table: string; columns: readonly string[] };
+
+/** The documents of which some of these fields hold each term; found by an index, if there is one. */
+export type Search = { terms: readonly Term[]; fields: readonly TextField[]; index: ServingIndex | null };
 
 /** Compiles a search for a row: each term is held by one of the fields, not all by the same. */
-export function compileSearch({ terms, fields }: Search, place: Place): Sql {
+export function compileSearch({ terms, fields, index }: Search, place: Place): Sql {
+  if (terms.length === 0 || fields.length === 0) return { text: '0', values: [] };
+  if (index && place.row) {
+    return { text: inIndex(place.row, index), values: [matchOf(index, terms.map(queryOf))] };
+  }
   const parts = terms.map((term) => someHolds(term, fields, place));
-  if (parts.length === 0) return { text: '0', values: [] };
   return { text: `(${parts.map(({ text }) => text).join(' AND ')})`, values: parts.flatMap(({ values }) => values) };
 }
 
@@ -28,12 +35,55 @@ function someHolds(term: Term, fields: readonly TextField[], place: Place): Sql 
       values: [wanted, first, wanted],
     };
   });
-  if (parts.length === 0) return { text: '0', values: [] };
   // No field may have a value.
   return {
     text: `coalesce(${parts.map(({ text }) => `(${text})`).join(' OR ')}, 0)`,
     values: parts.flatMap(({ values }) => values),
   };
+}
+
+/** Whether the row of a document is in what an index gives for the query that is bound. */
+function inIndex({ alias }: Row, { table }: ServingIndex): string {
+  return `${alias}.key IN (SELECT rowid FROM search.${table} WHERE ${table} MATCH ?)`;
+}
+
+/**
+ * A query of FTS5: all of some strings in some columns. Each string is quoted, which is the only syntax that FTS5 knows in it, so that
+ * nothing a caller writes is read as syntax.
+ */
+function matchOf({ columns }: ServingIndex, strings: readonly string[]): string {
+  return `{${columns.join(' ')}} : (${strings.join(' AND ')})`;
+}
+
+function queryOf({ words, isPrefix }: Term): string {
+  return quoted(words.join(' ')) + (isPrefix ? ' *' : '');
+}
+
+function quoted(text: string): string {
+  return `"${text.replaceAll('"', '""')}"`;
+}
+
+/** A text as its trigrams are indexed: folded; the tokenizer would end at a NUL. */
+export function trigramText(text: string): string {
+  return fold(text).replaceAll('\0', '\ufffd');
+}
+
+/** More say no more: each text that is found is looked at. */
+const mostTrigrams = 30;
+
+/** The trigrams that a text has which contains another one; empty where that is too short for any. */
+export function trigramsIn(text: string): string[] {
+  const characters = [...trigramText(text)];
+  const found = new Set<string>();
+  for (let at = 0; at + 3 <= characters.length && found.size < mostTrigrams; at += 1) {
+    found.add(characters.slice(at, at + 3).join(''));
+  }
+  return [...found];
+}
+
+/** The condition that a row has all trigrams of a text: what does contain it is among those. */
+export function compileTrigrams(index: ServingIndex, row: Row, text: string): Sql {
+  return { text: inIndex(row, index), values: [matchOf(index, trigramsIn(text).map(quoted))] };
 }
 
 /** Registers what searches call in SQL: whether a text, or the text of rich text, holds a term. */

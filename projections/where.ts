@@ -1,6 +1,6 @@
 import { fold } from './fold.ts';
 import { columnOf, eachOf, type Place, type Row, rowOf, type Value, type ValueKind, valueAt } from './places.ts';
-import { compileSearch, type Search } from './search.ts';
+import { compileSearch, compileTrigrams, type Search, type ServingIndex } from './search.ts';
 import { jsonPath, type Tables } from './tables.ts';
 
 /** Every operator of the API (contract, section 4.9). */
@@ -38,7 +38,8 @@ export type Bound = string | number | null;
 export type Where =
   | { and: readonly Where[] }
   | { or: readonly Where[] }
-  | { steps: readonly Step[]; leaf: Leaf; operator: Operator; values: readonly Bound[] }
+  /** `trigrams`: an index that a `like` is served by. */
+  | { steps: readonly Step[]; leaf: Leaf; operator: Operator; values: readonly Bound[]; trigrams?: ServingIndex }
   | Today
   | { search: Search };
 
@@ -194,7 +195,7 @@ function someOf(spot: Spot, among: Sql): Sql {
   };
 }
 
-function compileLeaf({ leaf, operator, values }: Condition, at: Spot): Sql {
+function compileLeaf({ leaf, operator, values, trigrams }: Condition, at: Spot): Sql {
   const place = { ...at, path: [...at.path, leaf.name] };
   if (leaf.kind === 'list' && operator !== 'exists') {
     const among = someOf(place, { text: holes(values), values: [...values] });
@@ -208,7 +209,10 @@ function compileLeaf({ leaf, operator, values }: Condition, at: Spot): Sql {
     const age = compareAge(columnOf(place.row, 'id', 'id'), operator, values);
     if (age) return age;
   }
-  return operators[operator](valueAt(place, leaf.kind), values);
+  const condition = operators[operator](valueAt(place, leaf.kind), values);
+  if (!trigrams || !place.row || place.row.onlyIndex || place.row.tables.isPast) return condition;
+  const found = compileTrigrams(trigrams, place.row, String(values[0]));
+  return { text: `(${found.text} AND ${condition.text})`, values: [...found.values, ...condition.values] };
 }
 
 /**

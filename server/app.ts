@@ -33,6 +33,7 @@ import type {
   Reloading,
   ToldOrigins,
 } from './ports.ts';
+import type { SearchReader } from './queries/search-index.ts';
 import type { Writing } from './writer/append.ts';
 
 /** A relationship the other way round: `sources` gives the documents that point at some of this target's, today. */
@@ -88,6 +89,8 @@ export type App = Writing & {
   cacheVariant: string;
   /** Documents as they stood at a position of the log. */
   past: Past;
+  /** The index of texts. */
+  search: SearchReader;
   /** The last position that the read tables have. */
   readPosition: () => number;
   ids: Ids;

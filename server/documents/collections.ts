@@ -129,7 +129,8 @@ type Seen = { scope: ListScope; moment: AsOf | null };
 async function pageOf(call: Call, query: ListQuery, { scope, moment }: Seen): Promise<Page> {
   const { app, target } = call;
   const { where, row } = scope;
-  const allowed = where && query.where ? { and: [where, query.where] } : (where ?? query.where);
+  const asks = query.where && !moment ? await app.search.served(query.where, target.tables) : query.where;
+  const allowed = where && asks ? { and: [where, asks] } : (where ?? asks);
   const every: List = async (request) => {
     return moment ? app.past.list(moment.position, target.tables, request) : target.documents.list(request);
   };
@@ -137,6 +138,6 @@ async function pageOf(call: Call, query: ListQuery, { scope, moment }: Seen): Pr
   if (!query.search) return list({ ...query, where: allowed });
   const { terms, isRanked } = query.search;
   const fields = await searchedBy(call);
-  const asked = { ...query, where: withSearch(allowed, terms, fields) };
+  const asked = { ...query, where: await withSearch(call, allowed, { terms, fields }) };
   return isRanked ? rankedPage(asked, { terms, fields, list }) : list(asked);
 }

@@ -5,6 +5,7 @@ import { createClock, newClockCell } from '../../events/clock.ts';
 import { createIds, newestOf } from '../../events/ids.ts';
 import { logFile } from '../../projections/files.ts';
 import type { Progress } from '../../projections/rebuild.ts';
+import { searchFileOf } from '../../projections/search-tables.ts';
 import { createKeyService } from '../accounts/keys/service.ts';
 import { type ErasureWorker, openErasureWorker } from '../audit/erasure/worker.ts';
 import { recordKeyChanges } from '../audit/notary/keys.ts';
@@ -17,6 +18,8 @@ import type { ErasurePort, Reloading } from '../ports.ts';
 import type { Loaded } from '../settings/configuration.ts';
 import type { Settings } from '../settings/settings.ts';
 import { connectWriter } from '../writer/append.ts';
+import { type SearchWriter, startSearch } from '../writer/search.ts';
+import { createSearchCell } from '../writer/search-cell.ts';
 import { startWriter } from '../writer/writer.ts';
 import { type AccountLinks, type AccountService, createAccountService } from './account-service.ts';
 import { createCheckpointing } from './checkpointing.ts';
@@ -162,6 +165,7 @@ export function startEngine(options: EngineOptions): Engine {
   let unwatch = () => {};
   let closeWays = () => {};
   let endRoom = async () => {};
+  let search: SearchWriter | null = null;
 
   async function start(): Promise<EngineReady> {
     const { readFile, log: logName, size, found, upgradedFrom } = await writer.ready;
@@ -189,7 +193,24 @@ export function startEngine(options: EngineOptions): Engine {
     });
     erasures = worker;
     worker.wake();
-    const shared = { readFile, logFile: file, counter, clockCell, state, ...sharedOf(settings, directory) };
+    const searchFile = isBrief ? null : searchFileOf(readFile, model.schema);
+    const searching = searchFile === null ? null : { file: searchFile, cell: createSearchCell() };
+    if (searching) {
+      search = startSearch(
+        { readFile, searchFile: searching.file, schema: model.schema },
+        { cell: searching.cell, log },
+      );
+      writer.tellSearch(search.pokes, searching.cell);
+    }
+    const shared = {
+      readFile,
+      search: searching,
+      logFile: file,
+      counter,
+      clockCell,
+      state,
+      ...sharedOf(settings, directory),
+    };
     const keyService = createKeyService(directory.vault.apiKeys, clock.believed);
     const openFor = (configured: Configured, generation: number | null) =>
       openWays({
@@ -262,6 +283,7 @@ export function startEngine(options: EngineOptions): Engine {
       await erasures?.close();
       await checkpointing.close();
       guard?.close();
+      await search?.close();
       // Last, since the last connection to the log leaves it as one file, which a reader cannot.
       await writer.close();
       await accounts.passwords.close();

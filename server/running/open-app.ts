@@ -33,12 +33,15 @@ import { once } from '../platform/once.ts';
 import { stateIn } from '../platform/state.ts';
 import type { Api, Credentials, ToldOrigins } from '../ports.ts';
 import { ownSortKeys } from '../queries/paths.ts';
+import { openSearchReader, type SharedSearch } from '../queries/search-index.ts';
 import type { Writing } from '../writer/append.ts';
 import type { ThreadMetrics } from './metrics/counting.ts';
 
 /** The data that each thread which answers requests starts with; it can be sent to another thread. */
 export type Shared = {
   readFile: string;
+  /** The search index; null where nothing is indexed, or it is not kept up. */
+  search?: SharedSearch;
   logFile: string;
   /** For {@link createIds}: all threads make their ids from one counter. */
   counter: BigInt64Array<SharedArrayBuffer>;
@@ -96,6 +99,7 @@ export function openApp(options: OpenOptions): OpenApp {
     model,
     ...targets,
     ...writing,
+    search: openSearchReader(read, model.schema, shared.search ?? null),
     auditIndex: openAuditIndex(read),
     events: eventReader,
     idempotencyRecords: readIdempotencyRecords(events),

@@ -7,6 +7,7 @@ import { type Booted, type BootOptions, boot, schemaCommand } from '../../projec
 import type { Declared } from '../../projections/epochs.ts';
 import { catchUp } from '../../projections/rebuild.ts';
 import { openScrubber, type Remaining, type Scrubbed, type Scrubber } from '../../projections/scrub.ts';
+import { searchFileOf } from '../../projections/search-tables.ts';
 import { errorOf, messageOf } from '../../storage/errors.ts';
 import { isDiskFull } from '../../storage/sqlite.ts';
 import { advised } from '../platform/advice.ts';
@@ -15,6 +16,7 @@ import { parent } from '../platform/parent.ts';
 import { stepBack } from '../platform/priority.ts';
 import { type StateCell, setFull } from '../platform/state.ts';
 import { tallyUp } from '../platform/tally.ts';
+import { poke, type SearchCell } from './search-cell.ts';
 
 /** The start data of the writer thread: the cells of ids and of the clock, and the options of a boot that can be sent. */
 export type WriterInput = Required<
@@ -41,6 +43,8 @@ export type WriterOrder =
   | { kind: 'connect'; port: MessagePort; generation: number | null }
   | { kind: 'adopt'; generation: number; declared: Declared | null }
   | { kind: 'settle' }
+  /** To say there, and note in the cell, that the read tables have something new. */
+  | { kind: 'poke'; pokes: MessagePort; cell: SearchCell }
   | { kind: 'checkpoint'; change: CheckpointChange }
   | { kind: 'scrub'; remaining: Remaining[] }
   | { kind: 'close' };
@@ -93,7 +97,9 @@ function start(): Started | null {
       onSealed: (log) => say({ kind: 'sealed', log }),
       progress: (done, total) => say({ kind: 'progress', done, total }),
     });
-    const scrubber = openScrubber({ directory: options.directory, readFile: booted.readFile, log: booted.log });
+    const { directory, schema } = options;
+    const searchFile = searchFileOf(booted.readFile, schema);
+    const scrubber = openScrubber({ directory, readFile: booted.readFile, searchFile, log: booted.log });
     // Finishes erasures of a killed process before any reader opens the files; those in other stores are for the main thread.
     scrubber.scrub([]);
     const { log, size } = booted.log.head();
@@ -119,10 +125,18 @@ function serve({ log, projector, scrubber }: Started): void {
   const scrubbing: Remaining[][] = [];
   let isScheduled = false;
   let isClosing = false;
+  let tellSearch: (() => void) | null = null;
 
   main.on('message', (order: WriterOrder) => {
     if (order.kind === 'connect') {
       listenTo(order.port, order.generation);
+      return;
+    }
+    if (order.kind === 'poke') {
+      const { pokes, cell } = order;
+      tellSearch = () => {
+        if (poke(cell)) pokes.postMessage(null);
+      };
       return;
     }
     if (order.kind === 'checkpoint') {
@@ -184,7 +198,8 @@ function serve({ log, projector, scrubber }: Started): void {
     queue = [];
     if (batch.length > 0) answerTo(batch);
     for (const order of adopting.splice(0)) adopt(order);
-    for (const remaining of scrubbing.splice(0)) say({ kind: 'scrubbed', scrubbed: scrubber.scrub(remaining) });
+    for (const remaining of scrubbing.splice(0))
+      say({ kind: 'scrubbed', scrubbed: scrubber.scrub(remaining, tellSearch !== null) });
     for (; settling > 0; settling -= 1) say({ kind: 'settled' });
     if (!isClosing) return;
     say({ kind: 'closed' });
@@ -258,7 +273,10 @@ function serve({ log, projector, scrubber }: Started): void {
     } catch (error) {
       return outcomes.map((outcome) => (outcome.ok ? failure(error, 'unread') : outcome));
     }
-    if (recorded.length > 0) setFull(state, false);
+    if (recorded.length > 0) {
+      setFull(state, false);
+      tellSearch?.();
+    }
     return outcomes;
   }
 }

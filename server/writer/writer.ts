@@ -6,6 +6,7 @@ import type { Remaining, Scrubbed } from '../../projections/scrub.ts';
 import { errorOf } from '../../storage/errors.ts';
 import { startThread } from '../platform/threads.ts';
 import { noRoomToSign } from './no-room.ts';
+import type { SearchCell } from './search-cell.ts';
 import type { WriterInput, WriterMessage, WriterOrder } from './writer-thread.ts';
 
 /** Thrown when the data directory cannot be opened for writing: a broken log, or documents against the schema. */
@@ -46,6 +47,8 @@ export type Writer = {
    * @param remaining the files that are left of each erasure that is not finished.
    */
   scrub: (remaining: Remaining[]) => Promise<Scrubbed>;
+  /** Tells the thread of the search index from now on that there is something new. */
+  tellSearch: (pokes: MessagePort, cell: SearchCell) => void;
   /** Records the queued commands, then ends the thread; one that is not ready yet is cut short, as by a crash. */
   close: () => Promise<void>;
 };
@@ -152,6 +155,7 @@ export function startWriter(
     adopt: (generation, declared) => ask({ kind: 'adopt', generation, declared }, adopting),
     settled,
     hasFailed: () => death !== null,
+    tellSearch: (pokes, cell) => worker.postMessage({ kind: 'poke', pokes, cell } satisfies WriterOrder, [pokes]),
     keepCheckpoint: (change) => ask({ kind: 'checkpoint', change }, keeping),
     scrub: (remaining) => ask({ kind: 'scrub', remaining }, scrubbing),
     close,

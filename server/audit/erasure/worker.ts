@@ -163,6 +163,7 @@ export function openErasureWorker(options: Options): ErasureWorker {
 
 const reasons: Record<Obstacle, string> = {
   reader: 'a reader still uses an older snapshot',
+  search: 'the search index is still being cleaned',
   room: 'there is no room to rewrite the data files',
   files: 'too many files are open to rewrite the data files (ulimit -n)',
   place: 'a temporary file cannot be made to rewrite the data files (SQLITE_TMPDIR)',

@@ -68,7 +68,8 @@ async function findIn(call: Call, { where, row }: ListScope, terms: readonly Ter
   const fields = await searchedBy(call);
   const every: List = async (request) => call.target.documents.list(request);
   const list = row ? passing(every, row) : every;
-  const page = { where: withSearch(where, terms, fields), sort: newestFirst, limit: mostRanked, page: 1 };
+  const searched = await withSearch(call, where, { terms, fields });
+  const page = { where: searched, sort: newestFirst, limit: mostRanked, page: 1 };
   const { texts, total } = await list(page);
   return { call, fields, ranked: rank(texts, terms, fields), total };
 }

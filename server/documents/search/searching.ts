@@ -1,6 +1,8 @@
+import { DomainError } from '../../../config/errors.ts';
 import type { JsonObject } from '../../../config/schema.ts';
 import { fieldsOn, type TextField, textIn } from '../../../config/text-fields.ts';
 import type { ListRequest, Page } from '../../../projections/lists.ts';
+import type { Search } from '../../../projections/search.ts';
 import type { Where } from '../../../projections/where.ts';
 import { scoreOf, type Term } from '../../../projections/words.ts';
 import { filterableFields } from '../../access/field-access.ts';
@@ -20,9 +22,20 @@ export async function searchedBy(call: Call): Promise<readonly TextField[]> {
   return searched.filter(({ path }) => fieldsOn(readable, path).length > 0);
 }
 
-/** The condition of a search, beside another one. */
-export function withSearch(where: Where | null, terms: readonly Term[], fields: readonly TextField[]): Where {
-  const search: Where = { search: { terms, fields } };
+/**
+ * The condition of a search, beside another one.
+ *
+ * @throws DomainError `unavailable` when the index has not come in time to where the documents are.
+ */
+export async function withSearch(
+  { app, target: { tables } }: Call,
+  where: Where | null,
+  { terms, fields }: Pick<Search, 'terms' | 'fields'>,
+): Promise<Where> {
+  if (app.search.servesWords(tables) && !(await app.search.ready())) {
+    throw new DomainError('unavailable', 'the search index is behind the documents: try again later', [], 1);
+  }
+  const search: Where = { search: { terms, fields, index: app.search.wordsOf(tables, fields) } };
   return where ? { and: [search, where] } : search;
 }
 

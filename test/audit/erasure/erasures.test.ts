@@ -21,8 +21,9 @@ const config = {
     { slug: 'staff', auth: true, fields: [] },
     {
       slug: 'posts',
+      admin: { searchFields: ['title', 'body'] },
       fields: [
-        { name: 'title', type: 'text', unique: true },
+        { name: 'title', type: 'text', unique: true, index: true },
         { name: 'body', type: 'textarea' },
         { name: 'related', type: 'relationship', relationTo: 'posts', hasMany: true },
       ],

@@ -1,0 +1,87 @@
+import { existsSync } from 'node:fs';
+import type { Schema } from '../config/schema.ts';
+import { emptyWal, hindranceOf, rewrite } from '../storage/scrub.ts';
+import { openDatabase, type Sqlite } from '../storage/sqlite.ts';
+import { lookInto, removeDatabase } from './files.ts';
+import { openSearchFold, type SearchFold } from './search-fold.ts';
+import { createSearchTables, searchStateOf, searchTablesOf } from './search-tables.ts';
+import { checkpointOf } from './seen.ts';
+
+/** The files and the schema of a search index. */
+export type SearchSource = { readFile: string; searchFile: string; schema: Schema };
+
+/** A search file that is being written. */
+export type SearchFile = {
+  fold: SearchFold;
+  /** Whether every document has been indexed. */
+  isBuilt: () => boolean;
+  /** Whether something that was erased is still to be cleaned out of the file. */
+  isUnclean: () => boolean;
+  /** Cleans the file of what was erased. False while a reader or a full disk is in the way: to be tried again. */
+  clean: () => boolean;
+  close: () => void;
+};
+
+/**
+ * Opens the search file for the one thread that writes it. One that was not finished, or is damaged, is made anew: it holds nothing that
+ * the read tables do not.
+ */
+export function openSearchFile(source: SearchSource): SearchFile {
+  if (existsSync(source.searchFile) && !isUsable(source)) removeDatabase(source.searchFile);
+  const tables = searchTablesOf(source.schema);
+  const isNew = !existsSync(source.searchFile);
+  const read = openDatabase(source.readFile, { readonly: true, cacheMiB: 16 });
+  const db = openDatabase(source.searchFile, { durability: 'normal', cacheMiB: 32 });
+  try {
+    if (isNew) db.transaction(() => createSearchTables(db, tables))();
+    return searchFileOver(db, read, { fold: openSearchFold(db, read, tables), path: source.searchFile });
+  } catch (error) {
+    db.close();
+    read.close();
+    throw error;
+  }
+}
+
+function searchFileOver(db: Sqlite, read: Sqlite, { fold, path }: { fold: SearchFold; path: string }): SearchFile {
+  const setCleaned = db.prepare('UPDATE state SET cleaned = ?');
+  /** Of how many erasures the pages of the file have no trace. */
+  let rewritten: number | null = null;
+
+  function clean(): boolean {
+    const { erasures } = searchStateOf(db);
+    try {
+      if (rewritten !== erasures) {
+        fold.purge();
+        rewrite(path);
+        rewritten = erasures;
+      }
+      if (!emptyWal(path)) return false;
+    } catch (error) {
+      if (hindranceOf(error) === null) throw error;
+      return false;
+    }
+    setCleaned.run(erasures);
+    return true;
+  }
+
+  return {
+    fold,
+    isBuilt: () => searchStateOf(db).root !== null,
+    isUnclean: () => {
+      const { erasures, cleaned } = searchStateOf(db);
+      return erasures !== cleaned;
+    },
+    clean,
+    close() {
+      db.close();
+      read.close();
+    },
+  };
+}
+
+/** Whether a file can be gone on with: finished, whole, and not ahead of the read tables, which then are others than it was made from. */
+function isUsable({ readFile, searchFile }: SearchSource): boolean {
+  const state = lookInto(searchFile, searchStateOf);
+  const read = checkpointOf(readFile);
+  return state !== null && state.root !== null && state.position <= (read?.position ?? 0);
+}

@@ -1,0 +1,87 @@
+import { type MessagePort, workerData } from 'node:worker_threads';
+import { removeDatabase } from '../../projections/files.ts';
+import { openSearchFile, type SearchFile, type SearchSource } from '../../projections/search-file.ts';
+import { errorOf } from '../../storage/errors.ts';
+import { isDamage } from '../../storage/sqlite.ts';
+import { parent } from '../platform/parent.ts';
+import { stepBack } from '../platform/priority.ts';
+import { announceFile, publish, type SearchCell, takePoke } from './search-cell.ts';
+
+/** The start data of the thread that writes the search file. `pokes`: the writer says here that there is something new. */
+export type SearchInput = SearchSource & { cell: SearchCell; pokes: MessagePort };
+
+/** Messages to the main thread. `failed`: it is tried again. */
+export type SearchMessage = { kind: 'failed'; message: string } | { kind: 'closed' };
+
+/** What comes within this time is indexed in one transaction, which costs as much as several documents. */
+const gatherMilliseconds = 3;
+const retryMilliseconds = { shortest: 1000, longest: 30_000 };
+const cleanMilliseconds = 250;
+
+const main = parent();
+const { cell, pokes, ...source }: SearchInput = workerData;
+let file: SearchFile | null = null;
+let building: Generator<void> | null = null;
+let pause = retryMilliseconds.shortest;
+let timer: NodeJS.Timeout | null = null;
+let isClosing = false;
+
+/** Does one piece of work, and says after how many milliseconds the next is due; null: not before something is new. */
+function work(): number | null {
+  if (!file) {
+    file = openSearchFile(source);
+    announceFile(cell);
+    building = file.isBuilt() ? null : file.fold.build();
+  }
+  if (building) {
+    if (building.next().done) building = null;
+    return 0;
+  }
+  takePoke(cell);
+  publish(cell, file.fold.step().position);
+  pause = retryMilliseconds.shortest;
+  return file.isUnclean() && !file.clean() ? cleanMilliseconds : null;
+}
+
+function turn(): void {
+  timer = null;
+  if (isClosing) return;
+  let next: number | null;
+  try {
+    next = work();
+  } catch (error) {
+    next = fail(error);
+  }
+  if (next !== null) schedule(next);
+}
+
+/** A disk that is full may have room later; a damaged file is made anew. */
+function fail(error: unknown): number {
+  main.postMessage({ kind: 'failed', message: errorOf(error).message } satisfies SearchMessage);
+  file?.close();
+  file = null;
+  building = null;
+  if (isDamage(error)) removeDatabase(source.searchFile);
+  const now = pause;
+  pause = Math.min(2 * pause, retryMilliseconds.longest);
+  return now;
+}
+
+function schedule(milliseconds: number): void {
+  if (timer === null && !isClosing) timer = setTimeout(turn, milliseconds);
+}
+
+pokes.on('message', () => schedule(gatherMilliseconds));
+
+main.on('message', () => {
+  isClosing = true;
+  if (timer) clearTimeout(timer);
+  file?.close();
+  pokes.close();
+  main.postMessage({ kind: 'closed' } satisfies SearchMessage);
+  main.close();
+});
+
+// Requests and writes go first; a search waits for it at most for as long as it may.
+stepBack(5);
+schedule(0);

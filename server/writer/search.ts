@@ -1,0 +1,38 @@
+import { MessageChannel, type MessagePort } from 'node:worker_threads';
+import type { Logger } from 'pino';
+import type { SearchSource } from '../../projections/search-file.ts';
+import { startThread } from '../platform/threads.ts';
+import type { SearchCell } from './search-cell.ts';
+import type { SearchInput, SearchMessage } from './search-thread.ts';
+
+/** The thread that writes the search index, seen from the main thread. */
+export type SearchWriter = {
+  /** Where the writer says that there is something new. */
+  pokes: MessagePort;
+  close: () => Promise<void>;
+};
+
+/** Starts the thread that folds documents into the search file. A service without it answers, but for searches. */
+export function startSearch(source: SearchSource, { cell, log }: { cell: SearchCell; log: Logger }): SearchWriter {
+  const { port1, port2 } = new MessageChannel();
+  const input: SearchInput = { ...source, cell, pokes: port2 };
+  const worker = startThread('search', input, [port2]);
+  const ended = Promise.withResolvers<void>();
+  worker.on('message', (message: SearchMessage) => {
+    if (message.kind === 'failed')
+      log.error(`the search index could not be written, and is tried again: ${message.message}`);
+    else ended.resolve();
+  });
+  worker.on('error', (err) =>
+    log.error({ err }, 'the search index has failed: searches are answered again after the next start'),
+  );
+  worker.on('exit', () => ended.resolve());
+  return {
+    pokes: port1,
+    async close() {
+      worker.postMessage('close');
+      await ended.promise;
+      await worker.terminate();
+    },
+  };
+}

@@ -1,0 +1,239 @@
+import assert from 'node:assert/strict';
+import { rmSync, truncateSync } from 'node:fs';
+import { describe, it } from 'node:test';
+import fc from 'fast-check';
+import { documentStream } from '../../events/catalogue.ts';
+import { openDocuments } from '../../projections/documents.ts';
+import { openSearchFile } from '../../projections/search-file.ts';
+import { searchFileOf, searchTablesOf } from '../../projections/search-tables.ts';
+import type { Where } from '../../projections/where.ts';
+import { readTerms } from '../../projections/words.ts';
+import { openSearchReader } from '../../server/queries/search-index.ts';
+import { announceFile, createSearchCell, publish } from '../../server/writer/search-cell.ts';
+import { openDatabase } from '../../storage/sqlite.ts';
+import { remainsIn } from '../helpers/remains.ts';
+import { type Directory, openDirectory, quickFolder } from './directory.ts';
+
+const config = {
+  collections: [
+    {
+      slug: 'notes',
+      admin: { searchFields: ['title', 'seo.text', 'body'] },
+      fields: [
+        { name: 'title', type: 'text', index: true },
+        { name: 'body', type: 'richText' },
+        { name: 'seo', type: 'object', fields: [{ name: 'text', type: 'textarea', index: true }] },
+      ],
+    },
+    {
+      slug: 'others',
+      fields: [
+        { name: 'title', type: 'text' },
+        { name: 'note', type: 'relationship', relationTo: 'notes' },
+      ],
+    },
+  ],
+} as const;
+
+const word = fc.constantFrom(
+  'stone',
+  'Stone',
+  'stön',
+  'river',
+  'riverbed',
+  'a',
+  'ab',
+  'straße',
+  'И',
+  '日本',
+  '-',
+  '"',
+  '\0',
+  '😀x',
+);
+const text = fc.array(word, { maxLength: 5 }).map((words) => words.join(' '));
+const action = fc.record({
+  what: fc.constantFrom('create', 'create', 'update', 'update', 'remove', 'erase', 'fold', 'reopen'),
+  which: fc.nat({ max: 50 }),
+  texts: fc.tuple(text, text, text),
+});
+type Action = { what: string; which: number; texts: [string, string, string] };
+
+const valuesOf = ([title, body, seo]: Action['texts']) => ({
+  title,
+  body: { type: 'doc', content: [{ type: 'paragraph', content: [{ type: 'text', text: body }] }] },
+  seo: { text: seo },
+});
+
+function searchFileIn({ readFile, schema }: Directory): string {
+  return searchFileOf(readFile, schema) ?? assert.fail('nothing is indexed');
+}
+
+function openIndex(directory: Directory) {
+  const { readFile, schema } = directory;
+  const file = openSearchFile({ readFile, schema, searchFile: searchFileIn(directory) });
+  if (!file.isBuilt()) for (const _ of file.fold.build());
+  file.fold.step();
+  return file;
+}
+
+/** Every entry of the indexes of a file. */
+function entriesOf(path: string, { schema }: Directory): unknown[] {
+  const db = openDatabase(path, { readonly: true });
+  try {
+    return searchTablesOf(schema).flatMap(({ words, trigrams, ids }) => {
+      const entries = [words, trigrams].flatMap((index) => {
+        if (!index) return [];
+        db.exec(`CREATE VIRTUAL TABLE temp.vocab USING fts5vocab(main, ${index.name}, instance)`);
+        const rows = db.prepare('SELECT term, doc, col, offset FROM temp.vocab ORDER BY 1, 2, 3, 4').raw().all();
+        db.exec('DROP TABLE temp.vocab');
+        return [index.name, ...rows];
+      });
+      return [...entries, ...db.prepare(`SELECT * FROM ${ids} ORDER BY id`).raw().all()];
+    });
+  } finally {
+    db.close();
+  }
+}
+
+/** The same for a file that is made anew of the read tables. */
+function rebuiltEntriesOf(directory: Directory): unknown[] {
+  const path = `${searchFileIn(directory)}.anew`;
+  const { readFile, schema } = directory;
+  const file = openSearchFile({ readFile, schema, searchFile: path });
+  try {
+    for (const _ of file.fold.build());
+    file.fold.step();
+  } finally {
+    file.close();
+  }
+  const entries = entriesOf(path, directory);
+  for (const suffix of ['', '-wal', '-shm']) rmSync(path + suffix, { force: true });
+  return entries;
+}
+
+function erase({ log, record }: Directory, id: string): void {
+  const stream = documentStream('notes', id);
+  const streams = [{ stream, versions: log.versionOf(stream) }];
+  const event = { type: 'document.erased' as const, data: { streams } };
+  const change = { stream, expectedVersion: log.versionOf(stream), events: [event], claims: [], releases: [] };
+  record(change, { erases: [stream], context: { reason: 'asked to' } });
+}
+
+describe('the search file', () => {
+  it('holds after any history what one has that is made anew', () => {
+    fc.assert(
+      fc.property(fc.array(action, { minLength: 5, maxLength: 40 }), (actions) => {
+        const directory = openDirectory(quickFolder(), config);
+        let file = openIndex(directory);
+        const living: string[] = [];
+        try {
+          for (const { what, which, texts } of actions) {
+            const id = living[which % Math.max(1, living.length)];
+            if (what === 'create') living.push(directory.create('notes', valuesOf(texts)));
+            else if (what === 'fold') file.fold.step();
+            else if (what === 'reopen') {
+              file.close();
+              file = openIndex(directory);
+            } else if (id === undefined) continue;
+            else if (what === 'update') directory.update('notes', id, valuesOf(texts));
+            else {
+              if (what === 'remove') directory.remove('notes', id);
+              else erase(directory, id);
+              living.splice(living.indexOf(id), 1);
+            }
+          }
+          file.fold.step();
+          assert.deepEqual(entriesOf(searchFileIn(directory), directory), rebuiltEntriesOf(directory));
+        } finally {
+          file.close();
+          directory.close();
+        }
+      }),
+      { numRuns: 15 },
+    );
+  });
+
+  it('finds the same documents as SQLite does that looks at every text', async () => {
+    const directory = openDirectory(quickFolder(), config);
+    for (const texts of fc.sample(fc.tuple(text, text, text), { numRuns: 80, seed: 3 })) {
+      const note = directory.create('notes', valuesOf(texts));
+      directory.create('others', { title: 'x', note });
+    }
+    const file = openIndex(directory);
+    const { reader, schema } = directory;
+    const [notes, others] = ['notes', 'others'].map((slug) => {
+      const described = searchTablesOf(schema);
+      const tables = described.find(({ tables }) => tables.key === slug)?.tables;
+      return tables ?? null;
+    });
+    assert.ok(notes && !others);
+    const cell = createSearchCell();
+    announceFile(cell);
+    publish(cell, file.fold.step().position);
+    const index = openSearchReader(reader, schema, { file: searchFileIn(directory), cell });
+    assert.ok(await index.ready());
+    const documents = openDocuments(reader, notes);
+    const find = (where: Where) => documents.list({ where, sort: [], limit: -1, page: 1 }).texts;
+    const like = (name: string, value: string): Where => ({
+      steps: name === 'text' ? [{ kind: 'member', name: 'seo' }] : [],
+      leaf: { name, kind: 'text' },
+      operator: 'like',
+      values: [value],
+    });
+    const fields = searchTablesOf(schema)[0]?.words?.fields ?? [];
+    const part = fc.oneof(
+      text,
+      fc.constantFrom('ton', 'öne', 'STR', 'straSSe', '😀x', 'r r', '" -', 'ne\0', 'x" OR "y'),
+    );
+    let served = 0;
+    await fc.assert(
+      fc.asyncProperty(part, fc.constantFrom('title', 'text'), async (value, name) => {
+        const where = like(name, value);
+        const marked = (await index.served(where, notes)) ?? assert.fail();
+        if (marked !== where) served += 1;
+        assert.deepEqual(find(marked), find(where), value);
+        for (const some of [fields, fields.slice(1, 2)]) {
+          const terms = readTerms(value);
+          const plain = find({ search: { terms, fields: some, index: null } });
+          assert.deepEqual(find({ search: { terms, fields: some, index: index.wordsOf(notes, some) } }), plain, value);
+        }
+      }),
+      { numRuns: 200 },
+    );
+    assert.ok(served > 50, 'conditions are served');
+    file.close();
+    directory.close();
+  });
+
+  it('keeps no word of an erased document, and is made anew where it is damaged, unfinished, or of another log', () => {
+    const folder = quickFolder();
+    const directory = openDirectory(folder, config);
+    const id = directory.create('notes', valuesOf(['quokkaburra', 'wombatish', 'platypusses']));
+    directory.create('notes', valuesOf(['stays', 'here', 'evermore']));
+    let file = openIndex(directory);
+    const inSearch = () =>
+      remainsIn(folder, ['quokkaburra', 'wombatish', 'evermore']).filter((one) => one.startsWith('search-'));
+    assert.ok(inSearch().length > 1);
+    erase(directory, id);
+    file.fold.step();
+    assert.ok(file.isUnclean());
+    assert.ok(file.clean());
+    assert.deepEqual([...new Set(inSearch().map((one) => one.split(': ')[1]))], ['evermore']);
+    assert.equal(file.isUnclean(), false);
+    file.close();
+
+    const expected = entriesOf(searchFileIn(directory), directory);
+    truncateSync(searchFileIn(directory), 5000);
+    file = openIndex(directory);
+    file.close();
+    assert.deepEqual(entriesOf(searchFileIn(directory), directory), expected);
+
+    const db = openDatabase(searchFileIn(directory));
+    db.exec('UPDATE state SET position = 1000000');
+    db.close();
+    openIndex(directory).close();
+    assert.deepEqual(entriesOf(searchFileIn(directory), directory), expected);
+    directory.close();
+  });
+});

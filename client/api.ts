@@ -4,6 +4,7 @@ import type {
   ApiKey,
   ApiKeyWithSecret,
   Boot,
+  Found,
   Groups,
   GroupValue,
   KeyAudit,
@@ -50,6 +51,8 @@ export type ListOptions<
   where?: WhereOf<C, Slug> | undefined;
   sort?: SortOf<C, Slug> | readonly SortOf<C, Slug>[] | undefined;
   limit?: number | undefined;
+  /** Only documents whose texts hold each of these words; not with `asOf`. */
+  q?: string | undefined;
 };
 
 /** A page of a list. */
@@ -64,6 +67,12 @@ export type GroupOptions<C extends AnyConfig, Slug extends string> = CallOptions
   where?: WhereOf<C, Slug> | undefined;
   limit?: number | undefined;
   asOf?: Moment | undefined;
+};
+
+/** How many documents a search gives, and of which collections; 20, of all that the caller may read. */
+export type SearchOptions<C extends AnyConfig> = CallOptions & {
+  limit?: number | undefined;
+  collections?: readonly CollectionSlug<C>[] | undefined;
 };
 
 /** A page of a history: `limit` versions after the version `after`. */
@@ -237,6 +246,8 @@ export type Client<in out C extends AnyConfig = AnyConfig> = {
   global: <Slug extends GlobalSlug<C>>(slug: Slug) => GlobalClient<C, Slug>;
   /** The API keys that were made at run time. */
   keys: Keys<C>;
+  /** The documents of all collections whose texts hold each of some words, those that fit best first. */
+  search: (words: string, options?: SearchOptions<C>) => Promise<Found<CollectionSlug<C>>>;
   /** The configuration, and for a user their rights. */
   schemas: (options?: CallOptions & { asOf?: Moment | undefined }) => Promise<Schemas>;
   /** The facts that an admin UI needs before a user logs in; 404 where it is turned off. */

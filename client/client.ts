@@ -1,5 +1,6 @@
 import { accountsOf } from './accounts.ts';
 import { mediaUrlOf, readBaseUrl, segment, shown } from './address.ts';
+import { isObject } from './answers.ts';
 import type { Client } from './api.ts';
 import { openCaller } from './calls.ts';
 import { documentsOf, globalOf } from './documents.ts';
@@ -36,6 +37,9 @@ export function createClient(options: ClientOptions): Record<keyof Client, unkno
     },
     global: (name: string) => globalOf(caller, segment('the slug of a global', name)),
     keys: keysOf(caller),
+    search: (words: string, own?: object) => {
+      return bodyOf({ method: 'GET', path: '/api/search', options: { ...own, q: words }, gives: isFound });
+    },
     schemas: (own?: object) => bodyOf({ method: 'GET', path: '/api/schemas', options: own }),
     boot: (own?: CallOptions) => bodyOf({ method: 'GET', path: '/api/admin/boot', options: own, isPublic: true }),
     previewToken: (data: object, own?: CallOptions) =>
@@ -46,6 +50,10 @@ export function createClient(options: ClientOptions): Record<keyof Client, unkno
     mediaUrl: (file: string | object) => mediaUrlOf(baseUrl, file),
     etagOf: caller.tagOf,
   };
+}
+
+function isFound(body: unknown): boolean {
+  return isObject(body) && Array.isArray(body.hits);
 }
 
 const names = [

@@ -41,8 +41,8 @@ export function openSearchFold(db: Sqlite, read: Sqlite, all: readonly SearchTab
   const where = () => ({ ...(selectCheckpoint.get() ?? start), erasures: selectErasures.get() ?? 0 });
 
   /**
-   * Indexes every document. In steps, for the read file cannot shorten its write-ahead log while one moment of it is read. What changes
-   * meanwhile follows with the first {@link step}.
+   * Indexes every document. In steps, for the read file cannot shorten its write-ahead log while one moment of it is read. The changes in between
+   * follow with the first {@link step}.
    *
    * @yields after each transaction.
    */

@@ -24,6 +24,12 @@ export type Groups<By extends string, Figures extends Record<string, string>> = 
   total: number;
 };
 
+/** The documents that a search has found, and how many there are in all. `excerpt` is HTML: escaped text, with `<mark>`. */
+export type Found<Slug extends string = string> = {
+  hits: { collection: Slug; id: string; title: string; excerpt: string }[];
+  total: number;
+};
+
 /** The answer to a login. */
 export type Login<User> = { token: string; user: User };
 

@@ -5,7 +5,7 @@ import { createClock, newClockCell } from '../../events/clock.ts';
 import { createIds, newestOf } from '../../events/ids.ts';
 import { logFile } from '../../projections/files.ts';
 import type { Progress } from '../../projections/rebuild.ts';
-import { searchFileOf } from '../../projections/search-tables.ts';
+import { searchFileOf, searchTablesOf } from '../../projections/search-tables.ts';
 import { createKeyService } from '../accounts/keys/service.ts';
 import { type ErasureWorker, openErasureWorker } from '../audit/erasure/worker.ts';
 import { recordKeyChanges } from '../audit/notary/keys.ts';
@@ -18,7 +18,7 @@ import type { ErasurePort, Reloading } from '../ports.ts';
 import type { Loaded } from '../settings/configuration.ts';
 import type { Settings } from '../settings/settings.ts';
 import { connectWriter } from '../writer/append.ts';
-import { type SearchWriter, startSearch } from '../writer/search.ts';
+import { startSearch } from '../writer/search.ts';
 import { createSearchCell } from '../writer/search-cell.ts';
 import { startWriter } from '../writer/writer.ts';
 import { type AccountLinks, type AccountService, createAccountService } from './account-service.ts';
@@ -165,10 +165,17 @@ export function startEngine(options: EngineOptions): Engine {
   let unwatch = () => {};
   let closeWays = () => {};
   let endRoom = async () => {};
-  let search: SearchWriter | null = null;
+  const searchCell = createSearchCell();
+  // What a single command writes, the next service indexes.
+  const search = isBrief || searchTablesOf(model.schema).length === 0 ? null : startSearch(searchCell, log);
 
   async function start(): Promise<EngineReady> {
     const { readFile, log: logName, size, found, upgradedFrom } = await writer.ready;
+    const searchFile = searchFileOf(readFile, model.schema);
+    if (search && searchFile !== null) {
+      search.begin({ readFile, searchFile, schema: model.schema });
+      writer.tellSearch(search.pokes, searchCell);
+    }
     endRoom = watchRoom({ directory: directory.path, state, log });
     unwatch = watchClock({ clock, newest: () => newestOf(counter), log });
     await recordKeyChanges({
@@ -193,18 +200,9 @@ export function startEngine(options: EngineOptions): Engine {
     });
     erasures = worker;
     worker.wake();
-    const searchFile = isBrief ? null : searchFileOf(readFile, model.schema);
-    const searching = searchFile === null ? null : { file: searchFile, cell: createSearchCell() };
-    if (searching) {
-      search = startSearch(
-        { readFile, searchFile: searching.file, schema: model.schema },
-        { cell: searching.cell, log },
-      );
-      writer.tellSearch(search.pokes, searching.cell);
-    }
     const shared = {
       readFile,
-      search: searching,
+      search: search && searchFile !== null ? { file: searchFile, cell: searchCell } : null,
       logFile: file,
       counter,
       clockCell,

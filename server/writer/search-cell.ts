@@ -1,5 +1,5 @@
 /**
- * What the threads share of the search index. 0: the position that it has come to. 1: whether the writer has said that there is
+ * The numbers of the search index that threads share. 0: the position that it has come to. 1: whether the writer has said that there is
  * something new. 2: how many times its file was opened: a new one may be another file of the same name.
  */
 export type SearchCell = BigInt64Array<SharedArrayBuffer>;

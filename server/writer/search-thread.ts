@@ -8,18 +8,22 @@ import { stepBack } from '../platform/priority.ts';
 import { announceFile, publish, type SearchCell, takePoke } from './search-cell.ts';
 
 /** The start data of the thread that writes the search file. `pokes`: the writer says here that there is something new. */
-export type SearchInput = SearchSource & { cell: SearchCell; pokes: MessagePort };
+export type SearchInput = { cell: SearchCell; pokes: MessagePort };
+
+/** Orders of the main thread: which files it works on, and to end. */
+export type SearchOrder = { kind: 'begin'; source: SearchSource } | { kind: 'close' };
 
 /** Messages to the main thread. `failed`: it is tried again. */
 export type SearchMessage = { kind: 'failed'; message: string } | { kind: 'closed' };
 
-/** What comes within this time is indexed in one transaction, which costs as much as several documents. */
+/** All that comes within this time is indexed in one transaction, which costs as much as several documents. */
 const gatherMilliseconds = 3;
 const retryMilliseconds = { shortest: 1000, longest: 30_000 };
 const cleanMilliseconds = 250;
 
 const main = parent();
-const { cell, pokes, ...source }: SearchInput = workerData;
+const { cell, pokes }: SearchInput = workerData;
+let source: SearchSource | null = null;
 let file: SearchFile | null = null;
 let building: Generator<void> | null = null;
 let pause = retryMilliseconds.shortest;
@@ -28,6 +32,7 @@ let isClosing = false;
 
 /** Does one piece of work, and says after how many milliseconds the next is due; null: not before something is new. */
 function work(): number | null {
+  if (!source) return null;
   if (!file) {
     file = openSearchFile(source);
     announceFile(cell);
@@ -61,7 +66,7 @@ function fail(error: unknown): number {
   file?.close();
   file = null;
   building = null;
-  if (isDamage(error)) removeDatabase(source.searchFile);
+  if (source && isDamage(error)) removeDatabase(source.searchFile);
   const now = pause;
   pause = Math.min(2 * pause, retryMilliseconds.longest);
   return now;
@@ -73,7 +78,12 @@ function schedule(milliseconds: number): void {
 
 pokes.on('message', () => schedule(gatherMilliseconds));
 
-main.on('message', () => {
+main.on('message', (order: SearchOrder) => {
+  if (order.kind === 'begin') {
+    source = order.source;
+    schedule(0);
+    return;
+  }
   isClosing = true;
   if (timer) clearTimeout(timer);
   file?.close();
@@ -84,4 +94,3 @@ main.on('message', () => {
 
 // Requests and writes go first; a search waits for it at most for as long as it may.
 stepBack(5);
-schedule(0);

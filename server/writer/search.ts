@@ -3,19 +3,24 @@ import type { Logger } from 'pino';
 import type { SearchSource } from '../../projections/search-file.ts';
 import { startThread } from '../platform/threads.ts';
 import type { SearchCell } from './search-cell.ts';
-import type { SearchInput, SearchMessage } from './search-thread.ts';
+import type { SearchInput, SearchMessage, SearchOrder } from './search-thread.ts';
 
 /** The thread that writes the search index, seen from the main thread. */
 export type SearchWriter = {
   /** Where the writer says that there is something new. */
   pokes: MessagePort;
+  /** Begins to work on files. */
+  begin: (source: SearchSource) => void;
   close: () => Promise<void>;
 };
 
-/** Starts the thread that folds documents into the search file. A service without it answers, but for searches. */
-export function startSearch(source: SearchSource, { cell, log }: { cell: SearchCell; log: Logger }): SearchWriter {
+/**
+ * Starts the thread that folds documents into the search file: it loads while the writer opens the log. A service without it answers,
+ * but for searches.
+ */
+export function startSearch(cell: SearchCell, log: Logger): SearchWriter {
   const { port1, port2 } = new MessageChannel();
-  const input: SearchInput = { ...source, cell, pokes: port2 };
+  const input: SearchInput = { cell, pokes: port2 };
   const worker = startThread('search', input, [port2]);
   const ended = Promise.withResolvers<void>();
   worker.on('message', (message: SearchMessage) => {
@@ -27,10 +32,12 @@ export function startSearch(source: SearchSource, { cell, log }: { cell: SearchC
     log.error({ err }, 'the search index has failed: searches are answered again after the next start'),
   );
   worker.on('exit', () => ended.resolve());
+  const order = (message: SearchOrder) => worker.postMessage(message);
   return {
     pokes: port1,
+    begin: (source) => order({ kind: 'begin', source }),
     async close() {
-      worker.postMessage('close');
+      order({ kind: 'close' });
       await ended.promise;
       await worker.terminate();
     },

@@ -2,6 +2,7 @@ import {
   type ApiKey,
   type ApiKeyWithSecret,
   type Client,
+  type CollectionSlug,
   createClient,
   type DocumentOf,
   type Page,
@@ -32,6 +33,8 @@ const lists = async () => ({
   groups: await posts.aggregate({ groupBy: ['status', 'createdAt.month'], sum: ['views'], sort: '-sum.views' }),
   counted: await posts.aggregate(),
   values: await posts.distinct('status', { where: { title: { like: 'x' } } }),
+  words: await posts.find({ q: 'a "few words"', where: { title: { like: 'x' } } }),
+  found: await client.search('a few', { collections: ['posts', 'pictures'], limit: 5 }),
 });
 type Lists = Given<typeof lists>;
 export type Reads = [
@@ -50,6 +53,8 @@ export type Reads = [
   Is<Equal<keyof Lists['groups']['groups'][number], 'key' | 'count' | 'sum'>>,
   Is<Equal<keyof Lists['counted']['groups'][number], 'key' | 'count'>>,
   Is<Equal<Lists['values']['values'][number]['count'], number>>,
+  Is<Equal<Lists['words'], Page<DocumentOf<C, 'posts'>>>>,
+  Is<Equal<Lists['found']['hits'][number]['collection'], CollectionSlug<C>>>,
   Is<Equal<Lists['all'], AsyncGenerator<DocumentOf<C, 'posts', 1>, void, undefined>>>,
 ];
 
@@ -92,6 +97,8 @@ export const refused = () => [
   posts.find({ where: { titel: { equals: 'x' } } }),
   // @ts-expect-error no such option
   posts.find({ where: { status: { equals: 'drft' } } }),
+  // @ts-expect-error no such collection
+  client.search('x', { collections: ['post'] }),
   // @ts-expect-error not an order
   posts.find({ sort: 'tags' }),
   // @ts-expect-error no such parameter

@@ -136,6 +136,13 @@ describe('Documents by the client', () => {
     const newest = await posts.findOne({ where, sort: '-createdAt' }, { depth: 1 });
     assert.deepEqual([newest?.title, newest?.author], ['Stars', author]);
 
+    assert.deepEqual((await posts.find({ where, q: 'STA', depth: 1 })).docs, [newest]);
+    const found = await client.search('stars', { collections: ['posts'], limit: 1 });
+    assert.deepEqual(found, {
+      hits: [{ collection: 'posts', id: newest?.id, title: 'Stars', excerpt: '<mark>Stars</mark>' }],
+      total: 1,
+    });
+
     const { position } = (await posts.history(newest?.id ?? '')).document;
     const then = new Date();
     await posts.update(newest?.id ?? '', { title: 'Sun' });

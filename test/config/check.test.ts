@@ -154,6 +154,38 @@ describe('a configuration', () => {
     }
   });
 
+  it('says what admin may be: the fields that it names are known, and of a type for that', () => {
+    const fields = [
+      title,
+      { name: 'text', type: 'richText' },
+      { name: 'cover', type: 'relationship', relationTo: 'posts' },
+      { name: 'seo', type: 'object', fields: [{ name: 'words', type: 'textarea' }] },
+      { name: 'items', type: 'array', fields: [title] },
+    ];
+    const of = (admin: unknown) =>
+      problemsOf({ collections: [{ slug: 'posts', fields, admin }] }).map((line) =>
+        line.replace('collections.posts.admin.', ''),
+      );
+    assert.deepEqual(of({ useAsTitle: 'seo.words', searchFields: ['title', 'text', 'seo.words'] }), []);
+    assert.deepEqual(
+      of({ useAsTitle: 'titel', searchFields: ['titel', 'seo.word', 'cover', 'title', 'title', 'seo'] }),
+      [
+        'useAsTitle: "titel" is not a field to use as a title; did you mean "title"?; allowed: "title", "seo"',
+        'searchFields.0: "titel" is not a field to search in; did you mean "title"?; allowed: "title", "text", "seo"',
+        'searchFields.1: "word" is not a field of "seo" to search in; did you mean "words"?; allowed: "words"',
+        'searchFields.2: "cover" is not a text; allowed: "title", "text", "seo"',
+        'searchFields.4: "title" is named twice',
+        'searchFields.5: "seo" is not a text; allowed: "title", "text", "seo"',
+      ],
+    );
+    assert.deepEqual(of({ useAsTitle: 'items.title', searchFields: 'title', searchField: [] }), [
+      'searchField: is not a key of the admin of a collection; did you mean "searchFields"?',
+      'useAsTitle: "items" is not a field to use as a title; allowed: "title", "seo"',
+      'searchFields: must be a list of 1 to 20 fields, got "title"',
+    ]);
+    assert.deepEqual(of(true), ['collections.posts.admin: must be an object, got true']);
+  });
+
   it('says what history, requireReason and audit may be', () => {
     const collection = { slug: 'posts', fields: [], history: 'open', requireReason: 'yes' };
     assert.deepEqual(problemsOf({ audit: 'all', collections: [collection] }), [

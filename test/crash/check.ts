@@ -24,6 +24,11 @@ export async function checkStories(call: Call, data: string, stories: readonly S
   const known = new Set(stories.map(({ marker }) => marker));
   for (const marker of [...recorded.keys(), ...listed.keys()])
     assert.ok(known.has(marker), `${marker}: no client wrote it`);
+  for (const { marker } of stories.slice(-5)) {
+    const { body } = await search(call, marker);
+    const documents = body.docs.filter((one: JsonObject) => one.marker === marker);
+    assert.deepEqual(documents, listed.get(marker) ?? [], `${marker}: the search index has caught up with the log`);
+  }
   return stories.filter(({ marker }) => recorded.has(marker));
 }
 
@@ -42,6 +47,15 @@ async function listAll(call: Call): Promise<Map<string, JsonObject[]>> {
     if (body.hasNextPage) continue;
     assert.equal(total, body.total, 'the pages hold as many documents as the list says');
     return found;
+  }
+}
+
+/** Searches for a marker, from when the index is opened. */
+async function search(call: Call, marker: string) {
+  for (let tries = 1; ; tries += 1) {
+    const answer = await call('GET', `${path}?q=${encodeURIComponent(`"${marker}"`)}`);
+    if (answer.status === 200) return answer;
+    assert.ok(answer.status === 503 && tries < 20, JSON.stringify(answer.body));
   }
 }
 

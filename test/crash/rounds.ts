@@ -14,6 +14,7 @@ const config = {
   collections: [
     {
       slug: 'things',
+      admin: { searchFields: ['marker', 'note'] },
       fields: [
         { name: 'marker', type: 'text', required: true, unique: true },
         { name: 'twin', type: 'text', unique: true },

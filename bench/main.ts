@@ -12,6 +12,7 @@ import { logins } from './logins.ts';
 import { read } from './read.ts';
 import { machine } from './report.ts';
 import type { Plan } from './rounds.ts';
+import { search } from './search.ts';
 import { type LoginTarget, timing } from './timing.ts';
 import { uploads } from './uploads.ts';
 
@@ -24,12 +25,13 @@ const usage = `npm run bench -- [BENCHMARK]… [--rounds N] [--seconds N] [--lar
   logins   logins per second, and what reads feel of them
   timing   whether the time of a refused login tells that there is such an account
   uploads  a file of 1 GB in and out: speed, and memory above idle; small files. In a folder and in a bucket
+  search   creates with search fields against those without; searches with another word each at 10,000 and 100,000 documents
   asof     lists as of a position against those of today: 100,000 documents with 10 versions each (some minutes, 4 GB)
   export   exports and evidence packs: events per second, memory above idle, reads meanwhile, sizes; verifying them
 
   --rounds N   how often each side is measured, in turn (default 5)
   --seconds N  how long each time (default 4, at most 15)
-  --large      log, lists, export: also with 1,000,000 events (some minutes, 4 GB under ${tmpdir()})
+  --large      log, lists, search, export: also with 1,000,000 events (some minutes, 4 GB under ${tmpdir()})
   --login URL  timing: at a running service that neither locks nor limits, such as
                http://127.0.0.1:4000/api/collections/users/login; with --known EMAIL of an account there
 `;
@@ -42,6 +44,7 @@ const benchmarks = {
   logins: (folder: string, plan: Plan) => withWrk(() => logins(folder, plan)),
   timing: (folder: string, plan: Plan) => timing(folder, plan, loginTarget()),
   uploads: (folder: string, plan: Plan) => withWrk(() => uploads(folder, plan)),
+  search: (folder: string, plan: Plan, isLarge: boolean) => withWrk(() => search(folder, plan, isLarge)),
   asof: (folder: string, plan: Plan) => withWrk(() => asOf(folder, plan)),
   export: (folder: string, plan: Plan, isLarge: boolean) => exporting(folder, plan, isLarge),
 };

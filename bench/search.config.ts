@@ -1,0 +1,27 @@
+import { defineConfig } from '../config/define.ts';
+
+const access = { read: () => true };
+const isSearched = process.env.BENCH_SEARCHED === 'true';
+const searched = (...searchFields: string[]) => (isSearched ? { admin: { searchFields } } : {});
+
+/** Two short texts, one of about 1 KB, and one that `like` finds parts of; with search fields where the benchmark asks for them. */
+export default defineConfig({
+  collections: [
+    {
+      slug: 'notes',
+      fields: [
+        { name: 'title', type: 'text' },
+        { name: 'summary', type: 'text' },
+      ],
+      access,
+      ...searched('title', 'summary'),
+    },
+    { slug: 'pages', fields: [{ name: 'body', type: 'textarea' }], access, ...searched('body') },
+    {
+      slug: 'names',
+      fields: [{ name: 'name', type: 'text', ...(isSearched ? { index: true } : {}) }],
+      access,
+      ...searched('name'),
+    },
+  ],
+});

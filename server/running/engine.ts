@@ -166,8 +166,9 @@ export function startEngine(options: EngineOptions): Engine {
   let closeWays = () => {};
   let endRoom = async () => {};
   const searchCell = createSearchCell();
-  // What a single command writes, the next service indexes.
-  const search = isBrief || searchTablesOf(model.schema).length === 0 ? null : startSearch(searchCell, log);
+  // The next service indexes the writes of a single command.
+  const hasSearch = !isBrief && searchTablesOf(model.schema).length > 0;
+  const search = hasSearch ? startSearch(searchCell, { log, onCleaned: () => erasures?.wake() }) : null;
 
   async function start(): Promise<EngineReady> {
     const { readFile, log: logName, size, found, upgradedFrom } = await writer.ready;

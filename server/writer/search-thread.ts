@@ -14,7 +14,7 @@ export type SearchInput = { cell: SearchCell; pokes: MessagePort };
 export type SearchOrder = { kind: 'begin'; source: SearchSource } | { kind: 'close' };
 
 /** Messages to the main thread. `failed`: it is tried again. */
-export type SearchMessage = { kind: 'failed'; message: string } | { kind: 'closed' };
+export type SearchMessage = { kind: 'failed'; message: string } | { kind: 'cleaned' } | { kind: 'closed' };
 
 /** All that comes within this time is indexed in one transaction, which costs as much as several documents. */
 const gatherMilliseconds = 3;
@@ -45,7 +45,10 @@ function work(): number | null {
   takePoke(cell);
   publish(cell, file.fold.step().position);
   pause = retryMilliseconds.shortest;
-  return file.isUnclean() && !file.clean() ? cleanMilliseconds : null;
+  if (!file.isUnclean()) return null;
+  if (!file.clean()) return cleanMilliseconds;
+  main.postMessage({ kind: 'cleaned' } satisfies SearchMessage);
+  return null;
 }
 
 function turn(): void {

@@ -14,11 +14,14 @@ export type SearchWriter = {
   close: () => Promise<void>;
 };
 
+/** `onCleaned`: the file has no trace of what was erased. */
+type Listener = { log: Logger; onCleaned: () => void };
+
 /**
  * Starts the thread that folds documents into the search file: it loads while the writer opens the log. A service without it answers,
  * but for searches.
  */
-export function startSearch(cell: SearchCell, log: Logger): SearchWriter {
+export function startSearch(cell: SearchCell, { log, onCleaned }: Listener): SearchWriter {
   const { port1, port2 } = new MessageChannel();
   const input: SearchInput = { cell, pokes: port2 };
   const worker = startThread('search', input, [port2]);
@@ -26,6 +29,7 @@ export function startSearch(cell: SearchCell, log: Logger): SearchWriter {
   worker.on('message', (message: SearchMessage) => {
     if (message.kind === 'failed')
       log.error(`the search index could not be written, and is tried again: ${message.message}`);
+    else if (message.kind === 'cleaned') onCleaned();
     else ended.resolve();
   });
   worker.on('error', (err) =>

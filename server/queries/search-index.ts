@@ -6,7 +6,7 @@ import { type SearchTables, searchTablesOf } from '../../projections/search-tabl
 import type { Tables } from '../../projections/tables.ts';
 import type { Where } from '../../projections/where.ts';
 import type { Sqlite } from '../../storage/sqlite.ts';
-import { fileNumber, type SearchCell, searchPosition } from '../writer/search-cell.ts';
+import { fileNumber, type SearchCell, searchPosition, want } from '../writer/search-cell.ts';
 
 /** The search index as one thread reads it. */
 export type SearchReader = {
@@ -44,6 +44,7 @@ export function openSearchReader(read: Sqlite, schema: Schema, shared: SharedSea
     const wanted = selectPosition.get() ?? 0;
     const until = performance.now() + patienceMilliseconds;
     while (searchPosition(cell) < wanted) {
+      want(cell, wanted);
       if (performance.now() > until) return false;
       await wait(lookMilliseconds);
     }

@@ -5,7 +5,7 @@ import { errorOf } from '../../storage/errors.ts';
 import { isDamage } from '../../storage/sqlite.ts';
 import { parent } from '../platform/parent.ts';
 import { stepBack } from '../platform/priority.ts';
-import { announceFile, publish, type SearchCell, takePoke } from './search-cell.ts';
+import { announceFile, isWanted, publish, type SearchCell, takePoke } from './search-cell.ts';
 
 /** The start data of the thread that writes the search file. `pokes`: the writer says here that there is something new. */
 export type SearchInput = { cell: SearchCell; pokes: MessagePort };
@@ -16,8 +16,11 @@ export type SearchOrder = { kind: 'begin'; source: SearchSource } | { kind: 'clo
 /** Messages to the main thread. `failed`: it is tried again. */
 export type SearchMessage = { kind: 'failed'; message: string } | { kind: 'cleaned' } | { kind: 'closed' };
 
-/** All that comes within this time is indexed in one transaction, which costs as much as several documents. */
-const gatherMilliseconds = 3;
+/**
+ * All that comes within this time is indexed in one transaction, which by itself costs as much as several documents; unless a search
+ * waits, which is looked for as often as it says here.
+ */
+const gatherMilliseconds = { most: 100, look: 4 };
 const retryMilliseconds = { shortest: 1000, longest: 30_000 };
 const cleanMilliseconds = 250;
 
@@ -28,6 +31,8 @@ let file: SearchFile | null = null;
 let building: Generator<void> | null = null;
 let pause = retryMilliseconds.shortest;
 let timer: NodeJS.Timeout | null = null;
+/** Since when something new waits; null while nothing does. */
+let waitingSince: number | null = null;
 let isClosing = false;
 
 /** Does one piece of work, and says after how many milliseconds the next is due; null: not before something is new. */
@@ -42,6 +47,7 @@ function work(): number | null {
     if (building.next().done) building = null;
     return 0;
   }
+  waitingSince = null;
   takePoke(cell);
   publish(cell, file.fold.step().position);
   pause = retryMilliseconds.shortest;
@@ -79,7 +85,17 @@ function schedule(milliseconds: number): void {
   if (timer === null && !isClosing) timer = setTimeout(turn, milliseconds);
 }
 
-pokes.on('message', () => schedule(gatherMilliseconds));
+/** Gathers what is new. */
+function gather(): void {
+  timer = null;
+  waitingSince ??= performance.now();
+  if (isWanted(cell) || performance.now() - waitingSince >= gatherMilliseconds.most) turn();
+  else if (!isClosing) timer = setTimeout(gather, gatherMilliseconds.look);
+}
+
+pokes.on('message', () => {
+  if (timer === null) gather();
+});
 
 main.on('message', (order: SearchOrder) => {
   if (order.kind === 'begin') {

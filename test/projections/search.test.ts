@@ -202,6 +202,10 @@ describe('the search file', () => {
       { numRuns: 200 },
     );
     assert.ok(served > 50, 'conditions are served');
+    // Behind the documents, a search is given up after a while, and a filter looks at every text.
+    publish(cell, 0);
+    const behind = like('title', 'stone');
+    assert.deepEqual([await index.ready(), await index.served(behind, notes)], [false, behind]);
     file.close();
     directory.close();
   });

@@ -109,7 +109,8 @@ export function boot(options: BootOptions): Booted {
     else if (hasOtherRules) record(log, commandOf(options, schemaChange(log, options)));
     catchUp(projector, { log, progress });
     removeOtherReadFiles(directory, readFile);
-    removeOtherSearchFiles(directory, searchFileOf(readFile, schema));
+    // One that was made from other read tables is made anew with them.
+    removeOtherSearchFiles(directory, rebuilt ? null : searchFileOf(readFile, schema));
     return { log, projector, readFile, rebuilt, found, upgradedFrom, accepted, close };
   } catch (error) {
     close();

@@ -50,6 +50,16 @@ const config: Config = {
       fields: [{ name: 'text', type: 'text' }],
       access: { read: ({ doc }) => doc?.text !== 'hidden word' },
     },
+    {
+      slug: 'guarded',
+      admin: { useAsTitle: 'secret', searchFields: ['secret', 'name', 'own'] },
+      fields: [
+        { name: 'name', type: 'text' },
+        { name: 'secret', type: 'text', access: { read: ({ user }) => user !== null } },
+        { name: 'own', type: 'text', access: { read: ({ doc }) => doc?.name === 'open' } },
+      ],
+      access: { read: ({ user }) => user !== null || { name: { not_equals: 'obsidian' } } },
+    },
     { slug: 'closed', fields: [{ name: 'text', type: 'text' }] },
     {
       slug: 'hooked',
@@ -94,6 +104,8 @@ before(async () => {
   ids.draft = await create('staff', { name: 'granite', status: 'draft' });
   ids.row = await create('rows', { text: 'visible word' });
   await create('rows', { text: 'hidden word' });
+  ids.guarded = await create('guarded', { name: 'marble', secret: 'feldspar', own: 'gneiss' });
+  await create('guarded', { name: 'obsidian', secret: 'marble' });
   await create('closed', { text: 'visible' });
   ids.hooked = await create('hooked', { text: 'visible once more' });
 });
@@ -178,6 +190,17 @@ describe('q on a list', () => {
     assert.deepEqual(await find('staff', 'basalt', '', anonymous), [], 'a rule that looks at the document');
     assert.deepEqual(await find('staff', 'granite', '', anonymous), [ids.open]);
     assert.deepEqual(await find('rows', 'word', '', anonymous), [ids.row]);
+    // The same by the index.
+    for (const q of ['feldspar', 'gneiss', 'obsidian', 'marble feldspar']) {
+      assert.deepEqual(await find('guarded', q, '', anonymous), [], q);
+    }
+    assert.deepEqual(await find('guarded', 'marble', '', anonymous), [ids.guarded]);
+    assert.equal((await find('guarded', 'marble')).length, 2);
+    assert.deepEqual(await everywhere('q=marb&collections=guarded', anonymous), {
+      hits: [{ collection: 'guarded', id: ids.guarded, title: 'marble', excerpt: '<mark>marble</mark>' }],
+      total: 1,
+    });
+    assert.deepEqual(await everywhere('q=feldspar', anonymous), { hits: [], total: 0 });
   });
 });
 

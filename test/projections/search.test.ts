@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { rmSync, truncateSync } from 'node:fs';
+import { existsSync, rmSync, truncateSync } from 'node:fs';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { documentStream } from '../../events/catalogue.ts';
@@ -239,5 +239,16 @@ describe('the search file', () => {
     openIndex(directory).close();
     assert.deepEqual(entriesOf(searchFileIn(directory), directory), expected);
     directory.close();
+
+    const searchFile = searchFileIn(directory);
+    const started = (how: object) => {
+      openDirectory(folder, config, how).close();
+      return existsSync(searchFile);
+    };
+    assert.deepEqual(
+      [started({}), started({ isRebuild: true })],
+      [true, false],
+      'a rebuild is one of the search file too',
+    );
   });
 });

@@ -12,6 +12,7 @@ import { logFile, lookInto, readFileOf } from './files.ts';
 import { locateIn, standsAgainst } from './fit.ts';
 import { buildReadFile, type Progress, type Projection, type Source } from './rebuild.ts';
 import { changesIn } from './schema-changes.ts';
+import { searchFileOf } from './search-tables.ts';
 import { projectionHash, tablesOf } from './tables.ts';
 
 /** The findings of a start about a schema, a line each. */
@@ -58,7 +59,7 @@ export function lookAhead(directory: string, declared: Declared, progress?: Prog
 
 /** The findings of a service that runs on a data directory about another schema, without a start. */
 export type ReloadOutlook = {
-  /** Whether it has other read tables or claims than the one that the log ends with, which only a start makes. */
+  /** Whether it has other read tables, search tables or claims than the one that the log ends with, which only a start makes. */
   hasOtherTables: boolean;
   /** Whether it, or its rules, must be recorded. */
   isRecorded: boolean;
@@ -83,8 +84,10 @@ export function lookAtReload(directory: string, declared: Declared): ReloadOutlo
     if (!isChanged) return { hasOtherTables: false, isRecorded, changes: [] };
     const file = readFileOf(directory, projectionHash(before, compileUpcaster(epochs)));
     const next: Epoch = { position: Number.MAX_SAFE_INTEGER, schema };
+    const following = readFileOf(directory, projectionHash(schema, compileUpcaster([...epochs, next])));
     const hasOtherTables =
-      file !== readFileOf(directory, projectionHash(schema, compileUpcaster([...epochs, next]))) ||
+      file !== following ||
+      searchFileOf(file, before) !== searchFileOf(following, schema) ||
       scopesOf(before) !== scopesOf(schema);
     const changes = hasOtherTables ? [] : (lookInto(file, (read) => changesIn(read, before, schema)) ?? []);
     return { hasOtherTables, isRecorded, changes };

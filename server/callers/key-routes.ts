@@ -29,6 +29,7 @@ export const keyRoutes: Readonly<Record<string, KeyRoute>> = {
   'GET /api/media/*/{id}/{filename}': 'scopes',
   'POST /api/preview-token': 'scopes',
   'GET /api/preview-data': 'nothing',
+  'GET /api/search': 'scopes',
   'GET /api/audit/checkpoint': 'audit',
   'GET /api/audit/consistency': 'audit',
   'GET /api/audit/erasures': 'audit',

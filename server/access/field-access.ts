@@ -74,6 +74,13 @@ export async function filterableFields(call: Asked): Promise<readonly Field[]> {
   return pick(fields, await readableAlways(call.request, fields));
 }
 
+/** The fields that the caller may read in some document: also those about which a rule looks at the document to decide. */
+export async function selectableFields(call: Asked): Promise<readonly Field[]> {
+  const { fields } = call.target.model;
+  if (readsEverything(call)) return fields;
+  return pick(fields, await readableAmong(call.request, fields, ({ isAllowed, hasLooked }) => isAllowed || hasLooked));
+}
+
 /** The rights of a caller to a field. A right in some documents only is true too. */
 export type FieldRights = { read: boolean; create: boolean; update: boolean };
 
@@ -138,15 +145,23 @@ function readsEverything({ request, target }: Asked): boolean {
 }
 
 /** The fields, at any depth, that the caller may read whatever the document. */
-async function readableAlways(
+function readableAlways(request: Request, fields: readonly Field[]): Promise<ReadonlySet<Field>> {
+  return readableAmong(request, fields, ({ isAllowed, hasLooked }) => isAllowed && !hasLooked);
+}
+
+/** The answer of a rule before there is a document. `hasLooked`: it looked at the document or the values, which are not there. */
+type AnswerInAdvance = { isAllowed: boolean; hasLooked: boolean };
+
+async function readableAmong(
   request: Request,
   fields: readonly Field[],
-  found = new Set<Field>(),
+  isEnough: (answer: AnswerInAdvance) => boolean,
 ): Promise<ReadonlySet<Field>> {
+  const found = new Set<Field>();
   for (const field of fields) {
-    if (field.access?.read && !(await readsWithoutDocument(request, field.access.read))) continue;
+    if (field.access?.read && !isEnough(await askWithoutDocument(request, field.access.read))) continue;
     found.add(field);
-    await readableAlways(request, fieldsInside(field), found);
+    for (const inside of await readableAmong(request, fieldsInside(field), isEnough)) found.add(inside);
   }
   return found;
 }
@@ -157,16 +172,7 @@ function pick(fields: readonly Field[], wanted: ReadonlySet<Field>): Field[] {
     .map((field) => ({ ...field, ...withParts(field, (inside) => pick(inside, wanted)) }));
 }
 
-async function readsWithoutDocument(request: Request, rule: FieldRule): Promise<boolean> {
-  const { isAllowed, hasLooked } = await askWithoutDocument(request, rule);
-  return isAllowed && !hasLooked;
-}
-
-/** `hasLooked`: the rule looked at the document or the values, which are not there. */
-async function askWithoutDocument(
-  request: Request,
-  rule: FieldRule,
-): Promise<{ isAllowed: boolean; hasLooked: boolean }> {
+async function askWithoutDocument(request: Request, rule: FieldRule): Promise<AnswerInAdvance> {
   let hasLooked = false;
   const look = () => {
     hasLooked = true;

@@ -20,7 +20,7 @@ export function userAnswersOf(app: App, target: AuthTarget) {
     const text = target.documents.text(id);
     // Deleted after the credential was checked.
     if (text === null) throw new DomainError('unauthorized', 'the token is not valid, or its session has ended');
-    return present.text(request, text, depth);
+    return present.text(request, text, { depth, select: null });
   }
 
   /** `{ token, user }` (contract, section 2.6), and the cookie where there is one. */

@@ -3,13 +3,13 @@ import type { Collection } from '../../config/model.ts';
 import type { Page } from '../../projections/lists.ts';
 import { readableDocument } from '../access/document-access.ts';
 import { authorizeList, type ListScope, reachOf } from '../access/list-scope.ts';
+import { selectableOf } from '../access/selectable.ts';
 import type { App, Call, Target } from '../app.ts';
 import { strategy } from '../callers/authentication.ts';
 import { type Intake, intakeOf } from '../files/uploads/intake.ts';
 import { noPayload } from '../http/body.ts';
 import type { AsOf } from '../http/requests.ts';
-import { readQuery } from '../queries/parameters.ts';
-import { type ListQuery, readListQuery, readParameters } from '../queries/query.ts';
+import { type ListQuery, readListQuery, readView } from '../queries/query.ts';
 import { idempotency } from './concurrency/idempotency.ts';
 import { ifMatch } from './concurrency/precondition.ts';
 import { create, remove, update } from './document-writes.ts';
@@ -59,9 +59,12 @@ function routesOf(server: Server, app: App, target: Target<Collection>): void {
         const call = callOf(request);
         const moment = await readAsOf(app, request, target);
         const scope = await authorizeList(call);
-        const query = await readListQuery(request.query, app, () => reachOf(call));
+        const query = await readListQuery(request.query, app, {
+          reach: () => reachOf(call),
+          selectable: () => selectableOf(call),
+        });
         const page = await pageOf(call, query, { scope, moment });
-        const text = listText(await present.texts(request, page.texts, query.depth), page, query);
+        const text = listText(await present.texts(request, page.texts, query.view), page, query);
         return tellPosition(request, sendText(h, text));
       },
     },
@@ -71,10 +74,11 @@ function routesOf(server: Server, app: App, target: Target<Collection>): void {
       options: { auth: strategy, plugins: { openApi: () => readOperation(app.model, model) } },
       handler: async (request, h) => {
         const moment = await readAsOf(app, request, target);
-        const { text, version } = await readableDocument(callOf(request));
-        const { depth } = readQuery(readParameters, request.query, app);
-        const answer = await present.text(request, text, depth);
-        const tag = present.tag(version, answer, { depth, isStored: moment === null });
+        const call = callOf(request);
+        const { text, version } = await readableDocument(call);
+        const view = await readView(request.query, app, () => selectableOf(call));
+        const answer = await present.text(request, text, view);
+        const tag = present.tag(version, answer, { view, isStored: moment === null });
         return tellPosition(request, sendTagged(h, answer, tag));
       },
     },

@@ -1,11 +1,11 @@
 import type { Server } from '@hapi/hapi';
 import type { Global } from '../../config/model.ts';
 import { authorize } from '../access/access.ts';
+import { selectableOf } from '../access/selectable.ts';
 import type { App, Target } from '../app.ts';
 import { strategy } from '../callers/authentication.ts';
 import { jsonPayload, readBody } from '../http/body.ts';
-import { readQuery } from '../queries/parameters.ts';
-import { readParameters } from '../queries/query.ts';
+import { readView } from '../queries/query.ts';
 import { idempotency } from './concurrency/idempotency.ts';
 import { ifMatch } from './concurrency/precondition.ts';
 import { currentOf, currentThen } from './current.ts';
@@ -50,8 +50,8 @@ function routesOf(server: Server, app: App, target: Target<Global>): void {
         const then = moment && currentThen(target, slug, moment.position);
         if (then) await authorize(call, 'read', { doc: () => then.document, data: null, isPast: true });
         const { document, version } = then ?? today;
-        const { depth } = readQuery(readParameters, request.query, app);
-        const answer = await present.document(request, target.documentOf(slug, document), depth);
+        const view = await readView(request.query, app, () => selectableOf(call));
+        const answer = await present.document(request, target.documentOf(slug, document), view);
         return tellPosition(request, sendTagged(h, answer, present.tag(version, answer)));
       },
     },

@@ -9,20 +9,22 @@ import { scopeElsewhere } from '../access/list-scope.ts';
 import type { App, Call, Join, RouteCall, Target } from '../app.ts';
 import { asOfFor } from '../http/requests.ts';
 import type { ListQuery } from '../queries/query.ts';
+import type { View } from '../queries/selection.ts';
 import { plainTag, type Tag, textTag } from './concurrency/etags.ts';
 import { onRead } from './hooks.ts';
 import { populate } from './populate.ts';
+import { plainView, type Wanted } from './view.ts';
 
-/** Turns stored documents into what a caller is shown; `depth` levels of relations with them. */
+/** Turns stored documents into what a caller is shown, by default as they are stored. */
 export type Serializer = {
   /** A document as it is stored. */
-  text: (request: Request, text: string, depth?: number) => string | Promise<string>;
+  text: (request: Request, text: string, view?: View) => string | Promise<string>;
   /** The documents of a page as they are stored. */
-  texts: (request: Request, texts: readonly string[], depth?: number) => readonly string[] | Promise<readonly string[]>;
+  texts: (request: Request, texts: readonly string[], view?: View) => readonly string[] | Promise<readonly string[]>;
   /** A document in memory, as it has just been written. */
-  document: (request: Request, document: JsonObject, depth?: number) => string | Promise<string>;
+  document: (request: Request, document: JsonObject, view?: View) => string | Promise<string>;
   /** The tag of what is shown of a version: of a stored text, or where something else was made of it of the answer. */
-  tag: (version: number, answer: string, shown?: { depth?: number; isStored?: boolean }) => Tag;
+  tag: (version: number, answer: string, shown?: { view?: View; isStored?: boolean }) => Tag;
 };
 
 /** Decides once what has to be done to a target's documents: where it is nothing, text goes out as it is. */
@@ -32,32 +34,32 @@ export function serializerFor(app: App, target: Target): Serializer {
   // A global before its first write depends on the defaults, which are not part of `shape`.
   const isTaggedByVersion = isPlain && target.model.kind === 'collection';
 
-  async function all(request: Request, stored: readonly JsonObject[], depth: number): Promise<string[]> {
+  async function all(request: Request, stored: readonly JsonObject[], view: View): Promise<string[]> {
     const call = { app, request, target };
-    const shown = await showAll(call, stored);
-    const answers = depth > 0 ? await populate(call, shown, { depth, show: showAll }) : shown;
+    const shown = await showAll(call, stored, view.select && new Set(view.select.members.keys()));
+    const answers = isAsStored(view) ? shown : await populate(call, shown, { view, show: showAll });
     return answers.map((document) => JSON.stringify(document));
   }
 
-  function text(request: Request, stored: string, depth = 0): string | Promise<string> {
-    return isPlain && depth === 0 && !hasOldFile(request, target)
+  function text(request: Request, stored: string, view = plainView): string | Promise<string> {
+    return isPlain && isAsStored(view) && !hasOldFile(request, target)
       ? stored
-      : document(request, JSON.parse(stored), depth);
+      : document(request, JSON.parse(stored), view);
   }
 
-  function texts(request: Request, stored: readonly string[], depth = 0) {
-    if (isPlain && depth === 0 && !hasOldFile(request, target)) return stored;
+  function texts(request: Request, stored: readonly string[], view = plainView) {
+    if (isPlain && isAsStored(view) && !hasOldFile(request, target)) return stored;
     const documents = stored.map((one) => JSON.parse(one));
-    return all(request, documents, depth);
+    return all(request, documents, view);
   }
 
-  async function document(request: Request, stored: JsonObject, depth = 0): Promise<string> {
-    const [answer = ''] = await all(request, [stored], depth);
+  async function document(request: Request, stored: JsonObject, view = plainView): Promise<string> {
+    const [answer = ''] = await all(request, [stored], view);
     return answer;
   }
 
-  function tag(version: number, answer: string, { depth = 0, isStored = true } = {}): Tag {
-    return isTaggedByVersion && isStored && depth === 0
+  function tag(version: number, answer: string, { view = plainView, isStored = true } = {}): Tag {
+    return isTaggedByVersion && isStored && isAsStored(view)
       ? plainTag(version, app.cacheVariant)
       : textTag(version, answer);
   }
@@ -65,10 +67,16 @@ export function serializerFor(app: App, target: Target): Serializer {
   return { text, texts, document, tag };
 }
 
+function isAsStored({ depth, select }: View): boolean {
+  return depth === 0 && select === null;
+}
+
 /** Documents as the caller may see them: their joins, then hooks, then without what is not for this caller. */
-async function showAll(call: Call, stored: readonly JsonObject[]): Promise<JsonObject[]> {
+async function showAll(call: Call, stored: readonly JsonObject[], wanted: Wanted = null): Promise<JsonObject[]> {
   const { target } = call;
-  const joined = (await withJoins(call, stored)).map((one) => withFoundUrl(call, one));
+  // Hooks get whole documents.
+  const joins = target.joins.filter(({ name }) => !wanted || target.hasReadHooks || wanted.has(name));
+  const joined = (await withJoins(call, stored, joins)).map((one) => withFoundUrl(call, one));
   if (!target.hasReadHooks && !target.hasReadRules) return joined;
   return Promise.all(
     stored.map(async (doc, index) => {
@@ -110,10 +118,10 @@ function withFoundUrl({ app, request, target }: Call, document: JsonObject): Jso
 }
 
 /** A join names the documents that the caller may read: what points here is told by nothing else. */
-async function withJoins(call: Call, stored: readonly JsonObject[]): Promise<JsonObject[]> {
+async function withJoins(call: Call, stored: readonly JsonObject[], joins: readonly Join[]): Promise<JsonObject[]> {
   const ids = stored.map(({ id }) => String(id));
   const found = await Promise.all(
-    call.target.joins.map(async (join) => ({ name: join.name, of: await sourcesOf(call, join, ids) })),
+    joins.map(async (join) => ({ name: join.name, of: await sourcesOf(call, join, ids) })),
   );
   return stored.map((document) => {
     const result = { ...document };

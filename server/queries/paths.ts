@@ -16,7 +16,8 @@ export type Reach = {
   related: (slug: string) => Promise<{ reach: Reach; filter: Where | null } | null>;
 };
 
-const maxHops = 5;
+/** How many relationships a path may go through. */
+export const maxHops = 5;
 
 /** A path that was found: how to get there, and the field that is there. */
 export type Found = {
@@ -33,16 +34,16 @@ export async function resolvePath(path: string, reach: Reach): Promise<Found | s
   let hops = 0;
   for (const [index, name] of names.entries()) {
     const field = level.fields.find((one) => one.name === name);
-    if (!field || field.type === 'join') return unknownField(names.slice(0, index), name, level.fields);
+    if (!field || field.type === 'join') return notFound(names.slice(0, index), name, level.fields);
     if (index === names.length - 1) return { steps, leaf: leafOf(field, level.isTop), field };
     if (field.relationTo) hops += 1;
     if (hops > maxHops) return `must not go through more than ${maxHops} relationships`;
     const next = await enter(field, level.reach, names.slice(index + 1));
-    if (!next) return unknownField(names.slice(0, index + 1), names[index + 1] ?? '', []);
+    if (!next) return notFound(names.slice(0, index + 1), names[index + 1] ?? '', []);
     steps.push(next.step);
     level = next.level;
   }
-  return unknownField([], path, level.fields);
+  return notFound([], path, level.fields);
 }
 
 /** The fields that a path can go on to, and from which collection. */
@@ -114,13 +115,22 @@ function kindOf(field: Field): ValueKind {
 
 const kinds = { TEXT: 'text', REAL: 'number', INTEGER: 'boolean' } as const;
 
-/** A field that the caller may not read is one that does not exist. */
-function unknownField(before: readonly string[], name: string, fields: readonly Field[]): string {
+/** The problem of a name after others. A field that the caller may not read is one that does not exist. */
+export function unknownField(
+  before: readonly string[],
+  name: string,
+  { fields, purpose }: { fields: readonly Field[]; purpose: string },
+): string {
   // Blocks may have fields of one name.
-  const names = [...new Set(fields.filter(({ type }) => type !== 'join').map((field) => field.name))];
+  const names = [...new Set(fields.map((field) => field.name))];
   const where = before.length > 0 ? ` of ${show(before.join('.'))}` : '';
   const allowed = names.length > 0 ? `; allowed: ${showAll(names)}` : '';
-  return `${show(name)} is not a field${where} to filter or sort by${didYouMean(name, names)}${allowed}`;
+  return `${show(name)} is not a field${where} ${purpose}${didYouMean(name, names)}${allowed}`;
+}
+
+function notFound(before: readonly string[], name: string, fields: readonly Field[]): string {
+  const single = fields.filter(({ type }) => type !== 'join');
+  return unknownField(before, name, { fields: single, purpose: 'to filter or sort by' });
 }
 
 /**

@@ -15,14 +15,18 @@ import {
 } from './parameters.ts';
 import { ownSortKeys, type Reach, readSort } from './paths.ts';
 import { searchWords } from './search-words.ts';
+import { readSelect, type Selectable, type Selection, type View } from './selection.ts';
 import { readWhere } from './where.ts';
 
 /** A checked query of a list. */
 export type ListQuery = ListRequest & {
-  depth: number;
+  view: View;
   /** The words of `q`; null without it. `isRanked`: in the order of how well documents fit. */
   search: { terms: readonly Term[]; isRanked: boolean } | null;
 };
+
+/** The fields that the caller may filter and sort by, and those to select: each is asked for only by a query that needs it. */
+export type Sight = { reach: () => Promise<Reach>; selectable: () => Promise<Selectable> };
 
 const newestFirst = '-createdAt';
 const newestFirstKeys = ownSortKeys(newestFirst, []);
@@ -35,8 +39,14 @@ const asOf = moment(
   'Reads as of then: a position of the log, a date and time with a zone, or a date, which is the end of its day in UTC.',
 );
 
+const select = readElsewhere(
+  'Paths of fields, separated by commas: documents have their `id` and these members only. A path through a relationship or ' +
+    'join puts the related documents there, with what is selected of them.',
+  { minLength: 1 },
+);
+
 /** The query of a document or global that is read. */
-export const readParameters = { depth: tell(depth, { example: 1 }), asOf };
+export const readParameters = { depth: tell(depth, { example: 1 }), select, asOf };
 
 /** A query that says nothing but the moment. */
 export const momentParameter = { asOf };
@@ -54,6 +64,7 @@ export const listParameters = {
     default: newestFirst,
   }),
   depth: readParameters.depth,
+  select,
   where: readElsewhere(
     'A filter: `where[<field>][<operator>]=<value>`, `where[or][0][<field>][<operator>]=<value>`; or as JSON in `where`.',
   ),
@@ -72,28 +83,55 @@ const noPastSearch: FieldError = {
 /**
  * Reads the query of a list.
  *
- * @param reach what the caller may filter and sort by.
  * @throws DomainError `invalid` naming every wrong parameter.
  */
-export async function readListQuery(query: Query, now: Now, reach: () => Promise<Reach>): Promise<ListQuery> {
+export async function readListQuery(query: Query, now: Now, sight: Sight): Promise<ListQuery> {
   const asked = askedOf(listParameters, query, now);
   const { errors } = asked;
   const isPlain = query.sort === undefined && !Object.keys(query).some(isWhereParameter);
-  const found = isPlain ? null : await reach();
+  const found = isPlain ? null : await sight.reach();
   const sort = found && query.sort !== undefined ? await sortOf(query.sort, found, errors) : newestFirstKeys;
   const where = found && (await readWhere(query, found).catch((error: unknown) => addTo(errors, error)));
+  const select = await selectOf(query.select, sight.selectable, errors);
   if (query.q !== undefined && query.asOf !== undefined) errors.push(noPastSearch);
   const { limit, page, depth, q } = settle(asked);
   const search = q && { terms: q, isRanked: query.sort === undefined };
-  return { where: where ?? null, sort, limit, page, depth, search };
+  return { where: where ?? null, sort, limit, page, view: { depth, select }, search };
+}
+
+/**
+ * Reads the query of a document or global.
+ *
+ * @param selectable what the caller may select.
+ * @throws DomainError `invalid` naming every wrong parameter.
+ */
+export async function readView(query: Query, now: Now, selectable: Sight['selectable']): Promise<View> {
+  const asked = askedOf(readParameters, query, now);
+  const select = query.select === undefined ? null : await selectOf(query.select, selectable, asked.errors);
+  const { depth } = settle(asked);
+  return { depth, select };
 }
 
 async function sortOf(text: unknown, reach: Reach, errors: FieldError[]): Promise<ListRequest['sort']> {
-  if (typeof text !== 'string') {
-    errors.push({ field: 'sort', message: 'sort must be given once; several fields are separated by commas' });
-    return newestFirstKeys;
-  }
+  if (!isOneText(text, 'sort', errors)) return newestFirstKeys;
   const { keys, problems } = await readSort(text, reach);
   for (const message of problems) errors.push({ field: 'sort', message });
   return keys;
+}
+
+async function selectOf(
+  text: unknown,
+  selectable: Sight['selectable'],
+  errors: FieldError[],
+): Promise<Selection | null> {
+  if (text === undefined || !isOneText(text, 'select', errors)) return null;
+  const { selection, problems } = await readSelect(text, await selectable());
+  for (const message of problems) errors.push({ field: 'select', message });
+  return selection;
+}
+
+function isOneText(text: unknown, field: string, errors: FieldError[]): text is string {
+  if (typeof text === 'string') return true;
+  errors.push({ field, message: `${field} must be given once; several fields are separated by commas` });
+  return false;
 }

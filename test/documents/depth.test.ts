@@ -335,7 +335,10 @@ describe('populate', () => {
       return { id: `p${n}`, author: `a${n}`, tags: [`t${n}`, `t${n % 3}`] };
     });
     const call = { app, request, target: collections.get('posts') as Target };
-    const shown = await populate(call, posts, { depth: 2, show: async (_, documents) => [...documents] });
+    const shown = await populate(call, posts, {
+      view: { depth: 2, select: null },
+      show: async (_, documents) => [...documents],
+    });
     assert.deepEqual(calls, ['people', 'tags', 'tags', 'places']);
     assert.deepEqual(shown[42], {
       id: 'p42',

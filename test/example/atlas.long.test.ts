@@ -137,6 +137,16 @@ describe('the example, whose first load was killed twice', () => {
     }
   });
 
+  it('answers 20 countries with the name of a relation in 5 kB, by select', async () => {
+    const sizeOf = async (query: string) => {
+      const response = await fetch(`${service.url}/api/collections/countries?limit=20&${query}`);
+      assert.equal(response.status, 200);
+      return (await response.text()).length;
+    };
+    assert.ok((await sizeOf('depth=1')) > 100_000);
+    assert.ok((await sizeOf('select=name,region.name')) <= 5000);
+  });
+
   it('says where the data comes from, in a global', async () => {
     const { status, body } = await service.call('GET', '/api/globals/site', undefined, { key: null });
     assert.equal(status, 200);

@@ -439,7 +439,7 @@ describe('The OpenAPI document (4.7, 9)', () => {
     const document = await documentOf(rich);
     const list = document.paths['/api/collections/things'].get.parameters;
     const byName = Object.fromEntries(list.map((one: OpenApi) => [one.name, one]));
-    assert.deepEqual(Object.keys(byName), ['limit', 'page', 'sort', 'depth', 'q', 'asOf', 'where']);
+    assert.deepEqual(Object.keys(byName), ['limit', 'page', 'sort', 'depth', 'select', 'q', 'asOf', 'where']);
     const whole = { type: 'integer', maximum: Number.MAX_SAFE_INTEGER };
     assert.deepEqual(byName.limit.schema, { ...whole, minimum: 1, default: 10 });
     assert.deepEqual(byName.depth.schema, { ...whole, minimum: 0, default: 0 });
@@ -477,7 +477,7 @@ describe('The OpenAPI document (4.7, 9)', () => {
     assert.deepEqual([depth.name, depth.in], ['depth', 'query']);
     const namesOf = ({ parameters }: OpenApi) => parameters.map(({ name }: OpenApi) => name);
     assert.deepEqual(namesOf(single.delete), ['X-Change-Reason', 'Idempotency-Key', 'If-Match', 'id']);
-    assert.deepEqual(namesOf(document.paths['/api/globals/site'].get), ['If-None-Match', 'depth', 'asOf']);
+    assert.deepEqual(namesOf(document.paths['/api/globals/site'].get), ['If-None-Match', 'depth', 'select', 'asOf']);
   });
 
   it('describes what is sent with a file as a form, and the file as bytes', async () => {

@@ -108,6 +108,7 @@ before(async () => {
     from: moments,
     to: { ...moments, good: [today] },
     sort: { good: ['createdAt', '-updatedAt,id'], bad: ['nothing', '-', ','] },
+    select: { good: ['createdAt', 'createdAt,updatedAt'], bad: ['nothing', '-createdAt', 'createdAt,'] },
     where: { good: [JSON.stringify({ id: { equals: post.id } })], bad: ['x', '{}x', '[]', '{"nothing":{"equals":1}}'] },
     q: { good: ['a', '"a phrase" wo', '!'], bad: ['x'.repeat(201)] },
     collections: { good: ['posts', 'posts,files'], bad: ['post', ',', 'posts,'] },

@@ -1,0 +1,59 @@
+import type { Field } from '../../config/model.ts';
+import { fieldsInside } from '../../config/nesting.ts';
+import type { App, Target } from '../app.ts';
+import { insideOf, type Selection, targetOf, type View } from '../queries/selection.ts';
+
+/** The members that are asked for of the documents of a collection; null for all of them. */
+export type Wanted = ReadonlySet<string> | null;
+
+/** Documents as they are stored. */
+export const plainView: View = { depth: 0, select: null };
+
+/** A place in a document: the levels of related documents that are left there, and whether the document itself was asked for. */
+export type Place = { below: number; isFirst: boolean };
+
+/**
+ * The part of a related document that stands in the place of its id; null where the id stays. `depth` follows joins only in the
+ * documents that were asked for, a path follows all that it names.
+ */
+export function selectionBehind(field: Field, { isWhole, members }: Selection, place: Place): Selection | null {
+  const isFollowed = place.below > 0 && isWhole && (place.isFirst || field.collection === undefined);
+  if (isFollowed) return { isWhole, members };
+  return members.size > 0 ? { isWhole: false, members } : null;
+}
+
+/**
+ * The members that a view asks for of the documents of each related collection, at whichever place: one set for each, since each document is
+ * read once.
+ */
+export function wantedElsewhere(app: Pick<App, 'collections'>, target: Target, view: View): (slug: string) => Wanted {
+  const found = new Map<string, Set<string> | null>();
+  const visited = new Set<string>();
+
+  function visit(fields: readonly Field[], selection: Selection, place: Place): void {
+    for (const field of fields) {
+      const inside = insideOf(selection, field.name);
+      if (!inside) continue;
+      const slug = targetOf(field);
+      if (slug === undefined) visit(fieldsInside(field), inside, place);
+      else enter(slug, selectionBehind(field, inside, place), place.below - 1);
+    }
+  }
+
+  function enter(slug: string, selection: Selection | null, below: number): void {
+    const other = app.collections.get(slug);
+    if (!other || !selection) return;
+    const { isWhole, members } = selection;
+    const known = found.get(slug);
+    found.set(slug, isWhole || known === null ? null : new Set([...(known ?? []), ...members.keys()]));
+    if (isWhole && members.size === 0) {
+      if (visited.has(`${slug} ${below}`)) return;
+      visited.add(`${slug} ${below}`);
+    }
+    visit(other.model.fields, selection, { below, isFirst: false });
+  }
+
+  if (view.select === null) return () => null;
+  visit(target.model.fields, view.select, { below: view.depth, isFirst: true });
+  return (slug) => found.get(slug) ?? null;
+}

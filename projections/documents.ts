@@ -4,7 +4,18 @@ import { createCache } from './cache.ts';
 import { intact } from './damage.ts';
 import { fold } from './fold.ts';
 import { type GroupRequest, groupsOf } from './groups.ts';
-import { everything, idIn, type ListRequest, measured, type Page, type Prepare, pageOf, preparer } from './lists.ts';
+import {
+  docOf,
+  everything,
+  idIn,
+  type ListRequest,
+  type Members,
+  measured,
+  type Page,
+  type Prepare,
+  pageOf,
+  preparer,
+} from './lists.ts';
 import { registerSearch } from './search.ts';
 import type { Tables } from './tables.ts';
 import { compileWhere, type Sql, type Where } from './where.ts';
@@ -75,11 +86,11 @@ function openByCondition(tables: Tables, prepare: Prepare) {
     return select.get(...condition.values) ?? null;
   }
 
-  /** Those of the documents that exist and meet a condition, by id: one query, however many. */
-  function some(ids: readonly string[], where: Where | null): Map<string, string> {
+  /** Those of the documents that exist and meet a condition, by id, whole or some members: one query, however many. */
+  function some(ids: readonly string[], where: Where | null, only: Members = null): Map<string, string> {
     const condition = where ? compileWhere(where, { tables, alias: 'd' }) : everything;
     const select = prepare<string>(
-      `SELECT t.doc FROM ${documents} AS d CROSS JOIN ${texts} AS t ON t.key = d.key
+      `SELECT ${docOf(tables, only)} FROM ${documents} AS d CROSS JOIN ${texts} AS t ON t.key = d.key
        WHERE d.id IN (SELECT value FROM json_each(?)) AND ${condition.text}`,
     );
     const found = select.all(JSON.stringify(ids), ...condition.values);

@@ -4,11 +4,20 @@ import { createCache } from './cache.ts';
 import { intact } from './damage.ts';
 import { inTexts } from './places.ts';
 import { compileSort } from './sort.ts';
-import type { Tables } from './tables.ts';
+import { jsonPath, type Tables } from './tables.ts';
 import { compileWhere, type SortKey, type Sql, type Where } from './where.ts';
 
-/** A request for a list. `page` is counted from 1. */
-export type ListRequest = { where: Where | null; sort: readonly SortKey[]; limit: number; page: number };
+/** The members of documents that are read; null for whole documents. */
+export type Members = ReadonlySet<string> | null;
+
+/** A request for a list. `page` is counted from 1; of the documents only the members `only` are read. */
+export type ListRequest = {
+  where: Where | null;
+  sort: readonly SortKey[];
+  limit: number;
+  page: number;
+  only?: Members;
+};
 
 /** A page of a list: documents as the JSON text they are stored as, and how many there are in all. */
 export type Page = { texts: readonly string[]; total: number };
@@ -45,7 +54,8 @@ export function pageOf(tables: Tables, request: ListRequest, { prepare, total, f
   const isFew = found < factors.few * end;
   const isMany = found > factors.many * end;
   const filter = where && isMany ? compileWhere(where, { tables, alias: 'd', onlyIndex: order.index }) : condition;
-  const select = prepare<string | null>(pageIn(tables, filter, where && isFew ? order.unindexed : order.text));
+  const parts = { condition: filter, order: where && isFew ? order.unindexed : order.text, only: request.only ?? null };
+  const select = prepare<string | null>(pageIn(tables, parts));
   const texts = select.all(...filter.values, ...order.values, limit, skipped);
   return { texts: texts.map((text) => intact(text, tables.texts, 'a page')), total: found };
 }
@@ -54,12 +64,24 @@ export function pageOf(tables: Tables, request: ListRequest, { prepare, total, f
  * The page before its texts: nothing that is sorted or skipped is read whole. Its order is kept, as the outer loop. A
  * bare `LIMIT ?` would be planned anew for every number.
  */
-function pageIn(tables: Tables, condition: Sql, order: string): string {
+function pageIn(tables: Tables, { condition, order, only }: { condition: Sql; order: string; only: Members }): string {
   const { documents, texts, isPast } = tables;
+  const doc = docOf(tables, only);
   const page = (columns: string) =>
     `(SELECT ${columns} FROM ${documents} AS d WHERE ${condition.text} ORDER BY ${order} LIMIT ? + 0 OFFSET ? + 0)`;
-  if (isPast) return `SELECT ${inTexts(tables, 'page', 'doc')} FROM ${page('d.key, d.valid_from')} AS page`;
-  return `SELECT t.doc FROM ${page('d.key')} AS page CROSS JOIN ${texts} AS t ON t.key = page.key`;
+  if (isPast) return `SELECT ${inTexts(tables, 'page', doc)} FROM ${page('d.key, d.valid_from')} AS page`;
+  return `SELECT ${doc} FROM ${page('d.key')} AS page CROSS JOIN ${texts} AS t ON t.key = page.key`;
+}
+
+/**
+ * The column of the text of a document, or the text that is made of some of its members, in their order. SQLite takes a third to a
+ * quarter of the time that parsing the text and writing it again takes.
+ */
+export function docOf({ fields }: Tables, only: Members): string {
+  if (only === null) return 'doc';
+  const names = ['createdAt', 'updatedAt', ...fields.filter(({ type }) => type !== 'join').map(({ name }) => name)];
+  const members = ['id', ...names.filter((name) => only.has(name))];
+  return `json_object(${members.map((name) => `'${name}', doc -> '${jsonPath([name])}'`).join(', ')})`;
 }
 
 /** Prepares statements, each text once. Their rows are the one column that they have, or what `rows` makes of them. */

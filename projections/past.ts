@@ -1,7 +1,7 @@
 import { intact } from './damage.ts';
 import { type GroupRequest, type Groups, groupsOf } from './groups.ts';
 import { compileAll, type JoinField, readsDocuments, type Sources, sourcesIn } from './joins.ts';
-import { everything, idIn, type ListRequest, measured, type Page, pageOf } from './lists.ts';
+import { docOf, everything, idIn, type ListRequest, type Members, measured, type Page, pageOf } from './lists.ts';
 import { inTexts } from './places.ts';
 import type { Lease } from './snapshot-store.ts';
 import { openSnapshots, type SnapshotLimits } from './snapshots.ts';
@@ -9,6 +9,9 @@ import type { Tables } from './tables.ts';
 import { compileWhere, pathsWithTables, type SortKey, type Sql, type Where, withTables } from './where.ts';
 
 export type Past = ReturnType<typeof openPast>;
+
+/** A request for those of the documents with these ids that met a condition. */
+export type SomeRequest = { ids: readonly string[]; where: Where | null; only: Members };
 
 /** Reads documents as they stood at a position. Conditions name the tables of today, and are asked of those of then. */
 export function openPast(path: string, limits?: SnapshotLimits) {
@@ -33,18 +36,13 @@ export function openPast(path: string, limits?: SnapshotLimits) {
     });
   }
 
-  /** Those of the documents that were there and met a condition, by id. */
-  function some(
-    position: number,
-    tables: Tables,
-    ids: readonly string[],
-    where: Where | null,
-  ): Promise<Map<string, string>> {
+  /** Those of the documents that were there and met a condition, by id, whole or some members. */
+  function some(position: number, tables: Tables, { ids, where, only }: SomeRequest): Promise<Map<string, string>> {
     return on(position, where ? relatedIn(where) : [], ({ prepare, tablesFor }) => {
       const condition = where ? conditionOn(tables, tablesFor, where) : everything;
       const then = tablesFor(tables);
       const select = prepare<string | null>(
-        `SELECT ${inTexts(then, 'd', 'doc')} FROM ${then.documents} AS d
+        `SELECT ${inTexts(then, 'd', docOf(then, only))} FROM ${then.documents} AS d
          WHERE d.id IN (SELECT value FROM json_each(?)) AND ${condition.text}`,
       );
       const found = select.all(JSON.stringify(ids), ...condition.values);

@@ -1,6 +1,6 @@
 import { DomainError } from '../../config/errors.ts';
 import type { Collection, Operation } from '../../config/model.ts';
-import type { Where } from '../../projections/where.ts';
+import type { SomeRequest } from '../../projections/past.ts';
 import type { Call } from '../app.ts';
 import { type AsOf, actorOf, asOfFor, idOf } from '../http/requests.ts';
 import { authorize } from './access.ts';
@@ -40,12 +40,12 @@ async function readableThen(call: Call<Collection>, moment: AsOf): Promise<Store
 /** Those of the documents that meet a condition, by id: today, or as of the moment that the request looks back to. */
 export function someOf(
   { app, request, target }: Call,
-  ids: readonly string[],
-  where: Where | null,
+  asked: SomeRequest,
 ): Map<string, string> | Promise<Map<string, string>> {
   const { documents, tables } = target;
   const moment = asOfFor(request);
-  return moment ? app.past.some(moment.position, tables, ids, where) : documents.some(ids, where);
+  if (moment) return app.past.some(moment.position, tables, asked);
+  return documents.some(asked.ids, asked.where, asked.only);
 }
 
 /**

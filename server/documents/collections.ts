@@ -28,6 +28,7 @@ import { type List, passing, rankedPage, searchedBy, withSearch } from './search
 import { sendTagged, sendText } from './sending.ts';
 import { listText, serializerFor } from './serialize.ts';
 import { admitInAdvance, uploads } from './uploads.ts';
+import { membersOf, membersToRead } from './view.ts';
 import { perform, receive, type Writable, writeOf } from './write-steps.ts';
 
 /** The documents of every collection (contract, section 4.1): concrete routes, so an unknown slug is a plain 404. */
@@ -63,8 +64,10 @@ function routesOf(server: Server, app: App, target: Target<Collection>): void {
           reach: () => reachOf(call),
           selectable: () => selectableOf(call),
         });
-        const page = await pageOf(call, query, { scope, moment });
-        const text = listText(await present.texts(request, page.texts, query.view), page, query);
+        const only = scope.row ? null : membersToRead(call, membersOf(query.view));
+        const page = await pageOf(call, { ...query, only }, { scope, moment });
+        const texts = await present.texts(request, { texts: page.texts, only }, query.view);
+        const text = listText(texts, page, query);
         return tellPosition(request, sendText(h, text));
       },
     },

@@ -2,11 +2,12 @@ import { type DomainError, invalidField } from '../../config/errors.ts';
 import type { Field, User } from '../../config/model.ts';
 import { type Inside, mapObjects } from '../../config/nesting.ts';
 import type { Json, JsonObject } from '../../config/schema.ts';
+import type { Members } from '../../projections/lists.ts';
 import { someOf } from '../access/document-access.ts';
 import { scopeElsewhere } from '../access/list-scope.ts';
 import type { App, Call, Target } from '../app.ts';
 import { insideOf, type Selection, selectedIn, targetOf, type View, whole } from '../queries/selection.ts';
-import { selectionBehind, type Wanted, wantedElsewhere } from './view.ts';
+import { membersElsewhere, membersToRead, selectionBehind } from './view.ts';
 
 /** A document and those it stands in, up to the one that was asked for: one of them stays its id. */
 type Path = { key: string; up: Path | null };
@@ -21,7 +22,7 @@ type Slot = { slug: string; id: string; path: Path; selection: Selection; set: (
 type Shown = Map<string, JsonObject | null>;
 
 /** Makes stored documents what the caller may see of them, their relations still ids; more than is wanted may be left. */
-export type Show = (call: Call, documents: readonly JsonObject[], wanted: Wanted) => Promise<JsonObject[]>;
+export type Show = (call: Call, documents: readonly JsonObject[], wanted: Members) => Promise<JsonObject[]>;
 
 /** Branches multiply: a short query must not become an answer of gigabytes. */
 const maxPopulated = 20_000;
@@ -41,7 +42,7 @@ export async function populate(
 ): Promise<JsonObject[]> {
   const shown: Shown = new Map();
   const { result, first } = begin(call.target, documents, view.select ?? whole);
-  const wantedOf = wantedElsewhere(call.app, call.target, view);
+  const wantedOf = membersElsewhere(call.app, call.target, view);
   let level = first;
   let left = maxPopulated;
   for (let below = view.depth; level.length > 0; below -= 1) {
@@ -113,12 +114,13 @@ function wantedIn(slots: readonly Slot[], shown: ReadonlyMap<string, unknown>): 
 async function look(
   call: Call,
   ids: readonly string[],
-  { shown, show, wanted }: { shown: Shown; show: Show; wanted: Wanted },
+  { shown, show, wanted }: { shown: Shown; show: Show; wanted: Members },
 ): Promise<void> {
   const scope = await scopeElsewhere(call);
   if (!scope) return;
   const stored: JsonObject[] = [];
-  for (const text of (await someOf(call, ids, scope.where)).values()) {
+  const only = scope.row ? null : membersToRead(call, wanted);
+  for (const text of (await someOf(call, { ids, where: scope.where, only })).values()) {
     const document: JsonObject = JSON.parse(text);
     if (!scope.row || (await scope.row(document))) stored.push(document);
   }

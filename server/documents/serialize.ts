@@ -2,7 +2,7 @@ import type { Request } from '@hapi/hapi';
 import type { JsonObject } from '../../config/schema.ts';
 import { mediaRoot } from '../../config/uploads.ts';
 import type { Sources } from '../../projections/joins.ts';
-import type { Page } from '../../projections/lists.ts';
+import type { Members, Page } from '../../projections/lists.ts';
 import { someOf } from '../access/document-access.ts';
 import { readableFields } from '../access/field-access.ts';
 import { scopeElsewhere } from '../access/list-scope.ts';
@@ -13,14 +13,17 @@ import type { View } from '../queries/selection.ts';
 import { plainTag, type Tag, textTag } from './concurrency/etags.ts';
 import { onRead } from './hooks.ts';
 import { populate } from './populate.ts';
-import { plainView, type Wanted } from './view.ts';
+import { membersOf, plainView } from './view.ts';
+
+/** Documents of a page as they were read. */
+type Stored = { texts: readonly string[]; only: Members };
 
 /** Turns stored documents into what a caller is shown, by default as they are stored. */
 export type Serializer = {
   /** A document as it is stored. */
   text: (request: Request, text: string, view?: View) => string | Promise<string>;
-  /** The documents of a page as they are stored. */
-  texts: (request: Request, texts: readonly string[], view?: View) => readonly string[] | Promise<readonly string[]>;
+  /** The documents of a page as they are stored, or with the members `only` that were read of them. */
+  texts: (request: Request, page: Stored, view?: View) => readonly string[] | Promise<readonly string[]>;
   /** A document in memory, as it has just been written. */
   document: (request: Request, document: JsonObject, view?: View) => string | Promise<string>;
   /** The tag of what is shown of a version: of a stored text, or where something else was made of it of the answer. */
@@ -36,7 +39,7 @@ export function serializerFor(app: App, target: Target): Serializer {
 
   async function all(request: Request, stored: readonly JsonObject[], view: View): Promise<string[]> {
     const call = { app, request, target };
-    const shown = await showAll(call, stored, view.select && new Set(view.select.members.keys()));
+    const shown = await showAll(call, stored, membersOf(view));
     const answers = isAsStored(view) ? shown : await populate(call, shown, { view, show: showAll });
     return answers.map((document) => JSON.stringify(document));
   }
@@ -47,10 +50,14 @@ export function serializerFor(app: App, target: Target): Serializer {
       : document(request, JSON.parse(stored), view);
   }
 
-  function texts(request: Request, stored: readonly string[], view = plainView) {
-    if (isPlain && isAsStored(view) && !hasOldFile(request, target)) return stored;
-    const documents = stored.map((one) => JSON.parse(one));
-    return all(request, documents, view);
+  function texts(request: Request, { texts, only }: Stored, view = plainView) {
+    if (isPlain && isAsStored(view) && !hasOldFile(request, target)) return texts;
+    if (only && isSelectedOnly(target, view)) return texts;
+    return all(
+      request,
+      texts.map((one) => JSON.parse(one)),
+      view,
+    );
   }
 
   async function document(request: Request, stored: JsonObject, view = plainView): Promise<string> {
@@ -67,12 +74,19 @@ export function serializerFor(app: App, target: Target): Serializer {
   return { text, texts, document, tag };
 }
 
+/** Whether documents with the selected members and no others are what is shown. */
+function isSelectedOnly(target: Target, { depth, select }: View): boolean {
+  if (depth > 0 || !select || isOfFiles(target)) return false;
+  if ([...select.members.values()].some((inside) => !inside.isWhole || inside.members.size > 0)) return false;
+  return !target.joins.some(({ name }) => select.members.has(name));
+}
+
 function isAsStored({ depth, select }: View): boolean {
   return depth === 0 && select === null;
 }
 
 /** Documents as the caller may see them: their joins, then hooks, then without what is not for this caller. */
-async function showAll(call: Call, stored: readonly JsonObject[], wanted: Wanted = null): Promise<JsonObject[]> {
+async function showAll(call: Call, stored: readonly JsonObject[], wanted: Members = null): Promise<JsonObject[]> {
   const { target } = call;
   // Hooks get whole documents.
   const joins = target.joins.filter(({ name }) => !wanted || target.hasReadHooks || wanted.has(name));
@@ -156,7 +170,7 @@ async function readableIn(
   passes: (document: JsonObject) => Promise<boolean>,
 ): Promise<Set<string>> {
   const readable = new Set<string>();
-  for (const [id, text] of await someOf(call, ids, null)) {
+  for (const [id, text] of await someOf(call, { ids, where: null, only: null })) {
     if (await passes(JSON.parse(text))) readable.add(id);
   }
   return readable;

@@ -1,13 +1,23 @@
 import type { Field } from '../../config/model.ts';
 import { fieldsInside } from '../../config/nesting.ts';
-import type { App, Target } from '../app.ts';
+import type { Members } from '../../projections/lists.ts';
+import type { App, Call, Target } from '../app.ts';
+import { isTrusted } from '../http/requests.ts';
 import { insideOf, type Selection, targetOf, type View } from '../queries/selection.ts';
-
-/** The members that are asked for of the documents of a collection; null for all of them. */
-export type Wanted = ReadonlySet<string> | null;
 
 /** Documents as they are stored. */
 export const plainView: View = { depth: 0, select: null };
+
+/** The members of a target's own documents that a view asks for. */
+export function membersOf({ select }: View): Members {
+  return select && new Set(select.members.keys());
+}
+
+/** The members that it is enough to read of stored documents: hooks, and rules that look at the document, need it whole. */
+export function membersToRead({ request, target }: Call, wanted: Members): Members {
+  const isNeededWhole = target.hasReadHooks || (target.hasReadRules && !isTrusted(request, target.model));
+  return isNeededWhole ? null : wanted;
+}
 
 /** A place in a document: the levels of related documents that are left there, and whether the document itself was asked for. */
 export type Place = { below: number; isFirst: boolean };
@@ -26,7 +36,7 @@ export function selectionBehind(field: Field, { isWhole, members }: Selection, p
  * The members that a view asks for of the documents of each related collection, at whichever place: one set for each, since each document is
  * read once.
  */
-export function wantedElsewhere(app: Pick<App, 'collections'>, target: Target, view: View): (slug: string) => Wanted {
+export function membersElsewhere(app: Pick<App, 'collections'>, target: Target, view: View): (slug: string) => Members {
   const found = new Map<string, Set<string> | null>();
   const visited = new Set<string>();
 

@@ -108,7 +108,9 @@ describe('A list as of a position', () => {
   it('has forgotten what was erased, whatever was copied before', async () => {
     const one = past();
     const gone = ids[0] as string;
-    const { documents } = { documents: (id: string) => one.some(created, posts, [id], null) };
+    const { documents } = {
+      documents: (id: string) => one.some(created, posts, { ids: [id], where: null, only: null }),
+    };
     assert.deepEqual(await answersOf(one, created), then);
     assert.equal((await documents(gone)).size, 1);
     directory.record(

@@ -5,6 +5,7 @@ import { intact } from './damage.ts';
 import { fold } from './fold.ts';
 import { type GroupRequest, groupsOf } from './groups.ts';
 import {
+  countIn,
   docOf,
   everything,
   idIn,
@@ -34,7 +35,7 @@ export function openDocuments(db: Sqlite, tables: Tables, factors = measured) {
     ...openById(db, tables),
     ...openByCondition(tables, prepare),
     ...openVersions(db, tables),
-    list: openList(db, tables, { prepare, factors }),
+    ...openLists(db, tables, { prepare, factors }),
     groups: (request: GroupRequest) => groupsOf(tables, request, prepare),
   };
 }
@@ -126,8 +127,8 @@ function openVersions(db: Sqlite, { documents, texts, versions, pastTexts }: Tab
   };
 }
 
-/** Gives pages of documents. It remembers the totals of conditions for as long as nothing is written. */
-function openList(db: Sqlite, tables: Tables, { prepare, factors }: { prepare: Prepare; factors: typeof measured }) {
+/** Gives pages of documents, and counts them. It remembers the totals of conditions for as long as nothing is written. */
+function openLists(db: Sqlite, tables: Tables, { prepare, factors }: { prepare: Prepare; factors: typeof measured }) {
   const selectCount = db.prepare<[key: string], number>('SELECT documents FROM counts WHERE key = ?').pluck();
   const selectChanged = db.prepare('PRAGMA data_version').pluck();
   const begin = db.prepare('BEGIN');
@@ -136,31 +137,39 @@ function openList(db: Sqlite, tables: Tables, { prepare, factors }: { prepare: P
   let totalsAt: unknown = null;
 
   /** SQLite tells when another connection has committed. */
-  function total(condition: Sql): number {
+  function total(condition: Sql, most?: number): number {
     if (condition.text === everything.text) {
       return intact(selectCount.get(tables.key), 'counts', tables.key);
     }
     const at = selectChanged.get();
     if (at !== totalsAt) totals.clear();
     totalsAt = at;
-    const key = JSON.stringify(condition);
-    let found = totals.get(key);
+    const whole = JSON.stringify(condition);
+    const key = most === undefined ? whole : `${most} ${whole}`;
+    let found = totals.get(whole) ?? totals.get(key);
     if (found === undefined) {
-      const select = prepare<number>(`SELECT count(*) FROM ${tables.documents} AS d WHERE ${condition.text}`);
-      found = select.get(...condition.values) ?? 0;
+      found = countIn(tables, condition, { prepare, ...(most === undefined ? {} : { most }) });
       totals.set(key, found);
     }
     return found;
   }
 
-  /** A page of the documents that meet a condition, and how many do. A limit of -1 gives all of them. */
-  return (request: ListRequest): Page => {
+  /** Runs queries that see one state of the tables. */
+  function together<T>(queries: () => T): T {
     begin.run();
     try {
-      return pageOf(tables, request, { prepare, total, factors });
+      return queries();
     } finally {
       commit.run();
     }
+  }
+
+  return {
+    /** A page of the documents that meet a condition, and how many do. */
+    list: (request: ListRequest): Page => together(() => pageOf(tables, request, { prepare, total, factors })),
+    /** How many documents meet a condition. */
+    count: (where: Where | null): number =>
+      together(() => total(where ? compileWhere(where, { tables, alias: 'd' }) : everything)),
   };
 }
 

@@ -1,7 +1,17 @@
 import { intact } from './damage.ts';
 import { type GroupRequest, type Groups, groupsOf } from './groups.ts';
 import { compileAll, type JoinField, readsDocuments, type Sources, sourcesIn } from './joins.ts';
-import { docOf, everything, idIn, type ListRequest, type Members, measured, type Page, pageOf } from './lists.ts';
+import {
+  countIn,
+  docOf,
+  everything,
+  idIn,
+  type ListRequest,
+  type Members,
+  measured,
+  type Page,
+  pageOf,
+} from './lists.ts';
 import { inTexts } from './places.ts';
 import type { Lease } from './snapshot-store.ts';
 import { openSnapshots, type SnapshotLimits } from './snapshots.ts';
@@ -51,7 +61,7 @@ export function openPast(path: string, limits?: SnapshotLimits) {
     });
   }
 
-  /** A page of the documents that met a condition, and how many did. A limit of -1 gives all of them. */
+  /** A page of the documents that met a condition, and how many did. */
   function list(position: number, tables: Tables, request: ListRequest): Promise<Page> {
     const { where, sort } = request;
     const read = [tables, ...(where ? relatedIn(where) : []), ...sort.flatMap(({ steps }) => relatedOf(steps))];
@@ -62,19 +72,16 @@ export function openPast(path: string, limits?: SnapshotLimits) {
         where: where && withTables(where, tablesFor),
         sort: pathsWithTables(sort, tablesFor),
       };
-      const then = tablesFor(tables);
-      const totals = where && asksToday(where) ? lease.totalsOfToday() : lease.totals;
-      const total = (condition: Sql) => {
-        const rows = condition.text === everything.text ? lease.rowsOf(tables) : null;
-        const key = JSON.stringify([then.documents, condition]);
-        const known = rows ?? totals.get(key);
-        if (known !== undefined) return known;
-        const select = prepare<number>(`SELECT count(*) FROM ${then.documents} AS d WHERE ${condition.text}`);
-        const found = select.get(...condition.values) ?? 0;
-        totals.set(key, found);
-        return found;
-      };
-      return lease.together(() => pageOf(then, asked, { prepare, total, factors: measured }));
+      const total = totalsIn(lease, tables, where);
+      return lease.together(() => pageOf(tablesFor(tables), asked, { prepare, total, factors: measured }));
+    });
+  }
+
+  /** How many documents met a condition. */
+  function count(position: number, tables: Tables, where: Where | null): Promise<number> {
+    return on(position, [tables, ...(where ? relatedIn(where) : [])], (lease) => {
+      const total = totalsIn(lease, tables, where);
+      return lease.together(() => total(where ? conditionOn(tables, lease.tablesFor, where) : everything));
     });
   }
 
@@ -114,7 +121,23 @@ export function openPast(path: string, limits?: SnapshotLimits) {
     });
   }
 
-  return { matches, some, list, groups, sources, close: snapshots.close };
+  return { matches, some, list, count, groups, sources, close: snapshots.close };
+}
+
+/** Counts documents as of then, each condition once. */
+function totalsIn(lease: Lease, tables: Tables, where: Where | null): (condition: Sql, most?: number) => number {
+  const { prepare, tablesFor } = lease;
+  const then = tablesFor(tables);
+  const totals = where && asksToday(where) ? lease.totalsOfToday() : lease.totals;
+  return (condition, most) => {
+    const rows = condition.text === everything.text ? lease.rowsOf(tables) : null;
+    const key = JSON.stringify([then.documents, condition, ...(most === undefined ? [] : [most])]);
+    const known = rows ?? totals.get(key);
+    if (known !== undefined) return known;
+    const found = countIn(then, condition, { prepare, ...(most === undefined ? {} : { most }) });
+    totals.set(key, found);
+    return found;
+  };
 }
 
 function conditionOn(tables: Tables, tablesFor: Lease['tablesFor'], where: Where): Sql {

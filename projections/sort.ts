@@ -2,8 +2,11 @@ import { valueAt } from './places.ts';
 import type { Tables } from './tables.ts';
 import { advance, compile, nextAlias, type SortKey, type Spot, type Sql, spotIn } from './where.ts';
 
+/** One value that rows are ordered by. Only the last, the id, is never null. */
+export type Term = { value: Sql; isDescending: boolean };
+
 /** An `ORDER BY`. `index` is the path whose index has this order; `unindexed` says the same, but no index serves it. */
-export type Order = Sql & { unindexed: string; index: string | null };
+export type Order = Sql & { unindexed: string; index: string | null; terms: readonly Term[] };
 
 /**
  * Compiles a sort: nulls last, text without regard to case, ties by `id` in the direction of the first key. An index has
@@ -11,11 +14,15 @@ export type Order = Sql & { unindexed: string; index: string | null };
  */
 export function compileSort(sort: readonly SortKey[], tables: Tables, alias: string): Order {
   const terms = sortTerms(sort, tables, alias);
+  const ordered = terms.map(({ value, isDescending }, index) => {
+    return `${value.text} ${isDescending ? 'DESC' : 'ASC'}${index === terms.length - 1 ? '' : ' NULLS LAST'}`;
+  });
   return {
-    text: terms.map(({ text }) => text).join(', '),
-    unindexed: terms.map(({ text }) => `+${text}`).join(', '),
-    values: terms.flatMap(({ values }) => values),
+    text: ordered.join(', '),
+    unindexed: ordered.map((text) => `+${text}`).join(', '),
+    values: terms.flatMap(({ value }) => value.values),
     index: indexOf(sort, tables),
+    terms,
   };
 }
 
@@ -27,21 +34,17 @@ function indexOf([key, ...rest]: readonly SortKey[], { columns }: Tables): strin
   return isIndexed ? path : null;
 }
 
-function sortTerms(sort: readonly SortKey[], tables: Tables, alias: string): Sql[] {
+function sortTerms(sort: readonly SortKey[], tables: Tables, alias: string): Term[] {
   const row = spotIn({ tables, alias }, { lastAlias: 1000 });
-  const terms: Sql[] = [];
+  const id: Sql = { text: `${alias}.id`, values: [] };
+  const terms: Term[] = [];
   for (const key of sort) {
-    const direction = key.isDescending ? 'DESC' : 'ASC';
-    if (isAge(key)) {
-      // No two documents are of one age: what follows cannot matter.
-      terms.push({ text: `${alias}.id ${direction}`, values: [] });
-      return terms;
-    }
-    const { text, values } = sortValue(key, 0, row);
-    terms.push({ text: `${text} ${direction} NULLS LAST`, values });
+    const { isDescending } = key;
+    // No two documents are of one age: what follows cannot matter.
+    if (isAge(key)) return [...terms, { value: id, isDescending }];
+    terms.push({ value: sortValue(key, 0, row), isDescending });
   }
-  terms.push({ text: `${alias}.id ${sort[0]?.isDescending === false ? 'ASC' : 'DESC'}`, values: [] });
-  return terms;
+  return [...terms, { value: id, isDescending: sort[0]?.isDescending !== false }];
 }
 
 /** An id begins with the millisecond of its `createdAt`, and goes up within it: one order, one index, also where a clock was wrong. */

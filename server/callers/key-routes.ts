@@ -23,6 +23,8 @@ export const keyRoutes: Readonly<Record<string, KeyRoute>> = {
   'POST /api/collections/*/{id}/restore': 'scopes',
   'GET /api/collections/*/aggregate': 'scopes',
   'GET /api/collections/*/distinct': 'scopes',
+  'GET /api/collections/*/count': 'scopes',
+  'GET /api/counts': 'scopes',
   'GET /api/globals/*': 'scopes',
   'PATCH /api/globals/*': 'scopes',
   'POST /api/globals/*/restore': 'scopes',

@@ -1,18 +1,18 @@
 import type { Request, Server, ServerRoute } from '@hapi/hapi';
 import type { Collection } from '../../config/model.ts';
-import type { Page } from '../../projections/lists.ts';
 import { readableDocument } from '../access/document-access.ts';
-import { authorizeList, type ListScope, reachOf } from '../access/list-scope.ts';
+import { authorizeList, reachOf } from '../access/list-scope.ts';
 import { selectableOf } from '../access/selectable.ts';
-import type { App, Call, Target } from '../app.ts';
+import type { App, Target } from '../app.ts';
 import { strategy } from '../callers/authentication.ts';
 import { type Intake, intakeOf } from '../files/uploads/intake.ts';
 import { noPayload } from '../http/body.ts';
-import type { AsOf } from '../http/requests.ts';
-import { type ListQuery, readListQuery, readView } from '../queries/query.ts';
+import { createCursors } from '../queries/cursors.ts';
+import { readListQuery, readView } from '../queries/query.ts';
 import { idempotency } from './concurrency/idempotency.ts';
 import { ifMatch } from './concurrency/precondition.ts';
 import { create, remove, update } from './document-writes.ts';
+import { pageOf } from './listing.ts';
 import {
   createOperation,
   deleteOperation,
@@ -24,7 +24,6 @@ import {
 import { accounts, countSignUp } from './passwords.ts';
 import { readAsOf, tellPosition } from './past/as-of.ts';
 import { restoreRoute } from './past/restore.ts';
-import { type List, passing, rankedPage, searchedBy, withSearch } from './search/searching.ts';
 import { sendTagged, sendText } from './sending.ts';
 import { listText, serializerFor } from './serialize.ts';
 import { admitInAdvance, uploads } from './uploads.ts';
@@ -40,6 +39,7 @@ function routesOf(server: Server, app: App, target: Target<Collection>): void {
   const { slug, model } = target;
   const path = `/api/collections/${slug}`;
   const present = serializerFor(app, target);
+  const cursors = createCursors(app.idempotencySecret);
   const callOf = (request: Request) => ({ app, request, target, present });
   const intake = intakeOf(app, model, (request, operation) => admitInAdvance(callOf(request), operation));
   const writable: Writable<Collection> = {
@@ -63,11 +63,18 @@ function routesOf(server: Server, app: App, target: Target<Collection>): void {
         const query = await readListQuery(request.query, app, {
           reach: () => reachOf(call),
           selectable: () => selectableOf(call),
+          placeOf: (cursor) => cursors.open(cursor, slug, request.query),
         });
-        const only = scope.row ? null : membersToRead(call, membersOf(query.view));
-        const page = await pageOf(call, { ...query, only }, { scope, moment });
+        // A date of today has gone on since the first page.
+        if (moment) moment.position = query.after?.position ?? moment.position;
+        // A row rule is asked about whole documents, and the words of a search are looked for in them.
+        const only = scope.row || query.search?.isRanked ? null : membersToRead(call, membersOf(query.view));
+        const page = await pageOf(call, { ...query, only }, scope);
         const texts = await present.texts(request, { texts: page.texts, only }, query.view);
-        const text = listText(texts, page, query);
+        const mark = page.marks?.at(-1);
+        const position = moment?.position ?? null;
+        const next = page.hasNext && mark ? cursors.seal({ mark, position }, slug, request.query) : null;
+        const text = listText(texts, page, { ...query, next });
         return tellPosition(request, sendText(h, text));
       },
     },
@@ -128,23 +135,4 @@ function writingRoutes(path: string, writable: Writable<Collection>, intake: Int
       },
     },
   ];
-}
-
-type Seen = { scope: ListScope; moment: AsOf | null };
-
-/** A page of the documents that the caller may see, today or as of a moment. */
-async function pageOf(call: Call, query: ListQuery, { scope, moment }: Seen): Promise<Page> {
-  const { app, target } = call;
-  const { where, row } = scope;
-  const asks = query.where && !moment ? await app.search.served(query.where, target.tables) : query.where;
-  const allowed = where && asks ? { and: [where, asks] } : (where ?? asks);
-  const every: List = async (request) => {
-    return moment ? app.past.list(moment.position, target.tables, request) : target.documents.list(request);
-  };
-  const list = row ? passing(every, row) : every;
-  if (!query.search) return list({ ...query, where: allowed });
-  const { terms, isRanked } = query.search;
-  const fields = await searchedBy(call);
-  const asked = { ...query, where: await withSearch(call, allowed, { terms, fields }) };
-  return isRanked ? rankedPage(asked, { terms, fields, list }) : list(asked);
 }

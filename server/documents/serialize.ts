@@ -176,24 +176,31 @@ async function readableIn(
   return readable;
 }
 
-/** The envelope of a list (contract, section 2.5) around documents that are text already. */
-export function listText(docs: readonly string[], { total }: Page, { limit, page }: ListQuery): string {
+/**
+ * The envelope of a list (contract, section 2.5) around documents that are text already. Of a list after a place it tells of the next one, and
+ * not of pages.
+ */
+export function listText(docs: readonly string[], { total, hasNext }: Page, query: Listed): string {
+  const { limit, page, after, count, next } = query;
   const totalPages = Math.ceil(total / limit);
-  const hasNextPage = page < totalPages;
+  const counted = count === 'exact' ? { total, totalPages } : { total: null, totalPages: null };
   const prevPage = page > 1 && totalPages > 0 ? Math.min(page - 1, totalPages) : null;
-  const rest = {
-    total,
-    limit,
-    page,
-    totalPages,
-    hasNextPage,
-    hasPrevPage: prevPage !== null,
-    nextPage: hasNextPage ? page + 1 : null,
-    prevPage,
-  };
+  const rest = after
+    ? {
+        ...{ total: counted.total, limit, page: null, totalPages: null },
+        ...{ hasNextPage: next !== null, hasPrevPage: after.mark !== null, nextPage: null, prevPage: null },
+        nextCursor: next,
+      }
+    : {
+        ...{ total: counted.total, limit, page, totalPages: counted.totalPages },
+        ...{ hasNextPage: hasNext, hasPrevPage: prevPage !== null, nextPage: hasNext ? page + 1 : null, prevPage },
+      };
   // The envelope goes into the one join: around joined texts it would have all of them copied once more.
   const parts = docs.length > 0 ? [...docs] : [''];
   parts[0] = `{"docs":[${parts[0]}`;
   parts[parts.length - 1] += `],${JSON.stringify(rest).slice(1)}`;
   return parts.join(',');
 }
+
+/** A query of a list, and the cursor of the next documents; null at the end. */
+type Listed = Pick<ListQuery, 'limit' | 'page' | 'after' | 'count'> & { next: string | null };

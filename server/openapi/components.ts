@@ -2,7 +2,7 @@ import { fieldTypeNames } from '../../config/fields.ts';
 import type { Collection, Field, Global, Model } from '../../config/model.ts';
 import { richTextFeatures } from '../../config/schema.ts';
 import { accountSchemas, usersSchemas, withPassword } from './account-components.ts';
-import { closed, count, described, flag, ignored, listOf, nothing, place, text, time } from './basics.ts';
+import { closed, count, described, flag, ignored, listOf, nothing, orNull, place, text, time } from './basics.ts';
 import { objectOf, type Schema, schemaRef } from './fields.ts';
 import { keySchemas } from './key-components.ts';
 import { isUploadCollection, uploadSchemas } from './uploads.ts';
@@ -14,6 +14,7 @@ export function componentsOf(model: Model): Record<string, Schema> {
   return {
     ...fixed,
     ...keySchemas(model),
+    ...(model.collections.size > 0 ? { Count: closed({ count }) } : {}),
     ...(hasAccounts ? accountSchemas : {}),
     ...(model.collections.size > 0 ? groupSchemas : {}),
     Schemas: schemasOf(model, hasAccounts),
@@ -36,20 +37,27 @@ function collectionSchemas(model: Model, collection: Collection): Record<string,
     [name]: objectOf(fields, 'answer', { id: { type: 'string', format: 'uuid' }, createdAt: time, updatedAt: time }),
     ...(isUploadCollection(collection) ? uploadSchemas(collection, own) : { [`${name}.create`]: bodyOf('create') }),
     [`${name}.update`]: bodyOf('update'),
-    [`${name}.list`]: closed({
-      docs: { type: 'array', items: schemaRef(name) },
-      total: count,
-      limit: { ...place, maximum: 100 },
-      page: place,
-      totalPages: count,
-      hasNextPage: { type: 'boolean' },
-      hasPrevPage: { type: 'boolean' },
-      nextPage: { ...place, nullable: true },
-      prevPage: { ...place, nullable: true },
-    }),
+    [`${name}.list`]: envelopeOf(name),
     [`${name}.where`]: whereOf(collection),
     ...(auth ? usersSchemas(model, collection, own) : {}),
   };
+}
+
+/** Counts are null with `count=none`, and what tells of pages with `after`. */
+function envelopeOf(name: string): Schema {
+  const always = {
+    docs: { type: 'array', items: schemaRef(name) },
+    total: orNull(count),
+    limit: { ...place, maximum: 100 },
+    page: orNull(place),
+    totalPages: orNull(count),
+    hasNextPage: { type: 'boolean' },
+    hasPrevPage: { type: 'boolean' },
+    nextPage: orNull(place),
+    prevPage: orNull(place),
+  };
+  const nextCursor = described(orNull(text), 'With `after`: the `after` of the next documents, null at the end.');
+  return closed({ ...always, nextCursor }, Object.keys(always));
 }
 
 function globalSchemas({ slug, fields }: Global): Record<string, Schema> {
@@ -282,6 +290,9 @@ const fixed: Record<string, Schema> = {
       }),
     },
     total: count,
+  }),
+  Counts: closed({
+    collections: { type: 'object', additionalProperties: closed({ total: count }), description: 'By slug.' },
   }),
   Preview: closed({
     collection: described(text, 'The slug of the collection.'),

@@ -18,6 +18,14 @@ export function ofList(model: Model, target: Collection): string {
   );
 }
 
+/** `GET /api/collections/<slug>/count` */
+export function ofCount(model: Model, target: Collection): string {
+  return paragraphs(
+    'Returns the number of documents that the caller may read, of those that match `where`: the `total` of the list with this filter.',
+    whoMay(model, target, 'read'),
+  );
+}
+
 /** `GET /api/collections/<slug>/{id}` */
 export function ofRead(model: Model, target: Collection): string {
   return paragraphs(

@@ -76,14 +76,11 @@ export function readRefusals(model: Model, target: Collection | Global): Answers
   return { ...queryRefusals(target), ...ofHooks(readsThroughHooks(model, target)) };
 }
 
-/** The refusals of a read that sends no document, so that no hook runs. */
-export function queryRefusals(target: Collection | Global): Answers {
-  return {
-    ...refusals([400, 500]),
-    // Reads as of a moment: by the audit rule, unless the collection opens them to all its readers.
-    ...(target.kind === 'collection' && target.hasPublicHistory ? {} : refusals([403])),
-    ...refusalsOfThen,
-  };
+/** The refusals of a read that sends no document, so that no hook runs; of one of these targets or of all. */
+export function queryRefusals(...targets: readonly (Collection | Global)[]): Answers {
+  // Reads as of a moment: by the audit rule, unless the collection opens them to all its readers.
+  const isOpen = targets.some((target) => target.kind === 'collection' && target.hasPublicHistory);
+  return { ...refusals([400, 500]), ...(isOpen ? {} : refusals([403])), ...refusalsOfThen };
 }
 
 /** The refusals of a write, without those for missing rights. It is answered as a read is, but takes no `depth`. */

@@ -1,6 +1,7 @@
 import type { FieldError } from '../../config/errors.ts';
 import type { ListRequest } from '../../projections/lists.ts';
 import type { Term } from '../../projections/words.ts';
+import type { Place } from './cursors.ts';
 import { moment, type Now } from './moments.ts';
 import {
   addTo,
@@ -8,6 +9,7 @@ import {
   count,
   flag,
   isWhereParameter,
+  oneOf,
   type Query,
   readElsewhere,
   settle,
@@ -18,15 +20,29 @@ import { searchWords } from './search-words.ts';
 import { readSelect, type Selectable, type Selection, type View } from './selection.ts';
 import { readWhere } from './where.ts';
 
-/** A checked query of a list. */
-export type ListQuery = ListRequest & {
+/** The words of `q`. `isRanked`: in the order of how well documents fit. */
+export type AskedSearch = { terms: readonly Term[]; isRanked: boolean };
+
+/**
+ * A checked query of a list. `after` is the place where it begins, null of a page; of a list as of then it holds the position that the first
+ * page was read as of.
+ */
+export type ListQuery = Required<Pick<ListRequest, 'where' | 'sort' | 'limit' | 'page' | 'count'>> & {
   view: View;
-  /** The words of `q`; null without it. `isRanked`: in the order of how well documents fit. */
-  search: { terms: readonly Term[]; isRanked: boolean } | null;
+  after: Start | null;
+  search: AskedSearch | null;
 };
 
+/** The beginning of a list, where both are null, or a place in it. */
+export type Start = { [Part in keyof Place]: Place[Part] | null };
+
 /** The fields that the caller may filter and sort by, and those to select: each is asked for only by a query that needs it. */
-export type Sight = { reach: () => Promise<Reach>; selectable: () => Promise<Selectable> };
+export type Sight = {
+  reach: () => Promise<Reach>;
+  selectable: () => Promise<Selectable>;
+  /** Reads a cursor. @throws DomainError `invalid`. */
+  placeOf: (cursor: string) => Place;
+};
 
 const newestFirst = '-createdAt';
 const newestFirstKeys = ownSortKeys(newestFirst, []);
@@ -59,6 +75,15 @@ const searchText =
 export const listParameters = {
   limit: tell(count({ least: 1, most: 100, otherwise: 10 }, 'Documents per page'), { example: 20 }),
   page: count({ least: 1, otherwise: 1 }, 'The page, from 1.'),
+  after: readElsewhere(
+    'In place of `page`: empty to begin, then the `nextCursor` of each answer. The other parameters stay the same, but for `limit` and ' +
+      '`count`.',
+  ),
+  count: oneOf(
+    ['exact', 'none'],
+    'exact',
+    '`none`: the documents are not counted, and `total` and `totalPages` are null.',
+  ),
   sort: readElsewhere('Paths of fields, separated by commas, with `-` in front for descending.', {
     minLength: 1,
     default: newestFirst,
@@ -93,10 +118,33 @@ export async function readListQuery(query: Query, now: Now, sight: Sight): Promi
   const sort = found && query.sort !== undefined ? await sortOf(query.sort, found, errors) : newestFirstKeys;
   const where = found && (await readWhere(query, found).catch((error: unknown) => addTo(errors, error)));
   const select = await selectOf(query.select, sight.selectable, errors);
+  const after = startOf(query, sight.placeOf, errors);
   if (query.q !== undefined && query.asOf !== undefined) errors.push(noPastSearch);
-  const { limit, page, depth, q } = settle(asked);
+  const { limit, page, depth, count, q } = settle(asked);
   const search = q && { terms: q, isRanked: query.sort === undefined };
-  return { where: where ?? null, sort, limit, page, view: { depth, select }, search };
+  return { where: where ?? null, sort, limit, page, count, after, view: { depth, select }, search };
+}
+
+/** The query of a count. */
+export const countParameters = { where: listParameters.where, q: listParameters.q, asOf };
+
+/** The documents that are counted: null for all. */
+export type CountQuery = { where: ListRequest['where']; terms: readonly Term[] | null };
+
+/**
+ * Reads the query of a count.
+ *
+ * @throws DomainError `invalid` naming every wrong parameter.
+ */
+export async function readCountQuery(query: Query, now: Now, reach: Sight['reach']): Promise<CountQuery> {
+  const asked = askedOf(countParameters, query, now);
+  const isPlain = !Object.keys(query).some(isWhereParameter);
+  const where = isPlain
+    ? null
+    : await readWhere(query, await reach()).catch((error: unknown) => addTo(asked.errors, error));
+  if (query.q !== undefined && query.asOf !== undefined) asked.errors.push(noPastSearch);
+  const { q } = settle(asked);
+  return { where: where ?? null, terms: q };
 }
 
 /**
@@ -128,6 +176,26 @@ async function selectOf(
   const { selection, problems } = await readSelect(text, await selectable());
   for (const message of problems) errors.push({ field: 'select', message });
   return selection;
+}
+
+function startOf({ after, page, q, sort }: Query, placeOf: Sight['placeOf'], errors: FieldError[]): Start | null {
+  if (after === undefined) return null;
+  if (typeof after !== 'string') errors.push({ field: 'after', message: 'after must be given once' });
+  else if (page !== undefined)
+    errors.push({ field: 'after', message: 'after must not stand beside page: it takes its place' });
+  else if (q !== undefined && sort === undefined)
+    errors.push({
+      field: 'after',
+      message: 'after must not stand beside q without sort: the order by fit has no cursor',
+    });
+  else if (after !== '') {
+    try {
+      return placeOf(after);
+    } catch (error) {
+      addTo(errors, error);
+    }
+  }
+  return { mark: null, position: null };
 }
 
 function isOneText(text: unknown, field: string, errors: FieldError[]): text is string {

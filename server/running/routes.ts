@@ -15,6 +15,7 @@ import { registerAuthentication, strategy } from '../callers/authentication.ts';
 import { shedWrites } from '../callers/overload.ts';
 import { varyByCaller, varyBySite } from '../callers/vary.ts';
 import { collections } from '../documents/collections.ts';
+import { counts } from '../documents/counts.ts';
 import { globals } from '../documents/globals.ts';
 import { groups } from '../documents/groups/routes.ts';
 import { media } from '../documents/media/routes.ts';
@@ -40,6 +41,7 @@ type Resource = (server: Server, app: RoutedApp) => void;
 const resources: readonly Resource[] = [
   collections,
   groups,
+  counts,
   globals,
   media,
   accounts,

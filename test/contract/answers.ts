@@ -76,6 +76,8 @@ async function succeed(world: World, operation: Operation, status: number): Prom
   if (parameters.has('sum') && parameters.has('where') && operation.slug === 'things') {
     all.push({ query: 'sum=number&avg=number&min=number' });
   }
+  if (parameters.has('after'))
+    all.push({ query: 'limit=1&after=' }, { query: 'limit=100&after=' }, { query: 'count=none' });
   await sendAll(world, operation, status, all);
 }
 

@@ -17,6 +17,7 @@ type Maker = (world: World, slug: string) => Call | Promise<Call>;
 /** How each kind of operation is called: all is right with it, but for the tokens of mails, where `x` stands for them. */
 const right: Record<string, Maker> = {
   list: ({ caller }, slug) => ({ path: `/api/collections/${slug}`, ...caller(slug) }),
+  count: ({ caller }, slug) => ({ path: `/api/collections/${slug}/count`, ...caller(slug) }),
   read: ({ caller, documents }, slug) => ({ path: pathOf(slug, documents[slug].id), ...caller(slug) }),
   aggregate: ({ caller }, slug) => ({
     path: pathOf(slug, 'aggregate?groupBy=createdAt.year,id&max=updatedAt'),
@@ -88,6 +89,7 @@ const right: Record<string, Maker> = {
     return { path: `/api/keys/${id}/rotate`, body: { overlapSeconds: 60 } };
   },
   search: () => ({ path: '/api/search?q=a' }),
+  readCounts: () => ({ path: '/api/counts' }),
   readSchemas: () => ({ path: '/api/schemas' }),
   readOpenApi: () => ({ path: '/api/openapi.json' }),
   readHealth: () => ({ path: '/health', key: null }),

@@ -439,7 +439,18 @@ describe('The OpenAPI document (4.7, 9)', () => {
     const document = await documentOf(rich);
     const list = document.paths['/api/collections/things'].get.parameters;
     const byName = Object.fromEntries(list.map((one: OpenApi) => [one.name, one]));
-    assert.deepEqual(Object.keys(byName), ['limit', 'page', 'sort', 'depth', 'select', 'q', 'asOf', 'where']);
+    assert.deepEqual(Object.keys(byName), [
+      'limit',
+      'page',
+      'after',
+      'count',
+      'sort',
+      'depth',
+      'select',
+      'q',
+      'asOf',
+      'where',
+    ]);
     const whole = { type: 'integer', maximum: Number.MAX_SAFE_INTEGER };
     assert.deepEqual(byName.limit.schema, { ...whole, minimum: 1, default: 10 });
     assert.deepEqual(byName.depth.schema, { ...whole, minimum: 0, default: 0 });

@@ -20,18 +20,28 @@ type Subject = { model: Collection | Global; slug: string };
  * @throws DomainError `unauthorized` or `forbidden` without the right; `invalid` when `asOf` does not name a moment.
  */
 export async function readAsOf(app: App, request: Request, target: Subject): Promise<AsOf | null> {
+  return readAsOfAny(app, request, [target]);
+}
+
+/** As {@link readAsOf}, for several targets, of which the request may look back to some. */
+export async function readAsOfAny(app: App, request: Request, targets: readonly Subject[]): Promise<AsOf | null> {
   const { asOf } = request.query;
   if (asOf === undefined) return null;
+  const scopeFor = await scopesOf(app, request);
+  const [first] = targets;
+  if (first && targets.every((target) => scopeFor(target) === null)) throw refusal(request, first);
+  const moment = { position: await readPosition(app, asOf), scopeFor };
+  request.app.asOf = moment;
+  return moment;
+}
+
+async function scopesOf(app: App, request: Request): Promise<AsOf['scopeFor']> {
   const rights = await auditRightsOf(app, request);
-  const scopeFor = ({ model, slug }: Subject): ReadScope | null => {
+  return ({ model, slug }: Subject): ReadScope | null => {
     const stream = model.kind === 'global' ? globalStream(slug) : documentStream(slug, '');
     if (rights.seesPayloadsOf(stream)) return 'every';
     return model.kind === 'collection' && model.hasPublicHistory ? 'living' : null;
   };
-  if (scopeFor(target) === null) throw refusal(request, target);
-  const moment = { position: await readPosition(app, asOf), scopeFor };
-  request.app.asOf = moment;
-  return moment;
 }
 
 /**

@@ -70,7 +70,11 @@ export function passing(list: List, passes: (document: JsonObject) => Promise<bo
       if (await passes(JSON.parse(text))) texts.push(text);
     }
     const { limit, page } = request;
-    return { texts: texts.slice((page - 1) * limit, page * limit), total: texts.length };
+    return {
+      texts: texts.slice((page - 1) * limit, page * limit),
+      total: texts.length,
+      hasNext: texts.length > page * limit,
+    };
   };
 }
 
@@ -91,5 +95,6 @@ export async function rankedPage(request: ListRequest, { terms, fields, list }: 
   const ranked = rank(found.texts, terms, fields).slice(start, start + limit);
   // Where both meet on a page, the ranked ones are as many as its first places.
   const rest = plain ? plain.texts.slice(mostRanked - start) : [];
-  return { texts: [...ranked.map(({ text }) => text), ...rest], total: found.total };
+  const hasNext = plain?.hasNext ?? (found.hasNext || found.texts.length > start + limit);
+  return { texts: [...ranked.map(({ text }) => text), ...rest], total: found.total, hasNext };
 }

@@ -1,0 +1,37 @@
+import type { Collection, Model } from '../../config/model.ts';
+import { ofCount } from '../openapi/descriptions.ts';
+import { type Operation, queryRefusals } from '../openapi/operation.ts';
+import { asOfThen, json } from '../openapi/responses.ts';
+import { countParameters, momentParameter } from '../queries/query.ts';
+import { whereQueryOf } from './operations.ts';
+
+/** `GET /api/collections/<slug>/count` */
+export function countOperation(model: Model, target: Collection): Operation {
+  const { slug } = target;
+  return {
+    id: `count_${slug}`,
+    tag: slug,
+    summary: `Count the documents of ${slug}`,
+    description: ofCount(model, target),
+    query: { ...countParameters, ...whereQueryOf(target) },
+    answers: { 200: asOfThen(json('The number of documents that match.', 'Count')), ...queryRefusals(target) },
+    caller: { kind: 'admitted', target, right: 'read' },
+  };
+}
+
+/** `GET /api/counts` */
+export function countsOperation({ collections }: Model): Operation {
+  return {
+    id: 'readCounts',
+    tag: 'system',
+    summary: 'Count the documents of every collection',
+    description:
+      'Returns how many documents of each collection the caller may read. A collection of which the caller may read nothing is left out.',
+    query: momentParameter,
+    answers: {
+      200: asOfThen(json('The numbers by collection.', 'Counts')),
+      ...queryRefusals(...collections.values()),
+    },
+    caller: { kind: 'known', orAnybody: true },
+  };
+}

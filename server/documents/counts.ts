@@ -1,0 +1,52 @@
+import type { Request, Server } from '@hapi/hapi';
+import type { Collection } from '../../config/model.ts';
+import { authorizeList, reachOf, scopeElsewhere } from '../access/list-scope.ts';
+import type { App, Target } from '../app.ts';
+import { strategy } from '../callers/authentication.ts';
+import { readQuery } from '../queries/parameters.ts';
+import { momentParameter, readCountQuery } from '../queries/query.ts';
+import { countOperation, countsOperation } from './count-operations.ts';
+import { countOf } from './listing.ts';
+import { readAsOf, readAsOfAny, tellPosition } from './past/as-of.ts';
+import { sendText } from './sending.ts';
+
+/** The numbers of documents that a caller may see: of a list, and of every collection at once. */
+export function counts(server: Server, app: App): void {
+  for (const target of app.collections.values()) countRoute(server, app, target);
+  server.route({
+    method: 'GET',
+    path: '/api/counts',
+    options: { auth: strategy, plugins: { openApi: () => countsOperation(app.model) } },
+    handler: async (request, h) => {
+      await readAsOfAny(app, request, [...app.collections.values()]);
+      readQuery(momentParameter, request.query, app);
+      return tellPosition(request, sendText(h, JSON.stringify({ collections: await allCounts(app, request) })));
+    },
+  });
+}
+
+function countRoute(server: Server, app: App, target: Target<Collection>): void {
+  server.route({
+    method: 'GET',
+    path: `/api/collections/${target.slug}/count`,
+    options: { auth: strategy, plugins: { openApi: () => countOperation(app.model, target.model) } },
+    handler: async (request, h) => {
+      const call = { app, request, target };
+      await readAsOf(app, request, target);
+      const scope = await authorizeList(call);
+      const asked = await readCountQuery(request.query, app, () => reachOf(call));
+      return tellPosition(request, sendText(h, JSON.stringify({ count: await countOf(call, asked, scope) })));
+    },
+  });
+}
+
+/** Of each collection of which the caller may see something. */
+async function allCounts(app: App, request: Request): Promise<{ [slug: string]: { total: number } }> {
+  const totals: { [slug: string]: { total: number } } = {};
+  for (const target of app.collections.values()) {
+    const call = { app, request, target };
+    const scope = await scopeElsewhere(call);
+    if (scope) totals[target.slug] = { total: await countOf(call, { where: null, terms: null }, scope) };
+  }
+  return totals;
+}

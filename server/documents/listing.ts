@@ -1,0 +1,124 @@
+import type { JsonObject } from '../../config/schema.ts';
+import type { Mark } from '../../projections/after.ts';
+import type { From, ListRequest, Page } from '../../projections/lists.ts';
+import type { Where } from '../../projections/where.ts';
+import type { ListScope } from '../access/list-scope.ts';
+import type { Call } from '../app.ts';
+import { asOfFor } from '../http/requests.ts';
+import type { CountQuery, ListQuery } from '../queries/query.ts';
+import { type List, passing, rankedPage, searchedBy, withSearch } from './search/searching.ts';
+
+type Asked = ListQuery & Pick<ListRequest, 'only'>;
+
+/** How many documents are read at a time where each is asked about. */
+const atOnce = 100;
+
+/** A page of the documents that the caller may see, today or as of the moment that the request looks back to. */
+export async function pageOf(call: Call, query: Asked, { where, row }: ListScope): Promise<Page> {
+  const asked = { ...query, where: both(where, await servedBy(call, query.where)) };
+  if (!query.search) return plainPage(call, asked, row);
+  const { terms, isRanked } = query.search;
+  const fields = await searchedBy(call);
+  const found = { ...asked, where: await withSearch(call, asked.where, { terms, fields }) };
+  if (!isRanked) return plainPage(call, found, row);
+  const every: List = (request) => list(call, request);
+  return rankedPage({ ...found, after: null }, { terms, fields, list: row ? passing(every, row) : every });
+}
+
+/** A condition of the caller's, by the index of texts where that serves it. */
+async function servedBy({ app, request, target }: Call, where: Where | null): Promise<Where | null> {
+  return where && !asOfFor(request) ? app.search.served(where, target.tables) : where;
+}
+
+async function plainPage(call: Call, asked: Asked, row: Row | null): Promise<Page> {
+  const after: From | null = asked.after && { mark: asked.after.mark, isEach: row !== null };
+  if (!row) return list(call, { ...asked, after });
+  const counted = asked.count === 'exact' ? await allPassing(call, asked, row) : null;
+  const start = after ? 0 : (asked.page - 1) * asked.limit;
+  if (counted && !after) {
+    const texts = counted.slice(start, start + asked.limit);
+    return { texts, total: counted.length, hasNext: counted.length > start + asked.limit };
+  }
+  const page = await walk(call, { ...asked, after: after ?? { mark: null, isEach: true } }, { row, start });
+  return counted ? { ...page, total: counted.length } : page;
+}
+
+/** How many documents the caller may see that meet a condition, and hold the words. */
+export async function countOf(
+  call: Call,
+  { where: asked, terms }: CountQuery,
+  { where, row }: ListScope,
+): Promise<number> {
+  const allowed = both(where, await servedBy(call, asked));
+  const condition = terms ? await withSearch(call, allowed, { terms, fields: await searchedBy(call) }) : allowed;
+  if (row) return (await allPassing(call, { where: condition, sort: [] }, row)).length;
+  const { app, request, target } = call;
+  const moment = asOfFor(request);
+  return moment ? app.past.count(moment.position, target.tables, condition) : target.documents.count(condition);
+}
+
+function both(one: Where | null, other: Where | null): Where | null {
+  return one && other ? { and: [one, other] } : (one ?? other);
+}
+
+async function list({ app, request, target }: Call, asked: ListRequest): Promise<Page> {
+  const moment = asOfFor(request);
+  return moment ? app.past.list(moment.position, target.tables, asked) : target.documents.list(asked);
+}
+
+/** Decides about one document. */
+type Row = (document: JsonObject) => Promise<boolean>;
+
+async function allPassing(
+  call: Call,
+  { where, sort }: Pick<ListRequest, 'where' | 'sort'>,
+  row: Row,
+): Promise<string[]> {
+  const { texts } = await list(call, { where, sort, limit: -1, page: 1 });
+  const passed: string[] = [];
+  for (const text of texts) if (await row(JSON.parse(text))) passed.push(text);
+  return passed;
+}
+
+/** A page of the documents that pass, without those that do not have to be looked at for it. @param start how many are passed over. */
+async function walk(
+  call: Call,
+  asked: ListRequest & { after: From },
+  { row, start }: { row: Row; start: number },
+): Promise<Page> {
+  const shown: { text: string; mark: Mark }[] = [];
+  let left = start;
+  let { mark } = asked.after;
+  for (;;) {
+    const {
+      texts,
+      marks = [],
+      hasNext,
+    } = await list(call, {
+      ...asked,
+      limit: atOnce,
+      after: { mark, isEach: true },
+      count: 'none',
+    });
+    for (const [index, text] of texts.entries()) {
+      mark = marks[index] as Mark;
+      if (!(await row(JSON.parse(text)))) continue;
+      if (left > 0) left -= 1;
+      else if (shown.length === asked.limit) return pageWith(shown, { hasNext: true, passedOver: start });
+      else shown.push({ text, mark });
+    }
+    if (!hasNext) return pageWith(shown, { hasNext: false, passedOver: start - left });
+  }
+}
+
+function pageWith(
+  shown: readonly { text: string; mark: Mark }[],
+  { hasNext, passedOver }: { hasNext: boolean; passedOver: number },
+): Page {
+  return {
+    texts: shown.map(({ text }) => text),
+    total: passedOver + shown.length + (hasNext ? 1 : 0),
+    hasNext,
+    marks: shown.map(({ mark }) => mark),
+  };
+}

@@ -1,0 +1,75 @@
+import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto';
+import { type DomainError, invalidField } from '../../config/errors.ts';
+import type { Mark } from '../../projections/after.ts';
+import { isWhereParameter, type Query } from './parameters.ts';
+
+/** A place in a list, and the position that the list is read as of; null is today. */
+export type Place = { mark: Mark; position: number | null };
+
+/** Writes places in lists as texts that only it can read, and reads them. */
+export type Cursors = ReturnType<typeof createCursors>;
+
+const cipher = 'aes-256-gcm';
+const nonceBytes = 12;
+const tagBytes = 16;
+/** In bytes. A cursor is part of an address, of which servers and proxies take 8 KiB. */
+const longest = 4096;
+
+/**
+ * Cursors are encrypted and authenticated, each for one list: they hold values of documents, which would otherwise stand in logs of
+ * requests, and no place is taken but one that was given.
+ *
+ * @param secret of the service, from which the key is derived.
+ */
+export function createCursors(secret: string) {
+  const key = Buffer.from(hkdfSync('sha256', secret, '', 'annals: cursors of lists', 32));
+
+  /**
+   * The cursor of a place in the list of a collection with this query.
+   *
+   * @throws DomainError `invalid` for values that are too long for an address.
+   */
+  function seal({ mark, position }: Place, slug: string, query: Query): string {
+    const text = JSON.stringify([position, mark]);
+    if (Buffer.byteLength(text) > longest) {
+      const problem = `leads through texts that are too long for a cursor, of more than ${longest} bytes: sort by other fields, or use page`;
+      throw invalidField('sort', problem);
+    }
+    const nonce = randomBytes(nonceBytes);
+    const sealing = createCipheriv(cipher, key, nonce).setAAD(listOf(slug, query));
+    const sealed = Buffer.concat([sealing.update(text, 'utf8'), sealing.final()]);
+    return Buffer.concat([nonce, sealed, sealing.getAuthTag()]).toString('base64url');
+  }
+
+  /** @throws DomainError `invalid` for what is not a cursor of this list. */
+  function open(cursor: string, slug: string, query: Query): Place {
+    const bytes = Buffer.from(cursor, 'base64url');
+    if (bytes.length <= nonceBytes + tagBytes || bytes.toString('base64url') !== cursor) throw refusal();
+    const opening = createDecipheriv(cipher, key, bytes.subarray(0, nonceBytes), { authTagLength: tagBytes })
+      .setAAD(listOf(slug, query))
+      .setAuthTag(bytes.subarray(-tagBytes));
+    try {
+      const text = opening.update(bytes.subarray(nonceBytes, -tagBytes), undefined, 'utf8') + opening.final('utf8');
+      const [position, mark]: [number | null, Mark] = JSON.parse(text);
+      return { mark, position };
+    } catch {
+      throw refusal();
+    }
+  }
+
+  return { seal, open };
+}
+
+function refusal(): DomainError {
+  const problem =
+    'must be empty, or the nextCursor of an answer to the same list: with the same sort, where, q, select, depth and asOf';
+  return invalidField('after', problem);
+}
+
+/** The list that a cursor is for: what decides which documents it has, their order and their form. */
+function listOf(slug: string, query: Query): Buffer {
+  const where = Object.entries(query).filter(([name]) => isWhereParameter(name));
+  const filter = where.sort(([a], [b]) => (a < b ? -1 : 1));
+  const { sort = null, q = null, select = null, depth = null, asOf = null } = query;
+  return Buffer.from(JSON.stringify([slug, filter, sort, q, select, depth, asOf]));
+}

@@ -4,6 +4,7 @@ import type {
   ApiKey,
   ApiKeyWithSecret,
   Boot,
+  CursorPage,
   Found,
   Groups,
   GroupValue,
@@ -16,6 +17,7 @@ import type {
   Schemas,
   StreamState,
   Success,
+  UncountedPage,
   Versions,
 } from './types/answers.ts';
 import type {
@@ -26,8 +28,12 @@ import type {
   DocumentOf,
   GlobalInput,
   GlobalOf,
+  GlobalSelectOf,
   GlobalSlug,
   GroupPathOf,
+  SelectedGlobalOf,
+  SelectedOf,
+  SelectOf,
   SortOf,
   UpdateInput,
   UploadSlug,
@@ -36,10 +42,11 @@ import type {
 } from './types/config.ts';
 import type { ReplaceOptions, UploadOptions } from './uploading.ts';
 
-/** How a document or global is read: how many levels of related documents stand in it, and as of when. */
-export type ReadOptions<Depth extends number = number> = CallOptions & {
+/** How a document or global is read: how many levels of related documents stand in it, as of when, and which members. */
+export type ReadOptions<Depth extends number = number, Select = string> = CallOptions & {
   depth?: Depth | undefined;
   asOf?: Moment | undefined;
+  select?: Select | readonly Select[] | undefined;
 };
 
 /** The documents that are read, and their order. */
@@ -47,7 +54,8 @@ export type ListOptions<
   C extends AnyConfig,
   Slug extends string,
   Depth extends number = number,
-> = ReadOptions<Depth> & {
+  Select = string,
+> = ReadOptions<Depth, Select & SelectOf<C, Slug>> & {
   where?: WhereOf<C, Slug> | undefined;
   sort?: SortOf<C, Slug> | readonly SortOf<C, Slug>[] | undefined;
   limit?: number | undefined;
@@ -56,11 +64,36 @@ export type ListOptions<
 };
 
 /** A page of a list. */
-export type FindOptions<C extends AnyConfig, Slug extends string, Depth extends number = number> = ListOptions<
-  C,
-  Slug,
-  Depth
-> & { page?: number | undefined };
+export type FindOptions<
+  C extends AnyConfig,
+  Slug extends string,
+  Depth extends number = number,
+  Select = string,
+> = ListOptions<C, Slug, Depth, Select> & { page?: number | undefined; count?: 'exact' | undefined };
+
+/** A page of a list that is not counted. */
+export type UncountedOptions<
+  C extends AnyConfig,
+  Slug extends string,
+  Depth extends number = number,
+  Select = string,
+> = ListOptions<C, Slug, Depth, Select> & { page?: number | undefined; count: 'none' };
+
+/** A list after a place in it: empty to begin, then the `nextCursor` of each answer. */
+export type CursorOptions<
+  C extends AnyConfig,
+  Slug extends string,
+  Depth extends number = number,
+  Select = string,
+> = ListOptions<C, Slug, Depth, Select> & { after: string; count?: 'exact' | 'none' | undefined };
+
+/** The documents that are counted. */
+export type CountOptions<C extends AnyConfig, Slug extends string> = CallOptions & {
+  where?: WhereOf<C, Slug> | undefined;
+  /** As in a list. */
+  q?: string | undefined;
+  asOf?: Moment | undefined;
+};
 
 /** Documents that are grouped: at most `limit` (100) groups are in the answer. */
 export type GroupOptions<C extends AnyConfig, Slug extends string> = CallOptions & {
@@ -83,19 +116,29 @@ export type DryRun = CallOptions & { dryRun: true };
 
 /** The methods of every collection. */
 export type Documents<in out C extends AnyConfig, in out Slug extends string> = {
-  /** One page of documents. */
-  find: <const Depth extends number = 0>(
-    options?: FindOptions<C, Slug, Depth>,
-  ) => Promise<Page<DocumentOf<C, Slug, Depth>>>;
+  /** One page of documents, or those after a place in the list. */
+  find: {
+    <const Depth extends number = 0, const Select extends string = never>(
+      options: CursorOptions<C, Slug, Depth, Select>,
+    ): Promise<CursorPage<SelectedOf<C, Slug, Depth, Select>>>;
+    <const Depth extends number = 0, const Select extends string = never>(
+      options: UncountedOptions<C, Slug, Depth, Select>,
+    ): Promise<UncountedPage<SelectedOf<C, Slug, Depth, Select>>>;
+    <const Depth extends number = 0, const Select extends string = never>(
+      options?: FindOptions<C, Slug, Depth, Select>,
+    ): Promise<Page<SelectedOf<C, Slug, Depth, Select>>>;
+  };
   /** The document with an id, or the first one of a list; null where the caller may know of none. */
-  findOne: <const Depth extends number = 0>(
-    idOrList: string | Omit<ListOptions<C, Slug, Depth>, 'limit'>,
-    options?: ReadOptions<Depth>,
-  ) => Promise<DocumentOf<C, Slug, Depth> | null>;
-  /** Every document, page after page, `limit` (100) of them in each call; the newest first. */
-  findAll: <const Depth extends number = 0>(
-    options?: ListOptions<C, Slug, Depth>,
-  ) => AsyncGenerator<DocumentOf<C, Slug, Depth>, void, undefined>;
+  findOne: <const Depth extends number = 0, const Select extends string = never>(
+    idOrList: string | Omit<ListOptions<C, Slug, Depth, Select>, 'limit'>,
+    options?: ReadOptions<Depth, Select & SelectOf<C, Slug>>,
+  ) => Promise<SelectedOf<C, Slug, Depth, Select> | null>;
+  /** Every document, `limit` (100) of them in each call; the newest first. */
+  findAll: <const Depth extends number = 0, const Select extends string = never>(
+    options?: ListOptions<C, Slug, Depth, Select>,
+  ) => AsyncGenerator<SelectedOf<C, Slug, Depth, Select>, void, undefined>;
+  /** How many documents there are. */
+  count: (options?: CountOptions<C, Slug>) => Promise<number>;
   /** Documents grouped by the values of up to three paths, with figures of each group. */
   aggregate: <
     const By extends readonly GroupPathOf<C, Slug>[] = [],
@@ -191,7 +234,9 @@ export type CollectionClient<C extends AnyConfig, Slug extends string> = Documen
 
 /** The calls of a global. */
 export type GlobalClient<in out C extends AnyConfig, in out Slug extends string> = {
-  get: <const Depth extends number = 0>(options?: ReadOptions<Depth>) => Promise<GlobalOf<C, Slug, Depth>>;
+  get: <const Depth extends number = 0, const Select extends string = never>(
+    options?: ReadOptions<Depth, Select & GlobalSelectOf<C, Slug>>,
+  ) => Promise<SelectedGlobalOf<C, Slug, Depth, Select>>;
   /** Changes the given fields, each whole, and gives the whole global. */
   update: (data: GlobalInput<C, Slug>, options?: WriteOptions) => Promise<GlobalOf<C, Slug>>;
   /** Makes the global what it was; with `dryRun`, tells what that would change. */
@@ -248,6 +293,10 @@ export type Client<in out C extends AnyConfig = AnyConfig> = {
   keys: Keys<C>;
   /** The documents of all collections whose texts hold each of some words, those that fit best first. */
   search: (words: string, options?: SearchOptions<C>) => Promise<Found<CollectionSlug<C>>>;
+  /** How many documents there are in each collection of which the caller may read something. */
+  counts: (
+    options?: CallOptions & { asOf?: Moment | undefined },
+  ) => Promise<{ [Slug in CollectionSlug<C>]?: { total: number } }>;
   /** The configuration, and for a user their rights. */
   schemas: (options?: CallOptions & { asOf?: Moment | undefined }) => Promise<Schemas>;
   /** The facts that an admin UI needs before a user logs in; 404 where it is turned off. */

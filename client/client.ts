@@ -40,6 +40,10 @@ export function createClient(options: ClientOptions): Record<keyof Client, unkno
     search: (words: string, own?: object) => {
       return bodyOf({ method: 'GET', path: '/api/search', options: { ...own, q: words }, gives: isFound });
     },
+    counts: async (own?: object) => {
+      const call = { method: 'GET', path: '/api/counts', options: own, gives: hasCollections } as const;
+      return (await bodyOf<{ collections: object }>(call)).collections;
+    },
     schemas: (own?: object) => bodyOf({ method: 'GET', path: '/api/schemas', options: own }),
     boot: (own?: CallOptions) => bodyOf({ method: 'GET', path: '/api/admin/boot', options: own, isPublic: true }),
     previewToken: (data: object, own?: CallOptions) =>
@@ -54,6 +58,10 @@ export function createClient(options: ClientOptions): Record<keyof Client, unkno
 
 function isFound(body: unknown): boolean {
   return isObject(body) && Array.isArray(body.hits);
+}
+
+function hasCollections(body: unknown): boolean {
+  return isObject(body) && isObject(body.collections);
 }
 
 const names = [

@@ -36,12 +36,16 @@ export function documentsOf({ call, bodyOf }: Caller, slug: string) {
     findOne,
     findAll: (options: object = {}) =>
       everyDocument(
-        (query) => call({ method: 'GET', path, options: query, gives: (body) => isPage(body, query.page) }),
+        (query) => call({ method: 'GET', path, options: query, gives: (body) => isNextOf(body, query.after) }),
         options,
       ),
     aggregate: (options?: object) => bodyOf({ method: 'GET', path: `${path}/aggregate`, options }),
     distinct: (field: string, options?: object) => {
       return bodyOf({ method: 'GET', path: `${path}/distinct`, options: { ...options, field } });
+    },
+    count: async (options?: object) => {
+      const body = await bodyOf<{ count: number }>({ method: 'GET', path: `${path}/count`, options, gives: isCount });
+      return body.count;
     },
     create: (data: object, options?: KeyedOptions) => bodyOf({ method: 'POST', path, data, options, isKeyed: true }),
     update: async (id: string, data: object, options?: WriteOptions) => {
@@ -76,9 +80,18 @@ function restoreCall(path: string, data: RestoreSource, options: object = {}): C
   return { method: 'POST', path: `${path}/restore`, data, options, isKeyed: !isDry, isRepeatable: isDry };
 }
 
-/** @param page which one was asked for: what passes by the parameters of a call would give the same one for ever. */
-function isPage(body: unknown, page?: number): boolean {
-  return isObject(body) && Array.isArray(body.docs) && (page === undefined || (body.page ?? page) === page);
+function isPage(body: unknown): boolean {
+  return isObject(body) && Array.isArray(body.docs);
+}
+
+/** @param after the place that was asked for: what passes by the parameters of a call would give the same one for ever. */
+function isNextOf(body: unknown, after: string): boolean {
+  if (!isPage(body) || !isObject(body)) return false;
+  return body.nextCursor === null || (typeof body.nextCursor === 'string' && body.nextCursor !== after);
+}
+
+function isCount(body: unknown): boolean {
+  return isObject(body) && typeof body.count === 'number';
 }
 
 /** A 404 of the service that is about the document: one about the route means that there is no such collection. */

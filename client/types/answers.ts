@@ -30,6 +30,24 @@ export type Found<Slug extends string = string> = {
   total: number;
 };
 
+/** A page of a list that is not counted. */
+export type UncountedPage<Document> = Omit<Page<Document>, 'total' | 'totalPages'> & { total: null; totalPages: null };
+
+/** The documents of a list after a place in it; `nextCursor` is the next one, null at the end. */
+export type CursorPage<Document> = {
+  docs: Document[];
+  /** Null where they are not counted. */
+  total: number | null;
+  limit: number;
+  page: null;
+  totalPages: null;
+  hasNextPage: boolean;
+  hasPrevPage: boolean;
+  nextPage: null;
+  prevPage: null;
+  nextCursor: string | null;
+};
+
 /** The answer to a login. */
 export type Login<User> = { token: string; user: User };
 

@@ -1,8 +1,9 @@
 import type { Config } from '../../config/define.ts';
 import type { Answered, AnsweredGlobal, Stored, StoredGlobal } from './documents.ts';
-import type { IsOn } from './fields.ts';
+import type { FieldsIn, Flat, IsOn } from './fields.ts';
 import type { Created, Updated, UpdatedGlobal } from './inputs.ts';
 import type { EntriesOf, FiltersOf, RelationsOf, SortsOf } from './paths.ts';
+import type { Selected } from './select.ts';
 import type { Lists, LooseConditions, PartOf, Where } from './where.ts';
 
 /** The types of a client: a configuration, or the types that `annals types` writes. */
@@ -30,6 +31,8 @@ export interface CollectionTypes {
   /** The collections that paths with a single document point at, and those with several. */
   relations: object;
   lists: object;
+  /** The collections that joins lead to. */
+  joins?: object;
 }
 
 /** The types of one global. */
@@ -59,6 +62,17 @@ export type GlobalSlug<C extends AnyConfig> = SlugIn<C, 'globals'>;
 /** A document as it is answered, its relationships followed to a depth. */
 export type DocumentOf<C extends AnyConfig, Slug extends string, Depth extends number = 0> =
   Slug extends Known<C, 'collections'> ? DocumentIn<Collections<C>, Slug, Depth> : Stored & Loose;
+/** A path to be selected of a document. */
+export type SelectOf<C extends AnyConfig, Slug extends string> =
+  Slug extends Known<C, 'collections'> ? PartOf<Lists<Collections<C>>, Slug, 'select'> & string : string;
+/** A document with the selected members only, and its id; where nothing is selected all of it. */
+export type SelectedOf<C extends AnyConfig, Slug extends string, Depth extends number, Select> = [Select] extends [
+  never,
+]
+  ? DocumentOf<C, Slug, Depth>
+  : Slug extends Known<C, 'collections'>
+    ? Selected<Collections<C>, Slug, Select & string, Depth>
+    : { id: string } & Loose;
 /** An account as it is told who it is: its relationships followed to `auth.depth`. */
 export type UserOf<C extends AnyConfig, Slug extends string> =
   UserDepth<C, Slug> extends infer Depth extends number ? DocumentOf<C, Slug, Depth> : never;
@@ -84,6 +98,24 @@ type TimePart = 'year' | 'month' | 'day';
 /** A global as it is answered. */
 export type GlobalOf<C extends AnyConfig, Slug extends string, Depth extends number = 0> =
   Slug extends Known<C, 'globals'> ? DocumentIn<Globals<C>, Slug, Depth> : StoredGlobal & Loose;
+/** A path to be selected of a global. */
+export type GlobalSelectOf<C extends AnyConfig, Slug extends string> =
+  Slug extends Known<C, 'globals'>
+    ? (keyof GlobalOf<C, Slug> & string) | `${keyof GlobalOf<C, Slug> & string}.${string}`
+    : string;
+/** A global with the selected members only; of one through which a path goes the value is not known. */
+export type SelectedGlobalOf<C extends AnyConfig, Slug extends string, Depth extends number, Select> = [
+  Select,
+] extends [never]
+  ? GlobalOf<C, Slug, Depth>
+  : Slug extends Known<C, 'globals'>
+    ? Flat<{
+        [Name in keyof GlobalOf<C, Slug, Depth> as Name extends HeadOf<Select> ? Name : never]: Name extends Select
+          ? GlobalOf<C, Slug, Depth>[Name]
+          : unknown;
+      }>
+    : Loose;
+type HeadOf<Path> = Path extends `${infer Name}.${string}` ? Name : Path;
 /** The fields of a global to be changed. */
 export type GlobalInput<C extends AnyConfig, Slug extends string> =
   Slug extends Known<C, 'globals'> ? PartOf<Globals<C>, Slug, 'update'> : Loose;
@@ -137,7 +169,12 @@ interface OfCollection<Bases, K> {
   sorts: SortsOf<EntriesOf<K>>;
   relations: RelationsOf<EntriesOf<K>, false>;
   lists: RelationsOf<EntriesOf<K>, true>;
+  joins: JoinsOf<K>;
 }
+
+type JoinsOf<K> = {
+  [F in Extract<FieldsIn<K>, { readonly type: 'join'; readonly collection: string }> as F['name']]: F['collection'];
+};
 
 interface OfGlobal<Bases, G> {
   depth: number;
@@ -146,5 +183,5 @@ interface OfGlobal<Bases, G> {
 }
 
 /** The document in the types of a collection or global, at a depth. */
-type DocumentIn<All, Slug, Depth extends number> = DocumentAt<All[Slug & keyof All] & { depth: Depth }>;
+export type DocumentIn<All, Slug, Depth extends number> = DocumentAt<All[Slug & keyof All] & { depth: Depth }>;
 type DocumentAt<Types> = Types['document' & keyof Types];

@@ -1,9 +1,11 @@
 import type { Inherited } from './fields.ts';
 import type { AnyFilter } from './paths.ts';
+import type { SelectPaths } from './select.ts';
 
-/** How lists of each collection are filtered and sorted. An interface for each: it is looked into when it is asked for. */
+/** How lists of each collection are filtered and sorted, and what is selected. An interface for each: it is looked into when it is asked for. */
 export type Lists<All> = { readonly [Slug in keyof All]: ListOf<All, Slug> };
 interface ListOf<All, Slug> {
+  select: SelectPaths<All, Slug>;
   where: Where<Conditions<All, Slug>>;
   sort: Signed<Sorts<All, Slug>>;
 }

@@ -3,12 +3,15 @@ import {
   type ApiKeyWithSecret,
   type Client,
   type CollectionSlug,
+  type CursorPage,
   createClient,
   type DocumentOf,
   type Page,
+  type UncountedPage,
 } from '../../client/index.ts';
 import { defineConfig } from '../../config/define.ts';
 import type config from './rich.config.ts';
+import type { Annals } from './rich.types.ts';
 
 // Types are tested by the compiler, as in types.test-d.ts: which calls there are, what they take and what they give. Nothing
 // here is ever run.
@@ -186,3 +189,84 @@ client.keys.create({ name: 'x', scopes: [{ collections: '*', operations: ['write
 client.keys.create({ name: 'x', scopes: [{ collections: '*' }] });
 // @ts-expect-error a key has a name
 client.keys.create({});
+
+// What is selected narrows what is given, from the configuration and from the written types alike.
+const written = createClient<Annals>({ baseUrl: 'https://cms.example.org' });
+const selected = async () => ({
+  flat: await posts.find({ select: ['title', 'views', 'notes'] }),
+  one: await posts.findOne('1', { select: 'title' }),
+  through: await posts.findOne('1', { select: ['author.name', 'related.title', 'editor.posts.title'] }),
+  nested: await posts.findOne('1', { select: ['seo.image.alt', 'links.url', 'settings', 'sections.text'] }),
+  deep: await posts.findOne('1', { select: ['author', 'title'], depth: 1 }),
+  both: await posts.findOne('1', { select: ['author', 'author.name'] }),
+  joined: await client.collection('authors').findOne('1', { select: ['posts.title', 'name'] }),
+  all: posts.findAll({ select: ['title'] }),
+  walked: await posts.find({ select: ['title'], after: '' }),
+  uncounted: await posts.find({ count: 'none' }),
+  count: await posts.count({ where: { title: { like: 'x' } } }),
+  counts: await client.counts(),
+  site: await client.global('site').get({ select: 'title' }),
+});
+const selectedByFile = async () => ({
+  flat: await written.collection('posts').find({ select: ['title', 'views', 'notes'] }),
+  through: await written
+    .collection('posts')
+    .findOne('1', { select: ['author.name', 'related.title', 'editor.posts.title'] }),
+  nested: await written
+    .collection('posts')
+    .findOne('1', { select: ['seo.image.alt', 'links.url', 'settings', 'sections.text'] }),
+  joined: await written.collection('authors').findOne('1', { select: ['posts.title', 'name'] }),
+});
+type Selected = Given<typeof selected>;
+type SelectedByFile = Given<typeof selectedByFile>;
+type Title = { id: string; title: string };
+type Through = {
+  id: string;
+  author: string | { id: string; name: string };
+  editor: string | { id: string; posts: (string | Title)[] } | null;
+  related: (string | Title)[];
+};
+type Nested = {
+  id: string;
+  seo: { image: string | { id: string; alt: string } | null } | null;
+  settings: { layout: 'wide' | 'narrow'; colour: string | null };
+  links: { url: string }[];
+};
+type WithoutSections<T> = T extends { sections: unknown } ? { [Key in keyof Omit<T, 'sections'>]: T[Key] } : never;
+type Sections<T> = T extends { sections: infer Found } ? Found : never;
+type Flat = { id: string; title: string; views: number | null; notes?: string | null };
+export type Selections = [
+  Is<Equal<Selected['flat'], Page<Flat>>>,
+  Is<Equal<Selected['one'], Title | null>>,
+  Is<Equal<Selected['through'], Through | null>>,
+  Is<Equal<WithoutSections<Selected['nested']>, Nested>>,
+  Is<Equal<Selected['deep'], { id: string; title: string; author: DocumentOf<C, 'posts', 1>['author'] } | null>>,
+  Is<Equal<Selected['both'], { id: string; author: string | { id: string; name: string } } | null>>,
+  Is<Equal<Selected['joined'], { id: string; name: string; posts: (string | Title)[] } | null>>,
+  Is<Equal<Selected['all'], AsyncGenerator<Title, void, undefined>>>,
+  Is<Equal<Selected['walked'], CursorPage<Title>>>,
+  Is<Equal<Selected['uncounted'], UncountedPage<DocumentOf<C, 'posts'>>>>,
+  Is<Equal<Selected['count'], number>>,
+  Is<Equal<Selected['counts']['posts'], { total: number } | undefined>>,
+  Is<Equal<Selected['site'], { title: string }>>,
+  Is<Equal<SelectedByFile['flat'], Page<Flat>>>,
+  Is<Equal<SelectedByFile['through'], Through | null>>,
+  Is<Equal<WithoutSections<SelectedByFile['nested']>, Nested>>,
+  Is<Equal<SelectedByFile['joined'], { id: string; name: string; posts: (string | Title)[] } | null>>,
+  Is<Equal<Sections<Selected['nested']>, Sections<SelectedByFile['nested']>>>,
+];
+
+export const unselected = () => [
+  // @ts-expect-error no such field
+  posts.find({ select: ['titel'] }),
+  // @ts-expect-error no such field of the related document
+  posts.find({ select: ['author.nam'] }),
+  // @ts-expect-error no such field
+  posts.findOne('1', { select: 'title,views' }),
+  // @ts-expect-error a place and a page
+  posts.find({ after: '', page: 1 }),
+  // @ts-expect-error no such way to count
+  posts.find({ count: 'some' }),
+  // @ts-expect-error a count is not sorted
+  posts.count({ sort: 'title' }),
+];

@@ -250,7 +250,7 @@ describe('All documents by the client', () => {
     const authors = trusted().collection('authors');
     await seed('still', 12);
     const where = { name: { like: 'still' } };
-    for (const sort of [undefined, '-createdAt', 'createdAt', '-name', 'id']) {
+    for (const sort of [undefined, '-createdAt', 'createdAt', '-name', 'id', ['name', '-createdAt']]) {
       for (const limit of [1, 5]) {
         const query = { where, limit, sort };
         const found = (await listOf(authors.findAll(query))).map(({ id }) => id);
@@ -265,7 +265,7 @@ describe('All documents by the client', () => {
     }
   });
 
-  for (const sort of ['-createdAt', 'createdAt']) {
+  for (const sort of ['-createdAt', 'createdAt', 'name', '-name']) {
     it(`are given once while others come and go, sorted by ${sort}`, async () => {
       const authors = trusted().collection('authors');
       const ids = await seed(`moving ${sort}`, 24);
@@ -281,6 +281,23 @@ describe('All documents by the client', () => {
       assert.deepEqual(seen.filter((id) => ids.includes(id)).sort(), ids);
     });
   }
+
+  it('are given as far as they are selected, which the types tell, and are counted', async () => {
+    const authors = trusted().collection('authors');
+    const ids = await seed('selected', 7);
+    const where = { name: { like: 'selected' } };
+    const found: { id: string; name?: unknown }[] = await listOf(
+      authors.findAll({ where, limit: 3, select: ['name'] }),
+    );
+    assert.deepEqual(found.map(({ id }) => id).sort(), ids);
+    assert.ok(found.every((one) => Object.keys(one).join() === 'id,name'));
+    assert.deepEqual(await authors.findOne(ids[0] as string, { select: 'id' }), { id: ids[0] });
+    assert.equal(await authors.count({ where }), 7);
+    assert.equal((await trusted().counts()).authors?.total, await authors.count());
+    const first = await authors.find({ where, limit: 5, after: '', count: 'none' });
+    const second = await authors.find({ where, limit: 5, after: first.nextCursor as string, count: 'none' });
+    assert.deepEqual([first.docs.length, second.docs.length, first.total, second.nextCursor], [5, 2, null, null]);
+  });
 
   it('are those of one moment, where one is asked for', async () => {
     const authors = trusted().collection('authors');
@@ -712,6 +729,8 @@ describe('Failures between the client and the service', { concurrency: true }, (
       find: () => users.find(),
       findOne: () => users.findOne({}),
       findAll: () => listOf(users.findAll()),
+      count: () => users.count(),
+      counts: () => client.counts(),
       login: () => users.login(credentials),
       refreshToken: () => users.refreshToken(),
     };
@@ -723,13 +742,18 @@ describe('Failures between the client and the service', { concurrency: true }, (
       }
     }
     assert.equal(client.token, 'kept');
-    // A page for which there is no end, and a cache that passes by the parameters.
-    answer = { docs: [], hasNextPage: true };
+    // A place for which there is no end, and a cache that passes by the parameters.
+    answer = { docs: [], nextCursor: 'x' };
     assert.deepEqual(await listOf(users.findAll()), []);
-    answer = { docs: [{ id: 1, createdAt: 'x' }], page: 1, hasNextPage: true };
-    count = 0;
-    assert.equal((await refusalOf(calls.findAll())).error, 'Invalid Answer');
-    assert.equal(count, 3);
+    for (const [wrong, expected] of [
+      [{ docs: [{ id: 1 }], nextCursor: 'x' }, 2],
+      [{ docs: [{ id: 1 }], page: 1, hasNextPage: true }, 1],
+    ] as const) {
+      answer = wrong;
+      count = 0;
+      assert.equal((await refusalOf(calls.findAll())).error, 'Invalid Answer');
+      assert.equal(count, expected);
+    }
   });
 });
 

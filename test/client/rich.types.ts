@@ -305,6 +305,7 @@ export interface PostTypes {
     'sections.by': 'authors';
     'sections.people': 'authors';
   };
+  joins: Record<never, never>;
 }
 
 /** A document of `authors`; with a depth, documents stand in the place of ids. */
@@ -363,6 +364,9 @@ export interface AuthorTypes {
     boss: 'authors';
   };
   lists: Record<never, never>;
+  joins: {
+    posts: 'posts';
+  };
 }
 
 /** A document of `pictures`; with a depth, documents stand in the place of ids. */
@@ -458,6 +462,7 @@ export interface PicturesTypes {
     by: 'authors';
   };
   lists: Record<never, never>;
+  joins: Record<never, never>;
 }
 
 /** A document of `members`; with a depth, documents stand in the place of ids. */
@@ -526,6 +531,7 @@ export interface MembersTypes {
     picture: 'pictures';
   };
   lists: Record<never, never>;
+  joins: Record<never, never>;
 }
 
 /** A document of `post-create`. */
@@ -585,6 +591,7 @@ export interface PostCreate2Types {
   sorts: PostCreate2Sorts;
   relations: Record<never, never>;
   lists: Record<never, never>;
+  joins: Record<never, never>;
 }
 
 /** The global `site`; with a depth, documents stand in the place of ids. A field without a default is null before it is written. */

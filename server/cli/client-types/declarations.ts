@@ -65,8 +65,10 @@ function declarePaths({ slug, fields, auth, upload }: Collection, name: string, 
   const pointers = (isList: boolean) => {
     const found = paths.filter((one) => one.relationTo !== undefined && one.isList === isList);
     const lines = found.map(({ path, relationTo = '' }) => `    ${memberName(path)}: ${literal(relationTo)};`);
-    return found.length === 0 ? 'Record<never, never>;' : ['{', ...lines, '  };'].join('\n');
+    return objectType(lines);
   };
+  const joins = fields.filter(({ type }) => type === 'join');
+  const joined = joins.map((join) => `    ${memberName(join.name)}: ${literal(join.collection ?? '')};`);
   return [
     ...declareInterface(
       `The paths that lists of \`${slug}\` are filtered by, beside those in related documents.`,
@@ -90,8 +92,13 @@ function declarePaths({ slug, fields, auth, upload }: Collection, name: string, 
       `  sorts: ${name}Sorts;`,
       `  relations: ${pointers(false)}`,
       `  lists: ${pointers(true)}`,
+      `  joins: ${objectType(joined)}`,
     ]),
   ];
+}
+
+function objectType(lines: readonly string[]): string {
+  return lines.length === 0 ? 'Record<never, never>;' : ['{', ...lines, '  };'].join('\n');
 }
 
 function declareInterface(about: string, head: string, members: readonly string[]): string[] {

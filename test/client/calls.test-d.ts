@@ -190,7 +190,7 @@ client.keys.create({ name: 'x', scopes: [{ collections: '*' }] });
 // @ts-expect-error a key has a name
 client.keys.create({});
 
-// What is selected narrows what is given, from the configuration and from the written types alike.
+// A selection narrows the document that is given, from the configuration and from the written types alike.
 const written = createClient<Annals>({ baseUrl: 'https://cms.example.org' });
 const selected = async () => ({
   flat: await posts.find({ select: ['title', 'views', 'notes'] }),

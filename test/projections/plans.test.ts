@@ -10,7 +10,7 @@ import { openDocuments, registerFunctions } from '../../projections/documents.ts
 import { oldestFirst, openJoin } from '../../projections/joins.ts';
 import { openProjector } from '../../projections/projector.ts';
 import { createIndexes, createTables, type Tables, tablesOf } from '../../projections/tables.ts';
-import type { Where } from '../../projections/where.ts';
+import type { Bound, Where } from '../../projections/where.ts';
 import { type Reach, readSort } from '../../server/queries/paths.ts';
 import { readWhereObject } from '../../server/queries/where.ts';
 import { openDatabase, type Sqlite } from '../../storage/sqlite.ts';
@@ -136,10 +136,10 @@ function planOf({ db }: World, sql: string): string {
     .join('\n');
 }
 
-type Asked = { where?: object; sort?: string; limit?: number; page?: number };
+type Asked = { where?: object; sort?: string; limit?: number; page?: number; after?: readonly Bound[]; count?: 'none' };
 
 /** The plans of a list: of its page, and of its total, empty where nothing is counted. */
-async function plansOf(world: World, { where, sort = '-createdAt', limit = 1, page = 1 }: Asked) {
+async function plansOf(world: World, { where, sort = '-createdAt', limit = 1, page = 1, after, count }: Asked) {
   const { db, heard } = listening(world.db);
   const documents = openDocuments(db, world.tablesAt('posts'));
   const prepared = heard.length;
@@ -148,9 +148,11 @@ async function plansOf(world: World, { where, sort = '-createdAt', limit = 1, pa
     sort: (await readSort(sort, world.reach('posts'))).keys,
     limit,
     page,
+    ...(after ? { after: { mark: after, isEach: false } } : {}),
+    ...(count ? { count } : {}),
   });
   assert.ok(texts.length > 0, 'an empty page is not asked for');
-  const asked = heard.slice(prepared);
+  const asked = heard.slice(prepared).filter((sql) => !sql.endsWith('FROM "documents posts" AS d WHERE d.id = ?'));
   const total = asked.find((sql) => sql.startsWith('SELECT count(*)'));
   return { page: planOf(world, asked.at(-1) ?? ''), total: total ? planOf(world, total) : '' };
 }
@@ -226,6 +228,15 @@ describe("the benchmark's lists", () => {
       );
       assert.doesNotMatch(plan, /SCAN (?!json_each)/);
     }
+  });
+
+  it('are counted no further than the choice of a plan needs, where their total is not asked for', async () => {
+    const { db, heard } = listening(worlds.plain.db);
+    const documents = openDocuments(db, worlds.plain.tablesAt('posts'));
+    const where = await readWhereObject({ views: { greater_than: -1 } }, worlds.plain.reach('posts'));
+    const page = documents.list({ where, sort: [], limit: 1, page: 1, count: 'none' });
+    assert.deepEqual([page.total < count, page.hasNext], [true, true]);
+    assert.match(heard.find((sql) => sql.startsWith('SELECT count(*)')) ?? '', / LIMIT \? \+ 0\)$/);
   });
 
   it('are counted once for as long as nothing is written', async () => {
@@ -342,6 +353,22 @@ describe('an index', () => {
       const { page } = await plansOf(worlds.indexed, { where, sort });
       assert.match(page, finds(index, condition));
       assert.doesNotMatch(page, sorts);
+    }
+  });
+
+  it('serves the place that a list goes on behind, and the order, up and down', async () => {
+    const cases: [sort: string, after: readonly Bound[], index: string, condition: string][] = [
+      ['-createdAt', [idOf(400)], 'id', 'id<\\?'],
+      ['id', [idOf(400)], 'id', 'id>\\?'],
+      ['-views', [400, idOf(400)], 'f.views', 'f.views<\\?'],
+      ['views', [400, idOf(400)], 'f.views', 'f.views>\\?'],
+      ['-updatedAt', [Date.parse('2026-01-02T00:00:00Z') * 2, idOf(400)], 'updated', 'updated_at<\\?'],
+    ];
+    for (const [sort, after, index, condition] of cases) {
+      const { page, total } = await plansOf(worlds.indexed, { sort, after, count: 'none' });
+      assert.match(page, finds(index, condition), sort);
+      assert.doesNotMatch(page, sorts, sort);
+      assert.equal(total, '');
     }
   });
 

@@ -10,7 +10,9 @@ import type { Json, JsonObject } from '../../config/schema.ts';
 import { documentStream } from '../../events/catalogue.ts';
 import type { RecordedEvent } from '../../events/log.ts';
 import type { Upcaster } from '../../events/upcasters.ts';
-import { openDocuments, registerFunctions } from '../../projections/documents.ts';
+import type { Mark } from '../../projections/after.ts';
+import { type Documents, openDocuments, registerFunctions } from '../../projections/documents.ts';
+import type { ListRequest, Page } from '../../projections/lists.ts';
 import { openProjector } from '../../projections/projector.ts';
 import { compileSort } from '../../projections/sort.ts';
 import { createIndexes, createTables, tablesOf } from '../../projections/tables.ts';
@@ -557,6 +559,18 @@ function openWorld(things: readonly JsonObject[], others: readonly JsonObject[])
   return { db, reach, ordered, things: openDocuments(db, tablesAt('things'), factors) };
 }
 
+/** The ids of a list, each page behind the place where the one before has ended. */
+function walked(tested: Documents, asked: Pick<ListRequest, 'where' | 'sort' | 'limit'>): string[] {
+  const ids: string[] = [];
+  let mark: Mark | null = null;
+  for (;;) {
+    const page: Page = tested.list({ ...asked, page: 1, after: { mark, isEach: ids.length % 2 === 0 }, count: 'none' });
+    ids.push(...page.texts.map((one) => JSON.parse(one).id));
+    if (!page.hasNext) return ids;
+    mark = page.marks?.at(-1) ?? assert.fail('there is no place');
+  }
+}
+
 const seed = Number(process.env.TEST_SEED ?? randomInt(2 ** 31));
 
 describe(`where, sort and pages against a plain filter (TEST_SEED=${seed})`, () => {
@@ -607,6 +621,13 @@ describe(`where, sort and pages against a plain filter (TEST_SEED=${seed})`, () 
               assert.deepEqual(ordered(where, keys, index, false), expected, `${what} by the index of ${index}`);
               assert.deepEqual(ordered(where, keys, null, true), expected, `${what} by no index of the order`);
               if (index !== null && index !== 'id') counts.indexed += 1;
+              const uncounted = tested.list({ where, sort: keys, limit, page, count: 'none' });
+              assert.deepEqual(uncounted.texts, found.texts, what);
+              assert.equal(uncounted.hasNext, found.hasNext, what);
+              assert.equal(found.hasNext, expected.length > limit * page, what);
+              if (counts.queries % 3 === 0)
+                assert.deepEqual(walked(tested, { where, sort: keys, limit }), expected, `${what}, place after place`);
+              assert.equal(tested.count(where), expected.length, what);
               if (where) {
                 assert.deepEqual([...tested.some(ids.things, where).keys()].sort(), expected.toSorted(), what);
                 const [first = ''] = ids.things;

@@ -85,6 +85,7 @@ const entryKeys: Record<Kind, readonly string[]> = {
 
 const reservedSlugs = ['globals', 'accounts', 'system'];
 const defaultBodyBytes = 1_048_576;
+const defaultBulkBodyBytes = 8 * 1_048_576;
 const defaultRateLimit: RateLimit = { address: 300, email: 60 };
 const defaultBcryptCost = 12;
 /** Below it, what is stolen is guessed too fast. */
@@ -248,13 +249,16 @@ function checkLabels(spot: Spot) {
 
 function checkSettings(spot: Spot<Entry>) {
   const limits = at(spot, 'limits');
-  if (passes(limits, rules.entry)) checkKeys(limits, ['body'], 'limits');
+  if (passes(limits, rules.entry)) checkKeys(limits, ['body', 'bulkBody'], 'limits');
   const bytes = wholeNumber(1, undefined, ' of bytes');
   return {
     cors: checkCors(at(spot, 'cors')),
     publicSchema: optionOf(at(spot, 'publicSchema'), rules.boolean, false),
     trustProxy: optionOf(at(spot, 'trustProxy'), rules.boolean, false),
-    limits: { body: optionOf(at(limits, 'body'), bytes, defaultBodyBytes) },
+    limits: {
+      body: optionOf(at(limits, 'body'), bytes, defaultBodyBytes),
+      bulkBody: optionOf(at(limits, 'bulkBody'), bytes, defaultBulkBodyBytes),
+    },
     email: checkEmail(at(spot, 'email')),
     rateLimit: checkRateLimit(at(spot, 'rateLimit')),
     bcryptCost: checkBcryptCost(at(spot, 'bcryptCost')),

@@ -258,6 +258,8 @@ export type Config = {
   limits?: {
     /** Bytes of a JSON body; default 1 MiB. */
     body?: number;
+    /** Bytes of a JSON body with many documents; default 8 MiB. */
+    bulkBody?: number;
   };
   openapi?: OpenApiConfig;
   /** `false` turns the admin UI off. */

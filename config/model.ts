@@ -189,8 +189,8 @@ export type Model = {
   audit: AuditRule | null;
   /** Null: users of `__admins` and API keys of the environment manage API keys. */
   keys: KeyRule | null;
-  /** Bytes of a JSON body; default 1 MiB. */
-  limits: { body: number };
+  /** Bytes of a JSON body, by default 1 MiB, and of one with many documents, by default 8 MiB. */
+  limits: { body: number; bulkBody: number };
   trustProxy: boolean;
   /** The auth collection whose users may do everything where no rule says otherwise: `__admins`, else the first one. */
   adminCollection: string | null;

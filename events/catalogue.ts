@@ -62,6 +62,11 @@ export function setupStream(slug: string): string {
   return `accounts/${slug}/setup`;
 }
 
+/** The name under which an attempt at a bulk call is kept. No event is recorded in such a stream. */
+export function batchStream(batch: string): string {
+  return `batches/${batch}`;
+}
+
 /** The stream of the schema's own history. */
 export const schemaStream = 'system/schema';
 

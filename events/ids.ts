@@ -27,9 +27,12 @@ export function createIds(counter: BigInt64Array<SharedArrayBuffer>, now: () => 
   };
 }
 
+/** A UUID v7 in lower case. */
+export const uuid7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
+
 /** Whether a text is a UUID v7 in lower case. */
 export function isUuid7(text: string): boolean {
-  return /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/.test(text);
+  return uuid7.test(text);
 }
 
 /** The latest moment that ids were made of, in milliseconds since the epoch. */

@@ -23,6 +23,8 @@ export type Change = {
   events: NewEvent[];
   claims: Claim[];
   releases: Claim[];
+  /** The rule that admits it, where that is not the one of its whole command. */
+  rule?: string;
 };
 
 /** A change that claims and releases no unique value; by default its events are true whatever came before them. */

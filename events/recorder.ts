@@ -1,6 +1,6 @@
 import type { Sqlite } from '../storage/sqlite.ts';
 import { filesNamedIn } from './blobs.ts';
-import { clockStream, schemaVersionOf } from './catalogue.ts';
+import { batchStream, clockStream, schemaVersionOf } from './catalogue.ts';
 import { commitmentOf, encodeHeader, encodePayload, type Header, headerOf } from './envelope.ts';
 import { declaredBy, type ErasedStream, staysErased } from './erasures.ts';
 import { keepIdempotencyRecords } from './idempotency.ts';
@@ -71,13 +71,15 @@ export function openRecorder(db: Sqlite, { reader, tip, ids, now }: Recorded) {
 
   function write({ command, batch, recordedAt }: Unit, change: Change, before: number): void {
     const { stream } = change;
+    const { rule } = change;
+    const cause = rule === undefined ? command : { ...command, context: { ...command.context, rule } };
     claims.release(stream, change.releases);
     claims.take(stream, change.claims);
     const after = lastPosition(batch);
     change.events.forEach((event, index) => {
       const place = { stream, version: before + index + 1, position: after + index + 1, recordedAt };
-      const { header, text } = insert(command, event, place);
-      batch.recorded.push({ header, data: event.data, context: command.context });
+      const { header, text } = insert(cause, event, place);
+      batch.recorded.push({ header, data: event.data, context: cause.context });
       batch.leaves.push(text);
     });
   }
@@ -139,9 +141,11 @@ export function openClaims(db: Sqlite, holderOf: LogReader['holderOf']) {
 
   /** The conflict over the first value that is taken, or that is claimed twice; null when all are free. */
   function conflictOver(claims: readonly Claim[]): Outcome | null {
-    const taken = claims.find(({ scope, value, former }, index) => {
-      const first = claims.findIndex((other) => other.scope === scope && other.value === value);
-      return first < index || holderOf(scope, value) !== null || (former && holderOf(scope, former) !== null);
+    const claimed = new Set<string>();
+    const taken = claims.find(({ scope, value, former }) => {
+      const known = claimed.size;
+      const isSecond = claimed.add(`${scope}\n${value}`).size === known;
+      return isSecond || holderOf(scope, value) !== null || (former && holderOf(scope, former) !== null);
     });
     return taken ? { ok: false, conflict: 'claim', claim: taken } : null;
   }
@@ -194,7 +198,10 @@ export function openErasing(db: Sqlite) {
     const files = new Set(gone.flatMap(({ header, body }) => [...filesNamedIn(header, body)]));
     // From here on payloads may be deleted.
     insert.run(position, JSON.stringify([...files]));
-    for (const { position } of gone) deletePayload.run(position);
+    for (const { position, header } of gone) {
+      deletePayload.run(position);
+      if (header.batch !== undefined) deleteCommands.run(batchStream(header.batch));
+    }
     for (const { stream } of streams) {
       deleteClaims.run(stream);
       deleteCommands.run(stream);

@@ -3,12 +3,12 @@ import type { Header } from '../events/envelope.ts';
 import type { RecordedEvent } from '../events/log.ts';
 import type { Sqlite, Statement } from '../storage/sqlite.ts';
 
-/** The table over the headers of all events, and the one of the words in them. */
-export const auditTables = { events: '"audit"', words: '"audit_words"' } as const;
+/** The table over the headers of all events, the one of the words in them, and that of bulk calls. */
+export const auditTables = { events: '"audit"', words: '"audit_words"', batches: '"audit_batches"' } as const;
 
 /**
  * Makes them in an empty file. `audit` has a row of about fifteen bytes per event and no index: so it costs a write next to
- * nothing, and is read in the order of positions.
+ * nothing, and is read in the order of positions. `audit_batches` says between which positions the events of a bulk call are.
  */
 export function createAuditTables(db: Sqlite): void {
   db.exec(`
@@ -17,6 +17,9 @@ export function createAuditTables(db: Sqlite): void {
       position INTEGER PRIMARY KEY, collection INTEGER NOT NULL, type INTEGER NOT NULL, actor_type INTEGER NOT NULL,
       actor INTEGER NOT NULL
     ) STRICT;
+    CREATE TABLE audit_batches (
+      batch TEXT PRIMARY KEY, first INTEGER NOT NULL, last INTEGER NOT NULL
+    ) STRICT, WITHOUT ROWID;
   `);
 }
 
@@ -40,16 +43,20 @@ const mostWordsKept = 10_000;
 /** Folds headers into the audit tables. */
 export function openAuditFold(db: Sqlite) {
   const insert = db.prepare('INSERT INTO audit VALUES (?, ?, ?, ?, ?)');
+  const upsertBatch = db.prepare<[batch: string, position: number, position: number]>(
+    'INSERT INTO audit_batches VALUES (?, ?, ?) ON CONFLICT (batch) DO UPDATE SET last = excluded.last',
+  );
   const selectWord = db.prepare<WordKey, number>('SELECT id FROM audit_words WHERE kind = ? AND word = ?').pluck();
   const insertWord = db
     .prepare<WordKey, number>('INSERT INTO audit_words (kind, word) VALUES (?, ?) RETURNING id')
     .pluck();
   const known: Record<Kind, Map<string, number>> = { collection: new Map(), type: new Map(), actor: new Map() };
 
-  function apply({ header: { position, stream, type, actor } }: RecordedEvent): void {
+  function apply({ header: { position, stream, type, actor, batch } }: RecordedEvent): void {
     const actorType = idOf('actor', actor.type);
     const who = actor.id === undefined ? actorType : idOf('actor', actor.id);
     insert.run(position, idOf('collection', collectionOf(stream)), idOf('type', type), actorType, who);
+    if (batch !== undefined) upsertBatch.run(batch, position, position);
   }
 
   function idOf(kind: Kind, word: string): number {
@@ -85,6 +92,9 @@ export function typesOf(type: string): string[] {
 /** The result of a search: positions in their order, and how far it has looked. */
 export type Found = { positions: number[]; reached: number };
 
+/** The first and the last position of some events. */
+export type Span = { first: number; last: number };
+
 export type AuditIndex = ReturnType<typeof openAuditIndex>;
 
 /** How many rows a search looks at, at most: some milliseconds. */
@@ -116,6 +126,7 @@ export function openAuditIndex(db: Sqlite) {
   const selectWords = db
     .prepare<[kind: number], string>('SELECT word FROM audit_words WHERE kind = ? ORDER BY id')
     .pluck();
+  const selectBatch = db.prepare<[batch: string], Span>('SELECT first, last FROM audit_batches WHERE batch = ?');
   const searches = new Map<string, Statement<number>>();
 
   /**
@@ -168,6 +179,8 @@ export function openAuditIndex(db: Sqlite) {
     reached: (): number => selectReached.get() ?? 0,
     /** All that events were about so far, see {@link collectionOf}. */
     collections: (): string[] => selectWords.all(kinds.collection),
+    /** The positions of the first and the last event of a bulk call; null for an unknown id. */
+    batch: (id: string): Span | null => selectBatch.get(id) ?? null,
     find,
   };
 }

@@ -187,7 +187,8 @@ function compareReadFiles(live: Sqlite, replay: Sqlite, tables: readonly Tables[
   }
   const difference = compareTable(live, auditTables.events, { key: 'position' });
   if (difference) return difference;
-  for (const table of [...accountTables, apiKeyTable, auditTables.words, 'counts', 'erasures', 'checkpoint']) {
+  const others = ['counts', 'erasures', 'checkpoint'];
+  for (const table of [...accountTables, apiKeyTable, auditTables.words, auditTables.batches, ...others]) {
     const difference = compareWhole(live, replay, table);
     if (difference) return difference;
   }

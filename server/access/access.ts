@@ -86,6 +86,21 @@ export async function authorizeInAdvance(call: Call, operation: Operation, doc: 
 }
 
 /**
+ * Refuses a caller who may do this to no document at all, before it is known which ones it is about.
+ *
+ * @throws DomainError `unauthorized` or `forbidden`.
+ */
+export async function authorizeSome(call: Call, operation: Operation): Promise<void> {
+  requireCredential(call, operation);
+  const rule = ruleOf(call, operation);
+  if (!rule || isTrusted(call.request, call.target.model)) return;
+  const answer = await answerInAdvance(rule);
+  // A condition is about documents: nothing that is yet to be created meets it.
+  const isNever = answer === false || (operation === 'create' && answer !== null && answer !== true);
+  if (isNever) refuse(call, operation);
+}
+
+/**
  * Refuses a caller without a credential where only a credential could help, before its body is read.
  *
  * @throws DomainError `unauthorized`.

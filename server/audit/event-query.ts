@@ -1,6 +1,7 @@
 import { invalidField } from '../../config/errors.ts';
 import { didYouMean, show, showAll } from '../../config/suggest.ts';
 import { accountStream, globalStream, schemaVersionOf, serviceStreams } from '../../events/catalogue.ts';
+import { uuid7 } from '../../events/ids.ts';
 import { actorTypes, categories, collectionOf, type EventFilter, typesOf } from '../../projections/audit.ts';
 import type { App } from '../app.ts';
 import { type Now, positionsOf, range } from '../queries/moments.ts';
@@ -17,7 +18,15 @@ import {
 } from '../queries/parameters.ts';
 
 /** A checked query for events: of a stream or of all, by filters, after a position up to another, at most `limit`. */
-export type EventQuery = { stream: string | null; filter: EventFilter; after: number; upTo: number; limit: number };
+export type EventQuery = {
+  stream: string | null;
+  /** The id of a bulk call, whose events alone are asked for. */
+  batch: string | null;
+  filter: EventFilter;
+  after: number;
+  upTo: number;
+  limit: number;
+};
 
 /** The context of the filters: every subject that events may have, see {@link collectionOf}. */
 type Subjects = { subjects: () => Iterable<string> };
@@ -46,6 +55,8 @@ export const filters = {
   actor: checked(actor, requireActor),
 };
 
+const batch = text('The id of a bulk call: its events.', { pattern: uuid7 });
+
 /** The name of a stream. */
 export const stream = text('The name of one stream: `posts/<id>`.');
 
@@ -64,6 +75,7 @@ export const historyParameters = {
 /** The query of a page of events. */
 export const eventParameters = {
   stream,
+  batch: checked(batch, requireBatch),
   ...filters,
   ...range,
   after: position('The position after which the page begins.'),
@@ -81,9 +93,9 @@ export function readEventQuery(app: Searched, query: Query): EventQuery {
   const known = knownTo(app);
   const asked = askedOf(eventParameters, query, known);
   const { from, to } = positionsOf(asked.values, known, asked.errors);
-  const { stream, after, limit, ...wanted } = settle(asked);
+  const { stream, batch, after, limit, ...wanted } = settle(asked);
   const filter = filterOf(wanted);
-  return { stream, filter, after: Math.max(after, from - 1), upTo: to ?? app.events.head().size, limit };
+  return { stream, batch, filter, after: Math.max(after, from - 1), upTo: to ?? app.events.head().size, limit };
 }
 
 /** A request to the change feed: `lastEventId` wins over the parameter `after`. */
@@ -144,6 +156,11 @@ function requireActor(given: string, name: string): void {
   if (actorForm.test(given)) return;
   const allowed = `${showAll(actorTypes)}, or the id of one such as "users/0198…"`;
   throw invalidField(name, `must be one of ${allowed}, got ${show(given)}${didYouMean(given, actorTypes)}`);
+}
+
+function requireBatch(given: string, name: string): void {
+  if (uuid7.test(given)) return;
+  throw invalidField(name, `must be the id of a bulk call, as its answer has it, got ${show(given)}`);
 }
 
 /** All that events of a service may be about; also what the configuration no longer has, for there are events about it. */

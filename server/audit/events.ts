@@ -17,9 +17,14 @@ const mostHeaders = 1000;
 
 /** Finds the events that are asked for; fewer than `limit` before the end where few match, or where they are large. */
 export function findEvents(source: Source, rights: AuditRights, query: EventQuery): EventPage {
-  const { stream, after, upTo, limit } = query;
+  const { stream, batch, after, upTo, limit } = query;
   if (upTo <= after) return { events: [], reached: after };
-  const { positions, reached } = stream === null ? search(source, query) : searchStream(source, stream, query);
+  const { positions, reached } =
+    stream !== null
+      ? searchStream(source, stream, query)
+      : batch !== null
+        ? searchBatch(source, batch, query)
+        : search(source, query);
   const events = eventTexts(source.events, rights, positions);
   const last = events.at(-1)?.position ?? reached;
   return { events, reached: events.length < positions.length || positions.length === limit ? last : reached };
@@ -34,16 +39,38 @@ function search({ auditIndex }: Source, { filter, after, upTo, limit }: EventQue
 }
 
 function searchStream({ events: log }: Source, stream: string, query: EventQuery): Found {
-  const { filter, after, upTo, limit } = query;
+  const { after, upTo, limit } = query;
   const positions: number[] = [];
   const looked = log.positionsWithin(stream, { after, upTo, limit: mostHeaders });
   for (const position of looked) {
     const [text = ''] = log.headers(position - 1, position);
-    if (matches(headerOf(text), filter)) positions.push(position);
+    if (isAsked(headerOf(text), query)) positions.push(position);
     if (positions.length === limit) return { positions, reached: position };
   }
   const last = looked.length === mostHeaders ? looked.at(-1) : undefined;
   return { positions, reached: last ?? upTo };
+}
+
+/** The events of a bulk call were recorded together, so they stand together. */
+function searchBatch({ events: log, auditIndex }: Source, batch: string, query: EventQuery): Found {
+  const { after, upTo, limit } = query;
+  const span = auditIndex.batch(batch);
+  const start = Math.max(after, (span?.first ?? 0) - 1);
+  const end = Math.min(upTo, span?.last ?? 0);
+  // The read file may be a moment behind the log.
+  const known = Math.max(after, Math.min(upTo, auditIndex.reached()));
+  if (end <= start) return { positions: [], reached: known };
+  const last = Math.min(end, start + mostHeaders);
+  const positions: number[] = [];
+  for (const header of log.headers(start, last).map(headerOf)) {
+    if (isAsked(header, query)) positions.push(header.position);
+    if (positions.length === limit) return { positions, reached: header.position };
+  }
+  return { positions, reached: last === end ? known : last };
+}
+
+function isAsked(header: Header, { batch, filter }: EventQuery): boolean {
+  return (batch === null || header.batch === batch) && matches(header, filter);
 }
 
 /** Whether an event is one that a filter asks for. */

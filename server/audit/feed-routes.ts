@@ -32,7 +32,7 @@ export function feed(server: Server, app: App): void {
 
   function sendPage(h: ResponseToolkit, rights: AuditRights, query: Query) {
     const { size } = app.events.head();
-    const { events, reached } = findEvents(app, rights, { ...query, stream: null, upTo: size });
+    const { events, reached } = findEvents(app, rights, { ...query, stream: null, batch: null, upTo: size });
     const texts = events.map(({ text }) => text).join(',');
     return sendText(h, `{"events":[${texts}],"next":${reached},"size":${size}}`).vary('accept');
   }
@@ -121,7 +121,7 @@ function openFeed(app: App) {
       if (key && !isLivingKey(app, key)) return;
       // From this look at the log to the wait for news nothing else has its turn, so that no news are missed.
       const { size } = app.events.head();
-      const page = findEvents(app, rights, { stream: null, filter, after: at, upTo: size, limit: chunk });
+      const page = findEvents(app, rights, { stream: null, batch: null, filter, after: at, upTo: size, limit: chunk });
       const hasMoved = page.reached > at;
       at = page.reached;
       if (page.events.length > 0) {

@@ -7,18 +7,28 @@ import { noteRequest } from '../http/pulse.ts';
 import { beforeChange, type HookContext } from './hooks.ts';
 import { checkRelations } from './relations.ts';
 
+/** A body that is to change a document, or to become one. */
+type Writing = HookContext & { operation: 'create' | 'update' };
+
 /**
  * The values that a body comes to, checked in this order: field access (403), validation (400), field hooks, the collection's hooks.
  *
  * @param file the values of the file that came with it: hooks see them, and cannot change them.
  */
 export async function checkedValues(
-  hookContext: HookContext & { operation: 'create' | 'update' },
+  hookContext: Writing,
   body: unknown,
   file: FileValues | null = null,
 ): Promise<JsonObject> {
-  const { request, target, operation, doc } = hookContext;
+  const { operation, doc } = hookContext;
   await checkFieldsWritable(hookContext, operation, { body, doc });
+  const values = await hookedValues(hookContext, await validValues(hookContext, body), file);
+  return file ? { ...file, ...values } : values;
+}
+
+/** The values of a body before any hook. @throws DomainError `invalid`. */
+export async function validValues(hookContext: Writing, body: unknown): Promise<JsonObject> {
+  const { request, target, operation, doc } = hookContext;
   noteRequest(request);
   let values: JsonObject;
   try {
@@ -27,6 +37,15 @@ export async function checkedValues(
     throw error instanceof InvalidBody ? await withOwnHints(hookContext, error) : error;
   }
   checkRelations(hookContext, values, doc);
-  if (hasChangeHooks(target.model)) values = await beforeChange(hookContext, file ? { ...file, ...values } : values);
-  return file ? { ...file, ...values } : values;
+  return values;
+}
+
+/** Valid values as hooks leave them. */
+export async function hookedValues(
+  hookContext: Writing,
+  values: JsonObject,
+  file: FileValues | null = null,
+): Promise<JsonObject> {
+  if (!hasChangeHooks(hookContext.target.model)) return values;
+  return beforeChange(hookContext, file ? { ...file, ...values } : values);
 }

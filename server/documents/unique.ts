@@ -14,7 +14,7 @@ export type Rival = { field: string; id: string };
  */
 export async function refuseTaken(target: Target, change: Change): Promise<void> {
   const [rival] = await rivalsOf(target, change);
-  if (rival) throw taken(`${target.slug}.${rival.field}`);
+  if (rival) throw taken({ scope: `${target.slug}.${rival.field}` });
 }
 
 /** The documents that have the unique values that a change claims, as far as the read tables know. */

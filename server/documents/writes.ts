@@ -1,6 +1,7 @@
 import { DomainError } from '../../config/errors.ts';
+import { batchStream } from '../../events/catalogue.ts';
 import type { Actor } from '../../events/envelope.ts';
-import type { Change, FirstAnswer } from '../../events/log.ts';
+import { type Change, type Claim, type Command, changeOf, type FirstAnswer } from '../../events/log.ts';
 import type { RouteCall } from '../app.ts';
 import { appendOf } from '../callers/append.ts';
 import { requireLiving } from '../callers/sessions.ts';
@@ -38,46 +39,104 @@ const lines = new Map<string, { last: Promise<unknown>; length: number }>();
  * @throws DomainError `conflict` naming the unique field that is taken; `unavailable` where too many wait.
  */
 export function write<T>(
-  { app, request }: RouteCall,
+  call: RouteCall,
   stream: string,
   decide: () => Promise<Decided<T>>,
-  actor: Actor = actorOf(request),
+  actor: Actor = actorOf(call.request),
 ): Promise<T> {
-  const line = lines.get(stream) ?? { last: Promise.resolve(), length: 0 };
-  if (line.length >= mostWaiting.ofOneStream) return Promise.reject(tooMany());
-  const result = line.length > 0 ? line.last.then(run, run) : run();
-  line.last = result;
-  line.length += 1;
-  lines.set(stream, line);
+  return inLine([stream], () => {
+    return untilFirst(call, actor, async () => {
+      const { decision, also = [], answer } = await decide();
+      const [first, ...otherStreams] = decision ? [decision, ...also] : also;
+      return { command: first ? { ...first, otherStreams } : null, answer, refuse: refuseTaken };
+    });
+  });
+}
+
+/**
+ * The decision of a bulk call: the changes of all its documents, recorded together or not at all, and the answer. `batch` is in each
+ * event. `refuse` throws over a unique value that another document has, unless the decision is to be made anew.
+ */
+export type DecidedMany<T> = {
+  changes: Change[];
+  batch: string;
+  answer: T;
+  refuse: (claim: Claim) => Promise<void>;
+};
+
+/** As {@link write}, for several documents at once. @param streams those that are known to change. */
+export function writeMany<T>(
+  call: RouteCall,
+  streams: readonly string[],
+  decide: () => Promise<DecidedMany<T>>,
+): Promise<T> {
+  return inLine(streams, () => {
+    return untilFirst(call, actorOf(call.request), async () => {
+      const { changes, batch, answer, refuse } = await decide();
+      const isNothing = changes.every(({ events }) => events.length === 0);
+      // A change of nothing is not recorded, but for the key under which it may be repeated.
+      if (isNothing && !call.request.app.attempt) return { command: null, answer, refuse };
+      const command = { ...changeOf(batchStream(batch), [], 0), otherStreams: changes, batch };
+      return { command, answer, refuse };
+    });
+  });
+}
+
+/** Runs when all that came before in these streams is done. */
+function inLine<T>(streams: readonly string[], run: () => Promise<T>): Promise<T> {
+  const before: Promise<unknown>[] = [];
+  for (const stream of streams) {
+    const line = lines.get(stream);
+    if (!line) continue;
+    if (line.length >= mostWaiting.ofOneStream) return Promise.reject(tooMany());
+    before.push(line.last);
+  }
+  const result = before.length > 0 ? Promise.allSettled(before).then(run) : run();
+  for (const stream of streams) {
+    lines.set(stream, { last: result, length: (lines.get(stream)?.length ?? 0) + 1 });
+  }
   const leave = () => {
-    line.length -= 1;
-    if (line.length === 0) lines.delete(stream);
+    for (const stream of streams) {
+      const line = lines.get(stream);
+      if (line && line.length > 1) line.length -= 1;
+      else lines.delete(stream);
+    }
   };
   result.then(leave, leave);
   return result;
+}
 
-  async function run(): Promise<T> {
-    const append = appendOf(app, request);
-    for (let count = 1; count <= maxTries; count += 1) {
-      // Another try is another decision: on the user as they are now too.
-      request.app.user = null;
-      const { decision, also = [], answer } = await decide();
-      requireLiving(app, request);
-      const [first, ...others] = decision ? [decision, ...also] : also;
-      if (!first) return answer;
-      const who = { actor, correlationId: requestId(request), context: contextOf(request) };
-      const { attempt } = request.app;
-      const outcome = await append({ ...first, otherStreams: others, ...(attempt ? { attempt } : {}), ...who });
-      if (outcome.ok) return answer;
-      if (outcome.conflict === 'attempt') throw new RepeatedError(outcome.first);
-      if (outcome.conflict === 'claim') throw taken(outcome.claim.scope);
-    }
-    throw new DomainError('conflict', 'others keep changing this document; read it and try again');
+/** One try of a write: the command is null where there is nothing to record. */
+type Try<T> = {
+  command: Omit<Command, 'actor' | 'correlationId' | 'context'> | null;
+  answer: T;
+  refuse: (claim: Claim) => Promise<void>;
+};
+
+async function untilFirst<T>({ app, request }: RouteCall, actor: Actor, decide: () => Promise<Try<T>>): Promise<T> {
+  const append = appendOf(app, request);
+  for (let count = 1; count <= maxTries; count += 1) {
+    // Another try is another decision: on the user as they are now too.
+    request.app.user = null;
+    const { command, answer, refuse } = await decide();
+    requireLiving(app, request);
+    if (!command) return answer;
+    const who = { actor, correlationId: requestId(request), context: contextOf(request) };
+    const { attempt } = request.app;
+    const outcome = await append({ ...command, ...(attempt ? { attempt } : {}), ...who });
+    if (outcome.ok) return answer;
+    if (outcome.conflict === 'attempt') throw new RepeatedError(outcome.first);
+    if (outcome.conflict === 'claim') await refuse(outcome.claim);
   }
+  throw new DomainError('conflict', 'others keep changing this document; read it and try again');
+}
+
+async function refuseTaken(claim: Claim): Promise<never> {
+  throw taken(claim);
 }
 
 /** The refusal of a change whose unique value another document has. */
-export function taken(scope: string): DomainError {
+export function taken({ scope }: Pick<Claim, 'scope'>): DomainError {
   const field = fieldOf(scope);
   const message = `${field} is taken by another document`;
   return new DomainError('conflict', message, [{ field, message }]);

@@ -3,6 +3,7 @@ import type { Collection, Field, Global, Model } from '../../config/model.ts';
 import { richTextFeatures } from '../../config/schema.ts';
 import { accountSchemas, usersSchemas, withPassword } from './account-components.ts';
 import { closed, count, described, flag, ignored, listOf, nothing, orNull, place, text, time } from './basics.ts';
+import { bulkBodies, bulkSchemas } from './bulk-components.ts';
 import { objectOf, type Schema, schemaRef } from './fields.ts';
 import { keySchemas } from './key-components.ts';
 import { isUploadCollection, uploadSchemas } from './uploads.ts';
@@ -15,6 +16,7 @@ export function componentsOf(model: Model): Record<string, Schema> {
     ...fixed,
     ...keySchemas(model),
     ...(model.collections.size > 0 ? { Count: closed({ count }) } : {}),
+    ...bulkSchemas([...model.collections.values()]),
     ...(hasAccounts ? accountSchemas : {}),
     ...(model.collections.size > 0 ? groupSchemas : {}),
     Schemas: schemasOf(model, hasAccounts),
@@ -39,6 +41,7 @@ function collectionSchemas(model: Model, collection: Collection): Record<string,
     [`${name}.update`]: bodyOf('update'),
     [`${name}.list`]: envelopeOf(name),
     [`${name}.where`]: whereOf(collection),
+    ...bulkBodies(collection),
     ...(auth ? usersSchemas(model, collection, own) : {}),
   };
 }

@@ -51,6 +51,46 @@ export function ofCreate(model: Model, target: Collection): string {
   );
 }
 
+/** `POST /api/collections/<slug>/bulk` */
+export function ofCreateMany(model: Model, target: Collection, isUnique: boolean): string {
+  return paragraphs(
+    `Creates up to 1,000 documents: all of them or none, each under the rules of a single create. Errors name the place of the document: \`docs.3.title\`. The body has at most ${model.limits.bulkBody} bytes.`,
+    isUnique
+      ? 'With `upsertBy`, the name of a unique field, documents that exist are changed by the fields in the body: those that have the ' +
+          'same value in this field. That needs the right to read and to update them.'
+      : '',
+    target.auth ? 'A `password` is not taken here.' : '',
+    inBatch,
+    reasonOf(target),
+    repeatable,
+    whoMay(model, target, 'create'),
+  );
+}
+
+/** `POST /api/collections/<slug>/bulk/update` */
+export function ofUpdateMany(target: Collection): string {
+  return paragraphs(
+    'Changes the fields in `data` in up to 1,000 documents, all of them or none, each under the rules of a single PATCH.',
+    target.auth ? 'A `password` is not taken here.' : '',
+    chosen('update'),
+    inBatch,
+    reasonOf(target),
+    repeatable,
+  );
+}
+
+/** `POST /api/collections/<slug>/bulk/delete` */
+export function ofDeleteMany(target: Collection): string {
+  return paragraphs(
+    'Deletes up to 1,000 documents, all of them or none, each under the rules of a single DELETE.',
+    target.auth ? 'The sessions of the accounts end.' : '',
+    chosen('delete'),
+    inBatch,
+    reasonOf(target),
+    repeatable,
+  );
+}
+
 /** `PATCH /api/collections/<slug>/{id}` */
 export function ofUpdate(model: Model, target: Collection): string {
   const { auth, upload } = target;
@@ -159,6 +199,10 @@ const merged =
   'is recorded.';
 const matched =
   'With `If-Match` it is done only at the version that has this `ETag`, else it is a 412; without it the last write of a field wins.';
+const chosen = (right: string) =>
+  'The documents are those with these `ids`, or those that meet `where` and that the caller may read. If the caller may not ' +
+  `${right} one of them, nothing is done.`;
+const inBatch = 'All events of the call have its `batch`, by which the audit API lists them and undoes the call.';
 const repeatable = 'With an `Idempotency-Key` it can be sent again after a lost response, and is done once.';
 const restored =
   'With `dryRun` nothing is done, and the answer tells what would be. The values of then must fit the fields of today, else 400.';

@@ -14,6 +14,7 @@ import { proofs } from '../audit/proof-routes.ts';
 import { registerAuthentication, strategy } from '../callers/authentication.ts';
 import { shedWrites } from '../callers/overload.ts';
 import { varyByCaller, varyBySite } from '../callers/vary.ts';
+import { bulk } from '../documents/bulk/routes.ts';
 import { collections } from '../documents/collections.ts';
 import { counts } from '../documents/counts.ts';
 import { globals } from '../documents/globals.ts';
@@ -42,6 +43,7 @@ const resources: readonly Resource[] = [
   collections,
   groups,
   counts,
+  bulk,
   globals,
   media,
   accounts,

@@ -149,10 +149,55 @@ const general: Record<string, Provoke> = {
   },
 };
 
+function absent(world: World, operation: Operation, more: object): Promise<unknown> {
+  return sendAll(world, operation, 404, [{ body: { ids: [randomUUID()], ...more } }]);
+}
+
 /** How those come to an answer that are otherwise. */
 const special: Record<string, Provoke> = {
   /** A value that somebody else has. */
   'create 409': async (world, operation) => {
+    const { body } = await rightCall(world, operation);
+    await sendAll(world, operation, 201, [{ body }]);
+    await sendAll(world, operation, 409, [{ body }]);
+  },
+  'createMany 201': async (world, operation) => {
+    await sendAll(world, operation, 201, [{}, { body: { docs: [] } }]);
+  },
+  /** Documents that are there, as they are and otherwise, and one that is not. */
+  'createMany 200': async (world, operation) => {
+    const { docs } = (await rightCall(world, operation)).body as { docs: Record<string, unknown>[] };
+    const key = operation.slug === 'things' ? 'code' : 'email';
+    const [one = {}, two = {}] = docs;
+    await sendAll(world, operation, 201, [{ body: { docs: [one] } }]);
+    const same = { docs: [{ [key]: one[key] }], upsertBy: key };
+    const changed = {
+      [key]: one[key],
+      [operation.slug === 'members' ? 'nick' : operation.slug === 'users' ? 'name' : 'text']: fresh(),
+    };
+    const headers = { 'idempotency-key': fresh() };
+    await sendAll(world, operation, 200, [
+      { body: same },
+      { body: same, headers },
+      { body: same, headers },
+      { body: { docs: [changed, two], upsertBy: key } },
+    ]);
+  },
+  'updateMany 200': async (world, operation) => {
+    const { ids } = (await rightCall(world, operation)).body as { ids: string[] };
+    const where = { id: { in: ids } };
+    const data = (body: unknown) => (body as { data: object }).data;
+    const changed = await rightCall(world, operation);
+    const all = [{}, { body: { where, data: data(changed.body), dryRun: true } }, { body: { where, data: {} } }];
+    await sendAll(world, operation, 200, all);
+  },
+  'updateMany 404': (world, operation) => absent(world, operation, { data: {} }),
+  'deleteMany 200': async (world, operation) => {
+    const where = { id: { equals: world.documents[operation.slug].id } };
+    await sendAll(world, operation, 200, [{ body: { where, dryRun: true } }, {}]);
+  },
+  'deleteMany 404': (world, operation) => absent(world, operation, {}),
+  'createMany 409': async (world, operation) => {
     const { body } = await rightCall(world, operation);
     await sendAll(world, operation, 201, [{ body }]);
     await sendAll(world, operation, 409, [{ body }]);

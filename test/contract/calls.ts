@@ -25,6 +25,21 @@ const right: Record<string, Maker> = {
   }),
   distinct: ({ caller }, slug) => ({ path: pathOf(slug, 'distinct?field=createdAt.day'), ...caller(slug) }),
   create: ({ caller, bodyOf }, slug) => ({ path: `/api/collections/${slug}`, body: bodyOf(slug), ...caller(slug) }),
+  createMany: ({ caller, bodyOf }, slug) => ({
+    path: pathOf(slug, 'bulk'),
+    body: { docs: [bodyOf(slug), bodyOf(slug)].map(withoutPassword) },
+    ...caller(slug),
+  }),
+  updateMany: async ({ caller, create, documents }, slug) => ({
+    path: pathOf(slug, 'bulk/update'),
+    body: { ids: [documents[slug].id, (await create(slug)).id], data: changeOf(slug) },
+    ...caller(slug),
+  }),
+  deleteMany: async ({ caller, create }, slug) => ({
+    path: pathOf(slug, 'bulk/delete'),
+    body: { ids: [(await create(slug)).id, (await create(slug)).id] },
+    ...caller(slug),
+  }),
   update: ({ caller, documents }, slug) => ({
     path: pathOf(slug, documents[slug].id),
     body: changeOf(slug),
@@ -111,6 +126,9 @@ const globalOf = ({ documents }: World, slug: string) =>
   slug === 'site'
     ? { title: fresh(), links: [{ a: 'x', b: null }, { a: 'y' }], home: documents.things.id }
     : { text: fresh(), near: documents.near.id };
+
+/** A body as calls about many documents take it. */
+const withoutPassword = (body: unknown) => ({ ...(body as object), password: undefined });
 
 /** The fields that change a document. */
 const changeOf = (slug: string) => ({ [firstText[slug] ?? 'text']: fresh() });

@@ -45,6 +45,9 @@ const ofTrouble = / (408|500|503)$|first-user (201|default)$/;
 /** The events of a successful call of each kind of operation; see {@link assertAllRecorded}. */
 const recorded: Records['succeeds'] = {
   create: ['document.created', 'document.created password.changed'],
+  createMany: ['document.created document.created', ...sequencesOf(['document.created', 'document.updated'], 4)],
+  updateMany: ['document.updated document.updated', 'document.updated', ''],
+  deleteMany: ['document.deleted document.deleted', 'document.deleted', ''],
   update: ['document.updated', 'document.updated password.changed', 'password.changed', ''],
   delete: ['document.deleted'],
   restore: ['document.restored', ''],
@@ -64,6 +67,13 @@ const recorded: Records['succeeds'] = {
   rotateKey: ['apikey.rotated'],
   revokeKey: ['apikey.revoked'],
 };
+/** All sequences of these types, up to a length. */
+function sequencesOf(types: readonly string[], most: number): string[] {
+  if (most === 0) return [''];
+  const shorter = sequencesOf(types, most - 1);
+  return [...new Set([...shorter, ...shorter.flatMap((one) => types.map((type) => `${one} ${type}`.trim()))])];
+}
+
 /** The events of a refused call: a failed login, and a write of `members` that its read hook refuses to show. */
 function recordedByRefusal({ kind, slug }: Operation, status: number): readonly string[] {
   if (slug === 'members' && status === 418) return ['', ...(recorded[kind] ?? [])];

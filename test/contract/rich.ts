@@ -22,7 +22,7 @@ export default defineConfig({
   bcryptCost: 4,
   trustProxy: true,
   rateLimit: { address: 40, email: 100_000 },
-  limits: { body: 50_000 },
+  limits: { body: 50_000, bulkBody: 50_000 },
   admin: { logo: '/logo.svg' },
   richText: { features: ['bold', 'link'] },
   collections: [

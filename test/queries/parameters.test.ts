@@ -121,6 +121,7 @@ before(async () => {
     collection: { good: ['posts', 'globals/site', 'system'], bad: ['post', 'Posts'] },
     type: { good: ['document.created', 'document.created,global.updated'], bad: ['document', 'document.created,'] },
     actor: { good: ['user', `users/${user.id}`, '0123456789abcdef'], bad: ['users', 'users/', '0123456789abcdeg'] },
+    batch: { good: [post.id], bad: ['x', post.id.toUpperCase(), `${post.id}0`] },
     token: { good: [draft.token], bad: [] },
   } satisfies Record<string, Texts>);
 

@@ -110,7 +110,40 @@ async function thenOf(
   return pastOf(app, stream, { version });
 }
 
-function attemptOf({ app, request, target, body, upload }: Write): IdempotencyRecord | null {
+/**
+ * Runs a write of many documents at most once for each `Idempotency-Key`, as {@link idempotency} does with those of one.
+ *
+ * @param again gives the first answer again, of the bulk call with this id, before which the log had come to a position.
+ */
+export async function once(
+  call: Pick<Write, 'app' | 'request' | 'body'>,
+  run: () => Promise<ResponseObject>,
+  again: (batch: string, position: number) => Promise<ResponseObject>,
+): Promise<ResponseObject> {
+  const { app, request } = call;
+  const attempt = attemptOf(call);
+  request.app.attempt = attempt;
+  if (!attempt) return run();
+  const find = () => app.idempotencyRecords.find(attempt.key, app.clock.believed());
+  const replayed = async (first: FirstAnswer) => {
+    refuseOther(attempt, first);
+    const [, batch] = splitStream(first.stream);
+    return (await again(batch, first.position)).header('idempotent-replayed', 'true');
+  };
+  const before = find();
+  if (before) return replayed(before);
+  try {
+    return await run();
+  } catch (error) {
+    if (error instanceof UnknownOutcomeError) throw error;
+    const first = error instanceof RepeatedError ? error.first : find();
+    if (first) return replayed(first);
+    throw error;
+  }
+}
+
+function attemptOf({ app, request, body, ...write }: Attempted): IdempotencyRecord | null {
+  const { target, upload = null } = write;
   const given: unknown = request.headers[header];
   if (given === undefined) return null;
   const name = String(given);
@@ -119,7 +152,7 @@ function attemptOf({ app, request, target, body, upload }: Write): IdempotencyRe
   }
   if (actorOf(request).type === 'anonymous')
     throw invalidField(header, 'needs a credential: callers without one cannot be told apart');
-  const isAccount = target.model.kind === 'collection' && target.model.auth !== null;
+  const isAccount = target?.model.kind === 'collection' && target.model.auth !== null;
   if (isAccount && isObject(body) && memberOf(body, 'password') !== undefined) {
     throw invalidField(header, 'does not go with a password, of which nothing is kept to know it by');
   }
@@ -128,6 +161,9 @@ function attemptOf({ app, request, target, body, upload }: Write): IdempotencyRe
   const sent = [canonical(body ?? null), canonical(query), about, upload ? canonical(upload.values) : null];
   return { key: keyOf(app, request), fingerprint: keyed(app, 'fingerprint', sent) };
 }
+
+/** The request of an attempt; a bulk call has neither of the last two. */
+type Attempted = Pick<Write, 'app' | 'request' | 'body'> & Partial<Pick<Write, 'target' | 'upload'>>;
 
 /** By caller and route: the same key of another caller is another one. */
 function keyOf(app: App, request: Request): string {

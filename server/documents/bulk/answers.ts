@@ -1,0 +1,49 @@
+import type { JsonObject } from '../../../config/schema.ts';
+import { splitStream } from '../../../events/catalogue.ts';
+import { type Header, headerOf } from '../../../events/envelope.ts';
+import type { App } from '../../app.ts';
+import type { Decision } from './items.ts';
+import { mostDocuments } from './requests.ts';
+
+/** The outcome of a bulk call for one document. */
+export type Outcome = 'created' | 'updated' | 'deleted' | 'restored' | 'unchanged';
+
+/** One document of a bulk call in its answer: `version` is that after it. */
+export type Result = { index: number; id: string; version: number; outcome: Outcome };
+
+/** The result of a decision. */
+export function resultOf({ item: { index }, id, version, change }: Decision): Result {
+  return { index, id, version, outcome: outcomeOf(change?.events[0]?.type) };
+}
+
+function outcomeOf(type: string | undefined): Outcome {
+  return type === undefined ? 'unchanged' : (type.replace('document.', '') as Outcome);
+}
+
+/** The answer about documents that were chosen, with the result of each. */
+export function answerOf(results: readonly Result[], batch: string | null): JsonObject {
+  const changed = results.filter(({ outcome }) => outcome !== 'unchanged').length;
+  return { matched: results.length, changed, results: [...results], batch };
+}
+
+/** The headers of the events of a bulk call that begins after a position, in their order. */
+export function headersIn({ events }: App, batch: string, position: number): Header[] {
+  const { size } = events.head();
+  return events
+    .headers(position, Math.min(size, position + mostDocuments))
+    .map(headerOf)
+    .filter((header) => header.batch === batch);
+}
+
+/** The results of an earlier bulk call for documents with these ids; `thenOf` gives the version of one that it did not change. */
+export function pastResults(
+  ids: readonly string[],
+  headers: readonly Header[],
+  thenOf: (id: string) => number,
+): Result[] {
+  const byId = new Map(headers.map((header) => [splitStream(header.stream)[1], header]));
+  return ids.map((id, index) => {
+    const header = byId.get(id);
+    return { index, id, version: header?.version ?? thenOf(id), outcome: outcomeOf(header?.type) };
+  });
+}

@@ -1,0 +1,125 @@
+import type { ResponseObject } from '@hapi/hapi';
+import { DomainError, type FieldError, invalidField } from '../../../config/errors.ts';
+import type { JsonObject } from '../../../config/schema.ts';
+import { idIn } from '../../../projections/lists.ts';
+import type { Where } from '../../../projections/where.ts';
+import { authorizeSome } from '../../access/access.ts';
+import { refuseMissing } from '../../access/document-access.ts';
+import { authorizeList, type ListScope, reachOf } from '../../access/list-scope.ts';
+import { noteReason } from '../../http/reason.ts';
+import { rejectQuery } from '../../queries/parameters.ts';
+import { readWhereObject } from '../../queries/where.ts';
+import { hasIdempotencyKey, once } from '../concurrency/idempotency.ts';
+import { streamOf } from '../current.ts';
+import { answerOf, headersIn, pastResults, resultOf } from './answers.ts';
+import { admitAll, type BulkCall, type Decision, decideAll, type Item, recordAll, writeIn } from './items.ts';
+import { type Lister, listerOf, loaded, refuseTooMuch, textsOf } from './loading.ts';
+import { refuseClashes, refuseHeld } from './refusals.ts';
+import { type ChangeRequest, mostDocuments, type Selection } from './requests.ts';
+
+/** Changes or deletes many documents, all or none; with `isDry`, tells what that would come to, without a hook and without a trace. */
+export async function changeMany(
+  bulk: BulkCall,
+  operation: 'update' | 'delete',
+  { selection, data, isDry }: ChangeRequest,
+): Promise<ResponseObject> {
+  const { app, request, target, h } = bulk;
+  // A rule is asked about each document: without one it is asked in advance.
+  await authorizeSome(bulk, operation);
+  rejectQuery(request.query);
+  noteReason(request, target.model);
+  if (isDry && hasIdempotencyKey(request)) {
+    throw invalidField('idempotency-key', 'does not go with dryRun, which does nothing');
+  }
+  const chosen = await chosenBy(bulk, selection);
+
+  async function decide(): Promise<Decision[]> {
+    const items = await itemsOf(bulk, chosen, { operation, data });
+    return decideAll(items, await admitAll(items), isDry);
+  }
+
+  if (isDry) {
+    const decisions = await decide();
+    refuseClashes(decisions);
+    refuseHeld(app, decisions, null);
+    return h.response(answerOf(decisions.map(resultOf), null));
+  }
+
+  async function change(): Promise<ResponseObject> {
+    const ids = await idsOf(chosen, listerOf(app, target, null));
+    const streams = ids.map((id) => streamOf(target, id));
+    const { decisions, batch } = await recordAll(bulk, streams, decide);
+    return h.response(answerOf(decisions.map(resultOf), batch));
+  }
+
+  return once(bulk, change, async (batch, position) => {
+    const ids = await idsOf(chosen, listerOf(app, target, position));
+    const headers = headersIn(app, batch, position);
+    const results = pastResults(ids, headers, (id) => target.documents.asOf(id, position)?.version ?? 0);
+    return h.response(answerOf(results, headers.length > 0 ? batch : null));
+  });
+}
+
+/** The documents that are asked for: those with these ids, or those that the caller may read and that meet the condition. */
+type Chosen = { ids: readonly string[] } | { where: Where; row: ListScope['row'] };
+
+async function chosenBy(bulk: BulkCall, selection: Selection): Promise<Chosen> {
+  if ('ids' in selection) return selection;
+  const { where: scope, row } = await authorizeList(bulk);
+  const where = await readWhereObject(selection.where, await reachOf(bulk));
+  return { where: scope ? { and: [scope, where] } : where, row };
+}
+
+/** The ids of the documents that are asked for. @throws DomainError `invalid` where there are too many. */
+async function idsOf(chosen: Chosen, list: Lister): Promise<readonly string[]> {
+  if ('ids' in chosen) return chosen.ids;
+  const ids: string[] = [];
+  for await (const text of textsOf(list, chosen.where)) {
+    if (chosen.row && !(await chosen.row(JSON.parse(text)))) continue;
+    if (ids.length === mostDocuments) throw invalidField('where', `must match at most ${mostDocuments} documents`);
+    ids.push(idIn(text));
+  }
+  return ids;
+}
+
+type Change = { operation: 'update' | 'delete'; data: unknown };
+
+async function itemsOf(bulk: BulkCall, chosen: Chosen, { operation, data }: Change): Promise<Item[]> {
+  const { app, target } = bulk;
+  const ids = await idsOf(chosen, listerOf(app, target, null));
+  if (operation === 'update') refuseTooMuch(JSON.stringify(data).length * ids.length);
+  const currents = loaded(target, ids);
+  const missing: FieldError[] = [];
+  const items: Item[] = [];
+  for (const [index, id] of ids.entries()) {
+    const current = currents.get(id) ?? null;
+    const at = 'ids' in chosen ? `ids.${index}` : 'where';
+    // One that has been found may have changed since.
+    if ('where' in chosen && !(await isChosen(bulk, chosen, id, current?.document))) continue;
+    if (!current) missing.push({ field: at, message: `${at} is the id of no document of ${target.slug}` });
+    const write = writeIn(bulk, { operation, body: operation === 'update' ? data : null });
+    items.push({ index: items.length, at, within: 'data', id, current, write });
+  }
+  const [first] = missing;
+  if (first) await refuseAbsent(bulk, operation, missing);
+  return items;
+}
+
+async function isChosen(
+  { target }: BulkCall,
+  { where, row }: Extract<Chosen, { where: Where }>,
+  id: string,
+  document: JsonObject | undefined,
+): Promise<boolean> {
+  return document !== undefined && target.documents.matches(id, where) && (!row || row(document));
+}
+
+/** A caller who might not be admitted anyway is not told which documents there are. */
+async function refuseAbsent(bulk: BulkCall, operation: 'update' | 'delete', missing: FieldError[]): Promise<never> {
+  await refuseMissing(bulk, operation, '').catch((error: unknown) => {
+    if (!(error instanceof DomainError && error.code === 'not-found')) throw error;
+  });
+  const told = missing.slice(0, 20);
+  const more = missing.length > told.length ? `; and ${missing.length - told.length} more` : '';
+  throw new DomainError('not-found', told.map(({ message }) => message).join('; ') + more, told);
+}

@@ -1,0 +1,186 @@
+import type { ResponseObject } from '@hapi/hapi';
+import { DomainError, invalidField } from '../../../config/errors.ts';
+import { isObject, type Json, memberOf } from '../../../config/schema.ts';
+import { didYouMean, show, showAll } from '../../../config/suggest.ts';
+import { splitStream } from '../../../events/catalogue.ts';
+import { claimsOf, type UniqueField } from '../../../events/claims.ts';
+import type { Claim } from '../../../events/log.ts';
+import { idIn } from '../../../projections/lists.ts';
+import type { Bound, Leaf, Step } from '../../../projections/where.ts';
+import { authorizeSome } from '../../access/access.ts';
+import { reachOf } from '../../access/list-scope.ts';
+import type { Target } from '../../app.ts';
+import { noteReason } from '../../http/reason.ts';
+import { rejectQuery } from '../../queries/parameters.ts';
+import { resolvePath } from '../../queries/paths.ts';
+import { once } from '../concurrency/idempotency.ts';
+import { streamOf } from '../current.ts';
+import { headersIn, type Result, resultOf } from './answers.ts';
+import { admitAll, type BulkCall, type Decision, decideAll, type Item, recordAll, writeIn } from './items.ts';
+import { type Lister, listerOf, loaded, textsOf } from './loading.ts';
+import { gatherErrors, refuseInvalid } from './refusals.ts';
+import type { CreateRequest } from './requests.ts';
+
+/** Creates many documents, all or none; with `upsertBy` those that exist are changed. */
+export async function createMany(bulk: BulkCall, { docs, upsertBy }: CreateRequest): Promise<ResponseObject> {
+  const { h, request } = bulk;
+  // A rule is asked about each document: without one it is asked in advance.
+  if (docs.length === 0) await authorizeSome(bulk, 'create');
+  rejectQuery(request.query);
+  if (upsertBy !== null) return upsertMany(bulk, docs, await keyOf(bulk, upsertBy));
+
+  async function create(): Promise<ResponseObject> {
+    const items = docs.map((body, index) => newItem(bulk, { body, index }));
+    const rules = await admitAll(items);
+    noteReason(request, bulk.target.model);
+    const decided = await decideAll(items, rules);
+    const { decisions, batch } = await recordAll(bulk, [], async () => decided);
+    return h.response({ results: decisions.map(created), batch }).code(201);
+  }
+
+  return once(bulk, create, async (batch, position) => {
+    const headers = headersIn(bulk.app, batch, position);
+    const results = headers.map(({ stream, version }, index) => ({ index, id: splitStream(stream)[1], version }));
+    return h.response({ results, batch: headers.length > 0 ? batch : null }).code(201);
+  });
+}
+
+function newItem(bulk: BulkCall, { body, index }: { body: unknown; index: number }): Item {
+  const at = `docs.${index}`;
+  const write = writeIn(bulk, { operation: 'create', body });
+  return { index, at, within: at, id: null, current: null, write };
+}
+
+function created({ item: { index }, id, version }: Decision): Omit<Result, 'outcome'> {
+  return { index, id, version };
+}
+
+/** The unique field by which documents are found, and the way to it. */
+type Key = { name: string; unique: UniqueField; steps: readonly Step[]; leaf: Leaf };
+
+/** @throws DomainError `invalid` unless it is a unique field that the caller may read. */
+async function keyOf(bulk: BulkCall, name: string): Promise<Key> {
+  const reach = await reachOf(bulk);
+  const keys: Key[] = [];
+  for (const unique of bulk.target.unique) {
+    const name = unique.path.join('.');
+    const found = await resolvePath(name, reach);
+    if (typeof found !== 'string') keys.push({ name, unique, steps: found.steps, leaf: found.leaf });
+  }
+  const key = keys.find((one) => one.name === name);
+  if (key) return key;
+  const names = keys.map((one) => one.name);
+  const allowed =
+    names.length > 0
+      ? `one of ${showAll(names)}, which are unique`
+      : 'a unique field, and there are none that you may read';
+  throw invalidField('upsertBy', `must be ${allowed}, got ${show(name)}${didYouMean(name, names)}`);
+}
+
+async function upsertMany(bulk: BulkCall, docs: readonly unknown[], key: Key): Promise<ResponseObject> {
+  const { app, request, target, h } = bulk;
+  const claims = await claimsIn(bulk, docs, key);
+  const today = listerOf(app, target, null);
+
+  async function decide(): Promise<Decision[]> {
+    const found = await matchesOf(today, key, claims);
+    const currents = loaded(target, [...found.values()]);
+    const items = docs.map((body, index) => {
+      const id = found.get(claims[index]?.value ?? '');
+      const current = id === undefined ? null : (currents.get(id) ?? null);
+      const item = newItem(bulk, { body, index });
+      if (id === undefined || !current) return item;
+      const write = writeIn(bulk, { operation: 'update', body: without(body, key.name) });
+      return { ...item, id, current, write, isFound: true };
+    });
+    const rules = await admitAll(items);
+    noteReason(request, target.model);
+    return decideAll(items, rules);
+  }
+
+  /** Whether the document that has a value was created since it was looked for, so that it is changed after all. */
+  async function isMoved(claim: Claim, decisions: readonly Decision[]): Promise<boolean> {
+    const decision = decisions.find(({ change }) => change?.claims.some((one) => one.value === claim.value));
+    const sent = decision && !decision.item.current ? claims[decision.item.index] : undefined;
+    return sent !== undefined && (await matchesOf(today, key, [sent])).size > 0;
+  }
+
+  async function upsert(): Promise<ResponseObject> {
+    const known = await matchesOf(today, key, claims);
+    const streams = [...known.values()].map((id) => streamOf(target, id));
+    const { decisions, batch } = await recordAll(bulk, streams, decide, isMoved);
+    return h.response({ results: decisions.map(resultOf), batch });
+  }
+
+  return once(bulk, upsert, async (batch, position) => {
+    const headers = headersIn(app, batch, position);
+    const found = await matchesOf(listerOf(app, target, position), key, claims);
+    const made = headers.filter(({ type }) => type === 'document.created').values();
+    const byId = new Map(headers.map((header) => [splitStream(header.stream)[1], header]));
+    const results = claims.map(({ value }, index): Result => {
+      const id = found.get(value);
+      if (id === undefined) {
+        const { stream = '', version = 1 } = made.next().value ?? {};
+        return { index, id: splitStream(stream)[1], version, outcome: 'created' };
+      }
+      const version = byId.get(id)?.version;
+      if (version !== undefined) return { index, id, version, outcome: 'updated' };
+      return { index, id, version: target.documents.asOf(id, position)?.version ?? 0, outcome: 'unchanged' };
+    });
+    return h.response({ results, batch: headers.length > 0 ? batch : null });
+  });
+}
+
+/** The values that documents are found by, as the log has them. @throws DomainError `invalid` where one is missing, or came twice. */
+async function claimsIn({ target }: BulkCall, docs: readonly unknown[], { name, unique }: Key): Promise<Claim[]> {
+  const errors = gatherErrors();
+  const first = new Map<string, number>();
+  const claims: Claim[] = [];
+  for (const [index, doc] of docs.entries()) {
+    await errors.check(`docs.${index}`, () => {
+      const claim = claimIn(target, doc, unique);
+      const other = first.get(claim.value);
+      if (other !== undefined) throw invalidField(name, `has the value of docs.${other}.${name}`);
+      first.set(claim.value, index);
+      claims.push(claim);
+    });
+  }
+  refuseInvalid(errors.all());
+  return claims;
+}
+
+function claimIn({ validator }: Target, doc: unknown, unique: UniqueField): Claim {
+  if (!isObject(doc)) throw new DomainError('invalid', 'the body must be a JSON object');
+  const [top = ''] = unique.path;
+  const given = memberOf(doc, top);
+  const [claim] = given === undefined ? [] : claimsOf([unique], validator.update({ [top]: given }));
+  if (!claim) throw invalidField(unique.path.join('.'), 'is required: documents are found by it');
+  return claim;
+}
+
+function without(body: unknown, name: string): unknown {
+  return isObject(body) ? Object.fromEntries(Object.entries(body).filter(([key]) => key !== name)) : body;
+}
+
+/** The ids of the documents that have these values, by the texts of the claims. */
+async function matchesOf(
+  list: Lister,
+  { unique, steps, leaf }: Key,
+  claims: readonly Claim[],
+): Promise<Map<string, string>> {
+  const found = new Map<string, string>();
+  for (let start = 0; start < claims.length; start += valuesAtOnce) {
+    const values = claims.slice(start, start + valuesAtOnce).map(({ value }) => boundOf(JSON.parse(value)));
+    for await (const text of textsOf(list, { steps, leaf, operator: 'in', values })) {
+      const [claim] = claimsOf([unique], JSON.parse(text));
+      if (claim) found.set(claim.value, idIn(text));
+    }
+  }
+  return found;
+}
+
+const valuesAtOnce = 100;
+
+function boundOf(value: Json): Bound {
+  return typeof value === 'boolean' ? Number(value) : (value as Bound);
+}

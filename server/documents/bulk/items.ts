@@ -1,0 +1,249 @@
+import type { ResponseToolkit } from '@hapi/hapi';
+import { DomainError } from '../../../config/errors.ts';
+import type { Collection } from '../../../config/model.ts';
+import type { JsonObject } from '../../../config/schema.ts';
+import { decideNothing } from '../../../events/accounts.ts';
+import { type Current, decideCreate, decideDelete, decideUpdate } from '../../../events/documents.ts';
+import type { Change, Claim } from '../../../events/log.ts';
+import { authorize, mayRead } from '../../access/access.ts';
+import { checkFieldsWritable } from '../../access/field-access.ts';
+import type { App, Call, RouteCall, Target } from '../../app.ts';
+import { yieldToEventLoop } from '../../platform/yield.ts';
+import { hookedValues, validValues } from '../checked-values.ts';
+import { streamOf } from '../current.ts';
+import { beforeDelete, type HookContext, runAfterHooks } from '../hooks.ts';
+import { accounts } from '../passwords.ts';
+import { serializerFor } from '../serialize.ts';
+import { beforeAppend, recorded, type Writable, type Write, writeOf } from '../write-steps.ts';
+import { writeMany } from '../writes.ts';
+import {
+  gatherErrors,
+  refusalOfHook,
+  refuseClashes,
+  refusedOf,
+  refuseFields,
+  refuseHeld,
+  refuseInvalid,
+} from './refusals.ts';
+
+/** One document of a bulk call. */
+export type Item = {
+  /** Its place in the call, from 0. */
+  index: number;
+  /** Its name in errors: `docs.3`, `ids.3`, `where`. */
+  at: string;
+  /** The place of its fields in the body: `docs.3`, `data`. */
+  within: string;
+  /** Null for a document that is to be created. */
+  id: string | null;
+  /** Null for the same. */
+  current: Current | null;
+  /** The write of this document alone. */
+  write: Write;
+  /** The caller has found it by its content, so has to be allowed to read it. */
+  isFound?: boolean;
+};
+
+/** The decision on one document: `change` is null where it stays as it is; `version` and `document` are those after it. */
+export type Decision = {
+  item: Item;
+  id: string;
+  change: Change | null;
+  /** Changes of other streams that are recorded with it. */
+  also: Change[];
+  hookContext: HookContext;
+  document: JsonObject;
+  version: number;
+};
+
+/** So many documents are worked on before other requests have a turn. */
+const atOnce = 25;
+
+/** The means of writing single documents of a collection within a bulk call: its headers and its key are those of the call. */
+export function writableOf(app: App, target: Target<Collection>): Writable<Collection> {
+  const steps = target.model.auth ? [accounts] : [];
+  return { app, target, present: serializerFor(app, target), read: unread, steps };
+}
+
+function unread(): never {
+  throw new Error('the body of a bulk call is read once, not for each document');
+}
+
+/** A call about many documents of a collection, whose body has been read. */
+export type BulkCall = Call<Collection> & { h: ResponseToolkit; writable: Writable<Collection>; body: unknown };
+
+/** The write of one document of a bulk call. */
+export function writeIn(
+  { writable, h }: Pick<BulkCall, 'writable' | 'h'>,
+  { operation, body }: Pick<Write, 'operation' | 'body'>,
+): Write {
+  return writeOf(writable, h, { operation, body, upload: null, data: body });
+}
+
+/** Runs for each, with a turn for other requests now and then. */
+export async function inTurns<T>(all: readonly T[], run: (one: T) => Promise<void>): Promise<void> {
+  for (const [count, one] of all.entries()) {
+    if (count % atOnce === atOnce - 1) await yieldToEventLoop();
+    await run(one);
+  }
+}
+
+/**
+ * Asks the rules about every document before any is looked at further.
+ *
+ * @returns the rule that admits each.
+ * @throws DomainError `unauthorized`; `forbidden` naming the first of those that are refused.
+ */
+export async function admitAll(items: readonly Item[]): Promise<Map<Item, string | undefined>> {
+  const rules = new Map<Item, string | undefined>();
+  const refused: Item[] = [];
+  await inTurns(items, async (item) => {
+    const { write, current } = item;
+    if (await isAdmitted(item, current)) rules.set(item, write.request.app.rule);
+    else refused.push(item);
+  });
+  if (refused.length > 0) throw refusedOf(refused, items);
+  return rules;
+}
+
+async function isAdmitted({ write, isFound }: Item, current: Current | null): Promise<boolean> {
+  if (isFound && current && !(await mayRead(write, current.document))) return false;
+  try {
+    await authorize(write, write.operation, { doc: () => current?.document ?? null, data: write.data });
+    return true;
+  } catch (error) {
+    if (error instanceof DomainError && error.code === 'forbidden') return false;
+    throw error;
+  }
+}
+
+/**
+ * Decides on documents whose caller is admitted: all of them are checked before a hook runs.
+ *
+ * @param isDry no hook runs, and nothing is prepared for a change.
+ * @throws DomainError `forbidden` or `invalid` naming the fields; what a hook throws.
+ */
+export async function decideAll(
+  items: readonly Item[],
+  rules: ReadonlyMap<Item, string | undefined>,
+  isDry = false,
+): Promise<Decision[]> {
+  const values = await checkedAll(items);
+  const decisions: Decision[] = [];
+  await inTurns(items, async (item) => {
+    const decided = await decideOne(item, values.get(item) ?? {}, isDry).catch((error: unknown) => {
+      throw refusalOfHook(error, item);
+    });
+    const rule = rules.get(item);
+    if (decided.change && rule !== undefined) decided.change.rule = rule;
+    decisions.push(decided);
+  });
+  return decisions;
+}
+
+async function checkedAll(items: readonly Item[]): Promise<Map<Item, JsonObject>> {
+  const written = items.filter(({ write }) => write.operation !== 'delete');
+  const unwritable = gatherErrors('forbidden');
+  await inTurns(written, (item) => {
+    const sent = { body: item.write.body, doc: item.current?.document ?? null };
+    return unwritable.check(item.within, () => checkFieldsWritable(item.write, operationOf(item), sent));
+  });
+  refuseFields(unwritable.all());
+
+  const values = new Map<Item, JsonObject>();
+  const wrong = gatherErrors();
+  await inTurns(written, async (item) => {
+    if (wrong.isFull()) return;
+    await wrong.check(item.within, async () => {
+      values.set(item, await validValues(contextOf(item), item.write.body));
+    });
+  });
+  refuseInvalid(wrong.all());
+  return values;
+}
+
+function operationOf({ write: { operation } }: Item): 'create' | 'update' {
+  return operation === 'create' ? 'create' : 'update';
+}
+
+function contextOf(item: Item): HookContext & { operation: 'create' | 'update' } {
+  const { write, current } = item;
+  const { app, request, target } = write;
+  return { app, request, target, operation: operationOf(item), doc: current?.document ?? null };
+}
+
+async function decideOne(item: Item, checked: JsonObject, isDry: boolean): Promise<Decision> {
+  const { app, request, target, operation } = item.write;
+  const { id: next, at } = app.ids.next();
+  const { id, current } = item;
+  let decided: Omit<Decision, 'also'>;
+  if (id === null || !current) {
+    const hookContext = contextOf(item);
+    const change = decideCreate(target, next, at, isDry ? checked : await hookedValues(hookContext, checked));
+    const document = target.documentOf(next, change.events[0]?.data ?? {});
+    decided = { item, id: next, change, hookContext, document, version: 1 };
+  } else if (operation === 'delete') {
+    const { document, version } = current;
+    const hookContext = { app, request, target, operation, doc: document };
+    if (!isDry) await beforeDelete(hookContext, document);
+    decided = { item, id, change: decideDelete(target, id, current), hookContext, document, version: version + 1 };
+  } else {
+    const hookContext = contextOf(item);
+    const values = isDry ? checked : await hookedValues(hookContext, checked);
+    const change = decideUpdate(target, id, current, { values, at });
+    const set = change?.events[0]?.data.set as JsonObject | undefined;
+    const document = target.documentOf(id, { ...current.document, ...set });
+    decided = { item, id, change, hookContext, document, version: current.version + (change ? 1 : 0) };
+  }
+  return { ...decided, also: isDry ? [] : await prepared(item, decided) };
+}
+
+function prepared({ write, current }: Item, { id, change }: Pick<Decision, 'id' | 'change'>): Promise<Change[]> {
+  return change ? beforeAppend(write, { id, change, version: current?.version ?? 0 }) : Promise.resolve([]);
+}
+
+/** The result of a bulk call: its decisions, and the id in each of its events; null where nothing was recorded. */
+export type Recorded = { decisions: Decision[]; batch: string | null };
+
+/**
+ * Records decisions in one append, all of them or none, and runs what follows a write.
+ *
+ * @param streams those that are known to change.
+ * @param isMoved whether a document of the call that was new has been created by others meanwhile: decide anew.
+ * @throws DomainError `conflict` naming the unique values that are taken.
+ */
+export async function recordAll(
+  call: RouteCall,
+  streams: readonly string[],
+  decide: () => Promise<Decision[]>,
+  isMoved: (claim: Claim, decisions: readonly Decision[]) => Promise<boolean> = async () => false,
+): Promise<Recorded> {
+  const { app } = call;
+  const result = await writeMany(call, streams, async () => {
+    const decisions = await decide();
+    refuseClashes(decisions);
+    const { id: batch } = app.ids.next();
+    const changes = decisions.flatMap(({ change, also, ...rest }) => [change ?? unchanged(rest), ...also]);
+    const isChanged = decisions.some(({ change }) => change !== null);
+    return {
+      changes,
+      batch,
+      answer: { decisions, batch: isChanged ? batch : null },
+      refuse: async (claim) => {
+        if (!(await isMoved(claim, decisions))) refuseHeld(app, decisions, claim);
+      },
+    };
+  });
+  const changed = result.decisions.filter(({ change }) => change !== null);
+  await inTurns(changed, ({ item }) => recorded(item.write));
+  await inTurns(changed, async ({ item, hookContext, document }) => {
+    const kind = item.write.operation === 'delete' ? 'afterDelete' : 'afterChange';
+    await runAfterHooks(hookContext, kind, document);
+  });
+  return result;
+}
+
+/** A document that stays as it is has to be so still when the rest is recorded. */
+function unchanged({ item, id, version }: Pick<Decision, 'item' | 'id' | 'version'>): Change {
+  return decideNothing(streamOf(item.write.target, id), version);
+}

@@ -1,0 +1,70 @@
+import { DomainError } from '../../../config/errors.ts';
+import type { Collection } from '../../../config/model.ts';
+import type { Current } from '../../../events/documents.ts';
+import { idIn, type ListRequest, type Page } from '../../../projections/lists.ts';
+import type { Where } from '../../../projections/where.ts';
+import type { App, Target } from '../../app.ts';
+import { yieldToEventLoop } from '../../platform/yield.ts';
+import { ownSortKeys } from '../../queries/paths.ts';
+import { mostCharacters } from './requests.ts';
+
+/** Gives pages of the documents of a collection, today or as of a position. */
+export type Lister = (request: ListRequest) => Page | Promise<Page>;
+
+/** The pages of a collection as of a position; null: of today. */
+export function listerOf(app: App, { documents, tables }: Target, position: number | null): Lister {
+  return position === null ? documents.list : (request) => app.past.list(position, tables, request);
+}
+
+const atOnce = 100;
+const [id] = ownSortKeys('id', []);
+
+/**
+ * The texts of all documents that meet a condition, in the order of their ids: each that meets it all the while is given once,
+ * whatever is written meanwhile.
+ *
+ * @throws DomainError `too-large`.
+ */
+export async function* textsOf(list: Lister, where: Where): AsyncGenerator<string> {
+  if (!id) throw new Error('documents cannot be sorted by their ids');
+  let characters = 0;
+  let last = '';
+  for (;;) {
+    const further: Where = { steps: id.steps, leaf: id.leaf, operator: 'greater_than', values: [last] };
+    const { texts } = await list({ where: { and: [where, further] }, sort: [id], limit: atOnce, page: 1 });
+    for (const text of texts) {
+      characters += text.length;
+      refuseTooMuch(characters);
+      yield text;
+      last = idIn(text);
+    }
+    if (texts.length < atOnce) return;
+    await yieldToEventLoop();
+  }
+}
+
+/**
+ * The documents with these ids as they are today; null for those that do not exist.
+ *
+ * @throws DomainError `too-large`.
+ */
+export function loaded({ documents }: Target<Collection>, ids: readonly string[]): Map<string, Current | null> {
+  let characters = 0;
+  const found = new Map<string, Current | null>();
+  for (const id of ids) {
+    const stored = documents.stored(id);
+    characters += stored?.text.length ?? 0;
+    refuseTooMuch(characters);
+    found.set(id, stored && { version: stored.version, document: JSON.parse(stored.text) });
+  }
+  return found;
+}
+
+/** @throws DomainError `too-large` where documents have so many characters that one call may not be about them. */
+export function refuseTooMuch(characters: number): void {
+  if (characters <= mostCharacters) return;
+  throw new DomainError(
+    'too-large',
+    `the documents have more than ${mostCharacters} bytes together: take fewer at once`,
+  );
+}

@@ -1,0 +1,76 @@
+import type { Collection, Model } from '../../../config/model.ts';
+import { hasChangeHooks } from '../../../config/traits.ts';
+import { uniqueNames } from '../../openapi/bulk-components.ts';
+import { ofCreateMany, ofDeleteMany, ofUpdateMany } from '../../openapi/descriptions.ts';
+import { headersOfWrite, type Operation } from '../../openapi/operation.ts';
+import {
+  type Answers,
+  attempted,
+  json,
+  ofHooks,
+  refusalForNow,
+  refusalOfOther,
+  refusals,
+  refusalsForNow,
+} from '../../openapi/responses.ts';
+
+/** The refusals of every write of many documents, without those for missing rights. */
+function refusalsOfMany(isHooked: boolean): Answers {
+  return {
+    ...refusalOfOther,
+    ...refusals([400, 408, 413, 415, 500]),
+    ...refusalForNow,
+    ...ofHooks(isHooked),
+  };
+}
+
+/** `POST /api/collections/<slug>/bulk` */
+export function createManyOperation(model: Model, target: Collection): Operation {
+  const { slug, auth, access } = target;
+  const isUnique = uniqueNames(target).length > 0;
+  const upserted = { 200: attempted(json('With `upsertBy`: what became of each document.', 'BulkUpserted')) };
+  return {
+    id: `createMany_${slug}`,
+    tag: slug,
+    summary: `Create many documents of ${slug}`,
+    description: ofCreateMany(model, target, isUnique),
+    headers: headersOfWrite(target),
+    body: `collections.${slug}.bulk`,
+    answers: {
+      201: attempted(json('The ids of the documents, in the order in which they came.', 'BulkCreated')),
+      ...(isUnique ? { ...upserted, ...refusals([409]) } : {}),
+      ...refusalsOfMany(hasChangeHooks(target)),
+      ...(auth && access.create && model.rateLimit ? refusalsForNow([429]) : {}),
+    },
+    caller: { kind: 'admitted', target, right: 'create' },
+  };
+}
+
+/** `POST /api/collections/<slug>/bulk/update` */
+export function updateManyOperation(target: Collection): Operation {
+  return changeOperation(target, 'update', 'Change');
+}
+
+/** `POST /api/collections/<slug>/bulk/delete` */
+export function deleteManyOperation(target: Collection): Operation {
+  return changeOperation(target, 'delete', 'Delete');
+}
+
+function changeOperation(target: Collection, right: 'update' | 'delete', verb: string): Operation {
+  const { slug, hooks } = target;
+  const isHooked = right === 'update' ? hasChangeHooks(target) : Boolean(hooks.beforeDelete);
+  return {
+    id: `${right}Many_${slug}`,
+    tag: slug,
+    summary: `${verb} many documents of ${slug}`,
+    description: right === 'update' ? ofUpdateMany(target) : ofDeleteMany(target),
+    headers: headersOfWrite(target),
+    body: `collections.${slug}.bulk.${right}`,
+    answers: {
+      200: attempted(json('The result of each document.', right === 'update' ? 'BulkUpdated' : 'BulkDeleted')),
+      ...refusals([404, 409]),
+      ...refusalsOfMany(isHooked),
+    },
+    caller: { kind: 'admitted', target, right },
+  };
+}

@@ -1,0 +1,126 @@
+import Boom from '@hapi/boom';
+import { counted } from '../../../config/counted.ts';
+import { DomainError, type ErrorCode, type FieldError, invalidFields } from '../../../config/errors.ts';
+import type { Claim } from '../../../events/log.ts';
+import type { App } from '../../app.ts';
+import { fieldOf } from '../writes.ts';
+import type { Decision, Item } from './items.ts';
+
+/** So many documents are named in a 403. */
+const mostRefused = 20;
+/** So many fields are named in a 400 or 409. */
+const mostErrors = 100;
+
+/** The refusal of a call of which these documents are refused by a rule. */
+export function refusedOf(refused: readonly Item[], all: readonly Item[]): DomainError {
+  const errors = refused.slice(0, mostRefused).map((item): FieldError => {
+    return { field: item.at, message: `you may not ${item.write.operation} ${nameOf(item)}` };
+  });
+  const more = refused.length > mostRefused ? `, and ${refused.length - mostRefused} more` : '';
+  const names = refused.slice(0, mostRefused).map(nameOf).join(', ');
+  const operations = new Set(refused.map(({ write }) => write.operation));
+  const verb = operations.size === 1 ? [...operations][0] : 'write';
+  const message = `you may not ${verb} ${refused.length} of ${counted(all.length, 'document')}: ${names}${more}`;
+  return new DomainError('forbidden', message, errors);
+}
+
+function nameOf({ at, id }: Item): string {
+  return at === 'where' ? String(id) : at;
+}
+
+/** Errors about the fields of one document, as errors about the body that it came in. */
+function within(place: string, errors: readonly FieldError[]): FieldError[] {
+  return errors.map(({ field, message }) => {
+    if (field === '') return { field: place, message: message.replace(/^the body/, place) };
+    const isNamed = message.startsWith(`${field} `);
+    return { field: `${place}.${field}`, message: `${place}${isNamed ? '.' : ': '}${message}` };
+  });
+}
+
+/** Gathers errors over fields, each once, up to {@link mostErrors}; those that checks throw have this code. */
+export function gatherErrors(code: ErrorCode = 'invalid') {
+  const found = new Map<string, FieldError>();
+
+  function add(errors: readonly FieldError[]): void {
+    for (const error of errors) if (!isFull() && !found.has(error.field)) found.set(error.field, error);
+  }
+
+  /** Runs a check of one document, which stands at a place in the body. @throws errors with another code. */
+  async function check(place: string, run: () => void | Promise<void>): Promise<void> {
+    try {
+      await run();
+    } catch (error) {
+      if (!(error instanceof DomainError && error.code === code)) throw error;
+      add(within(place, error.errors));
+    }
+  }
+
+  function isFull(): boolean {
+    return found.size >= mostErrors;
+  }
+
+  return { add, check, isFull, all: (): FieldError[] => [...found.values()] };
+}
+
+/** @throws DomainError `forbidden` with these errors over fields that may not be written, if there are any. */
+export function refuseFields(errors: readonly FieldError[]): void {
+  if (errors.length > 0) throw new DomainError('forbidden', errors.map(({ message }) => message).join('; '), errors);
+}
+
+/** @throws DomainError `invalid` with these errors, if there are any. */
+export function refuseInvalid(errors: readonly FieldError[]): void {
+  if (errors.length === 0) return;
+  if (errors.length === 1) throw invalidFields(errors);
+  const names = errors.slice(0, 5).map(({ field }) => field);
+  const more = errors.length > 5 ? ` and ${errors.length - 5} more` : '';
+  throw new DomainError('invalid', `${errors.length} fields are wrong: ${names.join(', ')}${more}`, errors);
+}
+
+/** The refusal of a hook, with the document that it is about in front. Any other error stays as it is. */
+export function refusalOfHook(error: unknown, { at, id }: Item): unknown {
+  if (!Boom.isBoom(error)) return error;
+  const { payload } = error.output;
+  payload.message = `${at === 'where' ? id : at}: ${payload.message}`;
+  return error;
+}
+
+/** @throws DomainError `conflict` naming the unique values that several documents of the call are to have. */
+export function refuseClashes(decisions: readonly Decision[]): void {
+  const first = new Map<string, Item>();
+  const errors = gatherErrors();
+  for (const { item, change } of decisions) {
+    for (const claim of change?.claims ?? []) {
+      const key = `${claim.scope}\n${claim.value}`;
+      const other = first.get(key);
+      if (!other) first.set(key, item);
+      else errors.add([clashOf(item, claim, `is taken by ${nameOf(other)} in this call`)]);
+    }
+  }
+  refuseTaken(errors.all());
+}
+
+/** @throws DomainError `conflict` naming the unique values that other documents have; `claim` is one of them. */
+export function refuseHeld(app: App, decisions: readonly Decision[], claim: Claim | null): void {
+  const errors = gatherErrors();
+  for (const { item, change } of decisions) {
+    for (const one of change?.claims ?? []) {
+      const isTold = claim !== null && one.scope === claim.scope && one.value === claim.value;
+      if (isTold || isHeld(app, one)) errors.add([clashOf(item, one, 'is taken by another document')]);
+    }
+  }
+  refuseTaken(errors.all());
+}
+
+function isHeld({ events }: App, { scope, value, former }: Claim): boolean {
+  return events.holderOf(scope, value) !== null || (former !== undefined && events.holderOf(scope, former) !== null);
+}
+
+function clashOf({ within }: Item, { scope }: Claim, problem: string): FieldError {
+  const field = `${within}.${fieldOf(scope)}`;
+  return { field, message: `${field} ${problem}` };
+}
+
+function refuseTaken(errors: readonly FieldError[]): void {
+  if (errors.length === 0) return;
+  throw new DomainError('conflict', errors.map(({ message }) => message).join('; '), errors);
+}

@@ -1,0 +1,105 @@
+import { cutField, DomainError, type FieldError, invalidField, invalidFields } from '../../../config/errors.ts';
+import { isObject, memberOf } from '../../../config/schema.ts';
+import { didYouMean, show } from '../../../config/suggest.ts';
+import type { Target } from '../../app.ts';
+
+/** So many documents may be in one call. */
+export const mostDocuments = 1000;
+/** So many characters they may be together, as they are stored: a call has all of them in memory. */
+export const mostCharacters = 64 * 1024 * 1024;
+
+/** New documents; with `upsertBy` those that exist by that unique field are changed. */
+export type CreateRequest = { docs: readonly unknown[]; upsertBy: string | null };
+
+/** Which documents: those that match, or those with these ids. */
+export type Selection = { where: object } | { ids: readonly string[] };
+
+/** A change of documents; `data` is that of an update. */
+export type ChangeRequest = { selection: Selection; data: unknown; isDry: boolean };
+
+/** Reads the body of `POST …/bulk`. @throws DomainError `invalid` naming what is wrong with it. */
+export function readCreate(body: unknown, target: Target): CreateRequest {
+  const { docs, upsertBy } = membersOf(body, ['docs', 'upsertBy']);
+  if (upsertBy !== undefined && typeof upsertBy !== 'string') {
+    throw invalidField('upsertBy', `must be the name of a unique field, got ${show(upsertBy)}`);
+  }
+  const list = listOf('docs', docs);
+  refusePasswords(target, list.entries(), 'docs');
+  return { docs: list, upsertBy: upsertBy ?? null };
+}
+
+/** Reads the body of `POST …/bulk/update` and `…/bulk/delete`. @throws DomainError `invalid` naming what is wrong with it. */
+export function readChange(body: unknown, target: Target, operation: 'update' | 'delete'): ChangeRequest {
+  const known = ['where', 'ids', ...(operation === 'update' ? ['data'] : []), 'dryRun'];
+  const { where, ids, data, dryRun } = membersOf(body, known);
+  if (operation === 'update' && !isObject(data)) throw invalidField('data', needed('a JSON object of fields', data));
+  if (isObject(data)) refusePasswords(target, [['data', data]]);
+  return { selection: selectionOf(where, ids), data, isDry: flagOf('dryRun', dryRun) };
+}
+
+/** A member that is true or false; false where it is missing. @throws DomainError `invalid`. */
+export function flagOf(name: string, value: unknown): boolean {
+  if (value === undefined || typeof value === 'boolean') return value ?? false;
+  throw invalidField(name, `must be true or false, got ${show(value)}`);
+}
+
+/** The members of a body that has no others. @throws DomainError `invalid`. */
+export function membersOf(body: unknown, known: readonly string[]): Record<string, unknown> {
+  if (!isObject(body)) throw new DomainError('invalid', 'the body must be a JSON object');
+  const unknown = Object.keys(body).find((name) => !known.includes(name));
+  if (unknown !== undefined) {
+    const allowed = known.map((name) => JSON.stringify(name)).join(', ');
+    throw invalidField(cutField(unknown), `is not a field${didYouMean(unknown, known)}; allowed: ${allowed}`);
+  }
+  return Object.fromEntries(known.map((name) => [name, memberOf(body, name)]));
+}
+
+function selectionOf(where: unknown, ids: unknown): Selection {
+  if ((where === undefined) === (ids === undefined)) {
+    const message = 'where or ids, exactly one of them, must say which documents';
+    throw new DomainError('invalid', message, [{ field: 'where', message }]);
+  }
+  if (where !== undefined) {
+    if (!isObject(where)) throw invalidField('where', `must be a JSON object, got ${show(where)}`);
+    // A variable without a value leaves no trace in JSON, and must not delete a collection.
+    if (Object.keys(where).length === 0) {
+      throw invalidField('where', 'must hold a condition; {"id":{"exists":true}} is met by every document');
+    }
+    return { where };
+  }
+  const list = listOf('ids', ids);
+  const errors = [...list.entries()].flatMap(([index, id]): FieldError[] => {
+    const field = `ids.${index}`;
+    if (typeof id !== 'string' || id === '') return [{ field, message: `${field} must be an id, got ${show(id)}` }];
+    const first = list.indexOf(id);
+    return first < index ? [{ field, message: `${field} is the same as ids.${first}` }] : [];
+  });
+  if (errors.length > 0) throw invalidFields(errors.slice(0, 100));
+  return { ids: list as string[] };
+}
+
+function listOf(name: string, value: unknown): unknown[] {
+  if (!Array.isArray(value)) throw invalidField(name, needed('a list', value));
+  if (value.length <= mostDocuments) return value;
+  throw invalidField(name, `must hold at most ${mostDocuments}, got ${value.length}`);
+}
+
+function needed(must: string, value: unknown): string {
+  return value === undefined ? 'is required' : `must be ${must}, got ${show(value)}`;
+}
+
+/** Nothing is hashed for a thousand at once, and nothing of a password is kept to know a repeated call by. */
+function refusePasswords(
+  { model }: Target,
+  bodies: Iterable<[place: string | number, body: unknown]>,
+  list = '',
+): void {
+  if (model.kind !== 'collection' || !model.auth) return;
+  const errors: FieldError[] = [];
+  for (const [place, body] of bodies) {
+    if (!isObject(body) || memberOf(body, 'password') === undefined) continue;
+    const field = `${list === '' ? place : `${list}.${place}`}.password`;
+    errors.push({ field, message: `${field} may not be set for many at once` });
+  }
+  if (errors.length > 0) throw invalidFields(errors.slice(0, 100));
+}

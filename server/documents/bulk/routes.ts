@@ -1,0 +1,95 @@
+import type { Request, Server, ServerRoute } from '@hapi/hapi';
+import { DomainError } from '../../../config/errors.ts';
+import type { Collection } from '../../../config/model.ts';
+import { requireCredential } from '../../access/access.ts';
+import type { App, Target } from '../../app.ts';
+import { strategy } from '../../callers/authentication.ts';
+import { requireLiving } from '../../callers/sessions.ts';
+import { jsonPayload, noPayload, readBody } from '../../http/body.ts';
+import type { Operation } from '../../openapi/operation.ts';
+import { countSignUp } from '../passwords.ts';
+import { changeMany } from './change.ts';
+import { createMany } from './create.ts';
+import { writableOf } from './items.ts';
+import { createManyOperation, deleteManyOperation, updateManyOperation } from './operations.ts';
+import { readChange, readCreate } from './requests.ts';
+
+/** A body of megabytes may take a while, in milliseconds. */
+const patience = 60_000;
+
+/** Writes of many documents of a collection at once. */
+export function bulk(server: Server, app: App): void {
+  for (const target of app.collections.values()) {
+    if (target.model.upload) refuseFiles(server, target);
+    else routesOf(server, app, target);
+  }
+}
+
+function routesOf(server: Server, app: App, target: Target<Collection>): void {
+  const { slug, model } = target;
+  const path = `/api/collections/${slug}/bulk`;
+  const writable = writableOf(app, target);
+
+  /** Reads the body of a call. It may come for a while: the caller is who they are now. */
+  async function bodyOf(request: Request, maxBytes: number): Promise<unknown> {
+    const body = await readBody(request, maxBytes, patience);
+    requireLiving(app, request);
+    request.app.user = null;
+    return body;
+  }
+
+  server.route([
+    {
+      method: 'POST',
+      path,
+      options: {
+        auth: strategy,
+        payload: jsonPayload,
+        plugins: { openApi: () => createManyOperation(app.model, model), takes: ['idempotency-key'] },
+      },
+      handler: async (request, h) => {
+        const call = { app, request, target };
+        requireCredential(call, 'create');
+        const body = await bodyOf(request, app.model.limits.bulkBody);
+        const wanted = readCreate(body, target);
+        // Each is a sign-up.
+        if (model.auth) for (const _ of wanted.docs) await countSignUp(call, 'create');
+        return createMany({ ...call, h, writable, body }, wanted);
+      },
+    },
+    changeRoute('update', updateManyOperation),
+    changeRoute('delete', deleteManyOperation),
+  ]);
+
+  function changeRoute(operation: 'update' | 'delete', openApi: (target: Collection) => Operation): ServerRoute {
+    return {
+      method: 'POST',
+      path: `${path}/${operation}`,
+      options: {
+        auth: strategy,
+        payload: jsonPayload,
+        plugins: { openApi: () => openApi(model), takes: ['idempotency-key'] },
+      },
+      handler: async (request, h) => {
+        const call = { app, request, target };
+        requireCredential(call, operation);
+        const body = await bodyOf(request, app.model.limits.body);
+        return changeMany({ ...call, h, writable, body }, operation, readChange(body, target, operation));
+      },
+    };
+  }
+}
+
+/** A document of a file comes with its bytes, one by one. */
+function refuseFiles(server: Server, { slug }: Target): void {
+  server.route(
+    ['bulk', 'bulk/update', 'bulk/delete'].map((path) => ({
+      method: 'POST',
+      path: `/api/collections/${slug}/${path}`,
+      options: { auth: strategy, payload: noPayload },
+      handler: () => {
+        throw new DomainError('invalid', `${slug} holds files, which are written one by one`);
+      },
+    })),
+  );
+}

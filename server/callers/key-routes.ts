@@ -35,6 +35,7 @@ export const keyRoutes: Readonly<Record<string, KeyRoute>> = {
   'POST /api/preview-token': 'scopes',
   'GET /api/preview-data': 'nothing',
   'GET /api/search': 'scopes',
+  'POST /api/audit/batches/{batch}/undo': 'audit',
   'GET /api/audit/checkpoint': 'audit',
   'GET /api/audit/consistency': 'audit',
   'GET /api/audit/erasures': 'audit',

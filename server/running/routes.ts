@@ -11,6 +11,7 @@ import { exports } from '../audit/exports/routes.ts';
 import { feed } from '../audit/feed-routes.ts';
 import { history } from '../audit/history-routes.ts';
 import { proofs } from '../audit/proof-routes.ts';
+import { undoing } from '../audit/undo/routes.ts';
 import { registerAuthentication, strategy } from '../callers/authentication.ts';
 import { shedWrites } from '../callers/overload.ts';
 import { varyByCaller, varyBySite } from '../callers/vary.ts';
@@ -58,6 +59,7 @@ const resources: readonly Resource[] = [
   history,
   feed,
   erasures,
+  undoing,
   preview,
   schemas,
   search,

@@ -21,7 +21,7 @@ import { routesOf, withApp } from '../helpers/openapi.ts';
 import { request, type Sent } from '../helpers/requests.ts';
 import { type Answer, apiKey, temporaryFolder } from '../helpers/service.ts';
 import { dial, eventually, received, recordedEvents, useService } from '../helpers/shared.ts';
-import { type AuditWorld, audit, erasures, reason, right } from './audit-calls.ts';
+import { type AuditWorld, audit, erasures, reason, right, undo } from './audit-calls.ts';
 import { assertAllRecorded, type NotedCall, noted } from './recorded.ts';
 import { requestsFor } from './requests.ts';
 import { takeRoom } from './trouble.ts';
@@ -42,8 +42,8 @@ const admins = [{ apiKey: [] }, { bearer: [] }, { 'cookie.users': [] }];
 
 /** The callers who may look, and how many operations may refuse them: all, for an API key may have been made with less. */
 const callers = {
-  'keys only': { configuration: { collections: [posts] }, security: [{ apiKey: [] }], forbidden: 33 },
-  'users of one kind': { configuration: { collections: [posts, users] }, security: admins, forbidden: 33 },
+  'keys only': { configuration: { collections: [posts] }, security: [{ apiKey: [] }], forbidden: 34 },
+  'users of one kind': { configuration: { collections: [posts, users] }, security: admins, forbidden: 34 },
   'users of several kinds': { configuration: { collections: [posts, users, staff] }, security: admins, forbidden: 33 },
 };
 
@@ -60,6 +60,15 @@ export default {
     ${JSON.stringify(posts)},
     { slug: 'files', upload: true, fields: [] },
     { slug: 'users', auth: true, fields: [{ name: 'name', type: 'text' }] },
+    {
+      slug: 'hooked',
+      fields: [{ name: 'title', type: 'text' }],
+      hooks: {
+        beforeDelete: ({ req }) => {
+          if (req.headers['x-refuse']) throw Object.assign(new Error('a hook says no'), { statusCode: 418 });
+        },
+      },
+    },
   ],
   globals: [{ slug: 'site', access: { update: { rule: () => true, description: 'Anybody' } }, fields: [{ name: 'motto', type: 'text' }, { name: 'note', type: 'text' }] }],
   audit: ({ apiKey, user, req }) => req.headers['x-scopes']?.split(' ') ?? (apiKey !== null || user !== null),
@@ -189,7 +198,8 @@ describe('The answers of the audit routes', () => {
     await eventually(() => recordedEvents(service.data, stream).length === 2);
     const ada = user.id;
     const invitation = stream.split('/').at(-1) as string;
-    world = { post, gone, file, erased: 0, ada, invitation, admin };
+    const { batch } = await made('hooked/bulk', { docs: [{ title: 'a' }, { title: 'b' }] });
+    world = { post, gone, file, erased: 0, ada, invitation, admin, batch };
   }
 
   /** Leaves no room on the disk, and nothing signed that would do; gives what makes room again. */
@@ -213,7 +223,7 @@ describe('The answers of the audit routes', () => {
       for (const operation of withStatus(503)) {
         if (operation.endsWith('/feed')) continue;
         if (operation === erasures) await call(operation, 503, `${audit}/erasures`, { body });
-        else await vary(operation, 503, '');
+        else await vary(operation, 503, '', operation === undo ? { body: {} } : {});
       }
     } finally {
       makeRoom();
@@ -402,6 +412,22 @@ describe('The answers of the audit routes', () => {
     await call(erasures, 409, path, { body: { collection, id, reason } });
   });
 
+  it('are described for what becomes of the undoing of a bulk call', async () => {
+    const at = (batch: string) => `${audit}/batches/${batch}/undo`;
+    const key = { 'idempotency-key': randomUUID() };
+    await vary(undo, 418, '', { body: {}, headers: { 'x-refuse': 'yes' } });
+    const { body: first } = await vary(undo, 200, '', { body: {}, headers: key });
+    await vary(undo, 200, '', { body: {}, headers: key });
+    await vary(undo, 422, '', { body: { force: true }, headers: key });
+    await vary(undo, 409, '');
+    await call(undo, 200, at(first.batch), { body: {} });
+    for (const body of ['[]', 'null', '"x"', '5', '{', '{"x":1}']) await vary(undo, 400, '', { body });
+    await vary(undo, 413, '', { body: 'x'.repeat(2001) });
+    await vary(undo, 415, '', { body: 'x', headers: { 'content-type': 'text/plain' } });
+    const accounts = await made('users/bulk', { docs: [{ email: 'joan@example.org' }] }, world.admin);
+    await call(undo, 403, at(accounts.batch), { body: {} });
+  });
+
   it('are described for a body that does not come', async (t) => {
     await withApp({ collections: [users] }, async (app) => {
       const server = Hapi.server({ debug: false });
@@ -410,26 +436,28 @@ describe('The answers of the audit routes', () => {
         options: { app },
       });
       t.mock.timers.enable({ apis: ['setTimeout'] });
-      const answer = server.inject({
-        method: 'POST',
-        url: `${audit}/erasures`,
-        headers: { 'content-type': 'application/json' },
-        payload: '{',
-        simulate: { end: false, close: false },
-        auth: { strategy: 'annals', credentials: { user: { actor: { type: 'apiKey', id: 'x' }, session: null } } },
-      });
-      let isAnswered = false;
-      answer.then(() => {
-        isAnswered = true;
-      });
-      while (!isAnswered) {
-        await setImmediate();
-        t.mock.timers.tick(1000);
+      for (const operation of [erasures, undo]) {
+        const answer = server.inject({
+          method: 'POST',
+          url: operation.replace('POST ', '').replace('{batch}', 'x'),
+          headers: { 'content-type': 'application/json' },
+          payload: '{',
+          simulate: { end: false, close: false },
+          auth: { strategy: 'annals', credentials: { user: { actor: { type: 'apiKey', id: 'x' }, session: null } } },
+        });
+        let isAnswered = false;
+        answer.then(() => {
+          isAnswered = true;
+        });
+        while (!isAnswered) {
+          await setImmediate();
+          t.mock.timers.tick(1000);
+        }
+        const { statusCode, headers, result } = await answer;
+        const pairs = Object.entries(headers).map(([name, value]) => [name, String(value)] as [string, string]);
+        contract.check(operation, { status: statusCode, headers: new Headers(pairs), body: result });
+        assert.equal(statusCode, 408, JSON.stringify(result));
       }
-      const { statusCode, headers, result } = await answer;
-      const pairs = Object.entries(headers).map(([name, value]) => [name, String(value)] as [string, string]);
-      contract.check(erasures, { status: statusCode, headers: new Headers(pairs), body: result });
-      assert.equal(statusCode, 408, JSON.stringify(result));
     });
   });
 
@@ -474,7 +502,11 @@ describe('The answers of the audit routes', () => {
   it('are on record where they are an export or an erasure, and nowhere else', () => {
     const rest = assertAllRecorded(service.data, contract.document, calls, {
       keyOf: (operation) => operation,
-      succeeds: { [`GET ${audit}/export`]: ['log.exported'], [erasures]: ['document.erased', ''] },
+      succeeds: {
+        [`GET ${audit}/export`]: ['log.exported'],
+        [erasures]: ['document.erased', ''],
+        [undo]: ['document.deleted document.deleted', 'document.restored document.restored', ''],
+      },
       streamOf: (_operation, type) => (type === 'log.exported' ? 'system/audit/' : ''),
     });
     const others = rest.filter(({ type }) => /^(log\.|document\.erased$)/.test(type));
@@ -491,7 +523,7 @@ describe('The answers of the audit routes', () => {
     // Too many events after each, which need not exist for that.
     db.exec('UPDATE head SET size = size + 200000; DELETE FROM checkpoints');
     sealAnew(db, readSecret(join(service.data, 'vault.db'), sealSecret) ?? assert.fail('there is no key'));
-    for (const operation of withStatus(422)) await vary(operation, 422, 'complete=true');
+    for (const operation of withStatus(422).filter((one) => one !== undo)) await vary(operation, 422, 'complete=true');
     const tables = db
       .prepare("SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite%'")
       .pluck();

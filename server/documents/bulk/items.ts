@@ -5,7 +5,7 @@ import type { JsonObject } from '../../../config/schema.ts';
 import { decideNothing } from '../../../events/accounts.ts';
 import { type Current, decideCreate, decideDelete, decideUpdate } from '../../../events/documents.ts';
 import type { Change, Claim } from '../../../events/log.ts';
-import { authorize, mayRead } from '../../access/access.ts';
+import { authorize, mayRead, readsPast } from '../../access/access.ts';
 import { checkFieldsWritable } from '../../access/field-access.ts';
 import type { App, Call, RouteCall, Target } from '../../app.ts';
 import { yieldToEventLoop } from '../../platform/yield.ts';
@@ -13,6 +13,7 @@ import { hookedValues, validValues } from '../checked-values.ts';
 import { streamOf } from '../current.ts';
 import { beforeDelete, type HookContext, runAfterHooks } from '../hooks.ts';
 import { accounts } from '../passwords.ts';
+import { pastValues } from '../past/restore-plan.ts';
 import { serializerFor } from '../serialize.ts';
 import { beforeAppend, recorded, type Writable, type Write, writeOf } from '../write-steps.ts';
 import { writeMany } from '../writes.ts';
@@ -42,6 +43,8 @@ export type Item = {
   write: Write;
   /** The caller has found it by its content, so has to be allowed to read it. */
   isFound?: boolean;
+  /** The state that its values are of, which the caller has to be allowed to read. */
+  past?: { document: JsonObject; position: number };
 };
 
 /** The decision on one document: `change` is null where it stays as it is; `version` and `document` are those after it. */
@@ -106,8 +109,9 @@ export async function admitAll(items: readonly Item[]): Promise<Map<Item, string
   return rules;
 }
 
-async function isAdmitted({ write, isFound }: Item, current: Current | null): Promise<boolean> {
+async function isAdmitted({ write, isFound, past }: Item, current: Current | null): Promise<boolean> {
   if (isFound && current && !(await mayRead(write, current.document))) return false;
+  if (past && !(await readsPast(write, past))) return false;
   try {
     await authorize(write, write.operation, { doc: () => current?.document ?? null, data: write.data });
     return true;
@@ -155,11 +159,19 @@ async function checkedAll(items: readonly Item[]): Promise<Map<Item, JsonObject>
   await inTurns(written, async (item) => {
     if (wrong.isFull()) return;
     await wrong.check(item.within, async () => {
-      values.set(item, await validValues(contextOf(item), item.write.body));
+      values.set(item, await valuesOf(item));
     });
   });
   refuseInvalid(wrong.all());
   return values;
+}
+
+/** Past values keep the ids of documents that are gone since. */
+function valuesOf(item: Item): Promise<JsonObject> {
+  const { write, past } = item;
+  return past
+    ? pastValues(write, operationOf(item), write.body as JsonObject)
+    : validValues(contextOf(item), write.body);
 }
 
 function operationOf({ write: { operation } }: Item): 'create' | 'update' {

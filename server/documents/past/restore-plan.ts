@@ -31,19 +31,19 @@ export type Plan = {
 /**
  * Asks everything that stands between the caller and a restore, but for the hooks, and says what it comes to.
  *
+ * @param id of the document; by default the one that the path names.
  * @throws DomainError in the order of a write; `forbidden` for a caller who may not see what was, `conflict` where it has been erased.
  */
-export async function planOf(call: ShownCall, wanted: Wanted): Promise<Plan> {
+export async function planOf(call: ShownCall, wanted: Wanted, id = idIn(call)): Promise<Plan> {
   const { app, request, target } = call;
   const { model } = target;
-  const id = idIn(call);
   const stream = streamOf(target, id);
   const current = currentOf(target, id);
   const version = app.events.versionOf(stream);
   const isAuditor = (await auditRightsOf(app, request)).seesPayloadsOf(stream);
   const isPublic = model.kind === 'collection' && model.hasPublicHistory;
   // That there was something once is for auditors to know.
-  if (version === 0 || (!current && !isAuditor)) return refuseUnwritten(call, current);
+  if (version === 0 || (!current && !isAuditor)) return refuseUnwritten(call, id, current);
   const operation = current ? 'update' : 'create';
   const source = isAuditor || isPublic ? await sourceOf(app, stream, wanted) : null;
   const then = source?.document ?? null;
@@ -63,7 +63,7 @@ export async function planOf(call: ShownCall, wanted: Wanted): Promise<Plan> {
   // A field of a new document without a value is not written.
   const body = before ? changed : only(changed, (_name, value) => value !== null);
   await checkFieldsWritable(call, operation, { body, doc: before });
-  const values = await valuesOf(call, operation, changed);
+  const values = await pastValues(call, operation, changed);
   const end = current ?? { version, document: await endOf(app, stream, version) };
   const base = before ? fieldsIn(target, before) : {};
   const createdAt = before?.createdAt ?? then.createdAt ?? null;
@@ -73,9 +73,9 @@ export async function planOf(call: ShownCall, wanted: Wanted): Promise<Plan> {
 }
 
 /** Refuses a caller who asks for what was never written, or may not know that it was. */
-async function refuseUnwritten(call: Call, current: Current | null): Promise<never> {
+async function refuseUnwritten(call: Call, id: string, current: Current | null): Promise<never> {
   const { target } = call;
-  if (target.model.kind === 'collection') return refuseMissing(call, 'update');
+  if (target.model.kind === 'collection') return refuseMissing(call, 'update', id);
   await authorize(call, 'update', { doc: () => current?.document ?? null, data: null });
   throw new DomainError('conflict', `the global ${target.slug} was never written: it has no versions`);
 }
@@ -136,7 +136,7 @@ function differing(values: JsonObject, document: JsonObject): JsonObject {
  *
  * @throws DomainError `invalid` with what does not fit the fields of today.
  */
-async function valuesOf(call: Call, operation: 'create' | 'update', changed: JsonObject): Promise<JsonObject> {
+export async function pastValues(call: Call, operation: 'create' | 'update', changed: JsonObject): Promise<JsonObject> {
   const { validator } = call.target;
   try {
     return operation === 'create' ? validator.create(changed) : validator.update(changed);

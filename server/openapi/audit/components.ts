@@ -21,7 +21,17 @@ const hashes: Schema = listOf(base64);
 const anything: Schema = {};
 const slug: Schema = { type: 'string', description: 'The slug of a collection, of today or of earlier.' };
 
-/** The refusal of anything but a wrong request, which alone names fields. */
+/** The refusal of a write, which may name documents or headers. */
+const refusalOfWrite = closed(
+  {
+    statusCode: { type: 'integer' },
+    error: text,
+    message: text,
+    errors: listOf(closed({ field: text, message: text })),
+  },
+  ['statusCode', 'error', 'message'],
+);
+/** The refusal of anything else but a wrong request, which alone names fields. */
 const refusal = closed({ statusCode: { type: 'integer' }, error: text, message: text });
 
 const gone = described(isTrue, 'Present where the payload has been erased.');
@@ -267,6 +277,30 @@ const erasures: Record<string, Schema> = {
   Erasures: closed({ erasures: listOf(schemaRef('Erasure')), next: cursor('before') }),
 };
 
+const undone = {
+  collection: slug,
+  ...{ index: described(count, 'Its place in the call, from 0.'), id: text },
+  version: described(place, 'The version after the call.'),
+  outcome: { type: 'string', enum: ['deleted', 'restored', 'updated', 'unchanged'] },
+};
+
+const undoing: Record<string, Schema> = {
+  Undo: closed(
+    {
+      force: described(flag, 'True: also where documents have changed since.'),
+      dryRun: described(flag, 'True: nothing is done, and the answer tells what would be.'),
+    },
+    [],
+  ),
+  Undone: closed({
+    matched: described(count, 'How many documents it is about.'),
+    changed: described(count, 'How many of them are not as they were; with `dryRun`: would not be.'),
+    results: listOf(closed(undone)),
+    batch: described(orNull(text), 'The id in each event of this call; null where nothing was recorded.'),
+  }),
+  Refusal: refusalOfWrite,
+};
+
 /** Every schema of the document of the audit routes by its name: they are the same for every configuration. */
 export const auditSchemas: Record<string, Schema> = {
   ...errorSchemas,
@@ -276,4 +310,5 @@ export const auditSchemas: Record<string, Schema> = {
   ...proofs,
   ...keys,
   ...erasures,
+  ...undoing,
 };

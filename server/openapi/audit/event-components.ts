@@ -3,7 +3,7 @@ import { actorTypes } from '../../../projections/audit.ts';
 import { closed, count, cursor, described, isTrue, listOf, nothing, place, text, time } from '../basics.ts';
 import { type Schema, schemaRef } from '../fields.ts';
 
-const header = closed({
+const everyHeader = {
   v: { type: 'integer', enum: [1, 2], description: 'The version of the header: 1 in logs from before format 3.' },
   log: described(text, 'The id of the log: `annals/<UUID>`.'),
   position: described(place, 'The place in the whole log, gap-free from 1.'),
@@ -16,7 +16,9 @@ const header = closed({
   actor: schemaRef('Actor'),
   correlationId: described(text, 'The id of the request that caused it, as in its `x-request-id`.'),
   payload: { type: 'string', pattern: '^sha256:[0-9a-f]{64}$', description: 'The commitment to the payload.' },
-});
+};
+const batch: Schema = { type: 'string', format: 'uuid', description: 'The bulk call that it belongs to.' };
+const header = closed({ ...everyHeader, batch }, Object.keys(everyHeader));
 
 /** The schemas of events and of pages of them. */
 export const eventSchemas: Record<string, Schema> = {

@@ -1,0 +1,31 @@
+import Joi from 'joi';
+import { forAuditors, unknownToLog } from '../../openapi/audit/responses.ts';
+import { headersOfAttempt, type Operation } from '../../openapi/operation.ts';
+import { attempted, json, ofHooks, refusalForNow, refusals } from '../../openapi/responses.ts';
+
+/** `POST /api/audit/batches/{batch}/undo` */
+export function undoOperation(): Operation {
+  return forAuditors({
+    id: 'audit_undo',
+    tag: 'events',
+    summary: 'Undo a bulk call',
+    description:
+      'Deletes the documents that the call created, restores those that it deleted, and gives the fields that it changed the values ' +
+      'from before: all of it or nothing, as a bulk call of its own. It takes the scope `payloads`, and the right to each of these ' +
+      'steps. Documents that have changed since are a 409 that names them, unless it is forced. With `dryRun` nothing is done, and ' +
+      'the answer tells what would be.',
+    params: Joi.object({ batch: Joi.string().guid().required().description('The id of the bulk call.') }),
+    headers: headersOfAttempt,
+    body: 'Undo',
+    answers: {
+      200: attempted(json('The result of each document.', 'Undone')),
+      ...unknownToLog('There is no bulk call with this id.'),
+      ...refusals([408, 413, 415]),
+      403: json('A scope is missing, a rule said no to a step, or a cookie came from a page elsewhere.', 'Refusal'),
+      409: json('Documents have changed since, or were erased; or unique values are taken.', 'Refusal'),
+      422: json('The `Idempotency-Key` was used before, for another request.', 'Refusal'),
+      ...refusalForNow,
+      ...ofHooks(true),
+    },
+  });
+}

@@ -1,0 +1,25 @@
+import type { Server } from '@hapi/hapi';
+import { requireAudit } from '../../access/rights.ts';
+import type { App } from '../../app.ts';
+import { strategy } from '../../callers/authentication.ts';
+import { jsonPayload, readBody } from '../../http/body.ts';
+import { undoOperation } from './operations.ts';
+import { readUndo, undo } from './undo.ts';
+
+/** Undoing a bulk call. */
+export function undoing(server: Server, app: App): void {
+  server.route({
+    method: 'POST',
+    path: '/api/audit/batches/{batch}/undo',
+    options: {
+      auth: strategy,
+      payload: jsonPayload,
+      plugins: { openApi: undoOperation, takes: ['idempotency-key'] },
+    },
+    handler: async (request, h) => {
+      const rights = await requireAudit(app, request, 'payloads');
+      const body = await readBody(request, app.model.limits.body);
+      return undo({ app, request, h, rights, body }, { batch: String(request.params.batch), ...readUndo(body) });
+    },
+  });
+}

@@ -1,0 +1,120 @@
+import { DomainError } from '../../../config/errors.ts';
+import type { Collection } from '../../../config/model.ts';
+import type { JsonObject } from '../../../config/schema.ts';
+import { splitStream } from '../../../events/catalogue.ts';
+import { changesBetween } from '../../../events/changes.ts';
+import type { Current } from '../../../events/documents.ts';
+import type { Header } from '../../../events/envelope.ts';
+import type { AuditRights } from '../../access/rights.ts';
+import type { App, Target } from '../../app.ts';
+import { currentOf } from '../../documents/current.ts';
+import { type Past, pastOf } from '../../documents/past/versions.ts';
+import { yieldToEventLoop } from '../../platform/yield.ts';
+
+/** The events that a bulk call has recorded in one stream: the versions that they made. */
+type Made = { stream: string; first: number; last: number };
+
+/** The document of a bulk call: how it was before and after it, how it is today, and the version of its stream today. */
+export type Subject = {
+  /** As errors name it: the name of its stream. */
+  at: string;
+  target: Target<Collection>;
+  id: string;
+  before: (Past & { document: JsonObject }) | null;
+  current: Current | null;
+  version: number;
+};
+
+/**
+ * The way back for a document: delete it, restore this version, or give it these values again; null where others have done away with
+ * what there was to undo.
+ */
+export type Step =
+  | { kind: 'delete' }
+  | { kind: 'restore'; version: number }
+  | { kind: 'update'; values: JsonObject; past: { document: JsonObject; position: number } }
+  | null;
+
+/** So many documents are named in a refusal. */
+const mostNamed = 20;
+
+/**
+ * The documents that a bulk call has changed, in their order, each with the step that undoes it.
+ *
+ * @param isForced documents may have changed since.
+ * @throws DomainError `forbidden`; `conflict` naming the documents that have gone on since, or of which too little is known.
+ */
+export async function stepsOf(
+  app: App,
+  rights: AuditRights,
+  headers: readonly Header[],
+  isForced: boolean,
+): Promise<{ subject: Subject; step: Step }[]> {
+  const steps: { subject: Subject; step: Step }[] = [];
+  const moved: string[] = [];
+  for (const made of madeBy(headers)) {
+    const { stream, last } = made;
+    if (!rights.seesPayloadsOf(stream)) throw new DomainError('forbidden', `you may not see what ${stream} was`);
+    const version = app.events.versionOf(stream);
+    if (version !== last && !isForced) {
+      moved.push(`${stream} is at version ${version}, the call made ${last}`);
+      continue;
+    }
+    steps.push(await stepOf(app, made, version));
+    await yieldToEventLoop();
+  }
+  if (moved.length > 0) throw goneOn(moved);
+  return steps;
+}
+
+/** A bulk call is about documents: any other event in it has no way back here. */
+function madeBy(headers: readonly Header[]): Made[] {
+  const found = new Map<string, Made>();
+  for (const { stream, version, type } of headers) {
+    if (!type.startsWith('document.')) throw new DomainError('conflict', `events of the type ${type} cannot be undone`);
+    const made = found.get(stream);
+    if (made) made.last = version;
+    else found.set(stream, { stream, first: version, last: version });
+  }
+  return [...found.values()];
+}
+
+function goneOn(moved: readonly string[]): DomainError {
+  const told = moved.slice(0, mostNamed);
+  const more = moved.length > told.length ? `; and ${moved.length - told.length} more` : '';
+  const errors = told.map((message) => ({ field: message.split(' ', 1)[0] ?? '', message }));
+  return new DomainError('conflict', `documents have gone on since: ${told.join('; ')}${more}`, errors);
+}
+
+async function stepOf(
+  app: App,
+  { stream, first, last }: Made,
+  version: number,
+): Promise<{ subject: Subject; step: Step }> {
+  const [slug, id] = splitStream(stream);
+  const target = app.collections.get(slug);
+  if (!target) throw new DomainError('conflict', `${stream} is of a collection that is not configured`);
+  const before = first === 1 ? null : await known(app, stream, first - 1);
+  const after = await known(app, stream, last);
+  const current = currentOf(target, id);
+  const subject = { at: stream, target, id, before, current, version };
+  return { subject, step: wayBack(subject, after?.document ?? null) };
+}
+
+/** A state of a document; null where there was none. @throws DomainError `conflict` where it has been erased. */
+async function known(app: App, stream: string, version: number): Promise<Subject['before']> {
+  const past = await pastOf(app, stream, { version });
+  if (past?.isErased) throw new DomainError('conflict', `${stream} was erased: what it was is not known`);
+  return past?.document ? { ...past, document: past.document } : null;
+}
+
+function wayBack({ target, before, current }: Subject, after: JsonObject | null): Step {
+  if (!before) return current ? { kind: 'delete' } : null;
+  if (!after) return current ? null : { kind: 'restore', version: before.version };
+  if (!current) return null;
+  const { document, position } = before;
+  const fields = new Set(target.model.fields.filter(({ type }) => type !== 'join').map(({ name }) => name));
+  const changed = changesBetween(document, after).filter(({ field }) => fields.has(field));
+  const values = Object.fromEntries(changed.map(({ field, before }) => [field, before]));
+  return { kind: 'update', values, past: { document, position } };
+}

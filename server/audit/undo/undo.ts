@@ -1,0 +1,197 @@
+import type { ResponseObject, ResponseToolkit } from '@hapi/hapi';
+import { DomainError, invalidField } from '../../../config/errors.ts';
+import type { Collection } from '../../../config/model.ts';
+import type { JsonObject } from '../../../config/schema.ts';
+import { show } from '../../../config/suggest.ts';
+import { hasChangeHooks } from '../../../config/traits.ts';
+import { splitStream } from '../../../events/catalogue.ts';
+import { decideRestore } from '../../../events/documents.ts';
+import type { AuditRights } from '../../access/rights.ts';
+import type { RouteCall, Target } from '../../app.ts';
+import { answerOf, headersIn, pastResults, type Result, resultOf } from '../../documents/bulk/answers.ts';
+import {
+  admitAll,
+  type Decision,
+  decideAll,
+  type Item,
+  recordAll,
+  writableOf,
+  writeIn,
+} from '../../documents/bulk/items.ts';
+import {
+  gatherErrors,
+  refusalOfHook,
+  refuseClashes,
+  refusedOf,
+  refuseHeld,
+  refuseInvalid,
+} from '../../documents/bulk/refusals.ts';
+import { flagOf, membersOf } from '../../documents/bulk/requests.ts';
+import { hasIdempotencyKey, once } from '../../documents/concurrency/idempotency.ts';
+import { beforeChange } from '../../documents/hooks.ts';
+import { type Plan, planOf } from '../../documents/past/restore-plan.ts';
+import type { Writable } from '../../documents/write-steps.ts';
+import { noteReason } from '../../http/reason.ts';
+import { yieldToEventLoop } from '../../platform/yield.ts';
+import { rejectQuery } from '../../queries/parameters.ts';
+import { type Step, type Subject, stepsOf } from './steps.ts';
+
+/** The undoing of a bulk call: `isForced`: also of documents that have changed since. */
+export type Undoing = { batch: string; isForced: boolean; isDry: boolean };
+
+/** Reads the body; without one, nothing is forced. @throws DomainError `invalid` naming what is wrong with it. */
+export function readUndo(body: unknown): Omit<Undoing, 'batch'> {
+  const { force, dryRun } = membersOf(body === undefined ? {} : body, ['force', 'dryRun']);
+  return { isForced: flagOf('force', force), isDry: flagOf('dryRun', dryRun) };
+}
+
+/** A request to undo a bulk call, whose body has been read. */
+type UndoCall = RouteCall & { h: ResponseToolkit; rights: AuditRights; body: unknown };
+
+/**
+ * Undoes a bulk call, all of it or nothing, in a bulk call of its own: deletes what it created, restores what it deleted, and gives
+ * changed fields the values from before. With `isDry`, tells what that would come to, without a hook and without a trace.
+ *
+ * @throws DomainError as writes do; `not-found`; `conflict` where documents have gone on since, unless it is forced.
+ */
+export async function undo(call: UndoCall, { batch, isForced, isDry }: Undoing): Promise<ResponseObject> {
+  const { app, request, h, rights } = call;
+  rejectQuery(request.query);
+  if (isDry && hasIdempotencyKey(request)) {
+    throw invalidField('idempotency-key', 'does not go with dryRun, which does nothing');
+  }
+  const span = app.auditIndex.batch(batch);
+  if (!span) throw new DomainError('not-found', `there is no bulk call ${show(batch)}`);
+  const headers = headersIn(app, batch, span.first - 1);
+  const streams = [...new Set(headers.map(({ stream }) => stream))];
+  const writables = new Map<Target, Writable<Collection>>();
+
+  function entryOf({ subject, step }: { subject: Subject; step: Step }, index: number): Entry {
+    const { at, target, id, current } = subject;
+    const writable = writables.get(target) ?? writableOf(app, target);
+    writables.set(target, writable);
+    const operation = step?.kind === 'delete' ? 'delete' : step?.kind === 'restore' ? 'create' : 'update';
+    const write = writeIn({ writable, h }, { operation, body: step?.kind === 'update' ? step.values : null });
+    const past = step?.kind === 'update' ? { past: step.past } : {};
+    return { step, subject, item: { index, at, within: at, id, current, write, ...past } };
+  }
+
+  async function decide(): Promise<Decision[]> {
+    const entries = (await stepsOf(app, rights, headers, isForced)).map(entryOf);
+    const restoring = entries.filter(isRestore);
+    const others = entries.filter(({ step }) => step?.kind === 'delete' || step?.kind === 'update');
+    const items = others.map(({ item }) => item);
+    const rules = await admitAll(items);
+    for (const { model } of new Set(entries.map(({ subject }) => subject.target))) noteReason(request, model);
+    const plans = await plansOf(restoring);
+    const decisions = await decideAll(items, rules, isDry);
+    for (const entry of restoring) decisions.push(await decideRestoring(entry, plans.get(entry), isDry));
+    decisions.push(...entries.filter(({ step }) => step === null).map(unchanged));
+    return decisions.sort((one, other) => one.item.index - other.item.index);
+  }
+
+  if (isDry) {
+    const decisions = await decide();
+    refuseClashes(decisions);
+    refuseHeld(app, decisions, null);
+    return h.response(named(streams, decisions.map(resultOf), null));
+  }
+
+  async function run(): Promise<ResponseObject> {
+    const recorded = await recordAll(call, streams, decide);
+    return h.response(named(streams, recorded.decisions.map(resultOf), recorded.batch));
+  }
+
+  return once(call, run, async (again, position) => {
+    const ids = streams.map((stream) => splitStream(stream)[1]);
+    const made = headersIn(app, again, position);
+    const results = pastResults(ids, made, (id) => {
+      const [slug] = splitStream(streams[ids.indexOf(id)] ?? '');
+      return app.collections.get(slug)?.documents.asOf(id, position)?.version ?? 0;
+    });
+    return h.response(named(streams, results, made.length > 0 ? again : null));
+  });
+}
+
+/** Results with the collections of their documents. */
+function named(streams: readonly string[], results: readonly Result[], batch: string | null): JsonObject {
+  const shown = results.map(({ index, ...rest }) => {
+    return { index, collection: splitStream(streams[index] ?? '')[0], ...rest };
+  });
+  return { ...answerOf(results, batch), results: shown };
+}
+
+/** A document of the call, and its step. */
+type Entry = { step: Step; subject: Subject; item: Item };
+
+type Restoring = Entry & { step: { kind: 'restore'; version: number } };
+
+function isRestore(entry: Entry): entry is Restoring {
+  return entry.step?.kind === 'restore';
+}
+
+/** The restores, and the rule that admits each. */
+type Plans = Map<Restoring, { plan: Plan; rule: string | undefined }>;
+
+async function plansOf(entries: readonly Restoring[]): Promise<Plans> {
+  const plans: Plans = new Map();
+  const wrong = gatherErrors();
+  const refused: Item[] = [];
+  for (const entry of entries) {
+    const { item, step, subject } = entry;
+    const { target, at, id } = subject;
+    if (target.model.upload) throw new DomainError('conflict', `${at} is a file, and files are restored one by one`);
+    await wrong.check(at, async () => {
+      try {
+        const plan = await planOf(item.write, { version: step.version }, id);
+        plans.set(entry, { plan, rule: item.write.request.app.rule });
+      } catch (error) {
+        if (!(error instanceof DomainError && error.code === 'forbidden')) throw error;
+        refused.push(item);
+      }
+    });
+    await yieldToEventLoop();
+  }
+  if (refused.length > 0)
+    throw refusedOf(
+      refused,
+      entries.map(({ item }) => item),
+    );
+  refuseInvalid(wrong.all());
+  return plans;
+}
+
+async function decideRestoring(
+  { item, subject }: Restoring,
+  planned: { plan: Plan; rule: string | undefined } | undefined,
+  isDry: boolean,
+): Promise<Decision> {
+  if (!planned) throw new Error(`nothing is known of the restore of ${subject.at}`);
+  const { plan, rule } = planned;
+  const { app, request, target } = item.write;
+  const { id } = subject;
+  const { source, end, values } = plan;
+  const hookContext = { app, request, target, operation: 'create' as const, doc: null };
+  const isHooked = !isDry && hasChangeHooks(target.model) && Object.keys(values).length > 0;
+  const made = await (isHooked ? beforeChange(hookContext, values) : Promise.resolve(values)).catch(
+    (error: unknown) => {
+      throw refusalOfHook(error, item);
+    },
+  );
+  const document = { ...plan.document, ...made };
+  const { version, position } = source;
+  const { at } = app.ids.next();
+  const restoring = { source: { version, position }, current: null, end, document, at };
+  const change = decideRestore({ ...target, isGlobal: false }, id, restoring);
+  if (change && rule !== undefined) change.rule = rule;
+  const shown = target.documentOf(id, (change?.events[0]?.data.document ?? document) as JsonObject);
+  return { item, id, change, also: [], hookContext, document: shown, version: end.version + 1 };
+}
+
+/** A document of which others have done away with what there was to undo. */
+function unchanged({ item, subject }: Entry): Decision {
+  const { app, request, target } = item.write;
+  const { id, version } = subject;
+  const hookContext = { app, request, target, operation: 'update' as const, doc: null };
+  return { item, id, change: null, also: [], hookContext, document: {}, version };
+}

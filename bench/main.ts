@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { asOf } from './as-of.ts';
+import { bulk } from './bulk.ts';
 import { create } from './create.ts';
 import { exporting } from './exporting.ts';
 import { lists } from './lists.ts';
@@ -21,6 +22,7 @@ const usage = `npm run bench -- [BENCHMARK]… [--rounds N] [--seconds N] [--lar
   read     reads by id against a bare hapi + better-sqlite3 route
   lists    pages against the same bare route; all reads at 10,000 and 100,000 documents, with and without indexes
   create   durable creates against a bare group commit, fsyncs, reads meanwhile
+  bulk     1,000 creates in one call against a call for each
   log      rebuild and verify, events per second on one core
   logins   logins per second, and what reads feel of them
   timing   whether the time of a refused login tells that there is such an account
@@ -40,6 +42,7 @@ const benchmarks = {
   read: (folder: string, plan: Plan) => withWrk(() => read(folder, plan)),
   lists: (folder: string, plan: Plan, isLarge: boolean) => withWrk(() => lists(folder, plan, isLarge)),
   create: (folder: string, plan: Plan) => withWrk(() => create(folder, plan)),
+  bulk: (folder: string, plan: Plan) => bulk(folder, plan),
   log: (folder: string, plan: Plan, isLarge: boolean) => log(folder, plan, isLarge),
   logins: (folder: string, plan: Plan) => withWrk(() => logins(folder, plan)),
   timing: (folder: string, plan: Plan) => timing(folder, plan, loginTarget()),

@@ -4,6 +4,9 @@ import type {
   ApiKey,
   ApiKeyWithSecret,
   Boot,
+  BulkChanged,
+  BulkCreated,
+  BulkUpserted,
   CursorPage,
   Found,
   Groups,
@@ -18,6 +21,7 @@ import type {
   StreamState,
   Success,
   UncountedPage,
+  Undone,
   Versions,
 } from './types/answers.ts';
 import type {
@@ -180,6 +184,36 @@ export type Creation<in out C extends AnyConfig, in out Slug extends string> = {
   create: (data: CreateInput<C, Slug>, options?: KeyedOptions) => Promise<DocumentOf<C, Slug>>;
 };
 
+/** Documents: those with these ids, or those that the caller may read and that meet a condition. */
+export type Selection<C extends AnyConfig, Slug extends string> =
+  | { ids: readonly string[]; where?: never }
+  | { where: WhereOf<C, Slug>; ids?: never };
+
+/** A call about many documents that may only be tried. */
+export type ChangeOptions = KeyedOptions & { dryRun?: boolean | undefined };
+
+/** The methods about many documents, at most 1,000 in a call: all of them are done, or none. */
+export type Bulk<in out C extends AnyConfig, in out Slug extends string> = {
+  createMany: (docs: readonly Omit<CreateInput<C, Slug>, 'password'>[], options?: KeyedOptions) => Promise<BulkCreated>;
+  /** Changes the documents that have the same value in a unique field, and creates the others. */
+  upsertMany: (
+    upsertBy: Exclude<SortOf<C, Slug>, `-${string}`>,
+    docs: readonly Omit<UpdateInput<C, Slug>, 'password'>[],
+    options?: KeyedOptions,
+  ) => Promise<BulkUpserted>;
+  /** Changes the given fields, each whole; with `dryRun`, tells what that would change. */
+  updateMany: (
+    selection: Selection<C, Slug>,
+    data: Omit<UpdateInput<C, Slug>, 'password'>,
+    options?: ChangeOptions,
+  ) => Promise<BulkChanged<'updated' | 'unchanged'>>;
+  /** Deletes documents; with `dryRun`, tells which. */
+  deleteMany: (selection: Selection<C, Slug>, options?: ChangeOptions) => Promise<BulkChanged<'deleted'>>;
+};
+
+/** Undoes a call about many documents, by its `batch`; with `force`, also where documents have changed since. */
+export type Undo = (batch: string, options?: ChangeOptions & { force?: boolean | undefined }) => Promise<Undone>;
+
 /** The methods of collections of files. */
 export type Files<in out C extends AnyConfig, in out Slug extends string> = {
   /** Sends a file and makes a document of it. */
@@ -227,10 +261,10 @@ export type Accounts<in out C extends AnyConfig, in out Slug extends string> = {
 export type CollectionClient<C extends AnyConfig, Slug extends string> = Documents<C, Slug> &
   (Slug extends AuthSlug<C> ? Accounts<C, Slug> : unknown) &
   (string extends UploadSlug<C>
-    ? Creation<C, Slug> & Files<C, Slug>
+    ? Creation<C, Slug> & Bulk<C, Slug> & Files<C, Slug>
     : Slug extends UploadSlug<C>
       ? Files<C, Slug>
-      : Creation<C, Slug>);
+      : Creation<C, Slug> & Bulk<C, Slug>);
 
 /** The calls of a global. */
 export type GlobalClient<in out C extends AnyConfig, in out Slug extends string> = {
@@ -297,6 +331,7 @@ export type Client<in out C extends AnyConfig = AnyConfig> = {
   counts: (
     options?: CallOptions & { asOf?: Moment | undefined },
   ) => Promise<{ [Slug in CollectionSlug<C>]?: { total: number } }>;
+  undo: Undo;
   /** The configuration, and for a user their rights. */
   schemas: (options?: CallOptions & { asOf?: Moment | undefined }) => Promise<Schemas>;
   /** The facts that an admin UI needs before a user logs in; 404 where it is turned off. */

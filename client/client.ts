@@ -2,6 +2,7 @@ import { accountsOf } from './accounts.ts';
 import { mediaUrlOf, readBaseUrl, segment, shown } from './address.ts';
 import { isObject } from './answers.ts';
 import type { Client } from './api.ts';
+import { bulkOf, undoOf } from './bulk.ts';
 import { openCaller } from './calls.ts';
 import { documentsOf, globalOf } from './documents.ts';
 import { filesOf } from './files.ts';
@@ -33,7 +34,12 @@ export function createClient(options: ClientOptions): Record<keyof Client, unkno
     collection: (name: string) => {
       const slug = segment('the slug of a collection', name);
       // All calls there are: the types tell which of them a collection has, and so does the service.
-      return { ...documentsOf(caller, slug), ...filesOf(caller, slug), ...accountsOf(caller, slug) };
+      return {
+        ...documentsOf(caller, slug),
+        ...bulkOf(caller, slug),
+        ...filesOf(caller, slug),
+        ...accountsOf(caller, slug),
+      };
     },
     global: (name: string) => globalOf(caller, segment('the slug of a global', name)),
     keys: keysOf(caller),
@@ -44,6 +50,7 @@ export function createClient(options: ClientOptions): Record<keyof Client, unkno
       const call = { method: 'GET', path: '/api/counts', options: own, gives: hasCollections } as const;
       return (await bodyOf<{ collections: object }>(call)).collections;
     },
+    undo: undoOf(caller),
     schemas: (own?: object) => bodyOf({ method: 'GET', path: '/api/schemas', options: own }),
     boot: (own?: CallOptions) => bodyOf({ method: 'GET', path: '/api/admin/boot', options: own, isPublic: true }),
     previewToken: (data: object, own?: CallOptions) =>

@@ -107,6 +107,28 @@ export type RestorePlan = {
   conflicts: { field: string; id?: string }[];
 };
 
+/** A document of a call about many: `index` is its place in the call, `version` that after it. */
+export type BulkResult<Outcome extends string> = { index: number; id: string; version: number; outcome: Outcome };
+
+/** Documents that one call has created; `batch` is in each of its events, null where nothing was recorded. */
+export type BulkCreated = { results: Omit<BulkResult<never>, 'outcome'>[]; batch: string | null };
+
+/** Documents that one call has created or changed. */
+export type BulkUpserted = { results: BulkResult<'created' | 'updated' | 'unchanged'>[]; batch: string | null };
+
+/** Documents that one call has changed or deleted, or with `dryRun` would: how many it is about, and how many differ after it. */
+export type BulkChanged<Outcome extends string> = {
+  matched: number;
+  changed: number;
+  results: BulkResult<Outcome>[];
+  batch: string | null;
+};
+
+/** The undoing of a call about many documents. */
+export type Undone = Omit<BulkChanged<never>, 'results'> & {
+  results: (BulkResult<'deleted' | 'restored' | 'updated' | 'unchanged'> & { collection: string })[];
+};
+
 /** A field as it is configured, without functions; `access` is there for users, and neither it nor `hasDefault` on a `row`. */
 export type FieldSchema = {
   name?: string;

@@ -66,6 +66,11 @@ const others = async () => ({
   changed: await posts.update('1', { title: 'x' }, { ifMatch: '"1"' }),
   plan: await posts.restore('1', { version: 1 }, { dryRun: true }),
   restored: await posts.restore('1', { position: 1 }, { reason: 'y' }),
+  many: await posts.createMany([{ title: 'x', author: '1', secret: 'y' } as never], { reason: 'y' }),
+  upserted: await posts.upsertMany('title', [{ title: 'x' }]),
+  updated: await posts.updateMany({ where: { status: { equals: 'draft' } } }, { title: 'x' }, { dryRun: true }),
+  deleted: await posts.deleteMany({ ids: ['1'] }, { idempotencyKey: 'x' }),
+  undone: await client.undo('x', { force: true, dryRun: true }),
   file: await pictures.upload(new Blob([]), { alt: 'x' }, { onProgress: ({ sent }) => sent.toFixed() }),
   login: await members.login({ email: 'x', password: 'y' }),
   me: await members.me(),
@@ -78,6 +83,11 @@ export type Writes = [
   Is<Equal<Others['changed'], DocumentOf<C, 'posts'>>>,
   Is<Equal<Others['plan']['diff'][number]['field'], string>>,
   Is<Equal<Others['restored'], DocumentOf<C, 'posts'>>>,
+  Is<Equal<Others['many']['results'][number], { index: number; id: string; version: number }>>,
+  Is<Equal<Others['upserted']['results'][number]['outcome'], 'created' | 'updated' | 'unchanged'>>,
+  Is<Equal<Others['updated']['results'][number]['outcome'], 'updated' | 'unchanged'>>,
+  Is<Equal<Others['deleted']['batch'], string | null>>,
+  Is<Equal<Others['undone']['results'][number]['collection'], string>>,
   Is<Equal<Others['file'], DocumentOf<C, 'pictures'>>>,
   Is<Equal<Others['login'], { token: string; user: DocumentOf<C, 'members'> }>>,
   Is<Equal<Others['me'], DocumentOf<C, 'members', 1>>>,
@@ -114,6 +124,18 @@ export const refused = () => [
   posts.find({ reason: 'x' }),
   // @ts-expect-error neither a version nor a position
   posts.restore('1', {}),
+  // @ts-expect-error a field that is required
+  posts.createMany([{}]),
+  // @ts-expect-error no such field to find documents by
+  posts.upsertMany('titel', []),
+  // @ts-expect-error passwords are not set for many at once
+  members.updateMany({ ids: [] }, { password: 'x' }),
+  // @ts-expect-error ids or a condition, not both
+  posts.deleteMany({ ids: [], where: { status: { equals: 'draft' } } }),
+  // @ts-expect-error no such option
+  posts.deleteMany({ where: { status: { equals: 'drft' } } }),
+  // @ts-expect-error files come one by one
+  pictures.deleteMany,
 ];
 
 // Users are shown to themselves as deep as the configuration says.

@@ -120,6 +120,37 @@ describe('Documents by the client', () => {
     assert.deepEqual([document.version, next], [4, 3]);
   });
 
+  it('are created, changed and deleted many at once, and that is undone', async () => {
+    const client = trusted();
+    const authors = client.collection('authors');
+    const made = await authors.createMany([{ name: 'Many A' }, { name: 'Many B' }]);
+    const ids = made.results.map(({ id }) => id);
+    const where = { name: { in: ['Many A', 'Many B'] } };
+    const plan = await authors.updateMany({ where }, { name: 'Many B' }, { dryRun: true });
+    assert.deepEqual([plan.matched, plan.changed, plan.batch], [2, 1, null]);
+    const changed = await authors.updateMany({ ids }, { name: 'Many' }, { reason: 'one name' });
+    assert.deepEqual(
+      changed.results.map(({ outcome }) => outcome),
+      ['updated', 'updated'],
+    );
+    const undone = await client.undo(changed.batch ?? '');
+    assert.deepEqual(
+      undone.results.map(({ collection, version, outcome }) => [collection, version, outcome]),
+      [
+        ['authors', 3, 'updated'],
+        ['authors', 3, 'updated'],
+      ],
+    );
+    assert.deepEqual(
+      (await authors.find({ where, sort: 'name' })).docs.map(({ name }) => name),
+      ['Many A', 'Many B'],
+    );
+    await assert.rejects(client.undo(made.batch ?? ''), { status: 409 });
+    assert.equal((await client.undo(made.batch ?? '', { force: true, dryRun: true })).changed, 2);
+    assert.equal((await authors.deleteMany({ ids })).changed, 2);
+    await assert.rejects(authors.upsertMany('name', []), { status: 400 });
+  });
+
   it('are found by conditions of every form, sorted, in pages, and as of then', async () => {
     const client = trusted();
     const posts = client.collection('posts');
@@ -855,7 +886,11 @@ describe('The contract', () => {
     const described = Object.entries<object>(body.paths).flatMap(([path, item]) =>
       Object.keys(item).map((method) => `${method.toUpperCase()} ${path}`),
     );
-    const histories = ['GET /api/audit/documents/{slug}/{id}', 'GET /api/audit/globals/{slug}'];
+    const histories = [
+      'GET /api/audit/documents/{slug}/{id}',
+      'GET /api/audit/globals/{slug}',
+      'POST /api/audit/batches/{batch}/undo',
+    ];
     const known = [...described, ...histories].map((path) => new RegExp(`^${path.replace(/\{\w+\}/g, '[^/]+')}$`));
     const strays = [...asked].filter((path) => !known.some((pattern) => pattern.test(path)));
     assert.deepEqual(

@@ -1,0 +1,33 @@
+import { segment } from './address.ts';
+import type { Bulk, Undo } from './api.ts';
+import type { Call, Caller } from './calls.ts';
+import type { AnyConfig } from './types/config.ts';
+
+/** The calls about many documents of a collection. */
+export function bulkOf({ bodyOf }: Caller, slug: string) {
+  const path = `/api/collections/${slug}/bulk`;
+  return {
+    createMany: (docs: readonly object[], options?: object) => bodyOf(callOf(path, { docs }, options)),
+    upsertMany: (upsertBy: string, docs: readonly object[], options?: object) =>
+      bodyOf(callOf(path, { docs, upsertBy }, options)),
+    updateMany: (selection: object, data: object, options?: object) =>
+      bodyOf(callOf(`${path}/update`, { ...selection, data }, options)),
+    deleteMany: (selection: object, options?: object) => bodyOf(callOf(`${path}/delete`, { ...selection }, options)),
+  } satisfies Record<keyof Bulk<AnyConfig, string>, unknown>;
+}
+
+/** The call that undoes a bulk call. */
+export function undoOf({ bodyOf }: Caller): Undo {
+  return async (batch, { force, ...options } = {}) => {
+    const path = `/api/audit/batches/${segment('batch', batch)}/undo`;
+    return bodyOf(callOf(path, force === undefined ? {} : { force }, options));
+  };
+}
+
+/** Done once, however often it is sent; one that only looks may be sent again anyway. */
+function callOf(path: string, body: object, options: { dryRun?: boolean | undefined } = {}): Call {
+  const { dryRun, ...own } = options;
+  const isDry = dryRun === true;
+  const data = isDry ? { ...body, dryRun } : body;
+  return { method: 'POST', path, data, options: own, isKeyed: !isDry, isRepeatable: isDry };
+}

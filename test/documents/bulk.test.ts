@@ -340,6 +340,17 @@ describe('POST …/bulk', () => {
     assert.equal((await bulk('posts', { docs: docs.slice(1) }, options)).status, 422);
   });
 
+  it('is forgotten under its Idempotency-Key when one of its documents is erased', async () => {
+    const options = { headers: { 'idempotency-key': fresh() } };
+    const docs = [{ title: 'a' }, { title: 'b' }];
+    const { body } = await bulk('posts', { docs }, options);
+    const [, { id }] = body.results;
+    await service.call('POST', '/api/audit/erasures', { collection: 'posts', id, reason: 'asked for' });
+    const again = await bulk('posts', { docs }, options);
+    assert.deepEqual([again.status, again.headers.get('idempotent-replayed')], [201, null]);
+    assert.notEqual(again.body.batch, body.batch);
+  });
+
   describe('with upsertBy', () => {
     it('creates, changes and leaves documents by a unique field', async () => {
       const [one, two, three] = [fresh(), fresh(), fresh()];

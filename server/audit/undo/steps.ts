@@ -7,6 +7,7 @@ import type { Current } from '../../../events/documents.ts';
 import type { Header } from '../../../events/envelope.ts';
 import type { AuditRights } from '../../access/rights.ts';
 import type { App, Target } from '../../app.ts';
+import { refuseTooMuch } from '../../documents/bulk/loading.ts';
 import { currentOf } from '../../documents/current.ts';
 import { type Past, pastOf } from '../../documents/past/versions.ts';
 import { yieldToEventLoop } from '../../platform/yield.ts';
@@ -42,7 +43,7 @@ const mostNamed = 20;
  * The documents that a bulk call has changed, in their order, each with the step that undoes it.
  *
  * @param isForced documents may have changed since.
- * @throws DomainError `forbidden`; `conflict` naming the documents that have gone on since, or of which too little is known.
+ * @throws DomainError `forbidden`; `too-large`; `conflict` naming the documents that have gone on since, or of which too little is known.
  */
 export async function stepsOf(
   app: App,
@@ -52,6 +53,7 @@ export async function stepsOf(
 ): Promise<{ subject: Subject; step: Step }[]> {
   const steps: { subject: Subject; step: Step }[] = [];
   const moved: string[] = [];
+  let characters = 0;
   for (const made of madeBy(headers)) {
     const { stream, last } = made;
     if (!rights.seesPayloadsOf(stream)) throw new DomainError('forbidden', `you may not see what ${stream} was`);
@@ -60,7 +62,10 @@ export async function stepsOf(
       moved.push(`${stream} is at version ${version}, the call made ${last}`);
       continue;
     }
-    steps.push(await stepOf(app, made, version));
+    const found = await stepOf(app, made, version);
+    characters += JSON.stringify(found.subject.before?.document ?? null).length;
+    refuseTooMuch(characters);
+    steps.push(found);
     await yieldToEventLoop();
   }
   if (moved.length > 0) throw goneOn(moved);

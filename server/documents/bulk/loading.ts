@@ -16,7 +16,8 @@ export function listerOf(app: App, { documents, tables }: Target, position: numb
   return position === null ? documents.list : (request) => app.past.list(position, tables, request);
 }
 
-const atOnce = 100;
+/** Each page costs a count of all, and its texts are in memory. */
+const atOnce = 250;
 const [id] = ownSortKeys('id', []);
 
 /**

@@ -6,6 +6,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import Database from 'better-sqlite3';
 import { runHere } from '../helpers/in-process.ts';
 import { startService, temporaryFolder } from '../helpers/service.ts';
+import { eventually } from '../helpers/shared.ts';
 
 const config = {
   collections: [
@@ -52,7 +53,7 @@ it('A bulk call is whole or not at all after a kill, and a rebuild gives the sam
     }
   });
   const ended = Promise.allSettled(clients);
-  while (answered.length < 9) await wait(5);
+  await eventually(() => answered.length >= 9);
   await wait(Math.random() * 50);
   await service.kill();
   await ended;

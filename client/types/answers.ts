@@ -184,7 +184,7 @@ export type Schemas = {
   admin: { title: string; logo: string | null } | null;
   richText: { features: string[] } | null;
   user?: { audit: AuditScope[] };
-  limits?: { body: number };
+  limits?: { body: number; bulkBody: number };
   version?: string;
 };
 

@@ -223,7 +223,10 @@ const aboutCaller = {
       description: 'The scopes of the history that the caller has.',
     },
   }),
-  limits: closed({ body: { ...whole, minimum: 1, description: 'Bytes of a JSON body.' } }),
+  limits: closed({
+    body: { ...whole, minimum: 1, description: 'Bytes of a JSON body.' },
+    bulkBody: { ...whole, minimum: 1, description: 'Bytes of one with many documents.' },
+  }),
   version: described(text, 'The version of the service.'),
 };
 

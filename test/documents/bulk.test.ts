@@ -658,6 +658,8 @@ describe('POST …/bulk/update and …/bulk/delete', () => {
     assert.match(errorsOf(await changed('posts', { ids: [a] })).data ?? '', /^data is required$/);
     const wrong = await changed('posts', { ids: [a, b], data: { title: null, next: 'x' } });
     assert.deepEqual(errorsOf(wrong), { 'data.title': 'data.title is required, got null' });
+    const ofNone = await changed('posts', { ids: [], data: { title: 5 } });
+    assert.deepEqual(errorsOf(ofNone), { 'data.title': 'data.title must be a text, got 5' });
     const same = await assertRecorded(service, () => changed('posts', { ids: [a, b], data: { code: fresh() } }), []);
     assert.deepEqual(tell(same), [409, [{ field: 'data.code', message: 'data.code is taken by ids.0 in this call' }]]);
     const user = await service.call('POST', '/api/collections/users/bulk/update', { ids: [], data: { password: 'x' } });

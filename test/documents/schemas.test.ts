@@ -99,7 +99,11 @@ const schemas = {
   admin: { title: 'Annals', logo: null },
   richText: null,
 };
-const aboutKey = { user: { audit: ['headers', 'payloads', 'export'] }, limits: { body: 1_048_576 }, version };
+const aboutKey = {
+  user: { audit: ['headers', 'payloads', 'export'] },
+  limits: { body: 1_048_576, bulkBody: 8_388_608 },
+  version,
+};
 
 const path = '/api/schemas';
 const description = '/api/openapi.json';
@@ -359,7 +363,7 @@ export default {
   bcryptCost: 4,
   admin: { title: 'Atlas', logo: '/logo.svg', user: 'editors' },
   richText: { features: ['bold', 'link'] },
-  limits: { body: 5000 },
+  limits: { body: 5000, bulkBody: 6000 },
   audit: ({ user }) => (user ? ['headers'] : false),
   collections: [
     { slug: 'members', auth: true, fields: [] },
@@ -398,7 +402,10 @@ export default {
       [body.admin, body.richText],
       [{ title: 'Atlas', logo: '/logo.svg' }, { features: ['bold', 'link'] }],
     );
-    assert.deepEqual([body.user, body.limits, body.version], [{ audit: ['headers'] }, { body: 5000 }, version]);
+    assert.deepEqual(
+      [body.user, body.limits, body.version],
+      [{ audit: ['headers'] }, { body: 5000, bulkBody: 6000 }, version],
+    );
     assert.deepEqual([posts.history, posts.requireReason, posts.admin.pageSize], ['public', true, 50]);
     assert.deepEqual(posts.admin.defaultColumns, ['title', 'seo.title', 'updatedAt']);
     assert.deepEqual(body.globals[0].admin, { group: 'Settings' });

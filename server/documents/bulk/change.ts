@@ -9,12 +9,13 @@ import { authorizeList, type ListScope, reachOf } from '../../access/list-scope.
 import { noteReason } from '../../http/reason.ts';
 import { rejectQuery } from '../../queries/parameters.ts';
 import { readWhereObject } from '../../queries/where.ts';
+import { validValues } from '../checked-values.ts';
 import { hasIdempotencyKey, once } from '../concurrency/idempotency.ts';
 import { streamOf } from '../current.ts';
 import { answerOf, headersIn, pastResults, resultOf } from './answers.ts';
 import { admitAll, type BulkCall, type Decision, decideAll, type Item, recordAll, writeIn } from './items.ts';
 import { type Lister, listerOf, loaded, refuseTooMuch, textsOf } from './loading.ts';
-import { refuseClashes, refuseHeld } from './refusals.ts';
+import { gatherErrors, refuseClashes, refuseHeld, refuseInvalid } from './refusals.ts';
 import { type ChangeRequest, mostDocuments, type Selection } from './requests.ts';
 
 /** Changes or deletes many documents, all or none; with `isDry`, tells what that would come to, without a hook and without a trace. */
@@ -35,6 +36,7 @@ export async function changeMany(
 
   async function decide(): Promise<Decision[]> {
     const items = await itemsOf(bulk, chosen, { operation, data });
+    if (items.length === 0 && operation === 'update') await checkData(bulk, data);
     return decideAll(items, await admitAll(items), isDry);
   }
 
@@ -58,6 +60,15 @@ export async function changeMany(
     const results = pastResults(ids, headers, (id) => target.documents.asOf(id, position)?.version ?? 0);
     return h.response(answerOf(results, headers.length > 0 ? batch : null));
   });
+}
+
+/** Values that no document gets must be right as well. @throws DomainError `invalid` naming the fields. */
+async function checkData({ app, request, target }: BulkCall, data: unknown): Promise<void> {
+  const wrong = gatherErrors();
+  await wrong.check('data', async () => {
+    await validValues({ app, request, target, operation: 'update', doc: null }, data);
+  });
+  refuseInvalid(wrong.all());
 }
 
 /** The documents that are asked for: those with these ids, or those that the caller may read and that meet the condition. */

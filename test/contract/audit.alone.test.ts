@@ -44,7 +44,7 @@ const admins = [{ apiKey: [] }, { bearer: [] }, { 'cookie.users': [] }];
 const callers = {
   'keys only': { configuration: { collections: [posts] }, security: [{ apiKey: [] }], forbidden: 34 },
   'users of one kind': { configuration: { collections: [posts, users] }, security: admins, forbidden: 34 },
-  'users of several kinds': { configuration: { collections: [posts, users, staff] }, security: admins, forbidden: 33 },
+  'users of several kinds': { configuration: { collections: [posts, users, staff] }, security: admins, forbidden: 34 },
 };
 
 /**

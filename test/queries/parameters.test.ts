@@ -81,6 +81,16 @@ before(async () => {
     'GET /api/collections/posts/count': { path: '/api/collections/posts/count' },
     'GET /api/collections/files/count': { path: '/api/collections/files/count' },
     'GET /api/collections/users/count': { path: '/api/collections/users/count', sent: admin },
+    ...Object.fromEntries(
+      ['posts', 'files', 'users'].flatMap((slug) => {
+        const sent = slug === 'users' ? { sent: admin } : {};
+        const path = `/api/collections/${slug}`;
+        return [
+          [`GET ${path}/aggregate`, { path: `${path}/aggregate?groupBy=createdAt,updatedAt,id`, ...sent }],
+          [`GET ${path}/distinct`, { path: `${path}/distinct?field=id`, ...sent }],
+        ];
+      }),
+    ),
     'GET /api/counts': { path: '/api/counts' },
     'GET /api/schemas': { path: '/api/schemas' },
     'GET /api/search': { path: '/api/search?q=a' },
@@ -116,6 +126,12 @@ before(async () => {
     where: { good: [JSON.stringify({ id: { equals: post.id } })], bad: ['x', '{}x', '[]', '{"nothing":{"equals":1}}'] },
     q: { good: ['a', '"a phrase" wo', '!'], bad: ['x'.repeat(201)] },
     collections: { good: ['posts', 'posts,files'], bad: ['post', ',', 'posts,'] },
+    groupBy: { good: ['createdAt', 'id,updatedAt.month'], bad: ['nothing', 'createdAt.', 'id,id'] },
+    sum: { good: [], bad: ['nothing', 'createdAt'] },
+    avg: { good: [], bad: ['nothing', 'createdAt'] },
+    min: { good: ['createdAt', 'createdAt,updatedAt'], bad: ['nothing', 'id'] },
+    max: { good: ['updatedAt'], bad: ['nothing', 'updatedAt,'] },
+    field: { good: ['createdAt', 'createdAt.day'], bad: ['nothing', 'createdAt,id'] },
     after: { good: [''], bad: ['x', '1', 'A'.repeat(100)] },
     stream: { good: [`posts/${post.id}`], bad: [] },
     collection: { good: ['posts', 'globals/site', 'system'], bad: ['post', 'Posts'] },

@@ -179,9 +179,9 @@ describe('a configuration', () => {
       ],
     );
     assert.deepEqual(of({ useAsTitle: 'items.title', searchFields: 'title', searchField: [] }), [
-      'searchField: is not a key of the admin of a collection; did you mean "searchFields"?',
-      'useAsTitle: "items" is not a field to use as a title; allowed: "title", "seo"',
+      'searchField: is not a key of admin of a collection; did you mean "searchFields"?',
       'searchFields: must be a list of 1 to 20 fields, got "title"',
+      'useAsTitle: "items" is not a field to use as a title; allowed: "title", "seo"',
     ]);
     assert.deepEqual(of(true), ['collections.posts.admin: must be an object, got true']);
   });

@@ -346,7 +346,8 @@ describe('As of then', () => {
     assert.equal((await read('/api/schemas?asOf=1', users.reader?.as)).status, 403);
     const forHead = await read('/api/schemas?asOf=1', users.head?.as);
     assert.equal(forHead.body.collections.find(({ slug }: { slug: string }) => slug === 'open').access.read, true);
-    assert.deepEqual((await later.call('GET', '/api/schemas?asOf=2001-01-01')).body, { collections: [], globals: [] });
+    const { collections, globals } = (await later.call('GET', '/api/schemas?asOf=2001-01-01')).body;
+    assert.deepEqual({ collections, globals }, { collections: [], globals: [] });
 
     // Events about accounts are for no key, also when the collection is not configured any more.
     assert.ok(!JSON.stringify(events).includes(guest.email));

@@ -270,7 +270,7 @@ describe('A walk by cursor', () => {
 
 describe('A cursor', () => {
   const refusal =
-    'after must be empty, or the nextCursor of an answer to the same list: with the same sort, where, select, depth and asOf';
+    'after must be empty, or the nextCursor of an answer to the same list: with the same sort, where, q, select, depth and asOf';
   const refuses = async (slug: string, query: string) => {
     const answer = await service.call('GET', `/api/collections/${slug}?${query}`, undefined, anonymous);
     assert.equal(answer.status, 400, `${query}: ${JSON.stringify(answer.body)}`);
@@ -391,8 +391,8 @@ describe('count', () => {
     assert.equal(await statusOf('collections/free/count?where[nothing][equals]=1'), 400);
     const answer = await service.call('GET', '/api/collections/free/count?limit=1&whre=x');
     assert.deepEqual(errorsOf(answer), {
-      limit: 'limit is not a query parameter; allowed: "where", "asOf"',
-      whre: 'whre is not a query parameter; did you mean "where"?; allowed: "where", "asOf"',
+      limit: 'limit is not a query parameter; allowed: "where", "q", "asOf"',
+      whre: 'whre is not a query parameter; did you mean "where"?; allowed: "where", "q", "asOf"',
     });
     assert.equal(await statusOf('collections/closed/count?asOf=1', anonymous), 401);
   });

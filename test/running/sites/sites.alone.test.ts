@@ -138,6 +138,7 @@ const ofAnybody = new Set([
   'GET /account/users/accept-invite',
   'GET /account/users/reset-password',
   'GET /account/users/setup',
+  'GET /api/admin/boot',
   'GET /api/collections/users/init',
   'POST /api/collections/users/login',
   'POST /api/collections/users/accept-invite',

@@ -5,6 +5,7 @@ import { checkEmail } from './check-email.ts';
 import { checkFields, checkSlug, type Place } from './check-fields.ts';
 import { checkAccess, checkAudit, checkHooks, checkKeyRule } from './check-functions.ts';
 import { checkUpload, namesInUploads, schemaOf, withFile } from './check-upload.ts';
+import { checkWebhooks } from './check-webhooks.ts';
 import { counted } from './counted.ts';
 import type { Collection, Global, Model, OpenApiInfo, RateLimit } from './model.ts';
 import {
@@ -62,6 +63,7 @@ const topKeys = [
   'bcryptCost',
   'limits',
   'openapi',
+  'webhooks',
   'admin',
   'richText',
 ];
@@ -113,6 +115,10 @@ export function checkConfig(input: unknown): Model {
   const admin = checkAdmin(at(spot, 'admin'), collections);
   const audit = checkAudit(at(spot, 'audit'));
   const keys = checkKeyRule(at(spot, 'keys'));
+  const webhooks = checkWebhooks(at(spot, 'webhooks'), {
+    collections: slugsOf(collections),
+    globals: slugsOf(globals),
+  });
   warnOfMissingRules(at(spot, 'collections'), collections);
   if (checking.problems.length > 0) throw new ConfigError(checking.problems);
 
@@ -124,10 +130,15 @@ export function checkConfig(input: unknown): Model {
     ...settings,
     audit: audit.rule,
     keys: keys.rule,
+    webhooks,
     admin,
     adminCollection: admin?.user ?? adminCollectionOf(collections),
     warnings: checking.warnings,
   };
+}
+
+function slugsOf(entries: readonly { slug: string }[]): string[] {
+  return entries.map(({ slug }) => slug);
 }
 
 function showOther(input: unknown): string {

@@ -17,6 +17,7 @@ import type {
   MailKind,
   MailTemplate,
   Operation,
+  WebhookEvent,
 } from './model.ts';
 
 /** A rule, alone or with its author's words, which the log records beside its fingerprint. */
@@ -232,6 +233,25 @@ export type OpenApiConfig = {
   description?: string;
 };
 
+/** A receiver that is told of changes of documents and globals by HTTP. */
+export type WebhookConfig = {
+  /** 1 to 64 letters, digits, `_` and `-`: unique, and the same as long as it is the same receiver. */
+  name: string;
+  /** https in production. */
+  url: string;
+  /** `whsec_` and 24 to 64 random bytes in base64, by which it is signed (Standard Webhooks). */
+  secret: string;
+  /** Slugs, or `*` for all. Without `collections` and `globals`: everything; with one of them, that alone. */
+  collections?: '*' | readonly string[];
+  globals?: '*' | readonly string[];
+  /** Default: all. */
+  events?: readonly WebhookEvent[];
+  /** A filter as lists have it, which the document must meet before or after the change. */
+  where?: object;
+  /** Delivers to loopback, private and other special addresses too; default false. */
+  allowPrivate?: boolean;
+};
+
 /** The default export of `annals.config.ts`. At least one collection or global is needed. */
 export type Config = {
   collections?: readonly CollectionConfig[];
@@ -262,6 +282,7 @@ export type Config = {
     bulkBody?: number;
   };
   openapi?: OpenApiConfig;
+  webhooks?: readonly WebhookConfig[];
   /** `false` turns the admin UI off. */
   admin?: false | WholeAdminConfig;
   richText?: RichTextConfig;

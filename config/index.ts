@@ -20,5 +20,6 @@ export type {
   Operation,
   RequestView,
   User,
+  WebhookEvent,
 } from './model.ts';
 export type { Json, JsonObject } from './schema.ts';

@@ -139,6 +139,23 @@ export type EmailOptions = {
   templates: { [kind in MailKind]?: MailTemplate };
 };
 
+/** An event that a webhook is told of. An erasure counts as `deleted`. */
+export type WebhookEvent = 'created' | 'updated' | 'deleted' | 'restored';
+
+/** A receiver of events, with every default in it. `url` and `secret` are not for answers and messages. */
+export type Webhook = {
+  name: string;
+  url: string;
+  /** `whsec_` and the key in base64. */
+  secret: string;
+  collections: readonly string[] | '*';
+  globals: readonly string[] | '*';
+  events: readonly WebhookEvent[];
+  /** A filter that the document must meet before or after the event; null: any. */
+  where: object | null;
+  allowPrivate: boolean;
+};
+
 /** Calls of the public account routes in a minute. */
 export type RateLimit = { address: number; email: number };
 
@@ -189,6 +206,7 @@ export type Model = {
   audit: AuditRule | null;
   /** Null: users of `__admins` and API keys of the environment manage API keys. */
   keys: KeyRule | null;
+  webhooks: readonly Webhook[];
   /** Bytes of a JSON body, by default 1 MiB, and of one with many documents, by default 8 MiB. */
   limits: { body: number; bulkBody: number };
   trustProxy: boolean;

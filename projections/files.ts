@@ -7,6 +7,11 @@ export function logFile(directory: string): string {
   return join(directory, 'log.db');
 }
 
+/** The path of the deliveries of webhooks in a data directory. */
+export function webhooksFile(directory: string): string {
+  return join(directory, 'webhooks.db');
+}
+
 /** The read file of a projection hash. */
 export function readFileOf(directory: string, projectionHash: string): string {
   return join(directory, `read-${projectionHash}.db`);

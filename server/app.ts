@@ -32,6 +32,7 @@ import type {
   Pins,
   Reloading,
   ToldOrigins,
+  WebhookPort,
 } from './ports.ts';
 import type { SearchReader } from './queries/search-index.ts';
 import type { Writing } from './writer/append.ts';
@@ -129,6 +130,7 @@ export type RouteParts = {
   /** The name of the store of files, by which commands refer to it. */
   store: string;
   erasures: ErasurePort;
+  webhooks: WebhookPort;
   /** Reads the configuration again. @throws DomainError `conflict` where that is not possible. */
   reload: Reloading['reload'];
   /** The origins of refused pages that the log tells of. */

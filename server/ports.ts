@@ -1,3 +1,4 @@
+import type { WebhookEvent } from '../config/model.ts';
 import type { Draft } from '../events/drafts.ts';
 import type { Actor } from '../events/envelope.ts';
 import type { StampedCheckpoint } from '../events/stamps.ts';
@@ -168,6 +169,52 @@ export type KeyService = {
   used: (id: string, at: number) => Promise<void>;
   /** When each key was used last. */
   uses: () => Promise<{ [id: string]: number }>;
+};
+
+/** A webhook as answers show it: without its secret, and of its URL the origin alone. */
+export type WebhookView = {
+  name: string;
+  origin: string;
+  collections: readonly string[] | '*';
+  globals: readonly string[] | '*';
+  events: readonly WebhookEvent[];
+  /** The position up to which the log was looked through for it. */
+  position: number;
+  waiting: number;
+  parked: number;
+  lastDeliveredAt: string | null;
+};
+
+/** A delivery that did not succeed yet, with its message. */
+export type DeliveryView = {
+  id: string;
+  state: 'waiting' | 'parked';
+  type: string;
+  timestamp: string;
+  data: {
+    collection?: string;
+    global?: string;
+    id: string | null;
+    version: number;
+    position: number;
+    batch: string | null;
+  };
+  attempts: number;
+  lastAttemptAt: string | null;
+  /** Null for one that is parked, or waits for an earlier one of its document. */
+  nextAttemptAt: string | null;
+  /** Why the last attempt failed. */
+  error: string | null;
+};
+
+/** What a list of deliveries is of. */
+export type DeliveryQuery = { state: 'all' | 'waiting' | 'parked'; limit: number; page: number };
+
+/** The webhooks, which the main thread serves. Null stands for a webhook or delivery that there is not. */
+export type WebhookPort = {
+  all: () => Promise<WebhookView[]>;
+  deliveries: (name: string, query: DeliveryQuery) => Promise<{ deliveries: DeliveryView[]; total: number } | null>;
+  retry: (name: string, id: string) => Promise<DeliveryView | null>;
 };
 
 /** The secrets that callers are checked by. */

@@ -77,6 +77,7 @@ const floors = [
   'documents',
   'accounts',
   'audit',
+  'webhooks',
   'running',
   'cli',
   'index.ts',

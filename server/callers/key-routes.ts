@@ -87,6 +87,9 @@ export const keyRoutes: Readonly<Record<string, KeyRoute>> = {
   'POST /api/keys': 'keys',
   'DELETE /api/keys/{id}': 'keys',
   'POST /api/keys/{id}/rotate': 'keys',
+  'GET /api/webhooks': 'keys',
+  'GET /api/webhooks/{name}/deliveries': 'keys',
+  'POST /api/webhooks/{name}/deliveries/{id}/retry': 'keys',
   '* /{any*}': 'nothing',
   'OPTIONS /{any*}': 'nothing',
 };

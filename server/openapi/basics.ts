@@ -34,6 +34,21 @@ export function listOf(items: Schema): Schema {
   return { type: 'array', items };
 }
 
+/** A page of a list (contract, section 2.5). */
+export function pageOf(docs: Schema): Schema {
+  return closed({
+    docs: listOf(docs),
+    total: count,
+    limit: { ...place, maximum: 100 },
+    page: place,
+    totalPages: count,
+    hasNextPage: flag,
+    hasPrevPage: flag,
+    nextPage: orNull(place),
+    prevPage: orNull(place),
+  });
+}
+
 /** This, or null. */
 export function orNull(schema: Schema): Schema {
   return { ...schema, nullable: true };

@@ -7,6 +7,7 @@ import { bulkBodies, bulkSchemas } from './bulk-components.ts';
 import { objectOf, type Schema, schemaRef } from './fields.ts';
 import { keySchemas } from './key-components.ts';
 import { isUploadCollection, uploadSchemas } from './uploads.ts';
+import { webhookSchemas } from './webhook-components.ts';
 import { conditionSchemas, whereOf } from './where.ts';
 
 /** Every schema of the document by its name. Names with a dot are made from slugs, so that they meet no other name. */
@@ -15,6 +16,7 @@ export function componentsOf(model: Model): Record<string, Schema> {
   return {
     ...fixed,
     ...keySchemas(model),
+    ...webhookSchemas,
     ...(model.collections.size > 0 ? { Count: closed({ count }) } : {}),
     ...bulkSchemas([...model.collections.values()]),
     ...(hasAccounts ? accountSchemas : {}),

@@ -125,6 +125,9 @@ function tagsOf(model: Model): Tag[] {
   return [
     ...collections,
     ...(globals.length > 0 ? [{ name: 'globals', description: ofGlobalsTag(globals) }] : []),
-    { name: 'system', description: 'The configuration, API keys, previews of drafts, and the health of the service.' },
+    {
+      name: 'system',
+      description: 'The configuration, API keys, webhooks, previews of drafts, and the health of the service.',
+    },
   ];
 }

@@ -3,7 +3,7 @@ import type { Logger } from 'pino';
 import { DomainError } from '../../config/errors.ts';
 import { createClock, newClockCell } from '../../events/clock.ts';
 import { createIds, newestOf } from '../../events/ids.ts';
-import { logFile } from '../../projections/files.ts';
+import { logFile, webhooksFile } from '../../projections/files.ts';
 import type { Progress } from '../../projections/rebuild.ts';
 import { searchFileOf, searchTablesOf } from '../../projections/search-tables.ts';
 import { createKeyService } from '../accounts/keys/service.ts';
@@ -17,6 +17,8 @@ import { createState, type Phase, setState } from '../platform/state.ts';
 import type { ErasurePort, Reloading } from '../ports.ts';
 import type { Loaded } from '../settings/configuration.ts';
 import type { Settings } from '../settings/settings.ts';
+import { readConditions } from '../webhooks/conditions.ts';
+import { createWebhookService, type WebhookService } from '../webhooks/service.ts';
 import { connectWriter } from '../writer/append.ts';
 import { startSearch } from '../writer/search.ts';
 import { createSearchCell } from '../writer/search-cell.ts';
@@ -165,12 +167,15 @@ export function startEngine(options: EngineOptions): Engine {
   let unwatch = () => {};
   let closeWays = () => {};
   let endRoom = async () => {};
+  let webhooks: WebhookService | null = null;
   const searchCell = createSearchCell();
   // The next service indexes the writes of a single command.
   const hasSearch = !isBrief && searchTablesOf(model.schema).length > 0;
   const search = hasSearch ? startSearch(searchCell, { log, onCleaned: () => erasures?.wake() }) : null;
 
   async function start(): Promise<EngineReady> {
+    const { isProduction } = settings;
+    const conditions = await readConditions(model, isProduction);
     const { readFile, log: logName, size, found, upgradedFrom } = await writer.ready;
     const searchFile = searchFileOf(readFile, model.schema);
     if (search && searchFile !== null) {
@@ -211,6 +216,9 @@ export function startEngine(options: EngineOptions): Engine {
       ...sharedOf(settings, directory),
     };
     const keyService = createKeyService(directory.vault.apiKeys, clock.believed);
+    const delivering = createWebhookService({ model, conditions, isProduction, log, now: clock.believed });
+    webhooks = delivering;
+    if (!isBrief) delivering.start({ log: logName, logFile: file, readFile, path: webhooksFile(directory.path) });
     const openFor = (configured: Configured, generation: number | null) =>
       openWays({
         loaded: configured,
@@ -222,6 +230,7 @@ export function startEngine(options: EngineOptions): Engine {
         notary,
         guard: blobGuard,
         erasures: erasurePortOf({ worker, guard: blobGuard, caught: accounts.caught }),
+        webhooks: delivering.port,
         reload,
         directory: directory.path,
         log,
@@ -233,6 +242,7 @@ export function startEngine(options: EngineOptions): Engine {
     async function prepare(next: Loaded): Promise<PreparedEngine> {
       if (shared.blobs.kind === 'bucket') requireFit(next.model);
       const { model } = next;
+      const preparedWebhooks = await delivering.prepare(model);
       const preparedAccounts = await accounts.prepare(model);
       const following = generation + 1;
       const ways = openFor(next, following);
@@ -240,6 +250,7 @@ export function startEngine(options: EngineOptions): Engine {
         ways,
         begin() {
           preparedAccounts.begin();
+          preparedWebhooks.begin();
           generation = following;
           current.close();
           current = ways;
@@ -279,6 +290,7 @@ export function startEngine(options: EngineOptions): Engine {
       await endRoom();
       closeWays();
       await accounts.closeMail();
+      await webhooks?.close();
       await erasures?.close();
       await checkpointing.close();
       guard?.close();

@@ -15,6 +15,7 @@ export async function generateOpenApi(api: Api, model: Model, shared: Shared): P
   const notary = { checkpoint: refuse, recent: refuse, stamped: refuse, verifierKey: refuse, verification: refuse };
   const pins = { pin: refuse, unpin: refuse, discard: refuse, collect: refuse };
   const erasures = { settle: refuse, neededBeside: refuse, countMails: refuse, forgetMails: refuse, obstacle: refuse };
+  const webhooks = { all: refuse, deliveries: refuse, retry: refuse };
   const writing = { append: refuse, appendAnyway: refuse, isCrowded: () => false, waiting: () => 0 };
   const log = createLog('silent', { write: () => {} });
   const app = openApp({
@@ -26,6 +27,7 @@ export async function generateOpenApi(api: Api, model: Model, shared: Shared): P
     notary,
     pins,
     erasures,
+    webhooks,
     reload: refuse,
     log,
     openApi: refuse,

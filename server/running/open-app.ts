@@ -71,7 +71,7 @@ type OpenOptions = {
   openApi: Describe;
   /** Absent where it answers no requests, or nothing is counted. */
   metrics?: ThreadMetrics | null;
-} & Pick<App & RouteParts, 'passwords' | 'keyService' | 'notary' | 'pins' | 'erasures' | 'reload' | 'log'>;
+} & Pick<App & RouteParts, 'passwords' | 'keyService' | 'notary' | 'pins' | 'erasures' | 'webhooks' | 'reload' | 'log'>;
 
 /** The service as one thread has it, with all that its routes are made from. */
 export type OpenApp = App & RouteParts & { metrics: ThreadMetrics | null; close: () => Promise<void> };
@@ -79,7 +79,7 @@ export type OpenApp = App & RouteParts & { metrics: ThreadMetrics | null; close:
 /** Opens the service for one thread, to be closed by it too. */
 export function openApp(options: OpenOptions): OpenApp {
   const { model, shared, writing, passwords, keyService, notary, pins, erasures, reload, log, openApi } = options;
-  const { metrics = null } = options;
+  const { webhooks, metrics = null } = options;
   const { readFile, logFile, counter, state, credentials, baseUrl, isProduction } = shared;
   const clock = createClock(shared.clockCell);
   const unwatch = metrics?.watch(shared.site ?? '', writing.waiting);
@@ -134,6 +134,7 @@ export function openApp(options: OpenOptions): OpenApp {
     pins,
     erasures,
     reload,
+    webhooks,
     credentials,
     log,
     state: () => stateIn(state),

@@ -32,6 +32,7 @@ import { noRoute, requestId } from '../http/requests.ts';
 import { registerStatic } from '../http/static.ts';
 import { checkUrl } from '../http/url.ts';
 import { docs } from '../openapi/docs/routes.ts';
+import { webhooks } from '../webhooks/routes.ts';
 import { health } from './health.ts';
 import { openApi } from './openapi-routes.ts';
 import { operator } from './operator.ts';
@@ -53,6 +54,7 @@ const resources: readonly Resource[] = [
   accountPages,
   boot,
   apiKeys,
+  webhooks,
   exports,
   operator,
   proofs,

@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import type { BlobGuard } from '../files/blobs/guard.ts';
 import { type Made, openDocumentCache } from '../openapi/cache.ts';
-import type { Api, ErasurePort, KeyService, Notary, PasswordService, Reloading } from '../ports.ts';
+import type { Api, ErasurePort, KeyService, Notary, PasswordService, Reloading, WebhookPort } from '../ports.ts';
 import type { Loaded } from '../settings/configuration.ts';
 import { connectWriter } from '../writer/append.ts';
 import type { Writer } from '../writer/writer.ts';
@@ -35,6 +35,7 @@ type Options = {
   notary: Notary;
   guard: BlobGuard;
   erasures: ErasurePort;
+  webhooks: WebhookPort;
   reload: Reloading['reload'];
   /** The data directory. */
   directory: string;
@@ -44,7 +45,7 @@ type Options = {
 /** Opens the ways to an engine. */
 export function openWays(options: Options): Ways {
   const { loaded, generation, shared, writer, passwords, keyService, notary, guard, erasures, reload } = options;
-  const { directory, log } = options;
+  const { webhooks, directory, log } = options;
   const { model } = loaded;
   const documents = openDocumentCache({ directory, subject: { model, ...shared }, log });
   const openApi: Describe = (api) => documents.read(api, () => describeService(api, loaded, shared));
@@ -57,6 +58,7 @@ export function openWays(options: Options): Ways {
       notary: portToNotary(notary),
       pins: portToPins(guard),
       erasures: portTo<ErasurePort>(erasures),
+      webhooks: portTo<WebhookPort>(webhooks),
       openApi: portTo<Describing>({ describe: openApi }),
       reloading: portTo<Reloading>({ reload }),
     }),
@@ -72,6 +74,7 @@ export function openWays(options: Options): Ways {
         notary,
         pins,
         erasures,
+        webhooks,
         openApi,
         reload,
         log,

@@ -3,7 +3,7 @@ import type { Logger } from 'pino';
 import { callsThrough } from '../../platform/calls.ts';
 import { gatherLines, type LogSink } from '../../platform/logging.ts';
 import { parent } from '../../platform/parent.ts';
-import type { ErasurePort, KeyService, Notary, PasswordService, Pins, Reloading } from '../../ports.ts';
+import type { ErasurePort, KeyService, Notary, PasswordService, Pins, Reloading, WebhookPort } from '../../ports.ts';
 import type { Loaded } from '../../settings/configuration.ts';
 import { connectWriter } from '../../writer/append.ts';
 import { type MetricsPort, startCounting, type ThreadMetrics } from '../metrics/counting.ts';
@@ -12,7 +12,16 @@ import type { MetricsWay } from './http.ts';
 
 /** The ways of a thread that answers requests to the others. */
 export type Ports = {
-  [port in 'writer' | 'passwords' | 'keys' | 'notary' | 'pins' | 'erasures' | 'openApi' | 'reloading']: MessagePort;
+  [port in
+    | 'writer'
+    | 'passwords'
+    | 'keys'
+    | 'notary'
+    | 'pins'
+    | 'erasures'
+    | 'webhooks'
+    | 'openApi'
+    | 'reloading']: MessagePort;
 };
 
 /** Messages of such a thread: the port it answers on, and lines for the log. */
@@ -28,7 +37,7 @@ type ThreadApp = {
 
 /** Opens a service in a thread that answers its requests. */
 export function openThreadApp({ loaded, shared, ports, log, metrics }: ThreadApp) {
-  const { writer, passwords, keys, notary, pins, erasures, openApi, reloading } = ports;
+  const { writer, passwords, keys, notary, pins, erasures, webhooks, openApi, reloading } = ports;
   return openApp({
     model: loaded.model,
     shared,
@@ -38,6 +47,7 @@ export function openThreadApp({ loaded, shared, ports, log, metrics }: ThreadApp
     notary: callsThrough<Notary>(notary),
     pins: callsThrough<Pins>(pins),
     erasures: callsThrough<ErasurePort>(erasures),
+    webhooks: callsThrough<WebhookPort>(webhooks),
     log,
     metrics,
     openApi: callsThrough<Describing>(openApi).describe,

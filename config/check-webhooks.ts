@@ -1,0 +1,107 @@
+import type { Webhook, WebhookEvent } from './model.ts';
+import {
+  at,
+  checkKeys,
+  type Entry,
+  entriesOf,
+  optionOf,
+  own,
+  passes,
+  type Rule,
+  report,
+  rules,
+  type Spot,
+  type Taken,
+  take,
+} from './problems.ts';
+import { didYouMean, show, showAll } from './suggest.ts';
+
+/** The events that a webhook may be told of. */
+export const webhookEvents = ['created', 'updated', 'deleted', 'restored'] as const satisfies readonly WebhookEvent[];
+
+const webhookKeys = ['name', 'url', 'secret', 'collections', 'globals', 'events', 'where', 'allowPrivate'];
+
+/** The slugs of what is configured. */
+type Known = { collections: readonly string[]; globals: readonly string[] };
+
+/** Checks the webhooks. No message shows a URL or a secret. Conditions are read elsewhere, for they name fields. */
+export function checkWebhooks(spot: Spot, known: Known): Webhook[] {
+  const names: Taken = new Map();
+  if (!passes(spot, rules.list)) return [];
+  return [...entriesOf(spot, 'name')].map((entry) => checkWebhook(entry, names, known));
+}
+
+function checkWebhook(spot: Spot<Entry>, names: Taken, known: Known): Webhook {
+  checkKeys(spot, webhookKeys, 'a webhook');
+  for (const key of ['name', 'url', 'secret'])
+    if (own(spot.value, key) === undefined) report(at(spot, key), 'is missing');
+  const name = optionOf(at(spot, 'name'), webhookName, '');
+  if (name !== '') take(at(spot, 'name'), names, name);
+  const targets = { collections: own(spot.value, 'collections'), globals: own(spot.value, 'globals') };
+  const isForAll = targets.collections === undefined && targets.globals === undefined;
+  const where = at(spot, 'where');
+  return {
+    name,
+    url: hidden(at(spot, 'url'), webhookUrl),
+    secret: hidden(at(spot, 'secret'), webhookSecret),
+    collections: isForAll ? '*' : checkSlugs(at(spot, 'collections'), known.collections, 'a collection'),
+    globals: isForAll ? '*' : checkSlugs(at(spot, 'globals'), known.globals, 'a global'),
+    events: checkWords(at(spot, 'events'), webhookEvents, 'an event of webhooks') ?? webhookEvents,
+    where: passes(where, rules.entry) ? where.value : null,
+    allowPrivate: optionOf(at(spot, 'allowPrivate'), rules.boolean, false),
+  };
+}
+
+/** The name stands in paths and in the header `webhook-id`, whose parts are separated by dots. */
+const webhookName: Rule<string> = {
+  passes: (value): value is string => typeof value === 'string' && /^[A-Za-z\d][\w-]{0,63}$/.test(value),
+  must: 'be 1 to 64 letters, digits, "_" and "-", and begin with a letter or a digit',
+};
+
+const webhookUrl: Rule<string> = {
+  passes: (value): value is string => typeof value === 'string' && isWebhookUrl(value),
+  must: 'be an http or https URL without a name, a password and a fragment',
+};
+
+function isWebhookUrl(text: string): boolean {
+  if (/\s/.test(text) || !URL.canParse(text)) return false;
+  const { protocol, username, password, hash } = new URL(text);
+  return ['http:', 'https:'].includes(protocol) && username === '' && password === '' && hash === '';
+}
+
+/** Standard Webhooks asks for 24 to 64 bytes. */
+const webhookSecret: Rule<string> = {
+  passes: (value): value is string => {
+    const [, encoded] = /^whsec_([A-Za-z\d+/]+={0,2})$/.exec(typeof value === 'string' ? value : '') ?? [];
+    if (encoded === undefined) return false;
+    const bytes = Buffer.from(encoded, 'base64');
+    return bytes.length >= 24 && bytes.length <= 64 && bytes.toString('base64') === encoded;
+  },
+  must: 'be "whsec_" and 24 to 64 random bytes in base64, as openssl rand -base64 32 makes them',
+};
+
+/** A text that no message shows. */
+function hidden(spot: Spot, rule: Rule<string>): string {
+  if (spot.value === undefined) return '';
+  if (rule.passes(spot.value)) return spot.value;
+  report(spot, `must ${rule.must}`);
+  return '';
+}
+
+function checkSlugs(spot: Spot, slugs: readonly string[], what: string): readonly string[] | '*' {
+  return spot.value === '*' ? '*' : (checkWords(spot, slugs, what, " or '*'") ?? []);
+}
+
+/** A list of some words; null where it is left out. */
+function checkWords<W extends string>(spot: Spot, words: readonly W[], what: string, orElse = ''): W[] | null {
+  if (!passes(spot, { ...rules.list, must: `be a list${orElse}` })) return null;
+  if (spot.value.length === 0) report(spot, 'must not be empty: leave it out');
+  const known: readonly unknown[] = words;
+  for (const [index, word] of spot.value.entries()) {
+    const item = at(spot, index);
+    const allowed = words.length > 0 ? `; allowed: ${showAll(words)}` : '';
+    if (!known.includes(word)) report(item, `${show(word)} is not ${what}${didYouMean(word, words)}${allowed}`);
+    else if (spot.value.indexOf(word) < index) report(item, `${show(word)} is listed twice`);
+  }
+  return words.filter((word) => spot.value.includes(word));
+}

@@ -1,0 +1,63 @@
+import { createHmac } from 'node:crypto';
+import type { Webhook, WebhookEvent } from '../../config/model.ts';
+import { splitStream } from '../../events/catalogue.ts';
+import type { Header } from '../../events/envelope.ts';
+import type { DeliveryView } from '../ports.ts';
+
+/** The document or global that an event is about, and what happened to it. */
+export type Subject = { kind: 'collection' | 'global'; slug: string; id: string; event: WebhookEvent };
+
+/** The types of events that webhooks are told of. What is erased is gone, too. */
+const events: { readonly [type: string]: WebhookEvent } = {
+  'document.created': 'created',
+  'document.updated': 'updated',
+  'document.deleted': 'deleted',
+  'document.restored': 'restored',
+  'document.erased': 'deleted',
+  'global.updated': 'updated',
+  'global.restored': 'restored',
+};
+
+/** The subject of an event; null for one that webhooks are not told of. */
+export function subjectOf({ type, stream }: Pick<Header, 'type' | 'stream'>): Subject | null {
+  const event = Object.hasOwn(events, type) ? events[type] : undefined;
+  if (event === undefined) return null;
+  const [slug, id] = splitStream(stream);
+  return slug === 'globals' ? { kind: 'global', slug: id, id, event } : { kind: 'collection', slug, id, event };
+}
+
+/** The message about an event: no content, so that nothing has to be erased at a receiver. `id` is null for a global. */
+export type Message = Pick<DeliveryView, 'type' | 'timestamp' | 'data'>;
+
+/** The message about an event, the same for each attempt. */
+export function messageOf({ type, stream, recordedAt, version, position, batch }: Header): Message {
+  const [slug, id] = splitStream(stream);
+  const about = slug === 'globals' ? { global: id, id: null } : { collection: slug, id };
+  return { type, timestamp: recordedAt, data: { ...about, version, position, batch: batch ?? null } };
+}
+
+/** The id of a delivery: the same for each attempt, and another for each webhook. It has no dot, which the signature needs. */
+export function deliveryIdOf(event: string, webhook: string): string {
+  return `${event}_${webhook}`;
+}
+
+/**
+ * The headers of a message (Standard Webhooks, version 1: HMAC-SHA256 over id, time of the attempt and body).
+ *
+ * @param message `at` is the time of the attempt, in milliseconds since the epoch.
+ */
+export function signedHeaders(
+  { secret }: Pick<Webhook, 'secret'>,
+  { id, body, at }: { id: string; body: string; at: number },
+) {
+  const timestamp = String(Math.floor(at / 1000));
+  const key = Buffer.from(secret.slice('whsec_'.length), 'base64');
+  const signature = createHmac('sha256', key).update(`${id}.${timestamp}.${body}`).digest('base64');
+  return {
+    'content-type': 'application/json',
+    'user-agent': 'Annals',
+    'webhook-id': id,
+    'webhook-timestamp': timestamp,
+    'webhook-signature': `v1,${signature}`,
+  };
+}

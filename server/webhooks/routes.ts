@@ -1,0 +1,76 @@
+import type { Request, Server } from '@hapi/hapi';
+import { DomainError } from '../../config/errors.ts';
+import { didYouMean, show } from '../../config/suggest.ts';
+import { requireKeyManager } from '../access/key-management.ts';
+import type { App, RouteParts } from '../app.ts';
+import { strategy } from '../callers/authentication.ts';
+import { sendText } from '../documents/sending.ts';
+import { listText } from '../documents/serialize.ts';
+import { noPayload } from '../http/body.ts';
+import { idOf } from '../http/requests.ts';
+import { readQuery, rejectQuery } from '../queries/parameters.ts';
+import {
+  deliveryParameters,
+  listDeliveriesOperation,
+  listWebhooksOperation,
+  retryDeliveryOperation,
+} from './operations.ts';
+
+/** The webhooks and the deliveries that are left to be made, for those who manage API keys. */
+export function webhooks(server: Server, app: App & Pick<RouteParts, 'webhooks'>): void {
+  const path = '/api/webhooks';
+  const names = app.model.webhooks.map(({ name }) => name);
+
+  server.route([
+    {
+      method: 'GET',
+      path,
+      options: { auth: strategy, plugins: { openApi: listWebhooksOperation } },
+      handler: async (request) => {
+        await requireKeyManager({ app, request });
+        rejectQuery(request.query);
+        return { webhooks: await app.webhooks.all() };
+      },
+    },
+    {
+      method: 'GET',
+      path: `${path}/{name}/deliveries`,
+      options: { auth: strategy, plugins: { openApi: listDeliveriesOperation } },
+      handler: async (request, h) => {
+        await requireKeyManager({ app, request });
+        const query = readQuery(deliveryParameters, request.query, app);
+        const name = nameOf(request);
+        const found = await app.webhooks.deliveries(name, query);
+        if (!found) throw noWebhook(name);
+        const texts = found.deliveries.map((delivery) => JSON.stringify(delivery));
+        const { limit, page } = query;
+        const { total } = found;
+        const shown = { texts, total, hasNext: page * limit < total };
+        return sendText(h, listText(texts, shown, { limit, page, after: null, count: 'exact', next: null }));
+      },
+    },
+    {
+      method: 'POST',
+      path: `${path}/{name}/deliveries/{id}/retry`,
+      options: { auth: strategy, payload: noPayload, plugins: { openApi: retryDeliveryOperation } },
+      handler: async (request) => {
+        await requireKeyManager({ app, request });
+        rejectQuery(request.query);
+        const name = nameOf(request);
+        if (!names.includes(name)) throw noWebhook(name);
+        const id = idOf(request);
+        const delivery = await app.webhooks.retry(name, id);
+        if (delivery) return delivery;
+        throw new DomainError('not-found', `there is no delivery ${show(id)} that is left to be made`);
+      },
+    },
+  ]);
+
+  function noWebhook(name: string): DomainError {
+    return new DomainError('not-found', `there is no webhook ${show(name)}${didYouMean(name, names)}`);
+  }
+}
+
+function nameOf({ params }: Request): string {
+  return String(params.name);
+}

@@ -1,0 +1,104 @@
+import type { Webhook } from '../../config/model.ts';
+import { globalStream } from '../../events/catalogue.ts';
+import { type Header, headerOf } from '../../events/envelope.ts';
+import { readLog } from '../../events/log-reader.ts';
+import { openPast } from '../../projections/past.ts';
+import { openDatabase } from '../../storage/sqlite.ts';
+import { yieldToEventLoop } from '../platform/yield.ts';
+import { type Conditions, includes } from './conditions.ts';
+import type { Deliveries, Found } from './deliveries.ts';
+import { deliveryIdOf, type Subject, subjectOf } from './messages.ts';
+
+/** The change feed as webhooks are driven by it. */
+export type Scanner = {
+  /** The end of the log, as far as the read tables have it. */
+  end: () => number;
+  /** The header of one event. */
+  header: (position: number) => Header;
+  /** Keeps deliveries of all events up to the end. */
+  scan: (signal: AbortSignal) => Promise<void>;
+  close: () => Promise<void>;
+};
+
+type Options = {
+  webhooks: readonly Webhook[];
+  conditions: Conditions;
+  deliveries: Deliveries;
+  logFile: string;
+  readFile: string;
+  now: () => number;
+};
+
+const eventsAtOnce = 200;
+
+/** Opens the log and the read tables to look for events that webhooks are to be told of. */
+export function openScanner({ webhooks, conditions, deliveries, logFile, readFile, now }: Options): Scanner {
+  const db = openDatabase(logFile, { readonly: true, cacheMiB: 1 });
+  const log = readLog(db);
+  const read = openDatabase(readFile, { readonly: true, cacheMiB: 1 });
+  const selectPosition = read.prepare<[], number>('SELECT position FROM checkpoint').pluck();
+  const past = openPast(readFile);
+  const names = webhooks.map(({ name }) => name);
+  const seen = new Map(names.map((name) => [name, deliveries.position(name)]));
+
+  function end(): number {
+    return Math.min(log.head().size, selectPosition.get() ?? 0);
+  }
+
+  async function scan(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      const from = Math.min(...seen.values());
+      const upTo = Math.min(end(), from + eventsAtOnce);
+      if (upTo <= from) return;
+      const found: Found[] = [];
+      for (const text of log.headers(from, upTo)) found.push(...(await deliveriesOf(headerOf(text))));
+      if (signal.aborted) return;
+      deliveries.enqueue(names, upTo, found, now());
+      for (const [name, position] of seen) seen.set(name, Math.max(position, upTo));
+      await yieldToEventLoop();
+    }
+  }
+
+  async function deliveriesOf({ id, type, stream, position }: Header): Promise<Found[]> {
+    const subject = subjectOf({ type, stream });
+    if (!subject) return [];
+    const found: Found[] = [];
+    for (const webhook of webhooks) {
+      const { name } = webhook;
+      if (position <= (seen.get(name) ?? 0) || !isFor(webhook, subject)) continue;
+      // The content that it could be asked of is erased.
+      const isMet = type === 'document.erased' || (await meets(webhook, subject, position));
+      if (isMet) found.push({ webhook: name, id: deliveryIdOf(id, name), stream, position });
+    }
+    return found;
+  }
+
+  /** Whether the document met the condition before the event or meets it after it. */
+  async function meets({ name, where }: Webhook, { kind, slug, id }: Subject, position: number): Promise<boolean> {
+    if (where === null) return true;
+    const condition = conditions.get(name)?.get(kind === 'global' ? globalStream(slug) : slug);
+    // It is not configured any more.
+    if (!condition) return false;
+    const isMetAt = (at: number) => past.matches(at, condition.tables, id, condition.where);
+    return (await isMetAt(position)) || (await isMetAt(position - 1));
+  }
+
+  return {
+    end,
+    header(position) {
+      const [text] = log.headers(position - 1, position);
+      if (text === undefined) throw new Error(`the log has no event ${position}`);
+      return headerOf(text);
+    },
+    scan,
+    async close() {
+      await past.close();
+      read.close();
+      db.close();
+    },
+  };
+}
+
+function isFor(webhook: Webhook, { kind, slug, event }: Subject): boolean {
+  return webhook.events.includes(event) && includes(kind === 'global' ? webhook.globals : webhook.collections, slug);
+}

@@ -1,0 +1,93 @@
+import type { Logger } from 'pino';
+import type { Model } from '../../config/model.ts';
+import { readLog } from '../../events/log-reader.ts';
+import { withDatabase } from '../../storage/sqlite.ts';
+import type { WebhookPort } from '../ports.ts';
+import { type Conditions, readConditions } from './conditions.ts';
+import { openWebhooks, type Webhooks } from './webhooks.ts';
+
+/** The webhooks of a service, by the configuration in force. */
+export type WebhookService = {
+  port: WebhookPort;
+  /** Begins to deliver. */
+  start: (feed: Feed) => void;
+  /**
+   * Makes ready to go on with another configuration.
+   *
+   * @throws ConfigError for webhooks that are wrong.
+   */
+  prepare: (next: Model) => Promise<{ begin: () => void }>;
+  close: () => Promise<void>;
+};
+
+/** The files of a service that webhooks are driven by, and that of their deliveries. */
+type Feed = { log: string; logFile: string; readFile: string; path: string };
+
+type Options = {
+  model: Model;
+  /** Those of `model`. */
+  conditions: Conditions;
+  isProduction: boolean;
+  log: Logger;
+  /** Milliseconds since the epoch. */
+  now: () => number;
+};
+
+/** Creates the service; nothing is opened before `start`, nor without a webhook. */
+export function createWebhookService({ model, conditions, isProduction, log, now }: Options): WebhookService {
+  let configured = { model, conditions };
+  let feed: Feed | null = null;
+  let opened: Promise<Webhooks | null> = Promise.resolve(null);
+
+  /** A new webhook begins at the end that the log has now. */
+  function open(): () => Webhooks | null {
+    const { webhooks } = configured.model;
+    if (!feed || webhooks.length === 0) return () => null;
+    const { log: logId, path, ...files } = feed;
+    const size = withDatabase(files.logFile, { readonly: true, cacheMiB: 1 }, (db) => readLog(db).head().size);
+    const { conditions } = configured;
+    return () => openWebhooks({ webhooks, conditions, path, feed: { log: logId, size, ...files }, log, now });
+  }
+
+  /** One after the other, for both have the same file. */
+  function follow(): void {
+    const next = open();
+    opened = opened
+      .then(async (former) => {
+        await former?.close();
+        return next();
+      })
+      .catch((err) => {
+        log.error({ err }, 'webhooks cannot be delivered until the next start');
+        return null;
+      });
+  }
+
+  return {
+    port: {
+      all: async () => (await opened)?.all() ?? [],
+      deliveries: async (name, query) => (await opened)?.deliveries(name, query) ?? null,
+      retry: async (name, id) => (await opened)?.retry(name, id) ?? null,
+    },
+    start(given) {
+      feed = given;
+      follow();
+    },
+    async prepare(next) {
+      const conditions = await readConditions(next, isProduction);
+      return {
+        begin() {
+          const isSame = asText(configured.model) === asText(next);
+          configured = { model: next, conditions };
+          if (!isSame) follow();
+        },
+      };
+    },
+    close: async () => (await opened)?.close(),
+  };
+}
+
+/** All that deliveries depend on: conditions also on the fields. */
+function asText({ webhooks, schema }: Model): string {
+  return JSON.stringify([webhooks, schema]);
+}

@@ -1,0 +1,52 @@
+import type { Webhook } from '../../config/model.ts';
+import type { Header } from '../../events/envelope.ts';
+import type { DeliveryView, WebhookPort, WebhookView } from '../ports.ts';
+import type { Deliveries, Delivery } from './deliveries.ts';
+import { messageOf } from './messages.ts';
+
+type Options = {
+  webhooks: readonly Webhook[];
+  deliveries: Deliveries;
+  header: (position: number) => Header;
+  now: () => number;
+};
+
+/** Webhooks and deliveries as answers show them: never a secret, and of a URL the origin alone, for a path may hold one. */
+export function openViews({ webhooks, deliveries, header, now }: Options): WebhookPort {
+  const isKnown = (name: string) => webhooks.some((webhook) => webhook.name === name);
+
+  function viewOf({ name, url, collections, globals, events }: Webhook): WebhookView {
+    const { deliveredAt, ...progress } = deliveries.progress(name);
+    const { origin } = new URL(url);
+    return { name, origin, collections, globals, events, ...progress, lastDeliveredAt: timeOf(deliveredAt) };
+  }
+
+  function deliveryOf({ id, position, isParked, attempts, triedAt, dueAt, failure }: Delivery): DeliveryView {
+    return {
+      id,
+      state: isParked ? 'parked' : 'waiting',
+      ...messageOf(header(position)),
+      attempts,
+      lastAttemptAt: timeOf(triedAt),
+      nextAttemptAt: timeOf(dueAt),
+      error: failure,
+    };
+  }
+
+  return {
+    all: async () => webhooks.map(viewOf),
+    async deliveries(name, query) {
+      if (!isKnown(name)) return null;
+      const { found, total } = deliveries.page(name, query);
+      return { deliveries: found.map(deliveryOf), total };
+    },
+    async retry(name, id) {
+      const delivery = isKnown(name) ? deliveries.retry(name, id, now()) : null;
+      return delivery && deliveryOf(delivery);
+    },
+  };
+}
+
+function timeOf(time: number | null): string | null {
+  return time === null ? null : new Date(time).toISOString();
+}

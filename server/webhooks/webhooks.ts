@@ -1,0 +1,98 @@
+import { setTimeout as wait } from 'node:timers/promises';
+import type { Logger } from 'pino';
+import type { Webhook } from '../../config/model.ts';
+import { postTo } from '../platform/posting.ts';
+import type { WebhookPort } from '../ports.ts';
+import type { Conditions } from './conditions.ts';
+import { openDeliveries } from './deliveries.ts';
+import { openLane } from './lane.ts';
+import { messageOf, signedHeaders } from './messages.ts';
+import { openScanner } from './scanning.ts';
+import { openViews } from './views.ts';
+
+/** The deliveries of the webhooks of a service, in the main thread. */
+export type Webhooks = WebhookPort & {
+  /** Starts no more attempts, and waits a few seconds for those under way. */
+  close: () => Promise<void>;
+};
+
+type Options = {
+  webhooks: readonly Webhook[];
+  conditions: Conditions;
+  /** The path of `webhooks.db`. */
+  path: string;
+  /** The log that drives them, how many events it has, and its read tables. */
+  feed: { log: string; size: number; logFile: string; readFile: string };
+  log: Logger;
+  /** Milliseconds since the epoch. */
+  now: () => number;
+  /** The pauses after the first failure, the second and so on; the last holds for all that follow. */
+  retrySeconds?: readonly [number, ...number[]];
+  /** How often the log is looked at. */
+  pollMilliseconds?: number;
+  closeSeconds?: number;
+};
+
+const minute = 60;
+const hour = 60 * minute;
+const retryDelays = [12, minute, 5 * minute, 20 * minute, hour, 2 * hour, 4 * hour, 8 * hour] as const;
+
+/** Starts to deliver. A webhook that is new is told of events from now on, another one goes on where it was. */
+export function openWebhooks(options: Options): Webhooks {
+  const { webhooks, path, feed, log, now, pollMilliseconds = 200, closeSeconds = 5 } = options;
+  const deliveries = openDeliveries(path, { id: feed.log, size: feed.size }, now());
+  for (const { name } of webhooks) deliveries.begin(name, feed.size);
+  const scanner = openScanner({ ...options, ...feed, deliveries });
+  const closing = new AbortController();
+  const retrySeconds = options.retrySeconds ?? retryDelays;
+  const lanes = webhooks.map((webhook) => {
+    return openLane({ name: webhook.name, deliveries, send: (one) => send(webhook, one), retrySeconds, log, now });
+  });
+  let scanning: Promise<void> | null = null;
+  let isInTrouble = false;
+
+  async function send(webhook: Webhook, { id, position }: { id: string; position: number }): Promise<void> {
+    const { url, allowPrivate } = webhook;
+    const body = JSON.stringify(messageOf(scanner.header(position)));
+    const headers = signedHeaders(webhook, { id, body, at: now() });
+    const status = await postTo({ url, headers, body, allowPrivate }, closing.signal);
+    if (status < 200 || status > 299) throw new Error(`it answered ${status}`);
+  }
+
+  function look(): void {
+    scanning ??= scan().finally(() => {
+      scanning = null;
+      if (!closing.signal.aborted) for (const lane of lanes) lane.fill();
+    });
+  }
+
+  async function scan(): Promise<void> {
+    try {
+      await scanner.scan(closing.signal);
+      isInTrouble = false;
+    } catch (err) {
+      if (!isInTrouble) log.error({ err }, 'the log cannot be looked through for webhooks; it is tried again');
+      isInTrouble = true;
+    }
+  }
+
+  const timer = setInterval(look, pollMilliseconds).unref();
+  look();
+
+  return {
+    ...openViews({ webhooks, deliveries, header: scanner.header, now }),
+    async close() {
+      clearInterval(timer);
+      const late = new AbortController();
+      const ended = Promise.all(lanes.map((lane) => lane.close()));
+      const patience = wait(closeSeconds * 1000, null, { signal: late.signal }).catch(() => {});
+      await Promise.race([ended, patience]);
+      late.abort();
+      closing.abort();
+      await ended;
+      await scanning;
+      await scanner.close();
+      deliveries.close();
+    },
+  };
+}

@@ -1,0 +1,365 @@
+import assert from 'node:assert/strict';
+import { createHmac } from 'node:crypto';
+import { once } from 'node:events';
+import { readdirSync } from 'node:fs';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { describe, it, type TestContext } from 'node:test';
+import { checkConfig } from '../../config/check.ts';
+import { logFile } from '../../projections/files.ts';
+import { createLog } from '../../server/platform/logging.ts';
+import { readConditions } from '../../server/webhooks/conditions.ts';
+import { openWebhooks, type Webhooks } from '../../server/webhooks/webhooks.ts';
+import { withDatabase } from '../../storage/sqlite.ts';
+import { startHere, useServiceHere } from '../helpers/embedded.ts';
+import { temporaryFolder } from '../helpers/service.ts';
+
+const key = Buffer.alloc(32, 7);
+const secret = `whsec_${key.toString('base64')}`;
+
+const schema = {
+  bcryptCost: 4,
+  collections: [
+    { slug: '__admins', auth: true, fields: [] },
+    {
+      slug: 'posts',
+      fields: [
+        { name: 'title', type: 'text' },
+        { name: 'status', type: 'select', options: ['draft', 'published'] },
+        { name: 'author', type: 'relationship', relationTo: 'people' },
+      ],
+    },
+    { slug: 'people', fields: [{ name: 'name', type: 'text' }] },
+  ],
+  globals: [{ slug: 'site', fields: [{ name: 'title', type: 'text' }] }],
+};
+
+// biome-ignore lint/suspicious/noExplicitAny: tests look into bodies of every shape
+type Body = any;
+type Came = { headers: IncomingMessage['headers']; text: string; body: Body };
+
+/** A receiver; `answer` says how it answers, with 204 where it says nothing. */
+async function receive(t: TestContext, answer: (came: Came, response: ServerResponse) => unknown = () => 204) {
+  const came: Came[] = [];
+  const server = createServer(async (request, response) => {
+    const text = (await request.toArray()).join('');
+    const one = { headers: request.headers, text, body: JSON.parse(text) };
+    came.push(one);
+    const status = await answer(one, response);
+    if (typeof status === 'number') response.writeHead(status).end('some words of the receiver');
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  t.after(() => {
+    server.close();
+    server.closeAllConnections();
+  });
+  const { port } = server.address() as AddressInfo;
+  return { came, port, url: `http://127.0.0.1:${port}/hook?token=hush` };
+}
+
+const here = useServiceHere(schema);
+
+/** Waits until a check passes. */
+async function eventually(check: () => boolean | Promise<boolean>): Promise<void> {
+  for (let tries = 0; tries < 1000; tries += 1) {
+    if (await check()) return;
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+  assert.fail('it never came');
+}
+
+type Options = Partial<Parameters<typeof openWebhooks>[0]>;
+
+/** Delivers the events of the service with a queue of the test's own, from the end of its log on. */
+async function deliver(t: TestContext, hooks: object[], options: Options & { from?: number } = {}): Promise<Webhooks> {
+  const model = checkConfig({
+    ...schema,
+    webhooks: hooks.map((hook, index) => ({ name: `hook${index}`, secret, allowPrivate: true, ...hook })),
+  });
+  const conditions = await readConditions(model, false);
+  const file = logFile(here.data);
+  const read = readdirSync(here.data).find((name) => /^read-\w+\.db$/.test(name));
+  const [log, size] = withDatabase(file, { readonly: true }, (db) => [
+    String(db.prepare("SELECT header ->> 'log' FROM events LIMIT 1").pluck().get()),
+    Number(db.prepare('SELECT max(position) FROM events').pluck().get()),
+  ]) as [string, number];
+  const feed = { log, size, logFile: file, readFile: join(here.data, String(read)) };
+  const webhooks = openWebhooks({
+    webhooks: model.webhooks,
+    conditions,
+    path: join(temporaryFolder(t), 'webhooks.db'),
+    feed,
+    log: createLog('silent', { write: () => {} }),
+    now: Date.now,
+    retrySeconds: [0.05],
+    pollMilliseconds: 10,
+    closeSeconds: 0.2,
+    ...options,
+  });
+  let isOpen = true;
+  const close = async () => {
+    if (isOpen) await webhooks.close();
+    isOpen = false;
+  };
+  t.after(close);
+  return { ...webhooks, close };
+}
+
+async function write(method: string, path: string, body?: object): Promise<Body> {
+  const answer = await here.call(method, `/api/${path}`, body);
+  assert.ok(answer.status < 300, JSON.stringify(answer.body));
+  return answer.body;
+}
+
+const shown = ({ body }: Came) => `${body.type} ${body.data.version}`;
+
+describe('a webhook', () => {
+  it('gets a signed message without content for each change of documents and globals', async (t) => {
+    const receiver = await receive(t);
+    await deliver(t, [{ url: receiver.url }]);
+    const { id } = await write('POST', 'collections/posts', { title: 'a secret title' });
+    await write('PATCH', `collections/posts/${id}`, { title: 'another' });
+    await write('DELETE', `collections/posts/${id}`);
+    await write('POST', `collections/posts/${id}/restore`, { version: 1 });
+    await write('PATCH', 'globals/site', { title: 'a title' });
+    await eventually(() => receiver.came.length === 5);
+    const about = receiver.came.filter(({ body }) => body.data.collection === 'posts');
+    assert.deepEqual(about.map(shown), [
+      'document.created 1',
+      'document.updated 2',
+      'document.deleted 3',
+      'document.restored 4',
+    ]);
+    const [first] = about as [Came];
+    const { position } = first.body.data;
+    const [event] = (await here.call('GET', `/api/audit/events?after=${position - 1}&limit=1`)).body.events;
+    assert.deepEqual(first.body, {
+      type: 'document.created',
+      timestamp: event.header.recordedAt,
+      data: { collection: 'posts', id, version: 1, position, batch: null },
+    });
+    const global = receiver.came.find(({ body }) => body.data.global);
+    assert.deepEqual(global?.body.data, { ...global?.body.data, global: 'site', id: null, version: 1, batch: null });
+    for (const { headers, text } of receiver.came) {
+      const [messageId, time] = [headers['webhook-id'], headers['webhook-timestamp']];
+      const expected = createHmac('sha256', key).update(`${messageId}.${time}.${text}`).digest('base64');
+      assert.equal(headers['webhook-signature'], `v1,${expected}`);
+      assert.equal(headers['content-type'], 'application/json');
+      assert.ok(Math.abs(Number(time) * 1000 - Date.now()) < 60_000);
+      assert.doesNotMatch(text + JSON.stringify(headers), /secret title|another|whsec/);
+    }
+    assert.equal(new Set(receiver.came.map(({ headers }) => headers['webhook-id'])).size, 5);
+  });
+
+  it('gets what it names, and documents that met its condition before or after the change', async (t) => {
+    const [people, published, everything] = [await receive(t), await receive(t), await receive(t)];
+    await deliver(t, [
+      { url: people.url, collections: ['people'], events: ['created'] },
+      {
+        url: published.url,
+        collections: ['posts'],
+        where: { status: { equals: 'published' }, 'author.name': { like: 'ada' } },
+      },
+      { url: everything.url, collections: '*' },
+    ]);
+    const ada = await write('POST', 'collections/people', { name: 'Ada' });
+    await write('PATCH', `collections/people/${ada.id}`, { name: 'Ada L.' });
+    const { id } = await write('POST', 'collections/posts', { status: 'draft', author: ada.id });
+    await write('PATCH', `collections/posts/${id}`, { status: 'published' });
+    await write('PATCH', `collections/posts/${id}`, { status: 'draft' });
+    await write('PATCH', `collections/posts/${id}`, { title: 'still a draft' });
+    const other = await write('POST', 'collections/posts', { status: 'published' });
+    await write('PATCH', 'globals/site', { title: `new ${id}` });
+    await write('POST', 'audit/erasures', { collection: 'posts', id: other.id, reason: 'a request' });
+    await eventually(() => everything.came.length === 8 && published.came.length === 3);
+    assert.deepEqual(people.came.map(shown), ['document.created 1']);
+    const aboutIt = published.came.filter(({ body }) => body.data.id === id);
+    assert.deepEqual(aboutIt.map(shown), ['document.updated 2', 'document.updated 3']);
+    // The content that the condition could be asked of is gone.
+    const erased = published.came.filter(({ body }) => body.data.id === other.id);
+    assert.deepEqual(erased.map(shown), ['document.erased 2']);
+    assert.equal(everything.came.filter(({ body }) => body.data.global).length, 0);
+  });
+
+  it('is tried again under the same id, in order of each document, and other documents go on', async (t) => {
+    let bad = '';
+    let failures = 0;
+    const receiver = await receive(t, ({ body }) => {
+      if (body.data.id !== bad || failures >= 3) return 204;
+      failures += 1;
+      return failures === 1 ? 500 : 302;
+    });
+    const webhooks = await deliver(t, [{ url: receiver.url }]);
+    bad = (await write('POST', 'collections/people', { name: 'a' })).id;
+    await write('PATCH', `collections/people/${bad}`, { name: 'b' });
+    await write('PATCH', `collections/people/${bad}`, { name: 'c' });
+    const { id } = await write('POST', 'collections/people', { name: 'other' });
+    await eventually(() => receiver.came.length === 7);
+    const of = (one: string) => receiver.came.filter(({ body }) => body.data.id === one);
+    assert.deepEqual(
+      of(bad).map(({ body }) => body.data.version),
+      [1, 1, 1, 1, 2, 3],
+    );
+    assert.equal(
+      new Set(
+        of(bad)
+          .slice(0, 4)
+          .map(({ headers, text }) => `${headers['webhook-id']} ${text}`),
+      ).size,
+      1,
+    );
+    assert.ok(receiver.came.findIndex(({ body }) => body.data.id === id) < 6);
+    await eventually(async () => (await webhooks.all())[0]?.waiting === 0);
+  });
+
+  it('that answers slowly holds up no other webhook, and no write', async (t) => {
+    const held: ServerResponse[] = [];
+    const slow = await receive(t, (_, response) => void held.push(response));
+    const fast = await receive(t);
+    const webhooks = await deliver(t, [{ url: slow.url }, { url: fast.url }]);
+    for (let index = 0; index < 10; index += 1) await write('POST', 'collections/people', { name: `${index}` });
+    await eventually(() => fast.came.length === 10);
+    assert.equal(slow.came.length, 4);
+    const [first, second] = await webhooks.all();
+    assert.deepEqual([first?.waiting, second?.waiting], [10, 0]);
+    for (const response of held) response.writeHead(204).end();
+  });
+
+  it('that fails for three days has its deliveries parked, which can be made again', async (t) => {
+    let status = 503;
+    let time = Date.now();
+    const receiver = await receive(t, () => status);
+    const webhooks = await deliver(t, [{ url: receiver.url }], { now: () => time, retrySeconds: [60] });
+    const { id } = await write('POST', 'collections/people', { name: 'a' });
+    await write('PATCH', `collections/people/${id}`, { name: 'b' });
+    const list = async (state: 'all' | 'parked' = 'all') =>
+      (await webhooks.deliveries('hook0', { state, limit: 10, page: 1 }))?.deliveries ?? [];
+    await eventually(async () => (await list())[0]?.attempts === 1);
+    const [first, second] = await list();
+    assert.deepEqual(
+      [first?.state, first?.error, second?.attempts, second?.nextAttemptAt],
+      ['waiting', 'it answered 503', 0, null],
+    );
+    time += 3 * 24 * 60 * 60 * 1000 - 1000;
+    await eventually(async () => (await list())[0]?.attempts === 2);
+    assert.deepEqual(await list('parked'), []);
+    time += 1000;
+    await eventually(async () => (await list('parked')).length === 2);
+    assert.deepEqual(
+      (await list()).map(({ attempts }) => attempts),
+      [3, 1],
+    );
+    const tried = receiver.came.length;
+    time += 30 * 24 * 60 * 60 * 1000;
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    assert.equal(receiver.came.length, tried);
+    status = 204;
+    assert.equal(await webhooks.retry('hook0', 'unknown'), null);
+    const again = await webhooks.retry('hook0', String(first?.id));
+    assert.deepEqual([again?.state, again?.id], ['waiting', first?.id]);
+    await eventually(async () => (await list()).length === 1);
+    assert.equal(receiver.came.at(-1)?.headers['webhook-id'], first?.id);
+    const [view] = await webhooks.all();
+    assert.deepEqual([view?.waiting, view?.parked], [0, 1]);
+    assert.ok(view?.lastDeliveredAt);
+  });
+
+  it('goes on where it was after a stop, and one that is new begins with what comes', async (t) => {
+    let status = 500;
+    const receiver = await receive(t, () => status);
+    const path = join(temporaryFolder(t), 'webhooks.db');
+    const first = await deliver(t, [{ url: receiver.url }], { path });
+    const { id } = await write('POST', 'collections/people', { name: 'a' });
+    await eventually(async () => (await first.all())[0]?.waiting === 1);
+    await first.close();
+    await write('PATCH', `collections/people/${id}`, { name: 'b' });
+    status = 204;
+    receiver.came.length = 0;
+    const other = await receive(t);
+    await deliver(t, [{ url: receiver.url }, { url: other.url }], { path });
+    await eventually(() => receiver.came.length === 2);
+    assert.deepEqual(receiver.came.map(shown), ['document.created 1', 'document.updated 2']);
+    await write('PATCH', `collections/people/${id}`, { name: 'c' });
+    await eventually(() => other.came.length === 1);
+    assert.deepEqual(other.came.map(shown), ['document.updated 3']);
+  });
+});
+
+describe('an address that is not public', () => {
+  it('is refused, whatever it is written as, unless the webhook allows it', async (t) => {
+    const receiver = await receive(t);
+    const hosts = ['localhost', '127.0.0.1', '2130706433', '0x7f.1', '0.0.0.0', '[::1]', '[::ffff:127.0.0.1]', '[::]'];
+    const webhooks = await deliver(
+      t,
+      hosts.map((host) => ({ url: `http://${host}:${receiver.port}/`, allowPrivate: false })),
+      { retrySeconds: [60] },
+    );
+    await write('POST', 'collections/people', { name: 'a' });
+    const errorOf = async (name: string) =>
+      (await webhooks.deliveries(name, { state: 'all', limit: 1, page: 1 }))?.deliveries[0]?.error ?? null;
+    for (const [index, host] of hosts.entries()) {
+      await eventually(async () => (await errorOf(`hook${index}`)) !== null);
+      assert.equal(await errorOf(`hook${index}`), 'its address is not a public one', host);
+    }
+    assert.equal(receiver.came.length, 0);
+  });
+});
+
+describe('the routes of webhooks', () => {
+  it('show deliveries and no secret, make them again, and are for those who manage API keys', async (t) => {
+    const receiver = await receive(t);
+    const url = `http://127.0.0.1:${receiver.port}/hush`;
+    const service = await startHere(t, { ...schema, webhooks: [{ name: 'front', url, secret, globals: ['site'] }] });
+    await service.call('PATCH', '/api/globals/site', { title: 'a' });
+    const path = '/api/webhooks/front/deliveries';
+    const list = async () => (await service.call('GET', path)).body;
+    await eventually(async () => (await list()).docs[0]?.attempts === 1);
+    const { docs, total, limit } = await list();
+    assert.deepEqual(
+      [total, limit, docs[0].state, docs[0].error],
+      [1, 10, 'waiting', 'its address is not a public one'],
+    );
+    assert.ok(Date.parse(docs[0].nextAttemptAt) - Date.parse(docs[0].lastAttemptAt) >= 5000);
+    assert.ok(Date.parse(docs[0].nextAttemptAt) - Date.parse(docs[0].lastAttemptAt) <= 30_000);
+    const { webhooks } = (await service.call('GET', '/api/webhooks')).body;
+    const { position, ...view } = webhooks[0];
+    assert.ok(position > 0);
+    assert.deepEqual(view, {
+      name: 'front',
+      origin: new URL(url).origin,
+      collections: [],
+      globals: ['site'],
+      events: ['created', 'updated', 'deleted', 'restored'],
+      waiting: 1,
+      parked: 0,
+      lastDeliveredAt: null,
+    });
+    const again = await service.call('POST', `${path}/${docs[0].id}/retry`);
+    assert.deepEqual([again.status, again.body.id], [200, docs[0].id]);
+    await eventually(async () => (await list()).docs[0]?.attempts === 2);
+    assert.equal((await service.call('GET', `${path}?state=parked`)).body.total, 0);
+    const refusals = [
+      ['GET', `${path}?state=prked`, 400, /state must be one of "all", "waiting", "parked".*did you mean "parked"/],
+      ['GET', '/api/webhooks?page=1', 400, /page is not a query parameter/],
+      ['GET', '/api/webhooks/frnt/deliveries', 404, /there is no webhook "frnt"; did you mean "front"\?/],
+      ['POST', `${path}/x/retry`, 404, /there is no delivery "x"/],
+    ] as const;
+    for (const [method, address, status, message] of refusals) {
+      const answer = await service.call(method, address);
+      assert.equal(answer.status, status);
+      assert.match(JSON.stringify(answer.body.errors ?? answer.body.message).replaceAll('\\"', '"'), message);
+    }
+    const made = (await service.call('POST', '/api/keys', { name: 'a key' })).body;
+    for (const [method, address] of [
+      ['GET', '/api/webhooks'],
+      ['GET', path],
+      ['POST', `${path}/${docs[0].id}/retry`],
+    ] as const) {
+      assert.equal((await service.call(method, address, undefined, { key: null })).status, 401);
+      assert.equal((await service.call(method, address, undefined, { key: made.secret })).status, 403);
+    }
+    assert.doesNotMatch(JSON.stringify(webhooks) + JSON.stringify(docs) + service.output().stderr, /hush|whsec/);
+    assert.equal(receiver.came.length, 0);
+  });
+});

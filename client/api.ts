@@ -8,6 +8,7 @@ import type {
   BulkCreated,
   BulkUpserted,
   CursorPage,
+  Delivery,
   Found,
   Groups,
   GroupValue,
@@ -23,6 +24,7 @@ import type {
   UncountedPage,
   Undone,
   Versions,
+  Webhook,
 } from './types/answers.ts';
 import type {
   AnyConfig,
@@ -317,6 +319,18 @@ export type Keys<in out C extends AnyConfig> = {
   revoke: (id: string, options?: ReasonOptions) => Promise<ApiKey>;
 };
 
+/** The calls of webhooks, for who manages API keys. */
+export type Webhooks = {
+  list: (options?: CallOptions) => Promise<Webhook[]>;
+  /** Those that did not succeed yet, oldest first. */
+  deliveries: (
+    name: string,
+    options?: CallOptions & { state?: 'all' | 'waiting' | 'parked'; limit?: number; page?: number },
+  ) => Promise<Page<Delivery>>;
+  /** Makes a delivery due now. */
+  retry: (name: string, id: string, options?: CallOptions) => Promise<Delivery>;
+};
+
 /** A client of one service. */
 export type Client<in out C extends AnyConfig = AnyConfig> = {
   /** The token of the user who is logged in; null without one. */
@@ -325,6 +339,8 @@ export type Client<in out C extends AnyConfig = AnyConfig> = {
   global: <Slug extends GlobalSlug<C>>(slug: Slug) => GlobalClient<C, Slug>;
   /** The API keys that were made at run time. */
   keys: Keys<C>;
+  /** The webhooks of the configuration, and their deliveries. */
+  webhooks: Webhooks;
   /** The documents of all collections whose texts hold each of some words, those that fit best first. */
   search: (words: string, options?: SearchOptions<C>) => Promise<Found<CollectionSlug<C>>>;
   /** How many documents there are in each collection of which the caller may read something. */

@@ -9,6 +9,7 @@ import { filesOf } from './files.ts';
 import { keysOf } from './keys.ts';
 import type { CallOptions, ClientOptions } from './options.ts';
 import type { AnyConfig } from './types/config.ts';
+import { webhooksOf } from './webhooks.ts';
 
 /**
  * Makes a client of a service. It holds one login at most: on a server, make one for each user.
@@ -43,6 +44,7 @@ export function createClient(options: ClientOptions): Record<keyof Client, unkno
     },
     global: (name: string) => globalOf(caller, segment('the slug of a global', name)),
     keys: keysOf(caller),
+    webhooks: webhooksOf(caller),
     search: (words: string, own?: object) => {
       return bodyOf({ method: 'GET', path: '/api/search', options: { ...own, q: words }, gives: isFound });
     },

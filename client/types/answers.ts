@@ -78,6 +78,39 @@ export type ApiKey = {
 /** An API key whose secret is shown, for the option `apiKey` of a client. */
 export type ApiKeyWithSecret = ApiKey & { secret: string };
 
+/** A webhook of the configuration, and how far it has come; of its URL the origin alone is told. */
+export type Webhook = {
+  name: string;
+  origin: string;
+  collections: string[] | '*';
+  globals: string[] | '*';
+  events: ('created' | 'updated' | 'deleted' | 'restored')[];
+  position: number;
+  waiting: number;
+  parked: number;
+  lastDeliveredAt: string | null;
+};
+
+/** A delivery that did not succeed yet, with its message. */
+export type Delivery = {
+  id: string;
+  state: 'waiting' | 'parked';
+  type: string;
+  timestamp: string;
+  data: {
+    collection?: string;
+    global?: string;
+    id: string | null;
+    version: number;
+    position: number;
+    batch: string | null;
+  };
+  attempts: number;
+  lastAttemptAt: string | null;
+  nextAttemptAt: string | null;
+  error: string | null;
+};
+
 /** One version of a document or global; `reason` and `changed` are for who may see payloads. */
 export type Version = {
   version: number;

@@ -68,7 +68,8 @@ Environment. Each variable can also be read from a file, named by the variable w
   ANNALS_SECRET              secrets that sign tokens, separated by commas; the first signs (default: generated)
   ANNALS_LOG_LEVEL           fatal, error, warn, info, debug or silent (default: info)
   ANNALS_SMTP_URL            mail server; ANNALS_MAIL_FROM is the sender
-  ANNALS_CHECKPOINT_WEBHOOK  address that each signed checkpoint is posted to
+  ANNALS_CHECKPOINT_WEBHOOK  address that each signed checkpoint is posted to; ANNALS_CHECKPOINT_WEBHOOK_ALLOW_PRIVATE=true
+                             allows one that is not public
   ANNALS_WITNESSES           witnesses that cosign checkpoints: VERIFIER-KEY=URL, separated by commas
   ANNALS_TSA_URL             time-stamp authority (RFC 3161); ANNALS_TSA_CA are the certificates to trust, in PEM
   ANNALS_METRICS_TOKEN       token of /metrics, for Prometheus; ANNALS_METRICS_ADDRESS is host:port to serve it there

@@ -8,6 +8,7 @@ import { readSettings } from '../settings/command.ts';
 import { loadConfiguration } from '../settings/configuration.ts';
 import { type Settings, UsageError } from '../settings/settings.ts';
 import { siteCalled } from '../settings/sites-file.ts';
+import { readConditions } from '../webhooks/conditions.ts';
 import { existingLog, startErrorOf } from './data.ts';
 import { printable, printLine } from './terminal.ts';
 
@@ -50,8 +51,9 @@ function sitesFor(settings: Settings, id: string | undefined): readonly Settings
 type Asked = { against?: string; rules?: boolean };
 
 /** Prints the results for a valid configuration; resolves with the reasons why a start on the data would be refused. */
-async function check({ config, strictSchema }: Settings, name: string, flags: Asked): Promise<string[]> {
+async function check({ config, strictSchema, isProduction }: Settings, name: string, flags: Asked): Promise<string[]> {
   const { path, model } = await loadConfiguration(config);
+  await readConditions(model, isProduction);
   for (const warning of model.warnings) printLine(`warning: ${name}${warning}`);
   printLine(
     `${name}${path} is right: ${counted(model.collections.size, 'collection')}, ${counted(model.globals.size, 'global')}`,

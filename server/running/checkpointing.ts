@@ -8,7 +8,7 @@ import type { Notary } from '../ports.ts';
 import { certificatesIn } from '../settings/certificates.ts';
 import { parseWitness } from '../settings/cosigners.ts';
 import type { Settings } from '../settings/settings.ts';
-import type { Writer } from '../writer/writer.ts';
+import { StartError, type Writer } from '../writer/writer.ts';
 import type { Directory } from './directory.ts';
 
 /** Signing checkpoints of the log, copying them, and checking the log against them. */
@@ -37,6 +37,15 @@ type Options = {
   onContradiction: (error: Error) => void;
 };
 
+/** @throws StartError for a webhook to which checkpoints would go in the open through the Internet. */
+function requireSecrecy({ webhook, webhookAllowPrivate, isProduction }: Settings): void {
+  if (!isProduction || webhookAllowPrivate || webhook === undefined || webhook.startsWith('https:')) return;
+  throw new StartError(
+    'ANNALS_CHECKPOINT_WEBHOOK must be https in production; ANNALS_CHECKPOINT_WEBHOOK_ALLOW_PRIVATE=true allows http to a network of ' +
+      'your own',
+  );
+}
+
 /** Prepares the checkpoints of a log; nothing is opened before `start`. */
 export function createCheckpointing(options: Options): Checkpointing {
   const { settings, directory, keep, now, log, isBrief, onContradiction } = options;
@@ -47,6 +56,7 @@ export function createCheckpointing(options: Options): Checkpointing {
   let verifying: Verifying | null = null;
 
   async function start({ logId, store }: Opened): Promise<{ notary: Notary; signedAtStart: number }> {
+    requireSecrecy(settings);
     const sealKey = directory.vault.seals().key;
     const notary = openNotary({ file, keys, keep, now, log, sealKey, onSigned: () => anchoring?.wake() });
     signing = notary;
@@ -63,14 +73,14 @@ export function createCheckpointing(options: Options): Checkpointing {
   }
 
   function openCopies(notary: MainNotary, store: BlobGuard['store']): Anchoring {
-    const { webhook, tsaUrl: url, tsaCa } = settings;
+    const { webhook, webhookAllowPrivate: allowPrivate, tsaUrl: url, tsaCa } = settings;
     const trusted = tsaCa === undefined ? [] : certificatesIn(tsaCa);
     return openAnchoring({
       file,
       keys,
       keep,
       store,
-      webhook,
+      webhook: webhook === undefined ? null : { url: webhook, allowPrivate },
       authority: url === undefined ? null : { url, trusted },
       witnesses: settings.witnesses.map(parseWitness),
       onContradiction(error) {

@@ -58,6 +58,8 @@ export type Settings = {
   metricsAddress: string | undefined;
   /** Where each checkpoint is posted; undefined: nowhere. The URL may hold a secret. */
   webhook: string | undefined;
+  /** Whether that may be an address that is not a public one. */
+  webhookAllowPrivate: boolean;
   /** The time-stamp authority (RFC 3161) that is asked; undefined: none. The URL may hold a secret. */
   tsaUrl: string | undefined;
   /** Certificates in PEM that its certificate must chain to; undefined: any is accepted. */
@@ -152,6 +154,12 @@ export const settings: readonly Setting[] = [
     ofSite: 'only',
   },
   { name: 'webhook', environment: 'ANNALS_CHECKPOINT_WEBHOOK', read: readWebhook, ofSite: 'default' },
+  {
+    name: 'webhookAllowPrivate',
+    environment: 'ANNALS_CHECKPOINT_WEBHOOK_ALLOW_PRIVATE',
+    ...boolean,
+    ofSite: 'default',
+  },
   { name: 'tsaUrl', environment: 'ANNALS_TSA_URL', read: readWebhook, ofSite: 'default' },
   { name: 'tsaCa', environment: 'ANNALS_TSA_CA', read: readCertificates, ofSite: 'default' },
   { name: 'witnesses', environment: 'ANNALS_WITNESSES', kind: 'list', read: readWitnesses, ofSite: 'default' },
@@ -181,6 +189,7 @@ export const defaultSettings: Settings = {
   metricsToken: undefined,
   metricsAddress: undefined,
   webhook: undefined,
+  webhookAllowPrivate: false,
   tsaUrl: undefined,
   tsaCa: undefined,
   witnesses: [],

@@ -5,9 +5,11 @@ import {
   type CollectionSlug,
   type CursorPage,
   createClient,
+  type Delivery,
   type DocumentOf,
   type Page,
   type UncountedPage,
+  type Webhook,
 } from '../../client/index.ts';
 import { defineConfig } from '../../config/define.ts';
 import type config from './rich.config.ts';
@@ -292,3 +294,18 @@ export const unselected = () => [
   // @ts-expect-error a count is not sorted
   posts.count({ sort: 'title' }),
 ];
+
+const webhooks = async () => ({
+  list: await client.webhooks.list(),
+  deliveries: await client.webhooks.deliveries('front', { state: 'parked', limit: 1, page: 2 }),
+  retried: await client.webhooks.retry('front', '1'),
+});
+type WebhookCalls = Given<typeof webhooks>;
+export type OfWebhooks = [
+  Is<Equal<WebhookCalls['list'], Webhook[]>>,
+  Is<Equal<WebhookCalls['deliveries'], Page<Delivery>>>,
+  Is<Equal<WebhookCalls['retried'], Delivery>>,
+];
+
+// @ts-expect-error there is no such state
+client.webhooks.deliveries('front', { state: 'done' });

@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { before, describe, it, type TestContext } from 'node:test';
 import { ApiError, type Client, type ClientOptions, createClient, type Progress } from '../../client/index.ts';
-import { useServiceHere } from '../helpers/embedded.ts';
+import { startHere, useServiceHere } from '../helpers/embedded.ts';
 import { useMailbox } from '../helpers/mail.ts';
 import { apiKey } from '../helpers/service.ts';
 import { useFolder } from '../helpers/shared.ts';
@@ -546,6 +546,26 @@ async function serve(t: TestContext, listener: RequestListener): Promise<string>
   });
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
+
+describe('webhooks by the client', () => {
+  it('are listed with their deliveries, which are made again', async (t) => {
+    const { url } = await startHere(t, {
+      collections: [{ slug: 'posts', fields: [{ name: 'title', type: 'text' }] }],
+      webhooks: [{ name: 'front', url: 'http://127.0.0.1:9/', secret: `whsec_${'A'.repeat(43)}=` }],
+    });
+    const client = createClient({ baseUrl: url, apiKey });
+    const { id } = await client.collection('posts').create({ title: 'x' });
+    const [hook] = await client.webhooks.list();
+    assert.deepEqual([hook?.name, hook?.origin], ['front', 'http://127.0.0.1:9']);
+    let waiting = await client.webhooks.deliveries('front', { state: 'waiting', limit: 1 });
+    while (waiting.total === 0) waiting = await client.webhooks.deliveries('front', { state: 'waiting', limit: 1 });
+    const [delivery] = waiting.docs;
+    assert.deepEqual([delivery?.data.collection, delivery?.data.id], ['posts', id]);
+    assert.equal((await client.webhooks.retry('front', String(delivery?.id))).id, delivery?.id);
+    assert.equal((await refusalOf(client.webhooks.retry('front', 'x'))).status, 404);
+    assert.equal((await refusalOf(client.webhooks.deliveries('other'))).status, 404);
+  });
+});
 
 // Most of their time is waiting.
 describe('API keys by the client', () => {

@@ -103,6 +103,9 @@ const right: Record<string, Maker> = {
     await send('GET /api/schemas', { path: '/api/schemas', key: secret });
     return { path: `/api/keys/${id}/rotate`, body: { overlapSeconds: 60 } };
   },
+  listWebhooks: () => ({ path: '/api/webhooks' }),
+  listDeliveries: () => ({ path: '/api/webhooks/front/deliveries' }),
+  retryDelivery: async ({ delivery }) => ({ path: `/api/webhooks/front/deliveries/${await delivery()}/retry` }),
   search: () => ({ path: '/api/search?q=a' }),
   readCounts: () => ({ path: '/api/counts' }),
   readSchemas: () => ({ path: '/api/schemas' }),

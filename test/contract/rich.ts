@@ -110,6 +110,16 @@ export default defineConfig({
       hooks: { afterRead: refuse },
     },
   ],
+  webhooks: [
+    {
+      name: 'front',
+      // It is refused, so that there are deliveries that wait.
+      url: 'http://127.0.0.1:9/',
+      secret: `whsec_${'A'.repeat(43)}=`,
+      collections: ['things'],
+      where: { code: { exists: true } },
+    },
+  ],
   globals: [
     {
       slug: 'site',

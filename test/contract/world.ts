@@ -117,6 +117,15 @@ export async function createWorld(
   async function madeKey(): Promise<{ id: string; secret: string }> {
     return (await wanted('POST /api/keys', { path: '/api/keys', body: { name: 'without a right' } })).body;
   }
+  /** The id of a delivery that waits, for its webhook takes none. */
+  async function delivery(): Promise<string> {
+    const path = '/api/webhooks/front/deliveries';
+    for (;;) {
+      const [found] = (await wanted('GET /api/webhooks/{name}/deliveries', { path })).body.docs;
+      if (found) return found.id;
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+  }
   const powerless = (await madeKey()).secret;
 
   async function inviteToken(slug: string, address = freshEmail()): Promise<string> {
@@ -143,6 +152,7 @@ export async function createWorld(
     admin,
     member,
     madeKey,
+    delivery,
     /** The secret of such a key. */
     powerless,
     /** Of the admin. */

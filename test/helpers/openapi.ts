@@ -15,7 +15,6 @@ import { createState } from '../../server/platform/state.ts';
 import type { Notary, PasswordService } from '../../server/ports.ts';
 import { type OpenApp, openApp } from '../../server/running/open-app.ts';
 import { routes } from '../../server/running/routes.ts';
-import { noWebhooks } from '../../server/webhooks/webhooks.ts';
 import { seals } from '../events/logs.ts';
 
 /** Routes are not called here. */
@@ -59,7 +58,7 @@ export async function withApp<T>(
     keyService: new Proxy({} as OpenApp['keyService'], { get: () => () => assert.fail('there are no keys here') }),
     notary,
     erasures: new Proxy({} as OpenApp['erasures'], { get: () => () => assert.fail('nothing is erased here') }),
-    webhooks: noWebhooks,
+    webhooks: new Proxy({} as OpenApp['webhooks'], { get: () => () => assert.fail('there are no webhooks here') }),
     pins: {
       pin: async () => {},
       unpin: async () => {},

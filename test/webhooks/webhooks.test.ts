@@ -6,7 +6,8 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
-import { checkConfig } from '../../config/check.ts';
+import { ConfigError, checkConfig } from '../../config/check.ts';
+import type { Webhook } from '../../config/model.ts';
 import { logFile } from '../../projections/files.ts';
 import { createLog } from '../../server/platform/logging.ts';
 import { readConditions } from '../../server/webhooks/conditions.ts';
@@ -185,10 +186,13 @@ describe('a webhook', () => {
   it('is tried again under the same id, in order of each document, and other documents go on', async (t) => {
     let bad = '';
     let failures = 0;
-    const receiver = await receive(t, ({ body }) => {
+    const elsewhere = await receive(t);
+    const receiver = await receive(t, ({ body }, response) => {
       if (body.data.id !== bad || failures >= 3) return 204;
       failures += 1;
-      return failures === 1 ? 500 : 302;
+      if (failures === 1) return 500;
+      response.writeHead(307, { location: `http://127.0.0.1:${elsewhere.port}/` }).end();
+      return null;
     });
     const webhooks = await deliver(t, [{ url: receiver.url }]);
     bad = (await write('POST', 'collections/people', { name: 'a' })).id;
@@ -211,6 +215,7 @@ describe('a webhook', () => {
     );
     assert.ok(receiver.came.findIndex(({ body }) => body.data.id === id) < 6);
     await eventually(async () => (await webhooks.all())[0]?.waiting === 0);
+    assert.equal(elsewhere.came.length, 0);
   });
 
   it('that answers slowly holds up no other webhook, and no write', async (t) => {
@@ -361,5 +366,75 @@ describe('the routes of webhooks', () => {
     }
     assert.doesNotMatch(JSON.stringify(webhooks) + JSON.stringify(docs) + service.output().stderr, /hush|whsec/);
     assert.equal(receiver.came.length, 0);
+  });
+});
+
+describe('webhooks in the configuration', () => {
+  const right = { name: 'front', url: 'https://example.org/hush', secret };
+
+  async function problemsOf(hooks: unknown, isProduction = false): Promise<string[]> {
+    try {
+      await readConditions(checkConfig({ ...schema, webhooks: hooks }), isProduction);
+    } catch (error) {
+      assert.ok(error instanceof ConfigError);
+      assert.doesNotMatch(error.message, /hush/);
+      return error.problems.map(({ path, message }) => `${path}: ${message}`);
+    }
+    return [];
+  }
+
+  it('are told of everything by default', () => {
+    const [webhook] = checkConfig({ ...schema, webhooks: [right] }).webhooks;
+    const { url, secret, ...rest } = webhook as Webhook;
+    assert.deepEqual(rest, {
+      name: 'front',
+      collections: '*',
+      globals: '*',
+      events: ['created', 'updated', 'deleted', 'restored'],
+      where: null,
+      allowPrivate: false,
+    });
+  });
+
+  it('are refused with every problem, which shows no URL and no secret', async () => {
+    const words = 'be "whsec_" and 24 to 64 random bytes in base64, as openssl rand -base64 32 makes them';
+    assert.deepEqual(await problemsOf({}), ['webhooks: must be a list, got an object']);
+    assert.deepEqual(
+      await problemsOf([
+        { nam: 'x' },
+        { ...right, url: 'https://ada:hush@example.org', secret: 'whsec_hush', allowPrivate: 'yes' },
+        { ...right, name: 'Front', url: 'ftp://hush', where: 5 },
+        { ...right, name: 'a.b', collections: ['post', 'posts', 'posts'], globals: [], events: ['create'] },
+      ]),
+      [
+        'webhooks.0.nam: is not a key of a webhook; did you mean "name"?',
+        'webhooks.0.name: is missing',
+        'webhooks.0.url: is missing',
+        'webhooks.0.secret: is missing',
+        'webhooks.front.url: must be an http or https URL without a name, a password and a fragment',
+        `webhooks.front.secret: must ${words}`,
+        'webhooks.front.allowPrivate: must be true or false, got "yes"',
+        'webhooks.Front.name: "Front" differs from "front" only by case',
+        'webhooks.Front.url: must be an http or https URL without a name, a password and a fragment',
+        'webhooks.Front.where: must be an object, got 5',
+        'webhooks."a.b".name: must be 1 to 64 letters, digits, "_" and "-", and begin with a letter or a digit, got "a.b"',
+        'webhooks."a.b".collections.0: "post" is not a collection; did you mean "posts"?; allowed: "__admins", "posts", "people"',
+        'webhooks."a.b".collections.2: "posts" is listed twice',
+        'webhooks."a.b".globals: must not be empty: leave it out',
+        'webhooks."a.b".events.0: "create" is not an event of webhooks; did you mean "created"?; allowed: "created", "updated", "deleted", "restored"',
+      ],
+    );
+  });
+
+  it('are refused with a condition that does not fit, and without https in production', async () => {
+    const where = { titel: { equals: 'x' } };
+    assert.deepEqual(await problemsOf([{ ...right, collections: ['posts'], where }]), [
+      'webhooks.front.where: in posts: where[titel]: "titel" is not a field to filter or sort by; did you mean "title"?; ' +
+        'allowed: "id", "createdAt", "updatedAt", "title", "status", "author"',
+    ]);
+    assert.deepEqual(await problemsOf([{ ...right, url: 'http://example.org/hush' }]), []);
+    assert.deepEqual(await problemsOf([{ ...right, url: 'http://example.org/hush' }], true), [
+      'webhooks.front.url: must be https in production',
+    ]);
   });
 });

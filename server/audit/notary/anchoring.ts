@@ -14,7 +14,7 @@ import { openDatabase, type Sqlite } from '../../../storage/sqlite.ts';
 import { isStoreFailure } from '../../http/store-refusals.ts';
 import type { Witness } from '../../settings/cosigners.ts';
 import { StartError } from '../../writer/writer.ts';
-import { post } from './asking.ts';
+import { post, type Receiver } from './asking.ts';
 import { anchored, anchorName, checkInLog, paddedSize, trustedKeys } from './checkpoint-checks.ts';
 import { cosignedBy } from './cosigning.ts';
 import { type Courier, createCourier, usual as usualRests } from './courier.ts';
@@ -38,7 +38,8 @@ type Options = LogParts & {
   keep: (change: CheckpointChange) => Promise<void>;
   /** The store of files, once it is ready. */
   store: () => Promise<BlobStore>;
-  webhook: string | undefined;
+  /** The receiver that checkpoints are posted to; null: none. */
+  webhook: Receiver | null;
   /** The time-stamp authority; null: none. */
   authority: Authority | null;
   /** The witnesses that cosign checkpoints. */
@@ -158,10 +159,10 @@ function couriersOf(options: Options, db: Sqlite, isChecked: () => boolean): Cou
       log,
     }),
   ];
-  if (webhook !== undefined) {
+  if (webhook) {
     couriers.push(
       createCourier({
-        what: `posted to the webhook at ${new URL(webhook).origin}`,
+        what: `posted to the webhook at ${new URL(webhook.url).origin}`,
         newest: () => newest(({ isPosted }) => !isPosted),
         send: ({ note }, aborted) => post(webhook, note, aborted),
         mark: ({ size }) => keep({ kind: 'posted', size }),

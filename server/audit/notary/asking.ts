@@ -1,4 +1,5 @@
 import { codeOf, errorOf } from '../../../storage/errors.ts';
+import { postTo } from '../../platform/posting.ts';
 
 /** The timeout of requests to other services. */
 const patience = 10_000;
@@ -6,8 +7,8 @@ const patience = 10_000;
 /** More than any answer that is read here needs: a token with the certificates of its authority is some kilobytes. */
 const largest = 64 * 1024;
 
-/** A request to be posted; `isDeaf` where only the status of the response counts. */
-export type Question = { type: string; body: string | Uint8Array<ArrayBuffer>; isDeaf?: boolean };
+/** A request to be posted. */
+export type Question = { type: string; body: string | Uint8Array<ArrayBuffer> };
 
 /** An answer, read to its end. `type` is its media type, in lower case and without parameters. */
 export type Answer = { status: number; type: string; body: Buffer };
@@ -19,7 +20,7 @@ export type Answer = { status: number; type: string; body: Buffer };
  * @throws Error when no response came, or too large a one.
  */
 export async function ask(address: string, question: Question, signal: AbortSignal): Promise<Answer> {
-  const { type, body, isDeaf = false } = question;
+  const { type, body } = question;
   const url = new URL(address);
   const credentials = [url.username, url.password].map(decodeURIComponent).join(':');
   url.username = '';
@@ -36,9 +37,7 @@ export async function ask(address: string, question: Question, signal: AbortSign
       signal: AbortSignal.any([signal, AbortSignal.timeout(patience)]),
     });
     const [said = ''] = (response.headers.get('content-type') ?? '').split(';');
-    if (isDeaf) await response.body?.cancel();
-    const read = isDeaf ? Buffer.alloc(0) : await readWithin(response.body);
-    return { status: response.status, type: said.trim().toLowerCase(), body: read };
+    return { status: response.status, type: said.trim().toLowerCase(), body: await readWithin(response.body) };
   } catch (error) {
     throw error instanceof AnswerError ? error : new Error(`it did not answer (${reasonOf(error)})`);
   }
@@ -62,12 +61,16 @@ function reasonOf(error: unknown): string {
   return codeOf(cause) ?? name;
 }
 
+/** A receiver of checkpoints; `allowPrivate`: also where its address is not a public one. */
+export type Receiver = { url: string; allowPrivate: boolean };
+
 /**
  * Posts a checkpoint as text.
  *
  * @throws Error saying what the receiver answered, or that it did not.
  */
-export async function post(webhook: string, note: string, signal: AbortSignal): Promise<void> {
-  const { status } = await ask(webhook, { type: 'text/plain; charset=utf-8', body: note, isDeaf: true }, signal);
+export async function post(receiver: Receiver, note: string, signal: AbortSignal): Promise<void> {
+  const headers = { 'content-type': 'text/plain; charset=utf-8' };
+  const status = await postTo({ ...receiver, headers, body: note }, signal);
   if (status < 200 || status > 299) throw new Error(`it answered ${status}`);
 }

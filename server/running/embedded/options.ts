@@ -24,6 +24,8 @@ export type ServiceOptions = {
   bucket?: BucketOptions;
   /** Where each checkpoint is posted. */
   webhook?: string;
+  /** Whether that may be an address that is not a public one; default false. */
+  webhookAllowPrivate?: boolean;
   /** The time-stamp authority (RFC 3161) that says when checkpoints were there. */
   tsaUrl?: string;
   /** Certificates in PEM, one of which its own has to lead up to. */

@@ -84,6 +84,12 @@ export const definitions = {
     help: 'Events that the last verified backup does not hold; absent before the first',
   },
   annals_mails_waiting: { type: 'gauge', labels: [], of: 'site', help: 'Mails that are not sent yet' },
+  annals_webhook_deliveries: {
+    type: 'gauge',
+    labels: ['webhook', 'state'],
+    of: 'site',
+    help: 'Deliveries of a webhook that are left to be made: waiting, parked; absent before the first webhook',
+  },
   annals_erasures_unfinished: {
     type: 'gauge',
     labels: [],

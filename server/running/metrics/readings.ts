@@ -1,11 +1,13 @@
-import { statfsSync, statSync } from 'node:fs';
+import { existsSync, statfsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { readCheckpoints } from '../../../events/checkpoints.ts';
 import { readLog } from '../../../events/log-reader.ts';
+import { webhooksFile } from '../../../projections/files.ts';
 import { openDatabase, type Sqlite } from '../../../storage/sqlite.ts';
 import { readBackupNote } from '../../platform/backup-note.ts';
 import type { WriterMeter } from '../../platform/meter.ts';
 import { isFull, type StateCell } from '../../platform/state.ts';
+import { countDeliveries } from '../../webhooks/deliveries.ts';
 import type { MetricName } from './definitions.ts';
 
 /** The places of a service that are looked at for its metrics. */
@@ -35,6 +37,7 @@ export function readSite(observed: Observed): Reading[] {
     { name: 'annals_disk_free_bytes', value: freeBytes(directory) },
     ...within(logFile, (db) => logReadings(db, observed)),
     ...within(readFile, mailReadings),
+    ...webhookReadings(webhooksFile(directory)),
   ];
 }
 
@@ -83,6 +86,19 @@ function logReadings(db: Sqlite, { directory, now }: Observed): Reading[] {
         ] as const)
       : []),
   ];
+}
+
+function webhookReadings(file: string): Reading[] {
+  if (!existsSync(file)) return [];
+  return within(file, (db) =>
+    countDeliveries(db).flatMap(({ webhook, ...counts }) =>
+      Object.entries(counts).map(([state, value]) => ({
+        name: 'annals_webhook_deliveries' as const,
+        value,
+        labels: { webhook, state },
+      })),
+    ),
+  );
 }
 
 function mailReadings(db: Sqlite): Reading[] {

@@ -190,7 +190,11 @@ describe('a webhook for checkpoints', () => {
     const { port } = receiver.address() as AddressInfo;
     const data = join(temporaryFolder(t), 'data');
     const webhook = `http://who:hush@127.0.0.1:${port}/hook?token=hush`;
-    const first = await startService(t, config, { data, environment: { ANNALS_CHECKPOINT_WEBHOOK: webhook } });
+    const environment = {
+      ANNALS_CHECKPOINT_WEBHOOK: webhook,
+      ANNALS_CHECKPOINT_WEBHOOK_ALLOW_PRIVATE: 'true',
+    };
+    const first = await startService(t, config, { data, environment });
     const note = await checkpoint(first);
     await eventually(() => came.includes(note));
     status = 503;
@@ -203,7 +207,7 @@ describe('a webhook for checkpoints', () => {
       /could not be posted to the webhook at http:\/\/127\.0\.0\.1:\d+: it answered 503/,
     );
     status = 200;
-    const second = await startHere(t, config, { data, webhook });
+    const second = await startHere(t, config, { data, webhook, webhookAllowPrivate: true });
     await eventually(() => came.includes(late));
     await second.stop();
     assert.deepEqual(came.slice(1), [late]);

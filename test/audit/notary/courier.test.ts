@@ -120,7 +120,8 @@ describe('the webhook', () => {
       requests.push({ request, body: (await request.toArray()).join('') });
       response.writeHead(204).end();
     });
-    await post(`http://an%40ne:s%3Acret@${address}/hook?token=t`, 'the note\n', signal);
+    const url = `http://an%40ne:s%3Acret@${address}/hook?token=t`;
+    await post({ url, allowPrivate: true }, 'the note\n', signal);
     const [{ request, body } = assert.fail('nothing came')] = requests;
     assert.deepEqual([request.method, request.url, body], ['POST', '/hook?token=t', 'the note\n']);
     assert.equal(request.headers['content-type'], 'text/plain; charset=utf-8');
@@ -141,15 +142,31 @@ describe('the webhook', () => {
     const cases: [string, RegExp][] = [
       ['moved', /^it answered 307$/],
       ['fails', /^it answered 500$/],
-      ['gone', /^it did not answer \(UND_ERR_SOCKET\)$/],
+      ['gone', /^it did not answer \(ECONNRESET\)$/],
     ];
     for (const [path, message] of cases) {
-      await assert.rejects(post(`http://u:secret@${address}/${path}?secret`, 'x\n', signal), { message });
+      const url = `http://u:secret@${address}/${path}?secret`;
+      await assert.rejects(post({ url, allowPrivate: true }, 'x\n', signal), { message });
     }
-    await assert.rejects(post('http://127.0.0.1:1/secret', 'x\n', signal), (error: Error) => {
+    const closed = { url: 'http://127.0.0.1:1/secret', allowPrivate: true };
+    await assert.rejects(post(closed, 'x\n', signal), (error: Error) => {
       assert.doesNotMatch(error.message, /secret/);
       return true;
     });
     assert.equal(followed, 0);
+  });
+
+  it('is not asked at an address that is not public, unless that is allowed', async (t) => {
+    let asked = 0;
+    const address = await receive(t, (_, response) => {
+      asked += 1;
+      response.end();
+    });
+    const [, port] = address.split(':');
+    for (const host of ['127.0.0.1', 'localhost', '0.0.0.0', '[::ffff:127.0.0.1]']) {
+      const receiver = { url: `http://${host}:${port}/secret`, allowPrivate: false };
+      await assert.rejects(post(receiver, 'x\n', signal), { message: 'its address is not a public one' });
+    }
+    assert.equal(asked, 0);
   });
 });

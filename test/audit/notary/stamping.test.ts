@@ -292,7 +292,7 @@ describeWithOpenssl('time-stamp tokens of OpenSSL', () => {
         log.keepCheckpoint(change);
       },
       store: () => assert.fail('nothing was looked at there'),
-      webhook: undefined,
+      webhook: null,
       authority: { url: tsa.url, trusted },
       witnesses: [],
       onContradiction: assert.fail,

@@ -207,7 +207,7 @@ export type DeliveryView = {
   error: string | null;
 };
 
-/** What a list of deliveries is of. */
+/** The deliveries that a list shows. */
 export type DeliveryQuery = { state: 'all' | 'waiting' | 'parked'; limit: number; page: number };
 
 /** The webhooks, which the main thread serves. Null stands for a webhook or delivery that there is not. */

@@ -7,7 +7,7 @@ import type { DeliveryView } from '../ports.ts';
 /** The document or global that an event is about, and what happened to it. */
 export type Subject = { kind: 'collection' | 'global'; slug: string; id: string; event: WebhookEvent };
 
-/** The types of events that webhooks are told of. What is erased is gone, too. */
+/** The types of events that webhooks are told of. An erased document is gone, too. */
 const events: { readonly [type: string]: WebhookEvent } = {
   'document.created': 'created',
   'document.updated': 'updated',

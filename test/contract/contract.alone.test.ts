@@ -66,6 +66,7 @@ const recorded: Records['succeeds'] = {
   createKey: ['apikey.created'],
   rotateKey: ['apikey.rotated'],
   revokeKey: ['apikey.revoked'],
+  retryDelivery: [''],
 };
 /** All sequences of these types, up to a length. */
 function sequencesOf(types: readonly string[], most: number): string[] {

@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { before, describe, it } from 'node:test';
+import { after, before, describe, it } from 'node:test';
 import fc from 'fast-check';
 import { described, type OpenApi, operationsOf, schemasIn } from '../helpers/contract.ts';
 import { useSmallDisk } from '../helpers/disk.ts';
@@ -16,13 +19,21 @@ import { inJson } from './values.ts';
 import { createWorld, type World } from './world.ts';
 
 const mailbox = await useMailbox();
+const receiver = createServer((_, response) => response.writeHead(204).end()).listen(0, '127.0.0.1');
+await once(receiver, 'listening');
+after(() => receiver.close());
 /** Requests for each operation; more of them find more, and need more room. */
 const runs = Number(process.env.TEST_RUNS ?? 6);
 const disk =
   runs > 60 ? ({ folder: '', skip: 'many requests need more room' } as const) : useSmallDisk(64 * 1024 * 1024);
 const service = useService(
   `export { default, seed } from ${JSON.stringify(new URL('./rich.ts', import.meta.url))};`,
-  { ANNALS_SMTP_URL: mailbox.url, ANNALS_MAIL_FROM: 'annals@example.org', ANNALS_THREADS: '1' },
+  {
+    ANNALS_SMTP_URL: mailbox.url,
+    ANNALS_MAIL_FROM: 'annals@example.org',
+    ANNALS_THREADS: '1',
+    RECEIVER: `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/`,
+  },
   ...(disk.skip ? [] : [join(disk.folder, 'data')]),
 );
 
@@ -264,9 +275,13 @@ describe('The contract (1)', () => {
       [],
     );
     // Whose connection was gone before it was looked at has no address.
-    const untold = '/components/schemas/Session/properties/ip null';
+    const untold = [
+      '/components/schemas/Session/properties/ip null',
+      // No call here writes several documents at once.
+      '/components/schemas/Delivery/properties/data/properties/batch',
+    ];
     assert.deepEqual(
-      unseen().filter((what) => what !== untold && !isOfDisk(what)),
+      unseen().filter((what) => !untold.includes(what) && !isOfDisk(what)),
       [],
     );
   });

@@ -2,6 +2,7 @@ import { defineConfig, type FieldConfig } from '../../config/define.ts';
 import type { Hook } from '../../config/model.ts';
 
 const open = { read: () => true };
+const secret = `whsec_${'A'.repeat(43)}=`;
 const text: FieldConfig = { name: 'text', type: 'text' };
 const inside: FieldConfig[] = [
   { name: 'a', type: 'text', required: true },
@@ -111,14 +112,10 @@ export default defineConfig({
     },
   ],
   webhooks: [
-    {
-      name: 'front',
-      // It is refused, so that there are deliveries that wait.
-      url: 'http://127.0.0.1:9/',
-      secret: `whsec_${'A'.repeat(43)}=`,
-      collections: ['things'],
-      where: { code: { exists: true } },
-    },
+    // It is refused, so that there are deliveries that wait.
+    { name: 'front', url: 'http://127.0.0.1:9/', secret, collections: ['things'], where: { code: { exists: true } } },
+    { name: 'site', url: 'http://127.0.0.1:9/', secret, globals: ['site'] },
+    { name: 'all', url: process.env.RECEIVER ?? 'http://127.0.0.1:9/', secret, allowPrivate: true },
   ],
   globals: [
     {

@@ -120,6 +120,8 @@ export async function createWorld(
   /** The id of a delivery that waits, for its webhook takes none. */
   async function delivery(): Promise<string> {
     const path = '/api/webhooks/front/deliveries';
+    for (const query of ['', '?state=parked'])
+      await wanted('GET /api/webhooks/{name}/deliveries', { path: `/api/webhooks/site/deliveries${query}` });
     for (;;) {
       const [found] = (await wanted('GET /api/webhooks/{name}/deliveries', { path })).body.docs;
       if (found) return found.id;

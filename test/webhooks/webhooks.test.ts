@@ -1,16 +1,17 @@
 import assert from 'node:assert/strict';
 import { createHmac } from 'node:crypto';
 import { once } from 'node:events';
-import { readdirSync } from 'node:fs';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { ConfigError, checkConfig } from '../../config/check.ts';
-import type { Webhook } from '../../config/model.ts';
-import { logFile } from '../../projections/files.ts';
+import type { Model, Webhook } from '../../config/model.ts';
+import { logFile as logFileOf } from '../../projections/files.ts';
 import { createLog } from '../../server/platform/logging.ts';
 import { readConditions } from '../../server/webhooks/conditions.ts';
+import { createWebhookService } from '../../server/webhooks/service.ts';
 import { openWebhooks, type Webhooks } from '../../server/webhooks/webhooks.ts';
 import { withDatabase } from '../../storage/sqlite.ts';
 import { startHere, useServiceHere } from '../helpers/embedded.ts';
@@ -59,6 +60,7 @@ async function receive(t: TestContext, answer: (came: Came, response: ServerResp
   return { came, port, url: `http://127.0.0.1:${port}/hook?token=hush` };
 }
 
+const silent = createLog('silent', { write: () => {} });
 const here = useServiceHere(schema);
 
 /** Waits until a check passes. */
@@ -72,26 +74,32 @@ async function eventually(check: () => boolean | Promise<boolean>): Promise<void
 
 type Options = Partial<Parameters<typeof openWebhooks>[0]>;
 
+function modelOf(hooks: object[]): Model {
+  const webhooks = hooks.map((hook, index) => ({ name: `hook${index}`, secret, allowPrivate: true, ...hook }));
+  return checkConfig({ ...schema, webhooks });
+}
+
+/** The log of the service, as it is now. */
+function feedOf() {
+  const logFile = logFileOf(here.data);
+  const read = String(readdirSync(here.data).find((name) => /^read-\w+\.db$/.test(name)));
+  return withDatabase(logFile, { readonly: true }, (db) => ({
+    log: String(db.prepare("SELECT header ->> 'log' FROM events LIMIT 1").pluck().get()),
+    size: Number(db.prepare('SELECT max(position) FROM events').pluck().get()),
+    logFile,
+    readFile: join(here.data, read),
+  }));
+}
+
 /** Delivers the events of the service with a queue of the test's own, from the end of its log on. */
-async function deliver(t: TestContext, hooks: object[], options: Options & { from?: number } = {}): Promise<Webhooks> {
-  const model = checkConfig({
-    ...schema,
-    webhooks: hooks.map((hook, index) => ({ name: `hook${index}`, secret, allowPrivate: true, ...hook })),
-  });
-  const conditions = await readConditions(model, false);
-  const file = logFile(here.data);
-  const read = readdirSync(here.data).find((name) => /^read-\w+\.db$/.test(name));
-  const [log, size] = withDatabase(file, { readonly: true }, (db) => [
-    String(db.prepare("SELECT header ->> 'log' FROM events LIMIT 1").pluck().get()),
-    Number(db.prepare('SELECT max(position) FROM events').pluck().get()),
-  ]) as [string, number];
-  const feed = { log, size, logFile: file, readFile: join(here.data, String(read)) };
+async function deliver(t: TestContext, hooks: object[], options: Options = {}): Promise<Webhooks> {
+  const model = modelOf(hooks);
   const webhooks = openWebhooks({
     webhooks: model.webhooks,
-    conditions,
+    conditions: await readConditions(model, false),
     path: join(temporaryFolder(t), 'webhooks.db'),
-    feed,
-    log: createLog('silent', { write: () => {} }),
+    feed: feedOf(),
+    log: silent,
     now: Date.now,
     retrySeconds: [0.05],
     pollMilliseconds: 10,
@@ -226,8 +234,9 @@ describe('a webhook', () => {
     for (let index = 0; index < 10; index += 1) await write('POST', 'collections/people', { name: `${index}` });
     await eventually(() => fast.came.length === 10);
     assert.equal(slow.came.length, 4);
-    const [first, second] = await webhooks.all();
-    assert.deepEqual([first?.waiting, second?.waiting], [10, 0]);
+    // The answers were on their way.
+    await eventually(async () => (await webhooks.all())[1]?.waiting === 0);
+    assert.equal((await webhooks.all())[0]?.waiting, 10);
     for (const response of held) response.writeHead(204).end();
   });
 
@@ -240,7 +249,7 @@ describe('a webhook', () => {
     await write('PATCH', `collections/people/${id}`, { name: 'b' });
     const list = async (state: 'all' | 'parked' = 'all') =>
       (await webhooks.deliveries('hook0', { state, limit: 10, page: 1 }))?.deliveries ?? [];
-    await eventually(async () => (await list())[0]?.attempts === 1);
+    await eventually(async () => (await list())[0]?.attempts === 1 && (await list()).length === 2);
     const [first, second] = await list();
     assert.deepEqual(
       [first?.state, first?.error, second?.attempts, second?.nextAttemptAt],
@@ -288,6 +297,61 @@ describe('a webhook', () => {
     await write('PATCH', `collections/people/${id}`, { name: 'c' });
     await eventually(() => other.came.length === 1);
     assert.deepEqual(other.came.map(shown), ['document.updated 3']);
+  });
+});
+
+describe('webhooks of a configuration that is read again', () => {
+  it('go on where they were, and new ones begin there', async (t) => {
+    const [former, later] = [await receive(t), await receive(t)];
+    const model = modelOf([{ url: former.url }]);
+    const options = { model, conditions: await readConditions(model, false), isProduction: false };
+    const service = createWebhookService({ ...options, log: silent, now: Date.now });
+    t.after(service.close);
+    assert.deepEqual(await service.port.all(), []);
+    const { size: _, ...feed } = feedOf();
+    service.start({ ...feed, path: join(temporaryFolder(t), 'webhooks.db') });
+    const { id } = await write('POST', 'collections/people', { name: 'a' });
+    await eventually(() => former.came.length === 1);
+    const wrong = modelOf([{ url: later.url, collections: ['people'], where: { nam: { exists: true } } }]);
+    await assert.rejects(service.prepare(wrong), /nam.*did you mean "name"/);
+    const next = await service.prepare(modelOf([{ url: later.url }, { url: later.url, events: ['deleted'] }]));
+    await write('PATCH', `collections/people/${id}`, { name: 'b' });
+    next.begin();
+    await write('DELETE', `collections/people/${id}`);
+    await eventually(() => later.came.length >= 2 && former.came.length + later.came.length === 4);
+    const told = [...former.came, ...later.came].filter(({ headers }) =>
+      String(headers['webhook-id']).endsWith('hook0'),
+    );
+    assert.deepEqual(told.map(shown), ['document.created 1', 'document.updated 2', 'document.deleted 3']);
+    const names = (await service.port.all()).map(({ name }) => name);
+    assert.deepEqual(names, ['hook0', 'hook1']);
+    (await service.prepare(modelOf([]))).begin();
+    assert.deepEqual(await service.port.all(), []);
+  });
+});
+
+describe('the code that the documentation shows', () => {
+  it('takes the messages of Annals and no others', async (t) => {
+    const receiver = await receive(t);
+    await deliver(t, [{ url: receiver.url }]);
+    const { id } = await write('POST', 'collections/people', { name: 'a' });
+    await eventually(() => receiver.came.length === 1);
+    const [{ headers, text } = assert.fail('nothing came')] = receiver.came;
+    const page = readFileSync(new URL('../../docs/webhooks.md', import.meta.url), 'utf8');
+    const file = join(temporaryFolder(t), 'annals.ts');
+    writeFileSync(file, /^```ts verify\n(.*?)^```$/ms.exec(page)?.[1] ?? '');
+    const { messageOf } = await import(file);
+    const takes = (change: Record<string, string> = {}, body = text) => {
+      const sent = { ...(headers as Record<string, string>), ...change };
+      return messageOf(new Request('http://x.example', { method: 'POST', headers: sent, body }), secret);
+    };
+    assert.equal((await takes()).data.id, id);
+    assert.equal((await takes({ 'webhook-signature': `v1,AAAA ${headers['webhook-signature']}` })).data.id, id);
+    assert.equal(await takes({}, text.replace('created', 'updated')), null);
+    assert.equal(await takes({ 'webhook-id': 'other' }), null);
+    assert.equal(await takes({ 'webhook-signature': 'v1,AAAA' }), null);
+    assert.equal(await takes({ 'webhook-timestamp': '1' }), null);
+    assert.equal(await takes({ 'webhook-timestamp': 'x' }), null);
   });
 });
 

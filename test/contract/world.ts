@@ -123,7 +123,9 @@ export async function createWorld(
     for (const query of ['', '?state=parked'])
       await wanted('GET /api/webhooks/{name}/deliveries', { path: `/api/webhooks/site/deliveries${query}` });
     for (;;) {
-      const [found] = (await wanted('GET /api/webhooks/{name}/deliveries', { path })).body.docs;
+      const all = { path: `${path}?limit=100` };
+      const { docs } = (await wanted('GET /api/webhooks/{name}/deliveries', all)).body;
+      const found = docs.find(({ data }: Documents) => data.batch !== null) ?? docs[0];
       if (found) return found.id;
       await new Promise((resolve) => setTimeout(resolve, 20));
     }

@@ -161,6 +161,15 @@ describe('a webhook', () => {
     assert.equal(new Set(receiver.came.map(({ headers }) => headers['webhook-id'])).size, 5);
   });
 
+  it('gets the id of the bulk call that an event is part of', async (t) => {
+    const receiver = await receive(t);
+    await deliver(t, [{ url: receiver.url }]);
+    const { batch, results } = await write('POST', 'collections/people/bulk', { docs: [{ name: 'a' }, { name: 'b' }] });
+    await eventually(() => receiver.came.length === 2);
+    const told = receiver.came.map(({ body }) => `${body.data.id} ${body.data.batch}`);
+    assert.deepEqual(told.sort(), results.map(({ id }: { id: string }) => `${id} ${batch}`).sort());
+  });
+
   it('gets what it names, and documents that met its condition before or after the change', async (t) => {
     const [people, published, everything] = [await receive(t), await receive(t), await receive(t)];
     await deliver(t, [

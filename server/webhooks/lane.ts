@@ -86,7 +86,7 @@ export function openLane({ name, deliveries, send, retrySeconds, log, now }: Opt
     if (dueAt === null)
       log.error({ webhook: name, delivery: id }, `a delivery to the webhook ${name} is parked: ${failure}`);
     else if (!isFailing)
-      log.warn({ webhook: name }, `the webhook ${name} cannot be reached: ${failure}; it is retried`);
+      log.warn({ webhook: name }, `the webhook ${name} takes no delivery: ${failure}; it is retried`);
     isFailing = true;
   }
 

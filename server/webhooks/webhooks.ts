@@ -53,10 +53,20 @@ export function openWebhooks(options: Options): Webhooks {
 
   async function send(webhook: Webhook, { id, position }: { id: string; position: number }): Promise<void> {
     const { url, allowPrivate } = webhook;
-    const body = JSON.stringify(messageOf(scanner.header(position)));
+    const body = bodyOf(position);
     const headers = signedHeaders(webhook, { id, body, at: now() });
     const status = await postTo({ url, headers, body, allowPrivate }, closing.signal);
     if (status < 200 || status > 299) throw new Error(`it answered ${status}`);
+  }
+
+  function bodyOf(position: number): string {
+    try {
+      return JSON.stringify(messageOf(scanner.header(position)));
+    } catch (err) {
+      log.error({ err, position }, 'an event cannot be read for a webhook');
+      // Callers see why a delivery failed.
+      throw new Error('its event cannot be read');
+    }
   }
 
   function look(): void {

@@ -27,6 +27,7 @@ export const config = {
     },
     { slug: 'media', upload: true, fields: [] },
   ],
+  globals: [{ slug: 'site', fields: [] }],
 };
 
 type Place = { folder: string; data: string; environment: Record<string, string> };
@@ -112,6 +113,34 @@ export const scenes: Record<string, Scene> = {
     writeAhead(place.data, config, id, 7300 * 24 * 3600 * 1000);
     return { rewrite: (command) => command.replace(/--today \S+/, `--today ${day(0)}`), shown: withoutSignatures };
   },
+  'docs/operations.md: annals reload --data /var/lib/annals': async (t, place) => {
+    await start(t, place);
+    const printed = join(place.folder, 'printed.txt');
+    return {
+      rewrite: (command) => `${command.replace('/var/lib/annals', place.data)} > ${printed}`,
+      after: () => assert.match(readFileSync(printed, 'utf8'), /^reloaded/),
+    };
+  },
+  "docs/operations.md: annals keys create --name 'The web server' --scope read:posts,globals/site --expires 2027-01-31T00:00:00Z":
+    async (t, place) => {
+      const service = await start(t, place);
+      let made = '';
+      const look = async () => {
+        const { body } = await service.call('GET', '/api/keys');
+        made = body.keys[0].id;
+      };
+      return {
+        before: {
+          'annals keys rotate 9dd21b1a1855a9cd --overlap 3600': look,
+          'annals keys revoke 9dd21b1a1855a9cd': look,
+        },
+        rewrite: (command) => {
+          const inAYear = new Date(Date.now() + 365 * 24 * 3600 * 1000).toISOString();
+          return command.replace('2027-01-31T00:00:00Z', inAYear).replace('9dd21b1a1855a9cd', made);
+        },
+        shown: (text) => text.replace(/annals_\S+/g, 'SECRET'),
+      };
+    },
   'docs/operations.md: annals backup --out b.annals              # one file, also while the service runs': async (
     t,
     place,

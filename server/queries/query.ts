@@ -93,7 +93,8 @@ export const listParameters = {
   where: readElsewhere(
     'A filter: `where[<field>][<operator>]=<value>`, `where[or][0][<field>][<operator>]=<value>`; or as JSON in `where`.',
   ),
-  q: tell(searchWords(searchText), { example: 'annual report' }),
+  // Without an example, which the page of the documentation would send with each call.
+  q: searchWords(searchText),
   asOf,
 };
 

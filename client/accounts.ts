@@ -1,3 +1,4 @@
+import { segment } from './address.ts';
 import { isObject } from './answers.ts';
 import type { Accounts } from './api.ts';
 import type { Caller } from './calls.ts';
@@ -43,6 +44,12 @@ export function accountsOf({ bodyOf, session }: Caller, slug: string) {
       return answer;
     },
     invite: (data: object, options?: CallOptions) => bodyOf({ method: 'POST', path: `${path}/invite`, data, options }),
+    invitations: async (options?: CallOptions) => {
+      const call = { method: 'GET', path: `${path}/invitations`, options } as const;
+      return (await bodyOf<{ invitations: unknown[] }>(call)).invitations;
+    },
+    withdrawInvitation: (id: string, options?: CallOptions) =>
+      bodyOf({ method: 'DELETE', path: `${path}/invitations/${segment('the id of an invitation', id)}`, options }),
     acceptInvite: (data: object, options?: CallOptions) => begin('accept-invite', data, options),
     forgotPassword: (data: object, options?: CallOptions) => send('forgot-password', data, options),
     resetPassword: (data: object, options?: CallOptions) => send('reset-password', data, options),

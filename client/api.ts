@@ -12,6 +12,7 @@ import type {
   Found,
   Groups,
   GroupValue,
+  Invitation,
   KeyAudit,
   KeyOperation,
   Login,
@@ -243,6 +244,10 @@ export type Accounts<in out C extends AnyConfig, in out Slug extends string> = {
   /** Keeps a token that is good for longer. */
   refreshToken: (options?: CallOptions) => Promise<{ token: string }>;
   invite: (input: { email: string }, options?: CallOptions) => Promise<Success>;
+  /** The invitations that can be accepted and that the user might have sent, oldest first. */
+  invitations: (options?: CallOptions) => Promise<Invitation[]>;
+  /** Ends an invitation, and gives what it was. */
+  withdrawInvitation: (id: string, options?: CallOptions) => Promise<Invitation>;
   /** Makes the account of who was invited, logs in and keeps the token. */
   acceptInvite: (
     input: { token: string; password: string } & Omit<CreateInput<C, Slug>, 'email' | 'password'>,

@@ -72,6 +72,11 @@ export function decideAcceptance(invite: { slug: string; id: string; version: nu
   return changeOf(inviteStream(invite.slug, invite.id), [event('invite.accepted', accountOf(account))], invite.version);
 }
 
+/** The end of an invitation before its time. `version` is what it was when it was found to be open: an acceptance may come first. */
+export function decideWithdrawal({ slug, id, version }: { slug: string; id: string; version: number }): Change {
+  return changeOf(inviteStream(slug, id), [event('invite.withdrawn')], version);
+}
+
 /** The first user of an empty collection. `version` is that of the stream of such users: of several at once one is first. */
 export function decideSetup(account: AccountRef, version: number): Change {
   return changeOf(setupStream(account.slug), [event('setup.completed', accountOf(account))], version);

@@ -19,6 +19,7 @@ export const schemaVersionOf = {
   'password.reset.requested': 1,
   'invite.created': 1,
   'invite.accepted': 1,
+  'invite.withdrawn': 1,
   'setup.completed': 1,
   'email.sent': 1,
   'email.failed': 1,

@@ -14,7 +14,7 @@ export function createAccountTables(db: Sqlite): void {
   db.exec(`
     CREATE TABLE accounts (
       stream TEXT PRIMARY KEY, version INTEGER NOT NULL, credential TEXT, reset TEXT, reset_email TEXT,
-      reset_expires_at INTEGER
+      reset_expires_at INTEGER, last_login_at INTEGER
     ) STRICT, WITHOUT ROWID;
     CREATE INDEX accounts_reset ON accounts (reset) WHERE reset IS NOT NULL;
     CREATE TABLE sessions (
@@ -25,7 +25,7 @@ export function createAccountTables(db: Sqlite): void {
     CREATE INDEX sessions_expiry ON sessions (expires_at);
     CREATE TABLE invites (
       id TEXT PRIMARY KEY, slug TEXT NOT NULL, email TEXT NOT NULL, inviter TEXT NOT NULL,
-      expires_at INTEGER NOT NULL, version INTEGER NOT NULL
+      created_at INTEGER NOT NULL, expires_at INTEGER NOT NULL, version INTEGER NOT NULL
     ) STRICT, WITHOUT ROWID;
     CREATE INDEX invites_email ON invites (slug, email);
     CREATE INDEX invites_expiry ON invites (expires_at);
@@ -80,6 +80,7 @@ function effectsOn({ accounts, sessions, invites, mails }: Rows): {
       const expiresAt = timeOf(data.expiresAt);
       // A clock that was put back is behind the times of events: by those, what begins now would be over already.
       if (at < expiresAt) sessions.purge(at);
+      accounts.setLogin(header.stream, at);
       if (sid === null) return;
       const from = { ip: context.ip ?? null, userAgent: context.userAgent ?? null };
       sessions.start({ sid, slug, id, startedAt: at, expiresAt, ...from }, header.stream, textOf(data.credential));
@@ -114,7 +115,7 @@ function effectsOn({ accounts, sessions, invites, mails }: Rows): {
       if (at < expiresAt) mails.removeWith(invites.purge(at));
       if (email === null) return;
       const { version, actor } = header;
-      mails.removeWith(invites.add({ id, slug, email, inviter: actor.id ?? '', expiresAt, version }));
+      mails.removeWith(invites.add({ id, slug, email, inviter: actor.id ?? '', createdAt: at, expiresAt, version }));
       mails.add({ ...requestOf(event), kind: 'invitation', slug, email, token: id, expiresAt });
     },
     'invite.accepted': (event) => {
@@ -124,6 +125,10 @@ function effectsOn({ accounts, sessions, invites, mails }: Rows): {
       if (account === null) return;
       const [slug, id] = splitStream(account);
       mails.add({ ...requestOf(event), kind: 'welcome', slug, id });
+    },
+    'invite.withdrawn': ({ id }) => {
+      invites.remove(id);
+      mails.removeWith([id]);
     },
     'email.sent': ({ data }) => mails.remove(textOf(data.event)),
     'email.failed': ({ data }) => mails.remove(textOf(data.event)),

@@ -29,6 +29,7 @@ function openAccountRows(db: Sqlite) {
     'INSERT INTO accounts (stream, version) VALUES (?, ?) ON CONFLICT (stream) DO UPDATE SET version = excluded.version',
   );
   const setCredential = db.prepare('UPDATE accounts SET credential = ? WHERE stream = ?');
+  const setLogin = db.prepare('UPDATE accounts SET last_login_at = ? WHERE stream = ?');
   const setReset = db.prepare('UPDATE accounts SET reset = ?, reset_email = ?, reset_expires_at = ? WHERE stream = ?');
   const remove = db
     .prepare<[stream: string], string | null>('DELETE FROM accounts WHERE stream = ? RETURNING reset')
@@ -40,6 +41,7 @@ function openAccountRows(db: Sqlite) {
   return {
     move: (stream: string, version: number): void => void upsert.run(stream, version),
     setCredential: (stream: string, credential: string | null): void => void setCredential.run(credential, stream),
+    setLogin: (stream: string, at: number): void => void setLogin.run(at, stream),
     /** Replaces the reset that counts, null for none. @returns the token of the one before. */
     replaceReset(stream: string, reset: Reset | null): string | null {
       const before = selectReset.get(stream) ?? null;
@@ -85,7 +87,7 @@ function openSessionRows(db: Sqlite) {
 }
 
 function openInviteRows(db: Sqlite) {
-  const insert = db.prepare('INSERT OR REPLACE INTO invites VALUES (?, ?, ?, ?, ?, ?)');
+  const insert = db.prepare('INSERT OR REPLACE INTO invites VALUES (?, ?, ?, ?, ?, ?, ?)');
   const update = db.prepare('UPDATE invites SET version = ? WHERE id = ?');
   const remove = db.prepare('DELETE FROM invites WHERE id = ?');
   const removeTo = db
@@ -96,9 +98,9 @@ function openInviteRows(db: Sqlite) {
   return {
     move: (id: string, version: number): void => void update.run(version, id),
     /** Adds an invitation. @returns the ids of those to the same address, which it replaces. */
-    add({ id, slug, email, inviter, expiresAt, version }: Invite): string[] {
+    add({ id, slug, email, inviter, createdAt, expiresAt, version }: Invite): string[] {
       const replaced = removeTo.all(slug, email);
-      insert.run(id, slug, email, inviter, expiresAt, version);
+      insert.run(id, slug, email, inviter, createdAt, expiresAt, version);
       return replaced;
     },
     remove: (id: string): void => void remove.run(id),

@@ -5,12 +5,14 @@ import type { Sqlite } from '../storage/sqlite.ts';
 
 /**
  * An account, from its first event on. `version` is that of its stream, `credential` what the vault knows its password by,
- * `reset` the newest reset that was asked for and not used. It may be past `expiresAt`, milliseconds since the epoch.
+ * `reset` the newest reset that was asked for and not used; it may be past `expiresAt`. `lastLoginAt` is when its newest session
+ * began, null before the first. Times are milliseconds since the epoch.
  */
 export type Account = {
   version: number;
   credential: string | null;
   reset: { id: string; expiresAt: number } | null;
+  lastLoginAt: number | null;
 };
 
 /**
@@ -32,13 +34,14 @@ export type Session = {
   userAgent: string | null;
 };
 
-/** An invitation that was neither accepted nor replaced. It may be past `expiresAt`, milliseconds since the epoch. */
+/** An invitation that was neither accepted, withdrawn nor replaced. It may be past `expiresAt`. Times are milliseconds since the epoch. */
 export type Invite = {
   id: string;
   slug: string;
   email: string;
   /** Its sender, as events name users: `<slug>/<id>`. */
   inviter: string;
+  createdAt: number;
   expiresAt: number;
   version: number;
 };
@@ -64,13 +67,19 @@ export type WaitingMail = {
 
 export type Accounts = ReturnType<typeof openAccounts>;
 
-type AccountRow = { version: number; credential: string | null; reset: string | null; reset_expires_at: number | null };
+type AccountRow = {
+  version: number;
+  credential: string | null;
+  reset: string | null;
+  reset_expires_at: number | null;
+  last_login_at: number | null;
+};
 type ResetRow = Omit<Reset, keyof AccountRef> & { stream: string };
 
 /** Reads what the log says about accounts. */
 export function openAccounts(db: Sqlite) {
   const selectAccount = db.prepare<[stream: string], AccountRow>(
-    'SELECT version, credential, reset, reset_expires_at FROM accounts WHERE stream = ?',
+    'SELECT version, credential, reset, reset_expires_at, last_login_at FROM accounts WHERE stream = ?',
   );
   const selectReset = db.prepare<[id: string], ResetRow>(
     `SELECT stream, version, credential, reset_email AS email, reset_expires_at AS expiresAt
@@ -88,9 +97,10 @@ export function openAccounts(db: Sqlite) {
        user_agent AS userAgent
      FROM sessions WHERE slug = ? AND id = ? ORDER BY started_at, sid`,
   );
-  const selectInvite = db.prepare<[id: string], Invite>(
-    'SELECT id, slug, email, inviter, expires_at AS expiresAt, version FROM invites WHERE id = ?',
-  );
+  const invite =
+    'SELECT id, slug, email, inviter, created_at AS createdAt, expires_at AS expiresAt, version FROM invites';
+  const selectInvite = db.prepare<[id: string], Invite>(`${invite} WHERE id = ?`);
+  const selectInvites = db.prepare<[slug: string], Invite>(`${invite} WHERE slug = ? ORDER BY created_at, id`);
   const selectMails = db.prepare<[], WaitingMail>(
     `SELECT event, position, stream, kind, slug, id, email, token, expires_at AS expiresAt, since
      FROM mails ORDER BY position`,
@@ -100,8 +110,13 @@ export function openAccounts(db: Sqlite) {
   function account(slug: string, id: string): Account | null {
     const row = selectAccount.get(accountStream(slug, id));
     if (!row) return null;
-    const { version, credential, reset, reset_expires_at: expiresAt } = row;
-    return { version, credential, reset: reset === null ? null : { id: reset, expiresAt: expiresAt ?? 0 } };
+    const { version, credential, reset, reset_expires_at: expiresAt, last_login_at: lastLoginAt } = row;
+    return {
+      version,
+      credential,
+      reset: reset === null ? null : { id: reset, expiresAt: expiresAt ?? 0 },
+      lastLoginAt,
+    };
   }
 
   /** The account whose newest reset this is, if it may still be used. It may be past `expiresAt`. */
@@ -123,6 +138,8 @@ export function openAccounts(db: Sqlite) {
     /** Those of one account, oldest first. */
     sessions: (slug: string, id: string): Session[] => selectSessions.all(slug, id),
     invite: (id: string): Invite | null => selectInvite.get(id) ?? null,
+    /** Those into a collection, oldest first. */
+    invites: (slug: string): Invite[] => selectInvites.all(slug),
     /** The version of the stream of first users; 0 before the first. */
     setupVersion: (slug: string): number => selectVersion.get(setupStream(slug)) ?? 0,
     /** Mails that wait, oldest first. */

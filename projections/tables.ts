@@ -10,7 +10,7 @@ import { createApiKeyTable } from './api-keys.ts';
 import { createAuditTables } from './audit.ts';
 
 /** Part of the projection hash: raise it when the tables or what is written to them change, and they are rebuilt. */
-const engineVersion = 8;
+const engineVersion = 9;
 /** Part of it too: what is folded by one version of Unicode may not be found by another. */
 const { unicode } = process.versions;
 

@@ -221,6 +221,16 @@ export type Schemas = {
   version?: string;
 };
 
+/** An invitation that can be accepted. */
+export type Invitation = {
+  id: string;
+  email: string;
+  /** Its sender, as events name users: `<slug>/<id>`. */
+  invitedBy: { type: 'user'; id: string };
+  createdAt: string;
+  expiresAt: string;
+};
+
 /** The facts that an admin UI needs before a user logs in. */
 export type Boot = {
   title: string;

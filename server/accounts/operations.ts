@@ -134,6 +134,42 @@ export function inviteOperation({ slug }: Collection): Operation {
   };
 }
 
+/** `GET /api/collections/<slug>/invitations` */
+export function invitationsOperation({ slug }: Collection): Operation {
+  return {
+    ...about('listInvitations', slug),
+    summary: `List the open invitations to ${slug}`,
+    description:
+      'Lists the invitations that can be accepted and that the user might have sent, oldest first. Needs a user who may create ' +
+      'accounts here; an API key alone is refused.',
+    answers: {
+      200: json('The open invitations.', 'Invitations'),
+      403: json('The user may not create users here.', 'Error'),
+      ...refusals([400, 500]),
+    },
+    caller: { kind: 'user' },
+  };
+}
+
+/** `DELETE /api/collections/<slug>/invitations/{id}` */
+export function withdrawOperation({ slug }: Collection): Operation {
+  return {
+    ...about('withdrawInvitation', slug),
+    summary: 'Withdraw an invitation',
+    description: 'Ends an open invitation: its link no longer works, and a mail that waits is not sent.',
+    params: Joi.object({ id: Joi.string().guid().required().description('The id of the invitation.') }),
+    answers: {
+      200: json('The invitation that was withdrawn.', 'Invitation'),
+      403: json('The user may not create users here, or a write under a cookie came from another origin.', 'Error'),
+      404: json('There is no such open invitation.', 'Error'),
+      409: json('Others keep changing it.', 'Error'),
+      ...refusals([400, 500]),
+      ...refusalsForNow([503]),
+    },
+    caller: { kind: 'user' },
+  };
+}
+
 /** `POST /api/collections/<slug>/accept-invite` */
 export function acceptInviteOperation(target: Collection): Operation {
   const { slug, fields } = target;

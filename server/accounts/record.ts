@@ -10,6 +10,11 @@ export async function record({ app, request }: RouteCall, change: Change): Promi
   await append(appendOf(app, request), commandOf(request, change));
 }
 
+/** As {@link record}; false where something else came first. */
+export async function tryToRecord({ app, request }: RouteCall, change: Change): Promise<boolean> {
+  return (await appendOf(app, request)(commandOf(request, change))).ok;
+}
+
 /**
  * Appends in the background, because the time of the answer must not reveal whether there is an event. A service that stops
  * waits for it; only a process that is killed loses it.

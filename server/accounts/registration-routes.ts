@@ -4,7 +4,6 @@ import { readAccept, readFirstUser, readInvite } from '../../config/credentials.
 import { DomainError } from '../../config/errors.ts';
 import type { JsonObject } from '../../config/schema.ts';
 import { type AccountRef, decideAcceptance, decideInvite, decidePassword, decideSetup } from '../../events/accounts.ts';
-import { splitStream } from '../../events/catalogue.ts';
 import { decideCreate } from '../../events/documents.ts';
 import type { Change } from '../../events/log.ts';
 import { authorize } from '../access/access.ts';
@@ -20,6 +19,7 @@ import { write } from '../documents/writes.ts';
 import { jsonPayload, readBody } from '../http/body.ts';
 import { noteReason } from '../http/reason.ts';
 import { rejectQuery } from '../queries/parameters.ts';
+import { isOpen } from './invitations.ts';
 import { badToken } from './one-time-tokens.ts';
 import { acceptInviteOperation, firstUserOperation, initOperation, inviteOperation } from './operations.ts';
 import { record } from './record.ts';
@@ -72,10 +72,7 @@ function inviteRoutes(app: App, target: AuthTarget): ServerRoute[] {
         // Read again in each retry: of several requests with one token, the first wins.
         const find = () => {
           const invite = id === null ? null : app.accounts.invite(id);
-          if (!invite || invite.slug !== slug || invite.expiresAt <= app.clock.believed()) throw badToken();
-          // An invitation ends with the account that sent it.
-          const [from, inviter] = splitStream(invite.inviter);
-          if (!app.collections.get(from)?.documents.exists(inviter)) throw badToken();
+          if (!invite || invite.slug !== slug || !isOpen(app, invite)) throw badToken();
           return invite;
         };
         const { email } = find();

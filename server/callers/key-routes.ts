@@ -77,6 +77,8 @@ export const keyRoutes: Readonly<Record<string, KeyRoute>> = {
   'POST /api/collections/*/logout': 'user',
   'POST /api/collections/*/refresh-token': 'user',
   'POST /api/collections/*/invite': 'user',
+  'GET /api/collections/*/invitations': 'user',
+  'DELETE /api/collections/*/invitations/{id}': 'user',
   'POST /api/operator/unlock': 'user',
   'POST /api/operator/sessions/revoke': 'user',
   'POST /api/operator/keys/revoke': 'user',

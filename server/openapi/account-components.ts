@@ -1,7 +1,7 @@
 import type { Collection, Model } from '../../config/model.ts';
 import { maxPasswordBytes, minPasswordCharacters } from '../../config/passwords.ts';
 import { isObject } from '../../config/schema.ts';
-import { closed, flag, text, time } from './basics.ts';
+import { closed, described, flag, listOf, text, time } from './basics.ts';
 import { accountEmail, objectOf, type Schema, schemaRef } from './fields.ts';
 
 const secret: Schema = { type: 'string', format: 'password', writeOnly: true };
@@ -26,6 +26,17 @@ export const accountSchemas: Record<string, Schema> = {
   ForgotPassword: closed({ email: soughtEmail }),
   ResetPassword: closed({ token: oneTimeToken, password: newPassword }),
   Invite: closed({ email: accountEmail }),
+  Invitation: closed({
+    id: { type: 'string', format: 'uuid' },
+    email: text,
+    invitedBy: closed({
+      type: { type: 'string', enum: ['user'] },
+      id: described(text, 'The collection and the id of the user: `editors/<id>`.'),
+    }),
+    createdAt: time,
+    expiresAt: time,
+  }),
+  Invitations: closed({ invitations: listOf(schemaRef('Invitation')) }),
   Token: closed({ token }),
   Success: closed({ success: { type: 'boolean', enum: [true] }, message: text }),
   Init: closed({ initialized: { ...flag, description: 'Whether there is a user.' } }),

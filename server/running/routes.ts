@@ -1,5 +1,6 @@
 import type { Plugin, Request, Server } from '@hapi/hapi';
 import { boot } from '../accounts/boot-routes.ts';
+import { invitations } from '../accounts/invitations.ts';
 import { apiKeys } from '../accounts/keys/routes.ts';
 import { accountPages } from '../accounts/pages/routes.ts';
 import { passwords } from '../accounts/password-routes.ts';
@@ -51,6 +52,7 @@ const resources: readonly Resource[] = [
   accounts,
   registrations,
   passwords,
+  invitations,
   accountPages,
   boot,
   apiKeys,

@@ -5,6 +5,7 @@ import { before, describe, it } from 'node:test';
 import { anonymous, bearer, type LoggedIn, loggedIn, login } from '../helpers/accounts.ts';
 import { useMailbox } from '../helpers/mail.ts';
 import { assertRecorded } from '../helpers/recorded.ts';
+import type { Answer, CallOptions } from '../helpers/service.ts';
 import { useService } from '../helpers/shared.ts';
 
 const mailbox = await useMailbox();
@@ -25,6 +26,12 @@ export default {
       ],
     },
     { slug: 'members', auth: true, fields: [] },
+    {
+      slug: 'guarded',
+      auth: true,
+      fields: [],
+      access: { create: ({ user, data }) => user.collection === 'users' || data.email.endsWith('@example.org') },
+    },
     {
       slug: 'watched',
       auth: { useAPIKey: true },
@@ -422,6 +429,56 @@ describe('An invitation (2.6, 4.4)', () => {
     const token = await mailbox.token('orphan@example.org');
     await service.call('DELETE', `/api/collections/users/${admin.id}`);
     assert.equal((await accept({ token, password })).status, 400);
+  });
+
+  it('is listed and withdrawn by those who might have sent it, once', async () => {
+    const admin = await newUser('uwe');
+    const path = '/api/collections/users/invitations';
+    const list = async () => (await service.call('GET', path, undefined, admin.as)).body.invitations;
+    const withdraw = (id: string, as = admin.as) => service.call('DELETE', `${path}/${id}`, undefined, as);
+    const before = await list();
+    await assertRecorded(service, () => invite(admin, 'late@example.org'), ['invite.created', 'email.sent']);
+    const token = await mailbox.token('late@example.org');
+    const [invitation, ...rest] = (await list()).filter(({ email }: { email: string }) => email === 'late@example.org');
+    assert.deepEqual(rest, []);
+    const { id, createdAt, expiresAt, ...shown } = invitation;
+    assert.deepEqual(shown, { email: 'late@example.org', invitedBy: { type: 'user', id: `users/${admin.id}` } });
+    assert.equal(Date.parse(expiresAt) - Date.parse(createdAt) <= 7 * 86_400_000, true);
+    assert.equal((await withdraw(id, {})).status, 401, 'a key alone');
+    assert.equal((await withdraw(id, anonymous)).status, 401);
+    const elsewhere = `/api/collections/members/invitations/${id}`;
+    assert.equal((await service.call('DELETE', elsewhere, undefined, admin.as)).status, 404, 'of another collection');
+    const answers = await assertRecorded(service, () => Promise.all([1, 2, 3].map(() => withdraw(id))), [
+      `invite.withdrawn accounts/users/invites/${id}`,
+    ]);
+    assert.deepEqual(answers.map(({ status }) => status).sort(), [200, 404, 404]);
+    assert.deepEqual(answers.find(({ status }) => status === 200)?.body, invitation);
+    assert.deepEqual(await list(), before);
+    assert.equal((await accept({ token, password })).status, 400);
+    assert.equal((await withdraw('../users')).status, 404);
+  });
+
+  it('is shown only to users whom the rule lets send it', async () => {
+    const admin = await newUser('vera');
+    const path = '/api/collections/guarded/invitations';
+    const list = (as: CallOptions) => service.call('GET', path, undefined, as);
+    await service.call('POST', '/api/collections/members', { email: 'g@example.org', password }, admin.as);
+    const member = await loggedIn(service, 'members', 'g@example.org', password);
+    assert.equal((await invite(admin, 'in@example.org', 'guarded')).status, 200);
+    assert.equal((await invite(admin, 'out@example.com', 'guarded')).status, 200);
+    assert.equal((await invite(member, 'in@example.com', 'guarded')).status, 403);
+    const emails = ({ body }: Answer) => body.invitations.map(({ email }: { email: string }) => email);
+    const all = await list(admin.as);
+    assert.deepEqual(emails(all), ['in@example.org', 'out@example.com']);
+    assert.deepEqual(emails(await list(member.as)), ['in@example.org']);
+    const [own, foreign] = all.body.invitations;
+    const withdraw = (id: string) => service.call('DELETE', `${path}/${id}`, undefined, member.as);
+    assert.equal((await withdraw(foreign.id)).status, 404);
+    assert.equal((await withdraw(own.id)).status, 200);
+    assert.equal((await service.call('GET', '/api/collections/members/invitations', undefined, member.as)).status, 403);
+    await service.call('DELETE', `/api/collections/users/${admin.id}`);
+    const other = await newUser('wim');
+    assert.deepEqual(emails(await list(other.as)), [], 'invitations end with the account that sent them');
   });
 
   it('needs the right to create', async () => {

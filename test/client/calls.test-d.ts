@@ -7,6 +7,7 @@ import {
   createClient,
   type Delivery,
   type DocumentOf,
+  type Invitation,
   type Page,
   type UncountedPage,
   type Webhook,
@@ -175,6 +176,11 @@ export const invited = () => [
   staff.acceptInvite({ token: 'x', password: 'y' }),
   // @ts-expect-error the name is required
   staff.registerFirstUser({ setupToken: 'x', email: 'a@example.org', password: 'y' }),
+];
+
+export type Invitations = [
+  Is<Equal<Given<typeof staff.invitations>, Invitation[]>>,
+  Is<Equal<Given<typeof staff.withdrawInvitation>, Invitation>>,
 ];
 
 // Where nothing is known there is everything.

@@ -376,6 +376,13 @@ describe('Accounts by the client', () => {
     const email = 'grace@example.org';
     assert.equal((await admins.invite({ email })).success, true);
     assert.equal((await refusalOf(admins.invite({ email: credentials.email }))).status, 409);
+    assert.equal((await admins.invite({ email: 'late@example.org' })).success, true);
+    const late = (await admins.invitations()).find((one) => one.email === 'late@example.org');
+    assert.deepEqual(await admins.withdrawInvitation(late?.id ?? ''), late);
+    assert.deepEqual(
+      (await admins.invitations()).map((one) => one.email),
+      [email],
+    );
     const client = clientOf();
     const own = client.collection('__admins');
     const token = await mailbox.token(email);

@@ -58,7 +58,7 @@ const noObjects = ['[]', 'null', '"x"', '5', ''].map((body) => ({ body }));
 const noObject = [{ field: '', message: 'the body must be a JSON object' }];
 
 /** The operations that need a token. */
-const ofUsers = /^(logout|me|refreshToken|listSessions|endSession|invite)$/;
+const ofUsers = /^(logout|me|refreshToken|listSessions|endSession|invite|listInvitations|withdrawInvitation)$/;
 
 const large = 'x'.repeat(60_000);
 const now = () => `asOf=${new Date().toISOString()}`;
@@ -257,6 +257,10 @@ const special: Record<string, Provoke> = {
     await sendAll(world, operation, 418, [{ body, headers: { 'x-refuse': '418' } }]);
   },
   'search 403': (world, operation) => sendAll(world, operation, 403, [{ ...world.member, query: 'collections=users' }]),
+  'listInvitations 403': (world, operation) => {
+    const headers = { ...world.member.headers, 'x-refuse': '403' };
+    return sendAll(world, operation, 403, [{ ...world.member, headers }]);
+  },
   'createFirstUser 403': (world, operation) => sendAll(world, operation, 403, [{}]),
   'resetPassword 200': async (world, operation) => {
     await sendAll(world, operation, 200, [{ body: { token: await world.resetToken(operation.slug), password } }]);

@@ -76,6 +76,15 @@ const right: Record<string, Maker> = {
     return { ...list, path: pathOf(slug, `sessions/${sid}`) };
   },
   invite: ({ admin }, slug) => ({ path: pathOf(slug, 'invite'), body: { email: freshEmail() }, ...admin }),
+  listInvitations: ({ admin }, slug) => ({ path: pathOf(slug, 'invitations'), ...admin }),
+  withdrawInvitation: async ({ admin, send }, slug) => {
+    const email = freshEmail();
+    await send(`POST ${pathOf(slug, 'invite')}`, { path: pathOf(slug, 'invite'), body: { email }, ...admin });
+    const path = pathOf(slug, 'invitations');
+    const { body } = await send(`GET ${path}`, { path, ...admin });
+    const { id } = body.invitations.find((one: { email: string }) => one.email === email);
+    return { path: pathOf(slug, `invitations/${id}`), ...admin };
+  },
   acceptInvite: (_, slug) => ({ path: pathOf(slug, 'accept-invite'), body: acceptance(slug, 'x'), ...anybody() }),
   readInit: (_, slug) => ({ path: pathOf(slug, 'init'), key: null }),
   createFirstUser: ({ first }, slug) => ({ ...first(), path: pathOf(slug, 'first-user') }),

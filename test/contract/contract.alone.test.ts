@@ -69,6 +69,7 @@ const recorded: Records['succeeds'] = {
   refreshToken: ['session.refreshed'],
   endSession: ['session.revoked'],
   invite: ['invite.created'],
+  withdrawInvitation: ['invite.withdrawn'],
   acceptInvite: ['document.created invite.accepted password.changed session.started'],
   createFirstUser: ['document.created setup.completed password.changed session.started'],
   forgotPassword: ['password.reset.requested', ''],

@@ -103,7 +103,7 @@ export default defineConfig({
     {
       slug: 'members',
       auth: { cookies: false },
-      access: { create: () => true },
+      access: { create: ({ req }) => req.headers['x-refuse'] !== '403' },
       fields: [
         { name: 'nick', type: 'text', required: true },
         { name: 'token', type: 'text' },

@@ -42,6 +42,7 @@ const rest: EventType[] = [
   'session.revoked',
   'password.reset.requested',
   'invite.accepted',
+  'invite.withdrawn',
   'email.sent',
   'email.failed',
   'login.failed',
@@ -125,10 +126,11 @@ function sayingOf(one: Step, before: readonly RecordedEvent[], at: number): [str
       return [stream, { reset: `reset ${number}`, expiresAt }];
     case 'invite.created':
       return [inviteStream(slug, `invite ${number}`), { email: emails[one.email] as string, expiresAt }];
-    case 'invite.accepted': {
+    case 'invite.accepted':
+    case 'invite.withdrawn': {
       const invites = before.filter(({ header }) => header.type === 'invite.created');
       const invite = invites[one.pick % Math.max(1, invites.length)]?.header.stream;
-      return [invite ?? inviteStream(slug, 'none'), { account: `${slug}/${id}` }];
+      return [invite ?? inviteStream(slug, 'none'), one.type === 'invite.accepted' ? { account: `${slug}/${id}` } : {}];
     }
     case 'email.sent':
     case 'email.failed': {
@@ -192,11 +194,13 @@ function accountAfter(holder: string, events: readonly RecordedEvent[]): Account
   if (!last) return null;
   const change = life.findLast(({ header }) => header.type === 'password.changed');
   const turn = life.findLast(({ header }) => /^password\./.test(header.type));
+  const login = life.findLast(({ header }) => header.type === 'session.started');
   const asked = turn?.header.type === 'password.reset.requested' && turn.data;
   return {
     version: last.header.version,
     credential: (change?.data?.credential as string | undefined) ?? null,
     reset: asked ? { id: String(asked.reset), expiresAt: Date.parse(String(asked.expiresAt)) } : null,
+    lastLoginAt: login ? timeOf(login) : null,
   };
 }
 
@@ -238,7 +242,7 @@ function inviteOf(event: RecordedEvent, after: readonly RecordedEvent[]): Invite
   const email = String(event.data.email);
   const expiresAt = Date.parse(String(event.data.expiresAt));
   const isOver = after.some((later) => {
-    if (later.header.type === 'invite.accepted') return later.header.stream === event.header.stream;
+    if (/^invite\.(accepted|withdrawn)$/.test(later.header.type)) return later.header.stream === event.header.stream;
     if (later.header.type !== 'invite.created') return false;
     const isNewer = said(later).email === email && holderOf(later).startsWith(`${slug}/`);
     return isNewer || purges(later, expiresAt);
@@ -250,6 +254,7 @@ function inviteOf(event: RecordedEvent, after: readonly RecordedEvent[]): Invite
         slug,
         email,
         inviter: event.header.actor.id ?? '',
+        createdAt: timeOf(event),
         expiresAt,
         version: versionOf(event.header.stream, [event, ...after]),
       };
@@ -311,7 +316,7 @@ function applied(events: readonly RecordedEvent[], sizes: readonly number[]): Sq
 
 /** All that can be asked about accounts, as {@link expectedOf} gives it. */
 function foundIn(db: Sqlite, events: readonly RecordedEvent[]) {
-  const { account, credentials, invite, holder, sessions, setupVersion, waitingMails } = openAccounts(db);
+  const { account, credentials, invite, invites, holder, sessions, setupVersion, waitingMails } = openAccounts(db);
   const accounts = users.map(([slug, id]) => account(slug, id));
   assert.deepEqual(credentials(), new Set(accounts.flatMap((one) => one?.credential ?? [])));
   const all = events.flatMap(({ header }) => {
@@ -320,10 +325,12 @@ function foundIn(db: Sqlite, events: readonly RecordedEvent[]) {
     return sessions(slug, id).filter((session) => session.sid === sid);
   });
   assert.deepEqual(new Set(users.flatMap(([slug, id]) => sessions(slug, id))), new Set(all), 'by sid and by account');
+  const open = events.flatMap(({ header }) => invite(`invite ${header.position}`) ?? []);
+  assert.deepEqual(new Set(['users', 'staff'].flatMap(invites)), new Set(open), 'by id and by collection');
   return {
     accounts,
     sessions: all,
-    invites: events.flatMap(({ header }) => invite(`invite ${header.position}`) ?? []),
+    invites: open,
     setups: ['users', 'staff'].map(setupVersion),
     mails: waitingMails(),
   };

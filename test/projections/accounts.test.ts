@@ -241,13 +241,14 @@ describe('an account', () => {
     const user = accountOf(directory, 'users', '1');
     assert.equal(accounts.account('users', '1'), null);
     user.fail();
-    assert.deepEqual(accounts.account('users', '1'), { version: 1, credential: null, reset: null });
+    assert.deepEqual(accounts.account('users', '1'), { version: 1, credential: null, reset: null, lastLoginAt: null });
     user.setPassword('c1');
     user.askReset('r1');
     assert.deepEqual(accounts.account('users', '1'), {
       version: 3,
       credential: 'c1',
       reset: { id: 'r1', expiresAt: atLater },
+      lastLoginAt: null,
     });
     const event = directory.accounts.waitingMails()[0]?.event as string;
     for (const change of [
@@ -274,7 +275,7 @@ describe('an account', () => {
     assert.equal(accounts.account('users', '1')?.reset, null);
     user.askReset('r3');
     user.setPassword('c2', { reset: 'r3' });
-    assert.deepEqual(accounts.account('users', '1'), { version: 5, credential: 'c2', reset: null });
+    assert.deepEqual(accounts.account('users', '1'), { version: 5, credential: 'c2', reset: null, lastLoginAt: null });
   });
 
   it("'s credential is the one of its newest password, so that the vault can tell what is left over", (t) => {
@@ -306,7 +307,8 @@ describe('an invitation', () => {
     const { directory } = open(t);
     const { accounts, record } = directory;
     const { header } = inviteTo(directory, 'users', 'i1', 'a@example.com');
-    const about = { slug: 'users', email: 'a@example.com', inviter: 'users/9' };
+    const createdAt = Date.parse(header.recordedAt);
+    const about = { slug: 'users', email: 'a@example.com', inviter: 'users/9', createdAt };
     const invite = { id: 'i1', ...about, expiresAt: atLater, version: 1 };
     assert.deepEqual(accounts.invite('i1'), invite);
     const stream = of(inviteStream('users', 'i1'));
@@ -448,9 +450,9 @@ describe('the tables about accounts', () => {
     const { directory, folder } = open(t);
     fill(directory);
     const changes: { [table in (typeof accountTables)[number]]: readonly [change: string, add: string] } = {
-      accounts: ["credential = 'stolen'", "'accounts/users/9', 1, NULL, NULL, NULL, NULL"],
+      accounts: ["credential = 'stolen'", "'accounts/users/9', 1, NULL, NULL, NULL, NULL, NULL"],
       sessions: ['expires_at = expires_at + 1', "'s9', 'users', '1', 1, NULL, 2, NULL, NULL"],
-      invites: ["email = 'thief@example.com'", "'i9', 'users', 'thief@example.com', 'users/9', 1, 1"],
+      invites: ["email = 'thief@example.com'", "'i9', 'users', 'thief@example.com', 'users/9', 1, 1, 1"],
       mails: ['since = since - 1', "999, 'e9', 'x', 'welcome', 'users', '1', NULL, NULL, NULL, 1"],
     };
     for (const table of accountTables) {
@@ -478,10 +480,10 @@ describe('the tables about accounts', () => {
     const { directory } = open(t);
     const user = accountOf(directory, 'users', '1');
     const other = accountOf(directory, 'users', '2');
-    for (const [index, account] of [user, other].entries()) {
+    const [, last = 0] = [user, other].map((account, index) => {
       account.setPassword(`c${index}`);
-      account.start(`s${index}`, `c${index}`);
-    }
+      return Date.parse(account.start(`s${index}`, `c${index}`).header.recordedAt);
+    });
     const erased = [
       user.revoke({ sid: 'another' }),
       user.start('s9', 'c0'),
@@ -508,8 +510,10 @@ describe('the tables about accounts', () => {
       [sessionIn(accounts, 's0'), sessionIn(accounts, 's1'), sessionIn(accounts, 's9')],
       [null, null, null],
     );
-    assert.deepEqual(accounts.account('users', '1'), { version: 7, credential: 'c0', reset: null });
-    assert.deepEqual(accounts.account('users', '2'), { version: 4, credential: null, reset: null });
+    // The time of an event is in its header, which stays.
+    const begun = Date.parse(erased[1]?.header.recordedAt ?? '');
+    assert.deepEqual(accounts.account('users', '1'), { version: 7, credential: 'c0', reset: null, lastLoginAt: begun });
+    assert.deepEqual(accounts.account('users', '2'), { version: 4, credential: null, reset: null, lastLoginAt: last });
     assert.equal(accounts.invite('i9'), null);
     assert.deepEqual(accounts.waitingMails(), []);
   });

@@ -1,0 +1,109 @@
+import type { Server } from '@hapi/hapi';
+import { DomainError } from '../../config/errors.ts';
+import { show } from '../../config/suggest.ts';
+import { decideWithdrawal } from '../../events/accounts.ts';
+import { splitStream } from '../../events/catalogue.ts';
+import type { Invite } from '../../projections/accounts.ts';
+import { allows, authorizeInAdvance } from '../access/access.ts';
+import { noteAdmission } from '../access/admission.ts';
+import { unlessRefused } from '../access/asking.ts';
+import type { App, Call } from '../app.ts';
+import { strategy } from '../callers/authentication.ts';
+import { type AuthTarget, authTargets, requireLiving } from '../callers/sessions.ts';
+import { noPayload } from '../http/body.ts';
+import { idOf } from '../http/requests.ts';
+import { rejectQuery } from '../queries/parameters.ts';
+import { invitationsOperation, withdrawOperation } from './operations.ts';
+import { tryToRecord } from './record.ts';
+
+/** An invitation as answers show it. */
+type InvitationView = {
+  id: string;
+  email: string;
+  invitedBy: { type: 'user'; id: string };
+  createdAt: string;
+  expiresAt: string;
+};
+
+/** Others may change it meanwhile. */
+const maxTries = 100;
+
+/** The open invitations into each auth collection, for users who may invite to it. */
+export function invitations(server: Server, app: App): void {
+  for (const target of authTargets(app)) {
+    const { slug, model } = target;
+    const path = `/api/collections/${slug}/invitations`;
+    server.route([
+      {
+        method: 'GET',
+        path,
+        options: { auth: strategy, plugins: { openApi: () => invitationsOperation(model) } },
+        handler: async (request) => {
+          const call = { app, request, target };
+          await requireInviter(call);
+          rejectQuery(request.query);
+          const open = app.accounts.invites(slug).filter((invite) => isOpen(app, invite));
+          const own = await Promise.all(open.map((invite) => mayInvite(call, invite)));
+          return { invitations: open.filter((_, index) => own[index]).map(viewOf) };
+        },
+      },
+      {
+        method: 'DELETE',
+        path: `${path}/{id}`,
+        options: { auth: strategy, plugins: { openApi: () => withdrawOperation(model) }, payload: noPayload },
+        handler: async (request) => {
+          const call = { app, request, target };
+          await requireInviter(call);
+          rejectQuery(request.query);
+          return viewOf(await withdraw(call, idOf(request)));
+        },
+      },
+    ]);
+  }
+}
+
+/** Whether an invitation may be accepted: it has not expired, and the account that sent it is there. */
+export function isOpen({ clock, collections }: App, { expiresAt, inviter }: Invite): boolean {
+  const [slug, id] = splitStream(inviter);
+  return expiresAt > clock.believed() && collections.get(slug)?.documents.exists(id) === true;
+}
+
+/** Ends an invitation. @returns what it was. @throws DomainError `not-found` also for those that the caller might not have sent. */
+async function withdraw(call: Call<AuthTarget['model']>, id: string): Promise<Invite> {
+  const { app, request, target } = call;
+  // An acceptance that comes first leaves nothing to withdraw; a mail that was sent meanwhile moves the stream.
+  for (let count = 1; count <= maxTries; count += 1) {
+    const invite = app.accounts.invite(id);
+    const isOwn = invite?.slug === target.slug && isOpen(app, invite) && (await mayInvite(call, invite));
+    if (!isOwn) throw new DomainError('not-found', `there is no open invitation ${show(id)} to ${target.slug}`);
+    requireLiving(app, request);
+    noteAdmission(request, target, 'create');
+    if (await tryToRecord(call, decideWithdrawal(invite))) return invite;
+  }
+  throw new DomainError('conflict', 'others keep changing this invitation; try again');
+}
+
+/**
+ * Lets users pass who may invite to a collection, as far as that can be told without an address.
+ *
+ * @throws DomainError `unauthorized` for others than users, `forbidden`.
+ */
+async function requireInviter(call: Call<AuthTarget['model']>): Promise<void> {
+  if (!call.request.auth.credentials.user?.session) throw new DomainError('unauthorized', 'a token is needed');
+  await authorizeInAdvance(call, 'create', null);
+}
+
+/** Whether the caller may send this invitation, by the rule that decides on inviting. */
+function mayInvite(call: Call<AuthTarget['model']>, { email }: Invite): Promise<boolean> {
+  return unlessRefused(allows(call, 'create', { doc: () => null, data: { email } }), false);
+}
+
+function viewOf({ id, email, inviter, createdAt, expiresAt }: Invite): InvitationView {
+  return {
+    id,
+    email,
+    invitedBy: { type: 'user', id: inviter },
+    createdAt: new Date(createdAt).toISOString(),
+    expiresAt: new Date(expiresAt).toISOString(),
+  };
+}

@@ -50,6 +50,14 @@ export function accountsOf({ bodyOf, session }: Caller, slug: string) {
     },
     withdrawInvitation: (id: string, options?: CallOptions) =>
       bodyOf({ method: 'DELETE', path: `${path}/invitations/${segment('the id of an invitation', id)}`, options }),
+    account: (id: string, options?: CallOptions) =>
+      bodyOf({ method: 'GET', path: `${path}/${segment('id', id)}/account`, options }),
+    unlock: (id: string, options?: CallOptions) =>
+      bodyOf({ method: 'POST', path: `${path}/${segment('id', id)}/unlock`, options, isRepeatable: true }),
+    endSession: (id: string, sid: string, options?: CallOptions) => {
+      const session = segment('the id of a session', sid);
+      return bodyOf({ method: 'DELETE', path: `${path}/${segment('id', id)}/sessions/${session}`, options });
+    },
     acceptInvite: (data: object, options?: CallOptions) => begin('accept-invite', data, options),
     forgotPassword: (data: object, options?: CallOptions) => send('forgot-password', data, options),
     resetPassword: (data: object, options?: CallOptions) => send('reset-password', data, options),

@@ -1,6 +1,7 @@
 import type { FileSource } from './form.ts';
 import type { CallOptions, KeyedOptions, Moment, ReasonOptions, WriteOptions } from './options.ts';
 import type {
+  AccountState,
   ApiKey,
   ApiKeyWithSecret,
   Boot,
@@ -20,6 +21,7 @@ import type {
   RestorePlan,
   RestoreSource,
   Schemas,
+  Session,
   StreamState,
   Success,
   UncountedPage,
@@ -248,6 +250,12 @@ export type Accounts<in out C extends AnyConfig, in out Slug extends string> = {
   invitations: (options?: CallOptions) => Promise<Invitation[]>;
   /** Ends an invitation, and gives what it was. */
   withdrawInvitation: (id: string, options?: CallOptions) => Promise<Invitation>;
+  /** The lock and the sessions of an account, for who may update it. */
+  account: (id: string, options?: CallOptions) => Promise<AccountState>;
+  /** Ends the lock of an account, not the user's own, and the count of failed logins. */
+  unlock: (id: string, options?: CallOptions) => Promise<AccountState>;
+  /** Ends a session of an account, and gives what it was. */
+  endSession: (id: string, sid: string, options?: CallOptions) => Promise<Session>;
   /** Makes the account of who was invited, logs in and keeps the token. */
   acceptInvite: (
     input: { token: string; password: string } & Omit<CreateInput<C, Slug>, 'email' | 'password'>,

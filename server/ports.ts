@@ -25,6 +25,9 @@ export type Checked =
   /** The queue is full: the caller may retry after `seconds`. */
   | { kind: 'busy'; seconds: number };
 
+/** Failed logins in a row that still count, and when the lock ends, in milliseconds since the epoch; null without a lock. */
+export type LockState = { failures: number; lockedUntil: number | null };
+
 /** The purpose of a one-time token, which is valid for one kind and one collection. */
 export type TokenKind = 'invite' | 'reset' | 'setup';
 
@@ -43,6 +46,8 @@ export type PasswordService = {
   storePassword: (password: string, address: string) => Promise<string | null>;
   /** Deletes a password that no event names any longer. */
   forgetPassword: (credential: string) => Promise<void>;
+  /** The failed logins that are counted for an address, and its lock. */
+  lockOf: (collection: string, email: string) => Promise<LockState>;
   /** Ends a lock and the count of failures; false without either. */
   unlock: (collection: string, email: string) => Promise<boolean>;
   /** The id in a one-time token, or null if it was not made here. */

@@ -221,6 +221,27 @@ export type Schemas = {
   version?: string;
 };
 
+/** A session of an account; `isCurrent`: it is that of the call. */
+export type Session = {
+  sid: string;
+  startedAt: string;
+  refreshedAt: string | null;
+  expiresAt: string;
+  ip: string | null;
+  userAgent: string | null;
+  isCurrent: boolean;
+};
+
+/** The state of an account beside its document; `failures` are the failed logins in a row that still count. */
+export type AccountState = {
+  locked: boolean;
+  lockedUntil: string | null;
+  failures: number;
+  lastLoginAt: string | null;
+  hasPassword: boolean;
+  sessions: Session[];
+};
+
 /** An invitation that can be accepted. */
 export type Invitation = {
   id: string;

@@ -1,5 +1,6 @@
 import type { Counter, Vault } from '../../events/vault.ts';
 import { isDiskFull } from '../../storage/sqlite.ts';
+import type { LockState } from '../ports.ts';
 
 /** When an account is locked: after how many failures in a row, and for how many seconds. */
 export type LockRule = { maxLoginAttempts: number; lockTime: number };
@@ -34,6 +35,15 @@ export function createLockout({ counters, now, maxUnknown = 100_000 }: Options) 
     const lockedUntil = Math.min(counter.lockedUntil, time + lockTime * 1000);
     if (lockedUntil !== counter.lockedUntil) counters.change(key, (its) => its && { ...its, lockedUntil });
     return Math.ceil((lockedUntil - time) / 1000);
+  }
+
+  /** The failures that still count, and when a lock ends; null without one. */
+  function state(key: string, { lockTime }: LockRule): LockState {
+    const time = now();
+    const counter = counters.get(key);
+    const failures = failuresOf(counter, time);
+    const until = failures > 0 ? (counter?.lockedUntil ?? null) : null;
+    return { failures, lockedUntil: until === null ? null : Math.min(until, time + lockTime * 1000) };
   }
 
   /** Counts a failure; gives when the lock ends if this one locks, else null. */
@@ -76,7 +86,7 @@ export function createLockout({ counters, now, maxUnknown = 100_000 }: Options) 
     counters.tidy(time, time - dayMilliseconds, maxUnknown);
   }
 
-  return { secondsLocked, fail, reset, tidy };
+  return { secondsLocked, state, fail, reset, tidy };
 }
 
 /** The failures that still count: none after a lock that has passed, none after a day. */

@@ -114,6 +114,59 @@ export function endSessionOperation({ slug }: Collection): Operation {
   };
 }
 
+const ofAccount = Joi.object({ id: Joi.string().guid().required().description('The id of the account.') });
+const noAccount: Answers = { 404: json('There is no such account.', 'Error') };
+
+/** `GET /api/collections/<slug>/{id}/account` */
+export function accountOperation(target: Account): Operation {
+  return {
+    ...about('readAccount', target.slug),
+    summary: 'Read the lock and the sessions of an account',
+    description:
+      'Tells whether the account is locked, how many failed logins count, when it was logged in to last, and its sessions, oldest ' +
+      'first. Needs the right to update the account.',
+    params: ofAccount,
+    answers: { 200: json('The state of the account.', 'Account'), ...noAccount, ...refusals([400, 500]) },
+    caller: { kind: 'admitted', target, right: 'update' },
+  };
+}
+
+/** `POST /api/collections/<slug>/{id}/unlock` */
+export function unlockOperation(target: Account): Operation {
+  return {
+    ...about('unlock', target.slug),
+    summary: 'End the lock of an account',
+    description:
+      'Ends a lock, and the count of failed logins. Needs the right to update the account; the own account is a 403.',
+    params: ofAccount,
+    answers: {
+      200: json('The state of the account, which is not locked.', 'Account'),
+      ...noAccount,
+      ...refusals([400, 500]),
+      ...refusalsForNow([503]),
+    },
+    caller: { kind: 'admitted', target, right: 'update' },
+  };
+}
+
+/** `DELETE /api/collections/<slug>/{id}/sessions/{sid}` */
+export function endSessionOfOperation(target: Account): Operation {
+  return {
+    ...about('endSessionOf', target.slug),
+    summary: 'End a session of an account',
+    description:
+      'Ends a session, by the `sid` in the state of the account; its tokens are no longer valid. Needs the right to update the account.',
+    params: ofAccount.append({ sid: Joi.string().guid().required().description('The id of the session.') }),
+    answers: {
+      200: json('The session that was ended.', 'Session'),
+      404: json('There is no such account, or it has no such session.', 'Error'),
+      ...refusals([400, 500]),
+      ...refusalsForNow([503]),
+    },
+    caller: { kind: 'admitted', target, right: 'update' },
+  };
+}
+
 /** `POST /api/collections/<slug>/invite` */
 export function inviteOperation({ slug }: Collection): Operation {
   return {

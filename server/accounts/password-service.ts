@@ -153,6 +153,7 @@ export function createPasswordService(options: Options): MainPasswordService {
       checkPassword: (attempt) => withRoom(check(attempt)),
       storePassword: (password, address) => withRoom(keep(password, address)),
       forgetPassword: async (credential) => forget(credential),
+      lockOf: async (collection, email) => lockout.state(keyOf(collection, email), ruleOf(collection)),
       unlock: (collection, email) => withRoom((async () => lockout.reset(keyOf(collection, email)))()),
       openToken: async (kind, collection, text) => openToken(kind, collection, text),
       mailWaits: async () => onMail(),

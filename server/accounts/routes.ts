@@ -32,6 +32,7 @@ import {
   sessionsOperation,
 } from './operations.ts';
 import { record, recordLater } from './record.ts';
+import { sessionsOf } from './session-answers.ts';
 import { userAnswersOf } from './user-answers.ts';
 
 /** Login, logout, the current user and sessions (contract, section 4.4), for each auth collection. */
@@ -115,7 +116,7 @@ function sessionRoutes(app: App, { slug, model }: AuthTarget): ServerRoute[] {
       handler: (request) => {
         const { sid, id } = requireSession(request, slug);
         rejectQuery(request.query);
-        return { sessions: sessionsOf(id, sid) };
+        return { sessions: sessionsOf(app, { slug, id }, sid) };
       },
     },
     {
@@ -125,28 +126,13 @@ function sessionRoutes(app: App, { slug, model }: AuthTarget): ServerRoute[] {
       handler: async (request) => {
         const { sid, id } = requireSession(request, slug);
         rejectQuery(request.query);
-        const ended = sessionsOf(id, sid).find((session) => session.sid === request.params.sid);
+        const ended = sessionsOf(app, { slug, id }, sid).find((session) => session.sid === request.params.sid);
         if (!ended) throw new DomainError('not-found', 'you have no such session');
         await record({ app, request }, decideRevoke({ slug, id }, ended.sid));
         return ended;
       },
     },
   ];
-
-  function sessionsOf(id: string, own: string) {
-    return app.accounts
-      .sessions(slug, id)
-      .filter(({ expiresAt }) => expiresAt > app.clock.believed())
-      .map(({ sid, startedAt, refreshedAt, expiresAt, ip, userAgent }) => ({
-        sid,
-        startedAt: new Date(startedAt).toISOString(),
-        refreshedAt: refreshedAt === null ? null : new Date(refreshedAt).toISOString(),
-        expiresAt: new Date(expiresAt).toISOString(),
-        ip,
-        userAgent,
-        isCurrent: sid === own,
-      }));
-  }
 }
 
 /**

@@ -1,7 +1,7 @@
 import type { Collection, Model } from '../../config/model.ts';
 import { maxPasswordBytes, minPasswordCharacters } from '../../config/passwords.ts';
 import { isObject } from '../../config/schema.ts';
-import { closed, described, flag, listOf, text, time } from './basics.ts';
+import { closed, count, described, flag, listOf, orNull, text, time } from './basics.ts';
 import { accountEmail, objectOf, type Schema, schemaRef } from './fields.ts';
 
 const secret: Schema = { type: 'string', format: 'password', writeOnly: true };
@@ -48,6 +48,14 @@ export const accountSchemas: Record<string, Schema> = {
     ip: { ...text, nullable: true },
     userAgent: { ...text, nullable: true },
     isCurrent: { ...flag, description: 'Whether it is the session of this request.' },
+  }),
+  Account: closed({
+    locked: flag,
+    lockedUntil: orNull(time),
+    failures: described(count, 'Failed logins in a row that still count.'),
+    lastLoginAt: orNull(time),
+    hasPassword: flag,
+    sessions: listOf(schemaRef('Session')),
   }),
   Sessions: closed({ sessions: { type: 'array', items: schemaRef('Session') } }),
 };

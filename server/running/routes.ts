@@ -1,4 +1,5 @@
 import type { Plugin, Request, Server } from '@hapi/hapi';
+import { accountStates } from '../accounts/account-routes.ts';
 import { boot } from '../accounts/boot-routes.ts';
 import { invitations } from '../accounts/invitations.ts';
 import { apiKeys } from '../accounts/keys/routes.ts';
@@ -53,6 +54,7 @@ const resources: readonly Resource[] = [
   registrations,
   passwords,
   invitations,
+  accountStates,
   accountPages,
   boot,
   apiKeys,

@@ -459,7 +459,7 @@ describe('An invitation (2.6, 4.4)', () => {
   });
 
   it('is shown only to users whom the rule lets send it', async () => {
-    const admin = await newUser('vera');
+    const admin = await newUser('viktor');
     const path = '/api/collections/guarded/invitations';
     const list = (as: CallOptions) => service.call('GET', path, undefined, as);
     await service.call('POST', '/api/collections/members', { email: 'g@example.org', password }, admin.as);
@@ -488,6 +488,91 @@ describe('An invitation (2.6, 4.4)', () => {
     assert.equal((await invite(member, 'friend@example.org', 'members')).status, 403);
     assert.equal((await invite(member, 'no address', 'members')).status, 403);
     assert.equal((await invite(admin, 'friend@example.org', 'members')).status, 200);
+  });
+});
+
+describe('The state of an account', () => {
+  const call = (method: string, path: string, { as }: { as: CallOptions }) =>
+    service.call(method, `/api/collections/users/${path}`, undefined, as);
+
+  it('is shown to callers who may update it, and to no other', async () => {
+    const own = await newUser('xavier');
+    const other = await newUser('yara');
+    await login(service, 'users', 'xavier@example.org', 'wrong password');
+    const { status, body } = await call('GET', `${own.id}/account`, own);
+    assert.equal(status, 200, JSON.stringify(body));
+    const { sessions, ...state } = body;
+    const unlocked = { locked: false, lockedUntil: null, failures: 1, hasPassword: true };
+    assert.deepEqual(state, { ...unlocked, lastLoginAt: sessions[0].startedAt });
+    const listed = await call('GET', 'sessions', own);
+    assert.deepEqual({ sessions }, listed.body);
+    const byOther = (await call('GET', `${own.id}/account`, other)).body;
+    assert.deepEqual(byOther.sessions.map(isCurrent), [false]);
+    await service.call('POST', '/api/collections/members', { email: 'state@example.org', password }, own.as);
+    const member = await loggedIn(service, 'members', 'state@example.org', password);
+    const last = sessions[0].sid;
+    for (const [method, path] of [
+      ['GET', `${own.id}/account`],
+      ['POST', `${own.id}/unlock`],
+      ['DELETE', `${own.id}/sessions/${last}`],
+    ] as const) {
+      assert.equal((await call(method, path, member)).status, 403, path);
+      assert.equal((await call(method, path, { as: anonymous })).status, 401, path);
+      // Whether there is such an account is not told either.
+      const none = path.replace(own.id, 'none');
+      assert.equal((await call(method, none, { as: anonymous })).status, 401, none);
+      assert.equal((await call(method, none, own)).status, 404, none);
+      assert.equal((await call(method, `${path}?x=1`, own)).status, 400, path);
+    }
+    const membersOwn = `/api/collections/members/${member.id}`;
+    assert.equal(
+      (await service.call('GET', `${membersOwn}/account`)).status,
+      403,
+      'a key, which accounts are closed to',
+    );
+    assert.equal((await service.call('GET', `${membersOwn}/account`, undefined, member.as)).status, 200);
+    const without = (await service.call('POST', '/api/collections/users', { email: 'bare@example.org' })).body.id;
+    const bare = { locked: false, lockedUntil: null, failures: 0, lastLoginAt: null, hasPassword: false, sessions: [] };
+    assert.deepEqual((await call('GET', `${without}/account`, own)).body, bare);
+  });
+
+  it('has a lock that others may end, and its user may not', async () => {
+    const own = await newUser('zeno');
+    const other = await newUser('abel');
+    const attempts = Array.from({ length: 3 }, () => login(service, 'users', 'zeno@example.org', 'wrong password'));
+    await Promise.all(attempts);
+    const { body } = await call('GET', `${own.id}/account`, other);
+    assert.deepEqual([body.locked, body.failures, body.sessions.length], [true, 3, 1]);
+    assert.ok(Date.parse(body.lockedUntil) > Date.now());
+    const refused = await assertRecorded(service, () => call('POST', `${own.id}/unlock`, own), []);
+    assert.equal(refused.status, 403);
+    assert.equal((await login(service, 'users', 'zeno@example.org', password)).status, 429);
+    const unlock = () => call('POST', `${own.id}/unlock`, other);
+    const unlocked = { type: 'account.unlocked', stream: `accounts/users/${own.id}` } as const;
+    const actor = { type: 'user', id: `users/${other.id}` } as const;
+    const done = await assertRecorded(service, unlock, [{ ...unlocked, actor }]);
+    assert.deepEqual([done.status, done.body.locked, done.body.failures], [200, false, 0]);
+    assert.equal((await login(service, 'users', 'zeno@example.org', password)).status, 200);
+    assert.equal((await assertRecorded(service, unlock, [])).status, 200, 'nothing was left to end');
+  });
+
+  it('has sessions that end for every thread at once', async () => {
+    const own = await newUser('bert');
+    const again = await loggedIn(service, 'users', 'bert@example.org', password);
+    const other = await newUser('cleo');
+    const [first, second] = (await call('GET', `${own.id}/account`, other)).body.sessions;
+    const foreign = await call('DELETE', `${other.id}/sessions/${first.sid}`, other);
+    assert.equal(foreign.status, 404, 'a session of another account');
+    const ended = await assertRecorded(service, () => call('DELETE', `${own.id}/sessions/${first.sid}`, other), [
+      { type: 'session.revoked', data: { sid: first.sid } },
+    ]);
+    assert.deepEqual([ended.status, ended.body], [200, first]);
+    const statuses = await Promise.all(Array.from({ length: 12 }, async () => (await call('GET', 'me', own)).status));
+    assert.deepEqual(new Set(statuses), new Set([401]));
+    assert.equal((await call('GET', 'me', again)).status, 200);
+    assert.equal((await call('DELETE', `${own.id}/sessions/${first.sid}`, other)).status, 404);
+    const left = (await call('GET', `${own.id}/account`, again)).body.sessions;
+    assert.deepEqual(left, [{ ...second, isCurrent: true }]);
   });
 });
 

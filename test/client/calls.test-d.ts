@@ -1,4 +1,5 @@
 import {
+  type AccountState,
   type ApiKey,
   type ApiKeyWithSecret,
   type Client,
@@ -178,9 +179,12 @@ export const invited = () => [
   staff.registerFirstUser({ setupToken: 'x', email: 'a@example.org', password: 'y' }),
 ];
 
-export type Invitations = [
+export type Accounts = [
   Is<Equal<Given<typeof staff.invitations>, Invitation[]>>,
   Is<Equal<Given<typeof staff.withdrawInvitation>, Invitation>>,
+  Is<Equal<Given<typeof staff.account>, AccountState>>,
+  Is<Equal<Given<typeof staff.unlock>, AccountState>>,
+  Is<Equal<Given<typeof staff.endSession>, AccountState['sessions'][number]>>,
 ];
 
 // Where nothing is known there is everything.

@@ -397,6 +397,13 @@ describe('Accounts by the client', () => {
     assert.equal((await own.resetPassword(reset)).success, true);
     assert.equal((await refusalOf(own.me())).status, 401);
     assert.equal((await own.login({ email, password: 'paper in the machine' })).user.id, user.id);
+    const { sessions, ...state } = await admins.account(user.id);
+    const unlocked = { locked: false, lockedUntil: null, failures: 0, hasPassword: true };
+    assert.deepEqual(state, { ...unlocked, lastLoginAt: sessions.at(-1)?.startedAt });
+    assert.equal((await admins.unlock(user.id)).locked, false);
+    const last = sessions.at(-1)?.sid ?? '';
+    assert.equal((await admins.endSession(user.id, last)).sid, last);
+    assert.equal((await refusalOf(own.me())).status, 401);
   });
 
   it('lose the token by a 401, and are told so once', async () => {

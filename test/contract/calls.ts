@@ -75,6 +75,26 @@ const right: Record<string, Maker> = {
     const { sid } = body.sessions.find(({ isCurrent }: { isCurrent: boolean }) => isCurrent);
     return { ...list, path: pathOf(slug, `sessions/${sid}`) };
   },
+  readAccount: async ({ caller, send, session }, slug) => {
+    const own = await session(slug);
+    const { body } = await send(`GET ${pathOf(slug, 'me')}`, { path: pathOf(slug, 'me'), ...own });
+    return { path: pathOf(slug, `${body.id}/account`), ...caller(slug) };
+  },
+  unlock: async ({ caller, create, send, bodyOf }, slug) => {
+    const { id, email } = await create(slug, { ...(bodyOf(slug) as object), email: freshEmail() });
+    for (let count = 0; count < 5; count += 1) {
+      const body = { email, password: 'wrong' };
+      await send(`POST ${pathOf(slug, 'login')}`, { path: pathOf(slug, 'login'), body, ...anybody() });
+    }
+    await send(`GET ${pathOf(slug, '{id}/account')}`, { path: pathOf(slug, `${id}/account`), ...caller(slug) });
+    return { path: pathOf(slug, `${id}/unlock`), ...caller(slug) };
+  },
+  endSessionOf: async (world, slug) => {
+    const account = await right.readAccount?.(world, slug);
+    assert.ok(account);
+    const { body } = await world.send(`GET ${pathOf(slug, '{id}/account')}`, account);
+    return { ...account, path: account.path.replace(/account$/, `sessions/${body.sessions.at(-1).sid}`) };
+  },
   invite: ({ admin }, slug) => ({ path: pathOf(slug, 'invite'), body: { email: freshEmail() }, ...admin }),
   listInvitations: ({ admin }, slug) => ({ path: pathOf(slug, 'invitations'), ...admin }),
   withdrawInvitation: async ({ admin, send }, slug) => {

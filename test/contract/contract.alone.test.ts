@@ -68,6 +68,8 @@ const recorded: Records['succeeds'] = {
   logout: ['session.revoked'],
   refreshToken: ['session.refreshed'],
   endSession: ['session.revoked'],
+  unlock: ['account.unlocked', ''],
+  endSessionOf: ['session.revoked'],
   invite: ['invite.created'],
   withdrawInvitation: ['invite.withdrawn'],
   acceptInvite: ['document.created invite.accepted password.changed session.started'],

@@ -17,6 +17,8 @@ import type {
   KeyAudit,
   KeyOperation,
   Login,
+  OwnDraft,
+  OwnDraftWithData,
   Page,
   RestorePlan,
   RestoreSource,
@@ -344,6 +346,25 @@ export type Webhooks = {
   retry: (name: string, id: string, options?: CallOptions) => Promise<Delivery>;
 };
 
+/** The subject of a draft that a user keeps; the `id` of a document that is not there yet is `new-` and a UUID. */
+export type DraftTarget<C extends AnyConfig> =
+  | { collection: CollectionSlug<C>; id: string }
+  | { global: GlobalSlug<C> };
+
+/** The calls of the drafts that the user keeps, each for 30 days. */
+export type Drafts<in out C extends AnyConfig> = {
+  /** Those of what the user may read, newest first, without their data. */
+  list: (options?: CallOptions) => Promise<OwnDraft[]>;
+  get: (target: DraftTarget<C>, options?: CallOptions) => Promise<OwnDraftWithData>;
+  /** Keeps a draft in the place of the one before; `version` is that of the document which was changed. */
+  keep: (
+    target: DraftTarget<C>,
+    draft: { data: Record<string, unknown>; version?: number | null },
+    options?: Pick<WriteOptions, 'ifMatch'> & CallOptions,
+  ) => Promise<OwnDraft>;
+  drop: (target: DraftTarget<C>, options?: Pick<WriteOptions, 'ifMatch'> & CallOptions) => Promise<OwnDraft>;
+};
+
 /** A client of one service. */
 export type Client<in out C extends AnyConfig = AnyConfig> = {
   /** The token of the user who is logged in; null without one. */
@@ -361,6 +382,14 @@ export type Client<in out C extends AnyConfig = AnyConfig> = {
     options?: CallOptions & { asOf?: Moment | undefined },
   ) => Promise<{ [Slug in CollectionSlug<C>]?: { total: number } }>;
   undo: Undo;
+  /** Drafts of the user: typed, and not written. */
+  drafts: Drafts<C>;
+  /** Preferences of the user: any JSON object. */
+  preferences: {
+    get: (options?: CallOptions) => Promise<Record<string, unknown>>;
+    /** Applies a JSON merge patch (RFC 7396): objects are merged, null removes, all else replaces. */
+    update: (patch: Record<string, unknown>, options?: CallOptions) => Promise<Record<string, unknown>>;
+  };
   /** The configuration, and for a user their rights. */
   schemas: (options?: CallOptions & { asOf?: Moment | undefined }) => Promise<Schemas>;
   /** The facts that an admin UI needs before a user logs in; 404 where it is turned off. */

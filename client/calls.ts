@@ -8,7 +8,7 @@ import type { FormContent } from './uploading.ts';
 
 /** A call as a method of the client makes it. */
 export type Call = {
-  method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
+  method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   path: string;
   /** A body to be sent as JSON. */
   data?: unknown;

@@ -5,6 +5,7 @@ import type { Client } from './api.ts';
 import { bulkOf, undoOf } from './bulk.ts';
 import { openCaller } from './calls.ts';
 import { documentsOf, globalOf } from './documents.ts';
+import { draftsOf } from './drafts.ts';
 import { filesOf } from './files.ts';
 import { keysOf } from './keys.ts';
 import type { CallOptions, ClientOptions } from './options.ts';
@@ -55,6 +56,12 @@ export function createClient(options: ClientOptions): Record<keyof Client, unkno
     undo: undoOf(caller),
     schemas: (own?: object) => bodyOf({ method: 'GET', path: '/api/schemas', options: own }),
     boot: (own?: CallOptions) => bodyOf({ method: 'GET', path: '/api/admin/boot', options: own, isPublic: true }),
+    drafts: draftsOf(caller),
+    preferences: {
+      get: (own?: CallOptions) => bodyOf({ method: 'GET', path: '/api/preferences', options: own }),
+      update: (data: object, own?: CallOptions) =>
+        bodyOf({ method: 'PATCH', path: '/api/preferences', data, options: own, isRepeatable: true }),
+    },
     previewToken: (data: object, own?: CallOptions) =>
       bodyOf({ method: 'POST', path: '/api/preview-token', data, options: own }),
     previewData: (token: string, own?: CallOptions) => {

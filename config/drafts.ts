@@ -1,6 +1,7 @@
 import Joi from 'joi';
 import { compileMembers } from './documents.ts';
-import type { JsonObject } from './schema.ts';
+import { DomainError } from './errors.ts';
+import { isObject, type JsonObject } from './schema.ts';
 
 /** Far deeper than any form, and less than what JSON can be written of. */
 const maxDepth = 1000;
@@ -19,6 +20,41 @@ const data = Joi.object()
 
 /** Reads the body that asks for a preview. @throws InvalidBody with every wrong member. */
 export const readDraft = compileMembers<DraftRequest>({ collection: anyText, id: anyText, data });
+
+/** A draft that a user keeps; `version` is that of the document which was changed, null for one that is not there yet. */
+export type OwnDraftRequest = { data: JsonObject; version: number | null };
+
+const withoutPassword = data.custom((value: JsonObject, helpers) => {
+  return holdsPassword(value) ? helpers.error('must', { must: 'hold no password, at any depth' }) : value;
+});
+
+/** Reads the body by which a draft is kept. @throws InvalidBody with every wrong member. */
+export const readOwnDraft = compileMembers<OwnDraftRequest>({
+  data: withoutPassword,
+  version: Joi.number().integer().min(0).allow(null).default(null),
+});
+
+function holdsPassword(value: JsonObject): boolean {
+  const pending: unknown[] = [value];
+  for (const item of pending) {
+    if (typeof item !== 'object' || item === null) continue;
+    if (Object.hasOwn(item, 'password')) return true;
+    for (const inner of Object.values(item)) pending.push(inner);
+  }
+  return false;
+}
+
+/**
+ * Reads a body that is any JSON object.
+ *
+ * @throws DomainError `invalid` for other JSON, and for an object that could not be given back as it came.
+ */
+export function readObject(body: unknown): JsonObject {
+  if (!isObject(body)) throw new DomainError('invalid', 'the body must be a JSON object');
+  const must = problemOf(body);
+  if (must !== undefined) throw new DomainError('invalid', `the body must ${must}`);
+  return body;
+}
 
 /** Why a value cannot be given back as it came, as the end of "must …"; undefined when it can. */
 function problemOf(value: JsonObject): string | undefined {

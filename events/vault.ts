@@ -3,9 +3,11 @@ import { chmodSync } from 'node:fs';
 import { createPrivate, privateFile } from '../storage/private.ts';
 import { openDatabase, type Sqlite, withDatabase } from '../storage/sqlite.ts';
 import { openDrafts } from './drafts.ts';
+import { openOwnDrafts } from './kept-drafts.ts';
 import { keySecretNames, openKeySecrets } from './key-secrets.ts';
 import { type KnownKeys, openLogKeys, readLogKeys } from './log-keys.ts';
 import { commitmentSecret, credentialOf, isCommitment } from './passwords.ts';
+import { openPreferences } from './preferences.ts';
 import { type KnownSeals, openSealed, readKnown, readSealed, type Seals, sealSecret } from './seals.ts';
 
 export type Vault = ReturnType<typeof openVault>;
@@ -38,6 +40,8 @@ export function openVault(path: string) {
       commitments: secrets.secret(keySecretNames.commitments),
     }),
     drafts: openDrafts(db),
+    ownDrafts: openOwnDrafts(db),
+    preferences: openPreferences(db),
     isOf: (log: string): boolean => isOf(db, log),
     close: (): void => {
       db.close();

@@ -1,6 +1,8 @@
 import type { WebhookEvent } from '../config/model.ts';
+import type { JsonObject } from '../config/schema.ts';
 import type { Draft } from '../events/drafts.ts';
 import type { Actor } from '../events/envelope.ts';
+import type { Kept as KeptOwnDraft, NewOwnDraft, OwnDraft, Removed } from '../events/kept-drafts.ts';
 import type { StampedCheckpoint } from '../events/stamps.ts';
 
 // The interfaces of the main thread for the workers that answer requests. Types alone.
@@ -54,6 +56,20 @@ export type PasswordService = {
   openToken: (kind: TokenKind, collection: string, token: string) => Promise<string | null>;
   /** Tells that a recorded event causes a mail. */
   mailWaits: () => Promise<void>;
+  /** The preferences of a user, `<slug>/<id>`, as JSON. */
+  preferences: (user: string) => Promise<string>;
+  /** Changes them by a JSON merge patch, and gives them. @throws DomainError `too-large`. */
+  changePreferences: (user: string, patch: JsonObject) => Promise<string>;
+  forgetPreferences: (user: string) => Promise<void>;
+  /** Keeps a draft of a user, in the place of the one before. */
+  keepOwnDraft: (draft: NewOwnDraft) => Promise<KeptOwnDraft>;
+  /** The draft of a user about a target, with its data as JSON; null without one. */
+  ownDraft: (owner: string, target: string) => Promise<(OwnDraft & { data: string }) | null>;
+  /** Those of a user, newest first. */
+  ownDrafts: (owner: string) => Promise<OwnDraft[]>;
+  removeOwnDraft: (owner: string, target: string, expected: NewOwnDraft['expected']) => Promise<Removed>;
+  /** Deletes the drafts of a document, and those of its user. */
+  forgetOwnDrafts: (stream: string) => Promise<void>;
   /** Stores a draft for a preview; gives its id. */
   storeDraft: (draft: NewDraft) => Promise<string>;
   /** The draft with an id; null if it does not exist, or has expired. */

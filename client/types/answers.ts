@@ -242,6 +242,16 @@ export type AccountState = {
   sessions: Session[];
 };
 
+/** A draft that the user keeps; `version` is that of the document which was changed. */
+export type OwnDraft = ({ collection: string; id: string } | { global: string; id: null }) & {
+  title: string;
+  updatedAt: string;
+  version: number | null;
+};
+
+/** Such a draft with what was typed. */
+export type OwnDraftWithData = OwnDraft & { data: Record<string, unknown> };
+
 /** An invitation that can be accepted. */
 export type Invitation = {
   id: string;

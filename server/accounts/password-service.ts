@@ -7,6 +7,7 @@ import { passwordProblem } from '../../config/passwords.ts';
 import { commitmentPrefix } from '../../events/passwords.ts';
 import type { Vault } from '../../events/vault.ts';
 import { isDiskFull } from '../../storage/sqlite.ts';
+import { keepOwnDrafts } from '../documents/drafts/keeping.ts';
 import { keepDrafts } from '../documents/preview/drafts.ts';
 import { createLimit, createMailLimit, networkOf } from '../http/limits.ts';
 import type { Checked, LoginAttempt, PasswordService, TokenKind } from '../ports.ts';
@@ -15,6 +16,7 @@ import { createTurns } from './fair-queue.ts';
 import { hashThreads } from './hash.ts';
 import { createLockout, type LockRule } from './lockout.ts';
 import { createTokens } from './one-time-tokens.ts';
+import { keepPreferences } from './preferences.ts';
 
 /** The password service, and the functions that only the main thread calls. */
 export type MainPasswordService = {
@@ -26,8 +28,8 @@ export type MainPasswordService = {
    * was stored. Only at the start: a password just stored is not named by an event yet.
    */
   sweep: (referenced: ReadonlySet<string>) => { missing: number; swapped: number };
-  /** Deletes the drafts of a document and, if it is a user, those that the user stored. */
-  forgetDrafts: (collection: string, id: string) => void;
+  /** Deletes the drafts of a document and, if it is a user, those that the user stored, and their preferences. */
+  forgetKept: (collection: string, id: string) => void;
   /** Takes another configuration. A changed rate limit begins to count anew. */
   follow: (next: Configured) => void;
   /** Ends its workers; waiting tasks are rejected. */
@@ -79,6 +81,8 @@ export function createPasswordService(options: Options): MainPasswordService {
   let work = Math.max(bcryptCost, ...vault.passwords.beginnings().map(costOf));
   let dummy = dummyHash(work);
   const mayMail = createMailLimit();
+  const preferences = keepPreferences(vault.preferences);
+  const ownDrafts = keepOwnDrafts({ drafts: vault.ownDrafts, now, onFailure: onDraftFailure });
   const drafts = keepDrafts({ drafts: vault.drafts, now, onFailure: onDraftFailure });
 
   async function check(attempt: LoginAttempt): Promise<Checked> {
@@ -157,6 +161,14 @@ export function createPasswordService(options: Options): MainPasswordService {
       unlock: (collection, email) => withRoom((async () => lockout.reset(keyOf(collection, email)))()),
       openToken: async (kind, collection, text) => openToken(kind, collection, text),
       mailWaits: async () => onMail(),
+      preferences: async (user) => preferences.read(user),
+      changePreferences: (user, patch) => withRoom((async () => preferences.change(user, patch))()),
+      forgetPreferences: async (user) => preferences.forget(user),
+      keepOwnDraft: (draft) => withRoom((async () => ownDrafts.keep(draft))()),
+      ownDraft: async (owner, target) => ownDrafts.read(owner, target),
+      ownDrafts: async (owner) => ownDrafts.list(owner),
+      removeOwnDraft: (owner, target, expected) => withRoom((async () => ownDrafts.remove(owner, target, expected))()),
+      forgetOwnDrafts: async (stream) => ownDrafts.forget(stream),
       storeDraft: drafts.keep,
       draft: async (id) => drafts.read(id),
       dropDraft: async (id) => drafts.drop(id),
@@ -172,7 +184,11 @@ export function createPasswordService(options: Options): MainPasswordService {
       }
       return counts;
     },
-    forgetDrafts: drafts.forget,
+    forgetKept(collection, id) {
+      drafts.forget(collection, id);
+      ownDrafts.forget(`${collection}/${id}`);
+      preferences.forget(`${collection}/${id}`);
+    },
     follow(next) {
       if (JSON.stringify(next.rateLimit) !== JSON.stringify(rateLimit)) limit = createLimit(next.rateLimit);
       ({ rules, bcryptCost, rateLimit } = next);
@@ -181,7 +197,7 @@ export function createPasswordService(options: Options): MainPasswordService {
       dummy = dummyHash(work);
     },
     async close() {
-      await drafts.close();
+      await Promise.all([drafts.close(), ownDrafts.close()]);
       turns.close();
       await threads.close();
     },

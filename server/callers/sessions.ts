@@ -50,6 +50,13 @@ export function becomeUser({ app, request }: RouteCall, { slug, id, sid }: Accou
   request.app.readUser = () => app.userOf(slug, id);
 }
 
+/** The user who calls. @throws DomainError `unauthorized` for all other callers, an API key too. */
+export function requireUser({ auth }: Request): AccountRef & { sid: string } {
+  const session = auth.credentials?.user?.session;
+  if (!session) throw new DomainError('unauthorized', 'a token is needed');
+  return session;
+}
+
 /**
  * The session of the caller, who must be a user of this collection.
  *

@@ -9,7 +9,7 @@ export type Cors = {
   preflight: (request: IncomingHttpHeaders) => AnswerHeaders | null;
 };
 
-const methods = 'GET, HEAD, POST, PATCH, DELETE';
+const methods = 'GET, HEAD, POST, PUT, PATCH, DELETE';
 
 /** `*` is every other one, such as those that hooks look at; `authorization` is not in it. */
 const requestHeaders = [

@@ -20,6 +20,18 @@ const oneTimeToken: Schema = { ...secret, maxLength: 1000, description: 'The tok
 const setupToken: Schema = { ...oneTimeToken, description: 'The setup token that the service printed at its start.' };
 const token: Schema = { type: 'string', description: 'A JWT, for the header `Authorization: Bearer <token>`.' };
 
+const draftData: Schema = {
+  type: 'object',
+  additionalProperties: true,
+  description: 'The values as the user has typed them, right or wrong.',
+};
+
+/** A draft of a document, with `collection`, or of a global, with `global`. */
+function ownDraft(members: Record<string, Schema>): Schema {
+  const shown = { id: orNull(text), title: text, updatedAt: time, version: orNull(count), ...members };
+  return closed({ collection: text, global: text, ...shown }, Object.keys(shown));
+}
+
 /** The schemas of account routes that are the same for every auth collection. */
 export const accountSchemas: Record<string, Schema> = {
   Login: closed({ email: soughtEmail, password: secret }),
@@ -37,6 +49,25 @@ export const accountSchemas: Record<string, Schema> = {
     expiresAt: time,
   }),
   Invitations: closed({ invitations: listOf(schemaRef('Invitation')) }),
+  OwnDraft: ownDraft({}),
+  OwnDraftWithData: ownDraft({ data: draftData }),
+  OwnDrafts: closed({ drafts: listOf(schemaRef('OwnDraft')) }),
+  NewOwnDraft: closed(
+    {
+      data: draftData,
+      version: described(
+        orNull(count),
+        'The version of the document that was changed; `null` for one that is not there yet.',
+      ),
+    },
+    ['data'],
+  ),
+  Preferences: {
+    type: 'object',
+    additionalProperties: true,
+    description: 'Any JSON object.',
+    example: { theme: 'dark', lists: { posts: { columns: ['title'] } } },
+  },
   Token: closed({ token }),
   Success: closed({ success: { type: 'boolean', enum: [true] }, message: text }),
   Init: closed({ initialized: { ...flag, description: 'Whether there is a user.' } }),

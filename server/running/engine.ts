@@ -201,7 +201,7 @@ export function startEngine(options: EngineOptions): Engine {
       logFile: file,
       guard: blobGuard,
       scrub: writer.scrub,
-      forgetDrafts: accounts.passwords.forgetDrafts,
+      forgetKept: accounts.passwords.forgetKept,
       logger: log,
     });
     erasures = worker;

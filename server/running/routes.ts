@@ -5,6 +5,7 @@ import { invitations } from '../accounts/invitations.ts';
 import { apiKeys } from '../accounts/keys/routes.ts';
 import { accountPages } from '../accounts/pages/routes.ts';
 import { passwords } from '../accounts/password-routes.ts';
+import { preferences } from '../accounts/preferences-routes.ts';
 import { registrations } from '../accounts/registration-routes.ts';
 import { accounts } from '../accounts/routes.ts';
 import type { App, RouteParts } from '../app.ts';
@@ -20,6 +21,7 @@ import { varyByCaller, varyBySite } from '../callers/vary.ts';
 import { bulk } from '../documents/bulk/routes.ts';
 import { collections } from '../documents/collections.ts';
 import { counts } from '../documents/counts.ts';
+import { drafts } from '../documents/drafts/routes.ts';
 import { globals } from '../documents/globals.ts';
 import { groups } from '../documents/groups/routes.ts';
 import { media } from '../documents/media/routes.ts';
@@ -55,6 +57,7 @@ const resources: readonly Resource[] = [
   passwords,
   invitations,
   accountStates,
+  preferences,
   accountPages,
   boot,
   apiKeys,
@@ -67,6 +70,7 @@ const resources: readonly Resource[] = [
   erasures,
   undoing,
   preview,
+  drafts,
   schemas,
   search,
   openApi,

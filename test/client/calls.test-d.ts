@@ -9,6 +9,8 @@ import {
   type Delivery,
   type DocumentOf,
   type Invitation,
+  type OwnDraft,
+  type OwnDraftWithData,
   type Page,
   type UncountedPage,
   type Webhook,
@@ -196,6 +198,24 @@ export const loose = async () => {
   const found = await any.collection('anything').find({ where: { 'a.b': { in: [1] }, or: [{ c: { exists: true } }] } });
   return [made.a, file.id, user.b, found.docs[0]?.c, (await any.global('anything').get()).d] satisfies unknown[];
 };
+
+const ownDrafts = async () => ({
+  list: await client.drafts.list(),
+  kept: await client.drafts.keep({ collection: 'posts', id: 'new-1' }, { data: { a: 1 }, version: null }),
+  read: await client.drafts.get({ collection: 'posts', id: '1' }),
+  dropped: await client.drafts.drop({ collection: 'posts', id: '1' }, { ifMatch: '"1"' }),
+  preferences: await client.preferences.update({ theme: null }),
+});
+type DraftCalls = Given<typeof ownDrafts>;
+export type OfDrafts = [
+  Is<Equal<DraftCalls['list'], OwnDraft[]>>,
+  Is<Equal<DraftCalls['kept'], OwnDraft>>,
+  Is<Equal<DraftCalls['read'], OwnDraftWithData>>,
+  Is<Equal<DraftCalls['dropped'], OwnDraft>>,
+  Is<Equal<DraftCalls['preferences'], Record<string, unknown>>>,
+];
+// @ts-expect-error no such collection
+client.drafts.get({ collection: 'post', id: '1' });
 
 const keys = async () => ({
   list: await client.keys.list(),

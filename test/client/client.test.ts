@@ -582,6 +582,23 @@ describe('webhooks by the client', () => {
 });
 
 // Most of their time is waiting.
+describe('Preferences and drafts by the client', () => {
+  it('are kept for the user', async () => {
+    const client = await loggedIn();
+    assert.deepEqual(await client.preferences.update({ theme: 'dark', seen: null }), { theme: 'dark' });
+    assert.deepEqual(await client.preferences.get(), { theme: 'dark' });
+    const target = { collection: 'authors', id: `new-${crypto.randomUUID()}` } as const;
+    const kept = await client.drafts.keep(target, { data: { name: 'Gr' } });
+    const { data, ...shown } = await client.drafts.get(target);
+    assert.deepEqual([shown, data, await client.drafts.list()], [kept, { name: 'Gr' }, [kept]]);
+    const ifMatch = client.etagOf(kept) ?? '';
+    await client.drafts.keep(target, { data: { name: 'Grace' } }, { ifMatch });
+    assert.equal((await refusalOf(client.drafts.drop(target, { ifMatch }))).status, 412);
+    assert.equal((await client.drafts.drop(target)).title, 'Grace');
+    assert.deepEqual(await client.drafts.list(), []);
+  });
+});
+
 describe('API keys by the client', () => {
   it('are made, listed, given another secret and revoked', async () => {
     const client = trusted();

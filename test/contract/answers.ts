@@ -58,9 +58,10 @@ const noObjects = ['[]', 'null', '"x"', '5', ''].map((body) => ({ body }));
 const noObject = [{ field: '', message: 'the body must be a JSON object' }];
 
 /** The operations that need a token. */
-const ofUsers = /^(logout|me|refreshToken|listSessions|endSession|invite|listInvitations|withdrawInvitation)$/;
+const ofUsers =
+  /^(logout|me|refreshToken|listSessions|endSession|invite|listInvitations|withdrawInvitation|readPreferences|changePreferences|\w+Drafts?(OfGlobal)?)$/;
 
-const large = 'x'.repeat(60_000);
+const large = 'x'.repeat(70_000);
 const now = () => `asOf=${new Date().toISOString()}`;
 
 /** With everything that the operation takes. */
@@ -226,6 +227,17 @@ const special: Record<string, Provoke> = {
   },
   /** A key sees what it may: only for users who look back there is something that they may not. */
   'readSchemas 403': (world, operation) => sendAll(world, operation, 403, [{ ...world.member, query: now() }]),
+  /** Users may read only themselves, where no rule says otherwise. */
+  'readDraft 403': (world, operation) => sendAll(world, operation, 403, [world.member]),
+  'readDraftOfGlobal 403': (world, operation) => {
+    const headers = { ...world.admin.headers, 'x-refuse': '403' };
+    return sendAll(world, operation, 403, [{ headers }]);
+  },
+  /** Any object is taken. */
+  'changePreferences 400': async (world, operation) => {
+    const bodies = [{ query: 'x=1' }, { body: '{' }, ...noObjects];
+    await sendAll(world, operation, 400, bodies);
+  },
   /** Without a body, it is as with an empty one. */
   'rotateKey 400': async (world, operation) => {
     await sendAll(world, operation, 400, [{ query: 'x=1' }, { body: '{' }, { body: '[]' }, { body: { x: 1 } }]);

@@ -123,6 +123,26 @@ const right: Record<string, Maker> = {
     const { body } = await world.send('POST /api/preview-token', keep);
     return { path: `/api/preview-data?token=${body.token}` };
   },
+  listDrafts: async (world) => {
+    for (const kind of ['keepDraft', 'keepDraftOfGlobal']) await kept(world, kind);
+    return { path: '/api/drafts', ...world.admin };
+  },
+  readDraft: (world) => kept(world, 'keepDraft'),
+  keepDraft: ({ admin, documents }) => ({
+    path: `/api/drafts/users/${documents.users.id}`,
+    body: { data: { name: ['a draft'] }, version: 1 },
+    ...admin,
+  }),
+  dropDraft: (world) => kept(world, 'keepDraft'),
+  readDraftOfGlobal: (world) => kept(world, 'keepDraftOfGlobal'),
+  keepDraftOfGlobal: ({ admin }) => ({
+    path: '/api/drafts/globals/site',
+    body: { data: { title: 'a draft' }, version: null },
+    ...admin,
+  }),
+  dropDraftOfGlobal: (world) => kept(world, 'keepDraftOfGlobal'),
+  readPreferences: ({ admin }) => ({ path: '/api/preferences', ...admin }),
+  changePreferences: ({ admin }) => ({ path: '/api/preferences', body: { theme: 'dark', seen: null }, ...admin }),
   readBoot: () => ({ path: '/api/admin/boot', key: null }),
   listKeys: () => ({ path: '/api/keys' }),
   createKey: () => ({ path: '/api/keys', body: keyBody }),
@@ -142,6 +162,16 @@ const right: Record<string, Maker> = {
   readHealth: () => ({ path: '/health', key: null }),
   readReady: () => ({ path: '/ready', key: null }),
 };
+
+/** The call of a draft that was just kept. */
+async function kept(world: World, kind: string): Promise<Call> {
+  const call = await right[kind]?.(world, '');
+  assert.ok(call);
+  const template = kind === 'keepDraft' ? '/api/drafts/{slug}/{id}' : '/api/drafts/globals/{slug}';
+  await world.send(`PUT ${template}`, call);
+  const { body: _, ...rest } = call;
+  return rest;
+}
 
 /** An API key that may do a little of everything. */
 const keyBody = {

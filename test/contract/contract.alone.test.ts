@@ -77,6 +77,11 @@ const recorded: Records['succeeds'] = {
   forgotPassword: ['password.reset.requested', ''],
   resetPassword: ['password.changed'],
   keepPreview: [''],
+  changePreferences: [''],
+  keepDraft: [''],
+  dropDraft: [''],
+  keepDraftOfGlobal: [''],
+  dropDraftOfGlobal: [''],
   createKey: ['apikey.created'],
   rotateKey: ['apikey.rotated'],
   revokeKey: ['apikey.revoked'],
@@ -189,6 +194,7 @@ describe('The contract (1)', () => {
 
   async function poolOf({ slug, kind }: Operation): Promise<string[]> {
     if (kind === 'rotateKey' || kind === 'revokeKey') return [(await world.madeKey()).id];
+    if (/Draft$/.test(kind)) return [world.documents.users.id];
     if (!world.documents[slug]) return [];
     return [(await world.create(slug)).id, (await world.create(slug)).id];
   }

@@ -49,7 +49,8 @@ export function requestsFor(world: World, operation: Operation, known: readonly 
     })
     .map(({ isPlain, path, query, headers, body, raw, caller }) => {
       const who = isPlain ? usual : caller;
-      const plainPath = template.replace('{id}', known[0] ?? '');
+      const named = template.replace('globals/{slug}', 'globals/site').replace('{slug}', 'users');
+      const plainPath = named.replace('{id}', known[0] ?? '');
       const sent = body && (raw === null || isPlain ? encoded(body.type, body.value) : raw);
       const call: Call = {
         ...who,
@@ -69,7 +70,7 @@ function rarely<T>(arbitrary: fc.Arbitrary<T>): fc.Arbitrary<T | null> {
 
 /** The callers who may do it, as a rule. */
 function usualCaller({ admin, member, caller }: World, { kind, slug }: Operation): Sent {
-  if (kind === 'invite') return admin;
+  if (/^(invite|\w+Preferences|\w+Drafts?(OfGlobal)?|listInvitations|withdrawInvitation)$/.test(kind)) return admin;
   if (!/^(me|logout|refreshToken|listSessions|endSession)$/.test(kind)) return caller(slug);
   return slug === 'users' ? admin : member;
 }

@@ -82,7 +82,14 @@ describe('A preflight', () => {
       ]);
       assert.equal(headers.get('access-control-allow-origin'), local);
       assert.equal(headers.get('access-control-max-age'), '7200');
-      assert.deepEqual(listOf(headers.get('access-control-allow-methods')), ['GET', 'HEAD', 'POST', 'PATCH', 'DELETE']);
+      assert.deepEqual(listOf(headers.get('access-control-allow-methods')), [
+        'GET',
+        'HEAD',
+        'POST',
+        'PUT',
+        'PATCH',
+        'DELETE',
+      ]);
       assert.ok(listOf(headers.get('vary')).includes('origin'));
       const allowed = listOf(headers.get('access-control-allow-headers'));
       const needed = 'authorization content-type x-api-key x-site-id if-match if-none-match if-range range';

@@ -664,7 +664,7 @@ function assertWhole(document: OpenApi): void {
       ids.add(operation.operationId);
       assert.ok(operation.tags.length === 1 && tags.has(operation.tags[0]), at);
       assert.ok(Array.isArray(operation.security), at);
-      const hasBody = /post|patch/.test(method) && !withoutBody.test(path);
+      const hasBody = /post|put|patch/.test(method) && !withoutBody.test(path);
       assert.equal(operation.requestBody?.required, hasBody || undefined, at);
       assert.ok(
         Object.keys(operation.responses).some((status) => /^[23]/.test(status)),

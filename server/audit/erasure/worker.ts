@@ -22,8 +22,8 @@ type Options = {
   logFile: string;
   guard: Pick<BlobGuard, 'erase'>;
   scrub: (remaining: Remaining[]) => Promise<Scrubbed>;
-  /** Forgets the drafts about a document. */
-  forgetDrafts: (collection: string, id: string) => void;
+  /** Forgets the drafts about a document, and all that it keeps itself, where it is a user. */
+  forgetKept: (collection: string, id: string) => void;
   logger: Logger;
   milliseconds?: { patience: number; shortest: number; longest: number };
 };
@@ -35,7 +35,7 @@ const restFactor = 4;
 
 /** Opens the one erasure worker of the service. The next start goes on with unfinished erasures: the log tells which. */
 export function openErasureWorker(options: Options): ErasureWorker {
-  const { logFile, guard, scrub, forgetDrafts, logger, milliseconds = usual } = options;
+  const { logFile, guard, scrub, forgetKept, logger, milliseconds = usual } = options;
   const db = openDatabase(logFile, { readonly: true, cacheMiB: 1 });
   const log = readLog(db);
   const closing = new AbortController();
@@ -91,7 +91,7 @@ export function openErasureWorker(options: Options): ErasureWorker {
     const open = log.erasures.unfinished();
     const remaining: Remaining[] = [];
     for (const { position } of open) {
-      for (const { header } of log.range(position - 1, position)) forgetDrafts(...splitStream(header.stream));
+      for (const { header } of log.range(position - 1, position)) forgetKept(...splitStream(header.stream));
     }
     for (const { position, files } of open) remaining.push({ position, files: await removed(position, files) });
     if (signal.aborted) return false;

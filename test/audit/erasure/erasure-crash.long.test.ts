@@ -117,7 +117,7 @@ describe('an erasure that is broken off', () => {
     const eraser = openErasureWorker({
       logFile: logFile(data),
       guard: { erase: async () => ({ left: [], held: null }) },
-      forgetDrafts: () => {},
+      forgetKept: () => {},
       scrub: async (remaining) => {
         for (const { position, files } of remaining) directory.log.erasing.setFiles(position, files);
         directory.log.erasing.finish(directory.log.head().size);

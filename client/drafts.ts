@@ -1,0 +1,32 @@
+import { segment } from './address.ts';
+import type { Drafts, DraftTarget } from './api.ts';
+import type { Caller } from './calls.ts';
+import type { CallOptions, WriteOptions } from './options.ts';
+import type { AnyConfig } from './types/config.ts';
+
+const path = '/api/drafts';
+
+/** The calls of the drafts that the user keeps. */
+export function draftsOf({ bodyOf }: Caller) {
+  return {
+    list: async (options?: CallOptions) =>
+      (await bodyOf<{ drafts: unknown[] }>({ method: 'GET', path, options })).drafts,
+    get: (target: DraftTarget<AnyConfig>, options?: CallOptions) =>
+      bodyOf({ method: 'GET', path: pathOf(target), options }),
+    keep: (target: DraftTarget<AnyConfig>, draft: object, options?: WriteOptions) =>
+      bodyOf({
+        method: 'PUT',
+        path: pathOf(target),
+        data: draft,
+        options,
+        isRepeatable: options?.ifMatch === undefined,
+      }),
+    drop: (target: DraftTarget<AnyConfig>, options?: WriteOptions) =>
+      bodyOf({ method: 'DELETE', path: pathOf(target), options }),
+  } satisfies Record<keyof Drafts<AnyConfig>, unknown>;
+}
+
+function pathOf(target: DraftTarget<AnyConfig>): string {
+  if ('global' in target) return `${path}/globals/${segment('the slug of a global', target.global)}`;
+  return `${path}/${segment('the slug of a collection', target.collection)}/${segment('id', target.id)}`;
+}

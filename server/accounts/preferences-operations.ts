@@ -1,0 +1,35 @@
+import type { Operation } from '../openapi/operation.ts';
+import { json, refusals, refusalsForNow } from '../openapi/responses.ts';
+import { maxPreferences } from './preferences.ts';
+
+const about = { tag: 'system', caller: { kind: 'user' } } as const;
+
+/** `GET /api/preferences` */
+export function readPreferencesOperation(): Operation {
+  return {
+    ...about,
+    id: 'readPreferences',
+    summary: 'Read the preferences of the user',
+    description:
+      "Gives the user's own preferences: a JSON object, which the service does not look into. Empty before the first change.",
+    answers: { 200: json('The preferences.', 'Preferences'), ...refusals([400, 500]) },
+  };
+}
+
+/** `PATCH /api/preferences` */
+export function changePreferencesOperation(): Operation {
+  return {
+    ...about,
+    id: 'changePreferences',
+    summary: 'Change the preferences of the user',
+    description:
+      'Applies a JSON merge patch (RFC 7396): objects are merged, `null` removes a member, all else replaces. The preferences have at ' +
+      `most ${maxPreferences} bytes as JSON, and so has the patch. Nothing of them is recorded.`,
+    body: 'Preferences',
+    answers: {
+      200: json('The preferences as they are now.', 'Preferences'),
+      ...refusals([400, 408, 413, 415, 500]),
+      ...refusalsForNow([503]),
+    },
+  };
+}

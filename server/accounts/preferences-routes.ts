@@ -1,0 +1,57 @@
+import type { Request, Server } from '@hapi/hapi';
+import { readObject } from '../../config/drafts.ts';
+import { DomainError } from '../../config/errors.ts';
+import type { App } from '../app.ts';
+import { strategy } from '../callers/authentication.ts';
+import { authTargets, requireLiving, requireUser } from '../callers/sessions.ts';
+import { unstored } from '../callers/vary.ts';
+import { sendText } from '../documents/sending.ts';
+import { jsonPayload, readBody } from '../http/body.ts';
+import { rejectQuery } from '../queries/parameters.ts';
+import { maxPreferences } from './preferences.ts';
+import { changePreferencesOperation, readPreferencesOperation } from './preferences-operations.ts';
+
+/** The preferences of users, each for themselves. */
+export function preferences(server: Server, app: App): void {
+  if (authTargets(app).length === 0) return;
+  const path = '/api/preferences';
+  const userOf = (request: Request): { slug: string; id: string; name: string } => {
+    const { slug, id } = requireUser(request);
+    return { slug, id, name: `${slug}/${id}` };
+  };
+
+  server.route([
+    {
+      method: 'GET',
+      path,
+      options: { auth: strategy, plugins: { openApi: readPreferencesOperation } },
+      handler: async (request, h) => {
+        const { name } = userOf(request);
+        rejectQuery(request.query);
+        return unstored(sendText(h, await app.passwords.preferences(name)));
+      },
+    },
+    {
+      method: 'PATCH',
+      path,
+      options: {
+        auth: strategy,
+        payload: jsonPayload,
+        plugins: { openApi: changePreferencesOperation, neverShed: true },
+      },
+      handler: async (request, h) => {
+        const { slug, id, name } = userOf(request);
+        rejectQuery(request.query);
+        const patch = readObject(await readBody(request, maxPreferences));
+        requireLiving(app, request);
+        const changed = await app.passwords.changePreferences(name, patch);
+        // Of a user who was erased meanwhile, nothing is kept.
+        if (app.collections.get(slug)?.documents.exists(id) !== true) {
+          await app.passwords.forgetPreferences(name);
+          throw new DomainError('unauthorized', 'the session has ended');
+        }
+        return unstored(sendText(h, changed));
+      },
+    },
+  ]);
+}

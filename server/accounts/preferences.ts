@@ -1,0 +1,36 @@
+import { DomainError } from '../../config/errors.ts';
+import { isObject, type Json, type JsonObject } from '../../config/schema.ts';
+import type { Vault } from '../../events/vault.ts';
+
+/** The most bytes of the preferences of a user, as JSON in UTF-8, and of a change of them. */
+export const maxPreferences = 64 * 1024;
+
+/** Keeps what users prefer in the vault. A user is `<slug>/<id>`; preferences are JSON. */
+export function keepPreferences(preferences: Vault['preferences']) {
+  return {
+    read: (user: string): string => preferences.get(user) ?? '{}',
+    /** Changes them by a JSON merge patch, and gives them. @throws DomainError `too-large`. */
+    change: (user: string, patch: JsonObject): string =>
+      preferences.change(user, (before) => {
+        const data = JSON.stringify(merged(before === null ? {} : JSON.parse(before), patch));
+        const size = Buffer.byteLength(data);
+        if (size <= maxPreferences) return data;
+        throw new DomainError(
+          'too-large',
+          `preferences must be at most ${maxPreferences} bytes, these would be ${size}`,
+        );
+      }),
+    forget: preferences.delete,
+  };
+}
+
+/** Applies a JSON merge patch (RFC 7396): objects are merged, null removes, all else replaces. */
+export function merged(target: Json | undefined, patch: Json): Json {
+  if (!isObject(patch)) return patch;
+  const result = new Map(isObject(target) ? Object.entries(target) : []);
+  for (const [name, value] of Object.entries(patch)) {
+    if (value === null) result.delete(name);
+    else result.set(name, merged(result.get(name), value));
+  }
+  return Object.fromEntries(result);
+}

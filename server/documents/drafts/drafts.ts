@@ -1,0 +1,193 @@
+import type { Request } from '@hapi/hapi';
+import type { OwnDraftRequest } from '../../../config/drafts.ts';
+import { DomainError } from '../../../config/errors.ts';
+import type { Collection, Global } from '../../../config/model.ts';
+import type { JsonObject } from '../../../config/schema.ts';
+import { didYouMean, show } from '../../../config/suggest.ts';
+import { splitStream } from '../../../events/catalogue.ts';
+import type { OwnDraft } from '../../../events/kept-drafts.ts';
+import { authorize, authorizeInAdvance, mayRead } from '../../access/access.ts';
+import { unlessRefused } from '../../access/asking.ts';
+import { refuseMissing } from '../../access/document-access.ts';
+import { filterableFields } from '../../access/field-access.ts';
+import type { App, Call, RouteCall, Target } from '../../app.ts';
+import { requireLiving, requireUser } from '../../callers/sessions.ts';
+import { expectedVersions } from '../concurrency/etags.ts';
+import { currentOf } from '../current.ts';
+import { ownRoom } from './keeping.ts';
+
+/** A draft as answers show it, without its data. `id` is null for a global; `updatedAt` is ISO 8601. */
+export type DraftView = ({ collection: string; id: string } | { global: string; id: null }) & {
+  title: string;
+  updatedAt: string;
+  version: number | null;
+};
+
+/** A draft as answers show it, and its revision, which tells one content from the next. */
+export type Shown = { view: DraftView; revision: number };
+
+/** The subject of a draft: a document, a document that is not there yet, or a global. */
+export type Subject =
+  | { kind: 'document' | 'new'; target: Target<Collection>; id: string }
+  | { kind: 'global'; target: Target<Global>; id: string };
+
+const newId = /^new-[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/;
+
+/** The subject that a path names. @throws DomainError `not-found` for a collection or global that is not configured. */
+export function subjectIn(app: App, { params }: Request): Subject {
+  const slug = String(params.slug);
+  if (params.id === undefined) {
+    const target = app.globals.get(slug);
+    if (target) return { kind: 'global', target, id: slug };
+    throw new DomainError('not-found', `there is no global ${show(slug)}${didYouMean(slug, app.globals.keys())}`);
+  }
+  const target = app.collections.get(slug);
+  if (!target) {
+    const hint = didYouMean(slug, app.collections.keys());
+    throw new DomainError('not-found', `there is no collection ${show(slug)}${hint}`);
+  }
+  const id = String(params.id);
+  return { kind: newId.test(id) ? 'new' : 'document', target, id };
+}
+
+/**
+ * Keeps what a user has typed, in the place of what was kept before.
+ *
+ * @throws DomainError `not-found`, `forbidden` where they may not write it; `precondition-failed`; `too-large` above their room.
+ */
+export async function keepDraft(
+  { app, request }: RouteCall,
+  subject: Subject,
+  { data, version }: OwnDraftRequest,
+): Promise<Shown> {
+  const call = { app, request, target: subject.target };
+  await requireWritable(call, subject, data);
+  requireLiving(app, request);
+  const owner = ownerOf(request);
+  const kept = await app.passwords.keepOwnDraft({
+    owner,
+    target: streamOf(subject),
+    version,
+    title: await titleOf(call, subject.id, data),
+    data: JSON.stringify(data),
+    expected: expectedIn(request),
+  });
+  if (kept.kind === 'stale') throw stale();
+  if (kept.kind === 'full') throw full(kept);
+  await forgetErased({ app, request }, subject);
+  return shownOf(kept.draft);
+}
+
+/** The draft of a user about a document that they may read. @throws DomainError `not-found`, `forbidden`. */
+export async function readDraft({ app, request }: RouteCall, subject: Subject): Promise<Shown & { data: string }> {
+  await requireReadable({ app, request, target: subject.target }, subject);
+  const draft = await app.passwords.ownDraft(ownerOf(request), streamOf(subject));
+  if (!draft) throw noDraft(subject);
+  return { ...shownOf(draft), data: draft.data };
+}
+
+/** Drops a draft. It takes no right: it is the user's own. @throws DomainError `not-found`, `precondition-failed`. */
+export async function dropDraft({ app, request }: RouteCall, subject: Subject): Promise<Shown> {
+  const removed = await app.passwords.removeOwnDraft(ownerOf(request), streamOf(subject), expectedIn(request));
+  if (removed.kind === 'none') throw noDraft(subject);
+  if (removed.kind === 'stale') throw stale();
+  return shownOf(removed.draft);
+}
+
+/** The drafts of a user, newest first: those about what they may read. */
+export async function listDrafts({ app, request }: RouteCall): Promise<DraftView[]> {
+  const shown: DraftView[] = [];
+  for (const draft of await app.passwords.ownDrafts(ownerOf(request))) {
+    if (await isShown({ app, request }, draft)) shown.push(shownOf(draft).view);
+  }
+  return shown;
+}
+
+async function isShown({ app, request }: RouteCall, { target: stream }: OwnDraft): Promise<boolean> {
+  const [slug, id] = splitStream(stream);
+  const target = slug === 'globals' ? app.globals.get(id) : app.collections.get(slug);
+  if (!target) return false;
+  const call = { app, request, target };
+  if (newId.test(id)) {
+    return unlessRefused(
+      authorizeInAdvance(call, 'read', null).then(() => true),
+      false,
+    );
+  }
+  const current = currentOf(target, id);
+  return current !== null && mayRead(call, current.document);
+}
+
+async function requireWritable(call: Call, { kind, target, id }: Subject, data: JsonObject): Promise<void> {
+  if (kind === 'new') return authorize(call, 'create', { doc: () => null, data });
+  const current = currentOf(target, id);
+  if (!current) return refuseMissing(call, 'update', id);
+  return authorize(call, 'update', { doc: () => current.document, data });
+}
+
+/** The typed content of a document that is not there yet is about none, so a rule that looks at the document says nothing of it. */
+async function requireReadable(call: Call, { kind, target, id }: Subject): Promise<void> {
+  if (kind === 'new') return authorizeInAdvance(call, 'read', null);
+  const current = currentOf(target, id);
+  if (!current) return refuseMissing(call, 'read', id);
+  return authorize(call, 'read', { doc: () => current.document, data: null });
+}
+
+/** Of a document or a user that was erased while the draft was kept, nothing stays. */
+async function forgetErased({ app, request }: RouteCall, { kind, target, id }: Subject): Promise<void> {
+  const { slug, id: user } = requireUser(request);
+  if (kind === 'document' && !target.documents.exists(id)) {
+    await app.passwords.forgetOwnDrafts(`${target.slug}/${id}`);
+    throw new DomainError('not-found', `there is no document ${show(id)} in ${target.slug}`);
+  }
+  if (app.collections.get(slug)?.documents.exists(user)) return;
+  await app.passwords.forgetOwnDrafts(`${slug}/${user}`);
+  throw new DomainError('unauthorized', 'the session has ended');
+}
+
+/** The first text that the draft has in a field which the caller may read whatever the document, else the id. */
+async function titleOf(call: Call, id: string, data: JsonObject): Promise<string> {
+  const { hooks } = call.target.model;
+  const fields = hooks.afterRead || hooks.beforeRead ? [] : await filterableFields(call);
+  const field = fields.find(({ type, isServerMade }) => type === 'text' && !isServerMade);
+  const value = field && !field.hooks?.afterRead ? data[field.name] : undefined;
+  return typeof value === 'string' && value.trim() !== '' ? value.slice(0, maxTitle).toWellFormed() : id;
+}
+
+const maxTitle = 500;
+
+function ownerOf(request: Request): string {
+  const { slug, id } = requireUser(request);
+  return `${slug}/${id}`;
+}
+
+function streamOf({ kind, target, id }: Subject): string {
+  return kind === 'global' ? `globals/${id}` : `${target.slug}/${id}`;
+}
+
+function expectedIn(request: Request): readonly number[] | '*' | null {
+  const expected = expectedVersions(request);
+  return expected === null || expected === '*' ? expected : [...expected];
+}
+
+function shownOf({ target, revision, title, updatedAt, version }: OwnDraft): Shown {
+  const [slug, id] = splitStream(target);
+  const about = slug === 'globals' ? { global: id, id: null } : { collection: slug, id };
+  return { view: { ...about, title, updatedAt: new Date(updatedAt).toISOString(), version }, revision };
+}
+
+function noDraft({ id, target }: Subject): DomainError {
+  return new DomainError('not-found', `you keep no draft of ${show(id)} in ${target.slug}`);
+}
+
+function stale(): DomainError {
+  return new DomainError(
+    'precondition-failed',
+    'the draft is not the one that if-match names: it was kept or dropped elsewhere',
+  );
+}
+
+function full({ count, bytes }: { count: number; bytes: number }): DomainError {
+  const most = `${ownRoom.count} drafts of ${ownRoom.bytes} bytes in all`;
+  return new DomainError('too-large', `a user keeps at most ${most}; there are ${count} others, of ${bytes} bytes`);
+}

@@ -1,0 +1,59 @@
+import { setTimeout as wait } from 'node:timers/promises';
+import type { Kept, NewOwnDraft, OwnDraft, OwnRoom, Removed } from '../../../events/kept-drafts.ts';
+import type { Vault } from '../../../events/vault.ts';
+
+const day = 24 * 60 * 60 * 1000;
+/** How long a draft is kept, in days. */
+export const draftDays = 30;
+/** The room of a user. */
+export const ownRoom: OwnRoom = { count: 100, bytes: 20 * 1024 * 1024, lifetime: draftDays * day };
+
+const purgeMilliseconds = 60_000;
+/** Between two steps of a purge, so that a long one does not hold up others. */
+const restMilliseconds = 20;
+
+type Options = {
+  drafts: Vault['ownDrafts'];
+  /** Milliseconds since the epoch. */
+  now: () => number;
+  /** Called when those that have expired could not be deleted; it is tried again. */
+  onFailure: (error: Error) => void;
+};
+
+/** Keeps drafts of users in the vault. */
+export function keepOwnDrafts({ drafts, now, onFailure }: Options) {
+  let isClosed = false;
+  let purging: Promise<void> | null = null;
+  const timer = setInterval(purgeInBackground, purgeMilliseconds).unref();
+  purgeInBackground();
+  const since = () => now() - ownRoom.lifetime;
+
+  function purgeInBackground(): void {
+    purging ??= purge()
+      .catch((error) => {
+        if (!isClosed) onFailure(error);
+      })
+      .finally(() => {
+        purging = null;
+      });
+  }
+
+  async function purge(): Promise<void> {
+    while (!isClosed && drafts.purge(since(), now())) await wait(restMilliseconds, undefined, { ref: false });
+    if (!isClosed) drafts.leaveNoTrace();
+  }
+
+  return {
+    keep: (draft: NewOwnDraft): Kept => drafts.keep(draft, ownRoom, now()),
+    read: (owner: string, target: string): (OwnDraft & { data: string }) | null => drafts.get(owner, target, since()),
+    list: (owner: string): OwnDraft[] => drafts.all(owner, since()),
+    remove: (owner: string, target: string, expected: NewOwnDraft['expected']): Removed =>
+      drafts.remove(owner, target, { expected, since: since() }),
+    forget: drafts.forget,
+    async close(): Promise<void> {
+      isClosed = true;
+      clearInterval(timer);
+      await purging;
+    },
+  };
+}

@@ -9,11 +9,11 @@ import type { OwnDraft } from '../../../events/kept-drafts.ts';
 import { authorize, authorizeInAdvance, mayRead } from '../../access/access.ts';
 import { unlessRefused } from '../../access/asking.ts';
 import { refuseMissing } from '../../access/document-access.ts';
-import { filterableFields } from '../../access/field-access.ts';
 import type { App, Call, RouteCall, Target } from '../../app.ts';
 import { requireLiving, requireUser } from '../../callers/sessions.ts';
 import { expectedVersions } from '../concurrency/etags.ts';
 import { currentOf } from '../current.ts';
+import { showableIn, titleOf } from '../search/titles.ts';
 import { ownRoom } from './keeping.ts';
 
 /** A draft as answers show it, without its data. `id` is null for a global; `updatedAt` is ISO 8601. */
@@ -68,7 +68,9 @@ export async function keepDraft(
     owner,
     target: streamOf(subject),
     version,
-    title: await titleOf(call, subject.id, data),
+    title: titleOf(call.target, { ...data, id: subject.id }, await showableIn(call))
+      .slice(0, maxTitle)
+      .toWellFormed(),
     data: JSON.stringify(data),
     expected: expectedIn(request),
   });
@@ -143,15 +145,6 @@ async function forgetErased({ app, request }: RouteCall, { kind, target, id }: S
   if (app.collections.get(slug)?.documents.exists(user)) return;
   await app.passwords.forgetOwnDrafts(`${slug}/${user}`);
   throw new DomainError('unauthorized', 'the session has ended');
-}
-
-/** The first text that the draft has in a field which the caller may read whatever the document, else the id. */
-async function titleOf(call: Call, id: string, data: JsonObject): Promise<string> {
-  const { hooks } = call.target.model;
-  const fields = hooks.afterRead || hooks.beforeRead ? [] : await filterableFields(call);
-  const field = fields.find(({ type, isServerMade }) => type === 'text' && !isServerMade);
-  const value = field && !field.hooks?.afterRead ? data[field.name] : undefined;
-  return typeof value === 'string' && value.trim() !== '' ? value.slice(0, maxTitle).toWellFormed() : id;
 }
 
 const maxTitle = 500;

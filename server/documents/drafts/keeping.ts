@@ -24,9 +24,9 @@ type Options = {
 export function keepOwnDrafts({ drafts, now, onFailure }: Options) {
   let isClosed = false;
   let purging: Promise<void> | null = null;
+  const since = () => now() - ownRoom.lifetime;
   const timer = setInterval(purgeInBackground, purgeMilliseconds).unref();
   purgeInBackground();
-  const since = () => now() - ownRoom.lifetime;
 
   function purgeInBackground(): void {
     purging ??= purge()

@@ -20,6 +20,7 @@ import type {
   OwnDraft,
   OwnDraftWithData,
   Page,
+  Reference,
   RestorePlan,
   RestoreSource,
   Schemas,
@@ -113,6 +114,13 @@ export type GroupOptions<C extends AnyConfig, Slug extends string> = CallOptions
   asOf?: Moment | undefined;
 };
 
+/** A page of what points at a document. */
+export type PageOptions = CallOptions & {
+  limit?: number | undefined;
+  page?: number | undefined;
+  asOf?: Moment | undefined;
+};
+
 /** How many documents a search gives, and of which collections; 20, of all that the caller may read. */
 export type SearchOptions<C extends AnyConfig> = CallOptions & {
   limit?: number | undefined;
@@ -173,6 +181,8 @@ export type Documents<in out C extends AnyConfig, in out Slug extends string> = 
     field: GroupPathOf<C, Slug>,
     options?: GroupOptions<C, Slug>,
   ) => Promise<{ values: { value: GroupValue; count: number }[]; total: number }>;
+  /** The documents and globals that point at a document, as far as the caller may read them. */
+  references: (id: string, options?: PageOptions) => Promise<Page<Reference<CollectionSlug<C>, GlobalSlug<C>>>>;
   /** Changes the given fields, each whole, and gives the whole document. */
   update: (id: string, data: UpdateInput<C, Slug>, options?: WriteOptions) => Promise<DocumentOf<C, Slug>>;
   /** Deletes a document and gives what it was. */

@@ -47,6 +47,9 @@ export function documentsOf({ call, bodyOf }: Caller, slug: string) {
       const body = await bodyOf<{ count: number }>({ method: 'GET', path: `${path}/count`, options, gives: isCount });
       return body.count;
     },
+    references: async (id: string, options?: object) => {
+      return bodyOf({ method: 'GET', path: `${pathOf(id)}/references`, options, gives: isPage });
+    },
     create: (data: object, options?: KeyedOptions) => bodyOf({ method: 'POST', path, data, options, isKeyed: true }),
     update: async (id: string, data: object, options?: WriteOptions) => {
       return bodyOf({ method: 'PATCH', path: pathOf(id), data, options, isKeyed: true });

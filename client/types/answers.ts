@@ -48,6 +48,12 @@ export type CursorPage<Document> = {
   nextCursor: string | null;
 };
 
+/** A document or global that points at another; `field` is the path of the field by which it does, without places in lists. */
+export type Reference<Slug extends string = string, Global extends string = string> = (
+  | { collection: Slug; id: string }
+  | { global: Global; id: null }
+) & { field: string; title: string };
+
 /** The answer to a login. */
 export type Login<User> = { token: string; user: User };
 

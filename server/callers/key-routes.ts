@@ -24,6 +24,7 @@ export const keyRoutes: Readonly<Record<string, KeyRoute>> = {
   'GET /api/collections/*/{id}/account': 'scopes',
   'POST /api/collections/*/{id}/unlock': 'scopes',
   'DELETE /api/collections/*/{id}/sessions/{sid}': 'scopes',
+  'GET /api/collections/*/{id}/references': 'scopes',
   'GET /api/collections/*/aggregate': 'scopes',
   'GET /api/collections/*/distinct': 'scopes',
   'GET /api/collections/*/count': 'scopes',

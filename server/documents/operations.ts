@@ -44,7 +44,8 @@ import { formOf, isUploadCollection } from '../openapi/uploads.ts';
 import { tell } from '../queries/parameters.ts';
 import { dryRunParameter, listParameters, readParameters } from '../queries/query.ts';
 
-const id = Joi.object({ id: Joi.string().guid().required().description('The id of the document.') });
+/** The id of a document, in a path. */
+export const idParameter = Joi.object({ id: Joi.string().guid().required().description('The id of the document.') });
 
 /** The names in a filter and in an order are those of a collection. */
 function listQueryOf(target: Collection): Described {
@@ -72,7 +73,11 @@ function subjectOf(verb: string, target: Collection | Global) {
   const { slug } = target;
   return target.kind === 'global'
     ? { named: { id: `${verb}Global_${slug}`, tag: 'globals' }, it: `the global ${slug}`, missing: [] }
-    : { named: { id: `${verb}_${slug}`, tag: slug, params: id }, it: `a document of ${slug}`, missing: [404 as const] };
+    : {
+        named: { id: `${verb}_${slug}`, tag: slug, params: idParameter },
+        it: `a document of ${slug}`,
+        missing: [404 as const],
+      };
 }
 
 /** `GET /api/collections/<slug>` */
@@ -163,7 +168,7 @@ export function deleteOperation(model: Model, target: Collection): Operation {
     tag: slug,
     summary: `Delete a document of ${slug}`,
     description: ofDelete(model, target),
-    params: id,
+    params: idParameter,
     headers: headersOfWrite(target, { 'If-Match': ifMatch }),
     answers: {
       200: attempted(json('The document that was.', `collections.${slug}`)),

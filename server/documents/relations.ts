@@ -42,6 +42,15 @@ export function danglingIn(app: App, fields: readonly Field[], values: JsonObjec
   return found;
 }
 
+/** The ids by which a document points at others, at any depth: of which collection, and where each stands. */
+export function relationsIn(fields: readonly Field[], values: JsonObject): { slug: string; id: Json; path: string }[] {
+  const found: { slug: string; id: Json; path: string }[] = [];
+  walk(fields, values, '', (slug, value, path) => {
+    for (const id of Array.isArray(value) ? value : [value]) found.push({ slug, id, path });
+  });
+  return found;
+}
+
 type Visit = (slug: string, value: Json, path: string) => void;
 
 /** Visits the value of every field that points to documents. */

@@ -202,5 +202,15 @@ export function listText(docs: readonly string[], { total, hasNext }: Page, quer
   return parts.join(',');
 }
 
+/** As {@link listText}, of pages of other things than documents. */
+export function pageText(
+  items: readonly object[],
+  total: number,
+  { limit, page }: { limit: number; page: number },
+): string {
+  const found = { texts: items.map((item) => JSON.stringify(item)), total, hasNext: page * limit < total };
+  return listText(found.texts, found, { limit, page, after: null, count: 'exact', next: null });
+}
+
 /** A query of a list, and the cursor of the next documents; null at the end. */
 type Listed = Pick<ListQuery, 'limit' | 'page' | 'after' | 'count'> & { next: string | null };

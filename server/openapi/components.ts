@@ -6,6 +6,7 @@ import { closed, count, described, flag, ignored, listOf, nothing, orNull, place
 import { bulkBodies, bulkSchemas } from './bulk-components.ts';
 import { objectOf, type Schema, schemaRef } from './fields.ts';
 import { keySchemas } from './key-components.ts';
+import { pointingSchemas } from './pointing-components.ts';
 import { isUploadCollection, uploadSchemas } from './uploads.ts';
 import { webhookSchemas } from './webhook-components.ts';
 import { conditionSchemas, whereOf } from './where.ts';
@@ -20,7 +21,7 @@ export function componentsOf(model: Model): Record<string, Schema> {
     ...(model.collections.size > 0 ? { Count: closed({ count }) } : {}),
     ...bulkSchemas([...model.collections.values()]),
     ...(hasAccounts ? accountSchemas : {}),
-    ...(model.collections.size > 0 ? groupSchemas : {}),
+    ...(model.collections.size > 0 ? { ...groupSchemas, ...pointingSchemas } : {}),
     Schemas: schemasOf(model, hasAccounts),
     ...Object.assign({}, ...[...model.collections.values()].map((one) => collectionSchemas(model, one))),
     ...Object.assign({}, ...[...model.globals.values()].map(globalSchemas)),

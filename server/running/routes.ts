@@ -26,6 +26,7 @@ import { globals } from '../documents/globals.ts';
 import { groups } from '../documents/groups/routes.ts';
 import { media } from '../documents/media/routes.ts';
 import { preview } from '../documents/preview/routes.ts';
+import { references } from '../documents/references/routes.ts';
 import { schemas } from '../documents/schemas.ts';
 import { search } from '../documents/search/routes.ts';
 import { type Backlog, createBacklog } from '../http/backlog.ts';
@@ -50,6 +51,7 @@ const resources: readonly Resource[] = [
   groups,
   counts,
   bulk,
+  references,
   globals,
   media,
   accounts,

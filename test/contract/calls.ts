@@ -24,6 +24,10 @@ const right: Record<string, Maker> = {
     ...caller(slug),
   }),
   distinct: ({ caller }, slug) => ({ path: pathOf(slug, 'distinct?field=createdAt.day'), ...caller(slug) }),
+  listReferences: ({ caller, documents }, slug) => ({
+    path: pathOf(slug, `${documents[slug].id}/references`),
+    ...caller(slug),
+  }),
   create: ({ caller, bodyOf }, slug) => ({ path: `/api/collections/${slug}`, body: bodyOf(slug), ...caller(slug) }),
   createMany: ({ caller, bodyOf }, slug) => ({
     path: pathOf(slug, 'bulk'),

@@ -69,6 +69,12 @@ before(async () => {
     'GET /api/collections/posts/{id}': { path: `/api/collections/posts/${post.id}` },
     'GET /api/collections/files/{id}': { path: `/api/collections/files/${file.id}` },
     'GET /api/collections/users/{id}': { path: `/api/collections/users/${user.id}`, sent: admin },
+    'GET /api/collections/posts/{id}/references': { path: `/api/collections/posts/${post.id}/references` },
+    'GET /api/collections/files/{id}/references': { path: `/api/collections/files/${file.id}/references` },
+    'GET /api/collections/users/{id}/references': {
+      path: `/api/collections/users/${user.id}/references`,
+      sent: admin,
+    },
     'POST /api/collections/posts/{id}/restore': { path: `/api/collections/posts/${post.id}/restore`, sent: back },
     'POST /api/collections/files/{id}/restore': { path: `/api/collections/files/${file.id}/restore`, sent: back },
     'POST /api/collections/users/{id}/restore': {

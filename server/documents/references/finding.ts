@@ -1,0 +1,163 @@
+import type { Collection, Global } from '../../../config/model.ts';
+import type { JsonObject } from '../../../config/schema.ts';
+import type { ListRequest, Page } from '../../../projections/lists.ts';
+import { mayRead, readsPast } from '../../access/access.ts';
+import { readableFields } from '../../access/field-access.ts';
+import { scopeElsewhere } from '../../access/list-scope.ts';
+import type { Call, RouteCall } from '../../app.ts';
+import { asOfFor } from '../../http/requests.ts';
+import { currentOf, currentThen } from '../current.ts';
+import { relationsIn } from '../relations.ts';
+import { newestFirst } from '../search/searching.ts';
+import { showableIn, titleOf } from '../search/titles.ts';
+import { type Pointer, pointersOf, pointsAt } from './pointers.ts';
+
+/** A document or global that points at another, and the path of the field by which it does. A global has no id. */
+export type Reference = ({ collection: string; id: string } | { global: string; id: null }) & {
+  field: string;
+  title: string;
+};
+
+/** The document that is pointed at. */
+export type Referred = { slug: string; id: string };
+
+/** References that are found alike: how many there are, and some of them. */
+type Source = { total: number; some: (start: number, count: number) => Promise<Reference[]> };
+
+/**
+ * A page of what points at a document, as far as the caller may read it: collections in the order of the configuration, the newest
+ * document first in each, then globals. A document stands there once for each path.
+ */
+export async function referencesTo(
+  { app, request }: RouteCall,
+  to: Referred,
+  { limit, page }: { limit: number; page: number },
+): Promise<{ references: Reference[]; total: number }> {
+  const references: Reference[] = [];
+  let start = (page - 1) * limit;
+  let total = 0;
+  for await (const source of sourcesOf({ app, request }, to)) {
+    total += source.total;
+    const count = Math.min(limit - references.length, source.total - start);
+    if (count > 0) references.push(...(await source.some(start, count)));
+    start = Math.max(0, start - source.total);
+  }
+  return { references, total };
+}
+
+async function* sourcesOf({ app, request }: RouteCall, to: Referred): AsyncGenerator<Source> {
+  for (const target of app.collections.values()) {
+    if (!pointsAt(target, to.slug)) continue;
+    const call: Call<Collection> = { app, request, target };
+    const scope = await scopeElsewhere(call);
+    if (!scope) continue;
+    for (const pointer of await pointersOf(call, to)) {
+      const where = scope.where ? { and: [pointer.where, scope.where] } : pointer.where;
+      const found: Found = { where, field: pointer.path };
+      const checks = [
+        ...(scope.row ? [scope.row] : []),
+        ...(pointer.isOpen ? [] : [(document: JsonObject) => shows(call, document, { pointer, to })]),
+      ];
+      yield checks.length === 0 ? await sourceOf(call, found) : await checkedSourceOf(call, found, checks);
+    }
+  }
+  for (const target of app.globals.values()) {
+    if (!pointsAt(target, to.slug)) continue;
+    const found = await referencesOfGlobal({ app, request, target }, to);
+    yield { total: found.length, some: async (start, count) => found.slice(start, start + count) };
+  }
+}
+
+type Found = { where: ListRequest['where']; field: string };
+
+async function sourceOf(call: Call<Collection>, { where, field }: Found): Promise<Source> {
+  const pageOf = (limit: number, page: number) => listIn(call, { where, sort: newestFirst, limit, page });
+
+  async function some(start: number, count: number): Promise<Reference[]> {
+    // Two pages of a list hold any part of it that is as long as one.
+    const page = Math.floor(start / count);
+    const { texts } = await pageOf(count, page + 1);
+    const more = start % count === 0 ? [] : (await pageOf(count, page + 2)).texts;
+    const from = start - page * count;
+    return referencesIn(call, [...texts, ...more].slice(from, from + count), field);
+  }
+
+  return { total: (await pageOf(1, 1)).total, some };
+}
+
+type Check = (document: JsonObject) => Promise<boolean>;
+
+/** As {@link sourceOf}, where a rule that looks at each document cannot be part of a query. */
+async function checkedSourceOf(
+  call: Call<Collection>,
+  { where, field }: Found,
+  checks: readonly Check[],
+): Promise<Source> {
+  const shown: string[] = [];
+  for (const text of (await listIn(call, { where, sort: newestFirst, limit: -1, page: 1 })).texts) {
+    if (await passes(JSON.parse(text), checks)) shown.push(text);
+  }
+  return {
+    total: shown.length,
+    some: (start, count) => referencesIn(call, shown.slice(start, start + count), field),
+  };
+}
+
+async function passes(document: JsonObject, checks: readonly Check[]): Promise<boolean> {
+  for (const check of checks) if (!(await check(document))) return false;
+  return true;
+}
+
+async function listIn({ app, request, target }: Call, asked: ListRequest): Promise<Page> {
+  const moment = asOfFor(request);
+  return moment ? app.past.list(moment.position, target.tables, asked) : target.documents.list(asked);
+}
+
+async function referencesIn(call: Call<Collection>, texts: readonly string[], field: string): Promise<Reference[]> {
+  const { target } = call;
+  const isShowable = await showableIn(call);
+  return texts.map((text) => {
+    const document: JsonObject = JSON.parse(text);
+    return { collection: target.slug, id: String(document.id), field, title: titleOf(target, document, isShowable) };
+  });
+}
+
+/** Whether the caller may read the pointer in this document. */
+async function shows(
+  call: Call,
+  document: JsonObject,
+  { pointer, to }: { pointer: Pick<Pointer, 'path'>; to: Referred },
+): Promise<boolean> {
+  const readable = await readableFields(call, document, String(document.id));
+  return pathsTo(call, readable, to).has(pointer.path);
+}
+
+async function referencesOfGlobal(call: Call<Global>, to: Referred): Promise<Reference[]> {
+  const { target } = call;
+  const document = await readableGlobal(call);
+  if (!document) return [];
+  const paths = pathsTo(call, await readableFields(call, document, target.slug), to);
+  const title = titleOf(target, document, await showableIn(call));
+  return [...paths].map((field) => ({ global: target.slug, id: null, field, title }));
+}
+
+/** A global as it is read; null for a caller who may not. */
+async function readableGlobal(call: Call<Global>): Promise<JsonObject | null> {
+  const { request, target } = call;
+  const { document } = currentOf(target, target.slug);
+  if (!(await mayRead(call, document))) return null;
+  const moment = asOfFor(request);
+  if (!moment) return document;
+  const then = currentThen(target, target.slug, moment.position)?.document;
+  if (!then || moment.scopeFor(target) === null) return null;
+  return (await readsPast(call, { document: then, position: moment.position })) ? then : null;
+}
+
+/** The paths, without the places in lists, by which a document points at another. */
+function pathsTo({ target }: Call, document: JsonObject, { slug, id }: Referred): Set<string> {
+  const paths = new Set<string>();
+  for (const relation of relationsIn(target.model.fields, document)) {
+    if (relation.slug === slug && relation.id === id) paths.add(relation.path.replaceAll(/\.\d+(?=\.|$)/g, ''));
+  }
+  return paths;
+}

@@ -1,0 +1,8 @@
+import { listParameters } from '../../queries/query.ts';
+
+/** The query of references. */
+export const referenceParameters = {
+  limit: listParameters.limit,
+  page: listParameters.page,
+  asOf: listParameters.asOf,
+};

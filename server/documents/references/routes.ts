@@ -1,0 +1,34 @@
+import type { Server } from '@hapi/hapi';
+import type { Collection } from '../../../config/model.ts';
+import { readableDocument } from '../../access/document-access.ts';
+import type { App, Target } from '../../app.ts';
+import { strategy } from '../../callers/authentication.ts';
+import { idOf } from '../../http/requests.ts';
+import { readQuery } from '../../queries/parameters.ts';
+import { readAsOf, tellPosition } from '../past/as-of.ts';
+import { sendText } from '../sending.ts';
+import { pageText } from '../serialize.ts';
+import { referencesTo } from './finding.ts';
+import { referencesOperation } from './operations.ts';
+import { referenceParameters } from './parameters.ts';
+
+/** The references to the documents of every collection. */
+export function references(server: Server, app: App): void {
+  for (const target of app.collections.values()) routeOf(server, app, target);
+}
+
+function routeOf(server: Server, app: App, target: Target<Collection>): void {
+  const { slug, model } = target;
+  server.route({
+    method: 'GET',
+    path: `/api/collections/${slug}/{id}/references`,
+    options: { auth: strategy, plugins: { openApi: () => referencesOperation(model) } },
+    handler: async (request, h) => {
+      await readAsOf(app, request, target);
+      await readableDocument({ app, request, target });
+      const query = readQuery(referenceParameters, request.query, app);
+      const found = await referencesTo({ app, request }, { slug, id: idOf(request) }, query);
+      return tellPosition(request, sendText(h, pageText(found.references, found.total, query)));
+    },
+  });
+}

@@ -61,15 +61,17 @@ function both(one: Where | null, other: Where | null): Where | null {
   return one && other ? { and: [one, other] } : (one ?? other);
 }
 
-async function list({ app, request, target }: Call, asked: ListRequest): Promise<Page> {
+/** A page of the documents that meet a condition, today or as of the moment that the request looks back to. */
+export async function list({ app, request, target }: Call, asked: ListRequest): Promise<Page> {
   const moment = asOfFor(request);
   return moment ? app.past.list(moment.position, target.tables, asked) : target.documents.list(asked);
 }
 
 /** Decides about one document. */
-type Row = (document: JsonObject) => Promise<boolean>;
+export type Row = (document: JsonObject) => Promise<boolean>;
 
-async function allPassing(
+/** The documents that meet a condition and pass. */
+export async function allPassing(
   call: Call,
   { where, sort }: Pick<ListRequest, 'where' | 'sort'>,
   row: Row,

@@ -11,7 +11,9 @@ import {
   type Invitation,
   type OwnDraft,
   type OwnDraftWithData,
+  type GlobalSlug,
   type Page,
+  type Reference,
   type UncountedPage,
   type Webhook,
 } from '../../client/index.ts';
@@ -42,6 +44,7 @@ const lists = async () => ({
   groups: await posts.aggregate({ groupBy: ['status', 'createdAt.month'], sum: ['views'], sort: '-sum.views' }),
   counted: await posts.aggregate(),
   values: await posts.distinct('status', { where: { title: { like: 'x' } } }),
+  pointing: await posts.references('1', { limit: 5 }),
   words: await posts.find({ q: 'a "few words"', where: { title: { like: 'x' } } }),
   found: await client.search('a few', { collections: ['posts', 'pictures'], limit: 5 }),
 });
@@ -62,6 +65,7 @@ export type Reads = [
   Is<Equal<keyof Lists['groups']['groups'][number], 'key' | 'count' | 'sum'>>,
   Is<Equal<keyof Lists['counted']['groups'][number], 'key' | 'count'>>,
   Is<Equal<Lists['values']['values'][number]['count'], number>>,
+  Is<Equal<Lists['pointing'], Page<Reference<CollectionSlug<C>, GlobalSlug<C>>>>>,
   Is<Equal<Lists['words'], Page<DocumentOf<C, 'posts'>>>>,
   Is<Equal<Lists['found']['hits'][number]['collection'], CollectionSlug<C>>>,
   Is<Equal<Lists['all'], AsyncGenerator<DocumentOf<C, 'posts', 1>, void, undefined>>>,

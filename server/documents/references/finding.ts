@@ -1,12 +1,13 @@
 import type { Collection, Global } from '../../../config/model.ts';
 import type { JsonObject } from '../../../config/schema.ts';
-import type { ListRequest, Page } from '../../../projections/lists.ts';
+import type { Where } from '../../../projections/where.ts';
 import { mayRead, readsPast } from '../../access/access.ts';
 import { readableFields } from '../../access/field-access.ts';
 import { scopeElsewhere } from '../../access/list-scope.ts';
 import type { Call, RouteCall } from '../../app.ts';
 import { asOfFor } from '../../http/requests.ts';
 import { currentOf, currentThen } from '../current.ts';
+import { allPassing, countOf, list, type Row } from '../listing.ts';
 import { relationsIn } from '../relations.ts';
 import { newestFirst } from '../search/searching.ts';
 import { showableIn, titleOf } from '../search/titles.ts';
@@ -68,49 +69,35 @@ async function* sourcesOf({ app, request }: RouteCall, to: Referred): AsyncGener
   }
 }
 
-type Found = { where: ListRequest['where']; field: string };
+type Found = { where: Where; field: string };
 
 async function sourceOf(call: Call<Collection>, { where, field }: Found): Promise<Source> {
-  const pageOf = (limit: number, page: number) => listIn(call, { where, sort: newestFirst, limit, page });
-
   async function some(start: number, count: number): Promise<Reference[]> {
     // Two pages of a list hold any part of it that is as long as one.
     const page = Math.floor(start / count);
-    const { texts } = await pageOf(count, page + 1);
-    const more = start % count === 0 ? [] : (await pageOf(count, page + 2)).texts;
+    const pageOf = (page: number) => list(call, { where, sort: newestFirst, limit: count, page });
+    const { texts } = await pageOf(page + 1);
+    const more = start % count === 0 ? [] : (await pageOf(page + 2)).texts;
     const from = start - page * count;
     return referencesIn(call, [...texts, ...more].slice(from, from + count), field);
   }
 
-  return { total: (await pageOf(1, 1)).total, some };
+  return { total: await countOf(call, { where, terms: null }, { where: null, row: null }), some };
 }
-
-type Check = (document: JsonObject) => Promise<boolean>;
 
 /** As {@link sourceOf}, where a rule that looks at each document cannot be part of a query. */
 async function checkedSourceOf(
   call: Call<Collection>,
   { where, field }: Found,
-  checks: readonly Check[],
+  checks: readonly Row[],
 ): Promise<Source> {
-  const shown: string[] = [];
-  for (const text of (await listIn(call, { where, sort: newestFirst, limit: -1, page: 1 })).texts) {
-    if (await passes(JSON.parse(text), checks)) shown.push(text);
-  }
-  return {
-    total: shown.length,
-    some: (start, count) => referencesIn(call, shown.slice(start, start + count), field),
-  };
+  const shown = await allPassing(call, { where, sort: newestFirst }, (document) => passes(document, checks));
+  return { total: shown.length, some: (start, count) => referencesIn(call, shown.slice(start, start + count), field) };
 }
 
-async function passes(document: JsonObject, checks: readonly Check[]): Promise<boolean> {
+async function passes(document: JsonObject, checks: readonly Row[]): Promise<boolean> {
   for (const check of checks) if (!(await check(document))) return false;
   return true;
-}
-
-async function listIn({ app, request, target }: Call, asked: ListRequest): Promise<Page> {
-  const moment = asOfFor(request);
-  return moment ? app.past.list(moment.position, target.tables, asked) : target.documents.list(asked);
 }
 
 async function referencesIn(call: Call<Collection>, texts: readonly string[], field: string): Promise<Reference[]> {

@@ -27,6 +27,7 @@ import type {
   Session,
   StreamState,
   Success,
+  Trashed,
   UncountedPage,
   Undone,
   Versions,
@@ -121,6 +122,9 @@ export type PageOptions = CallOptions & {
   asOf?: Moment | undefined;
 };
 
+/** A page of deleted documents. */
+export type TrashOptions = Omit<PageOptions, 'asOf'>;
+
 /** How many documents a search gives, and of which collections; 20, of all that the caller may read. */
 export type SearchOptions<C extends AnyConfig> = CallOptions & {
   limit?: number | undefined;
@@ -183,6 +187,8 @@ export type Documents<in out C extends AnyConfig, in out Slug extends string> = 
   ) => Promise<{ values: { value: GroupValue; count: number }[]; total: number }>;
   /** The documents and globals that point at a document, as far as the caller may read them. */
   references: (id: string, options?: PageOptions) => Promise<Page<Reference<CollectionSlug<C>, GlobalSlug<C>>>>;
+  /** The deleted documents that the caller may read and delete, the last deleted first. */
+  trash: (options?: TrashOptions) => Promise<Page<Trashed<Slug>>>;
   /** Changes the given fields, each whole, and gives the whole document. */
   update: (id: string, data: UpdateInput<C, Slug>, options?: WriteOptions) => Promise<DocumentOf<C, Slug>>;
   /** Deletes a document and gives what it was. */
@@ -400,6 +406,8 @@ export type Client<in out C extends AnyConfig = AnyConfig> = {
     /** Applies a JSON merge patch (RFC 7396): objects are merged, null removes, all else replaces. */
     update: (patch: Record<string, unknown>, options?: CallOptions) => Promise<Record<string, unknown>>;
   };
+  /** The deleted documents of all collections that the caller may read and delete, the last deleted first. */
+  trash: (options?: TrashOptions) => Promise<Page<Trashed<CollectionSlug<C>>>>;
   /** The configuration, and for a user their rights. */
   schemas: (options?: CallOptions & { asOf?: Moment | undefined }) => Promise<Schemas>;
   /** The facts that an admin UI needs before a user logs in; 404 where it is turned off. */

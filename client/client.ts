@@ -6,6 +6,7 @@ import { bulkOf, undoOf } from './bulk.ts';
 import { openCaller } from './calls.ts';
 import { documentsOf, globalOf } from './documents.ts';
 import { draftsOf } from './drafts.ts';
+import { documentsOf, globalOf, isPage } from './documents.ts';
 import { filesOf } from './files.ts';
 import { keysOf } from './keys.ts';
 import type { CallOptions, ClientOptions } from './options.ts';
@@ -53,6 +54,7 @@ export function createClient(options: ClientOptions): Record<keyof Client, unkno
       const call = { method: 'GET', path: '/api/counts', options: own, gives: hasCollections } as const;
       return (await bodyOf<{ collections: object }>(call)).collections;
     },
+    trash: (own?: object) => bodyOf({ method: 'GET', path: '/api/trash', options: own, gives: isPage }),
     undo: undoOf(caller),
     schemas: (own?: object) => bodyOf({ method: 'GET', path: '/api/schemas', options: own }),
     boot: (own?: CallOptions) => bodyOf({ method: 'GET', path: '/api/admin/boot', options: own, isPublic: true }),

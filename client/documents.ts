@@ -50,6 +50,7 @@ export function documentsOf({ call, bodyOf }: Caller, slug: string) {
     references: async (id: string, options?: object) => {
       return bodyOf({ method: 'GET', path: `${pathOf(id)}/references`, options, gives: isPage });
     },
+    trash: (options?: object) => bodyOf({ method: 'GET', path: `${path}/trash`, options, gives: isPage }),
     create: (data: object, options?: KeyedOptions) => bodyOf({ method: 'POST', path, data, options, isKeyed: true }),
     update: async (id: string, data: object, options?: WriteOptions) => {
       return bodyOf({ method: 'PATCH', path: pathOf(id), data, options, isKeyed: true });
@@ -83,7 +84,8 @@ function restoreCall(path: string, data: RestoreSource, options: object = {}): C
   return { method: 'POST', path: `${path}/restore`, data, options, isKeyed: !isDry, isRepeatable: isDry };
 }
 
-function isPage(body: unknown): boolean {
+/** Whether a body is a page of a list. */
+export function isPage(body: unknown): boolean {
   return isObject(body) && Array.isArray(body.docs);
 }
 

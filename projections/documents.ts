@@ -113,6 +113,13 @@ function openVersions(db: Sqlite, { documents, texts, versions, pastTexts }: Tab
   );
   const selectNewestChange = db.prepare<[], number | null>(`SELECT max(valid_to) FROM ${versions}`).pluck();
 
+  const selectGone = db.prepare<[positions: string], { id: string; until: number; version: number }>(
+    `SELECT id, valid_to AS until, version FROM ${versions} AS v WHERE valid_to IN (SELECT value FROM json_each(?))
+     AND NOT EXISTS (SELECT 1 FROM ${documents} WHERE id = v.id)
+     AND NOT EXISTS (SELECT 1 FROM ${versions} AS later WHERE later.id = v.id AND later.valid_to > v.valid_to)
+     ORDER BY valid_to`,
+  );
+
   /** The document as it was when the log had come to a position; null when it did not exist then. */
   function asOf(id: string, position: number): DocumentVersion | null {
     const row = selectLiveAt.get(id, position) ?? selectPastAt.get(id, position);
@@ -122,6 +129,8 @@ function openVersions(db: Sqlite, { documents, texts, versions, pastTexts }: Tab
 
   return {
     asOf,
+    /** The documents that ended at one of these positions and are gone since, with their last versions, in the order of their ends. */
+    goneAt: (positions: readonly number[]) => selectGone.all(JSON.stringify(positions)),
     /** The position of the newest event that changed or deleted a document; 0 before the first. */
     newestChange: (): number => selectNewestChange.get() ?? 0,
   };

@@ -54,6 +54,17 @@ export type Reference<Slug extends string = string, Global extends string = stri
   | { global: Global; id: null }
 ) & { field: string; title: string };
 
+/** A deleted document; `version` is the last at which it was there. `title`, `reason` and `deletedBy` may be for auditors only. */
+export type Trashed<Slug extends string = string> = {
+  collection: Slug;
+  id: string;
+  title: string | null;
+  deletedAt: string;
+  deletedBy: Actor | null;
+  reason: string | null;
+  version: number;
+};
+
 /** The answer to a login. */
 export type Login<User> = { token: string; user: User };
 

@@ -56,13 +56,28 @@ export async function authorizeDeleted(
 }
 
 /** Whether the rule for reading lets the caller see a document as it was. */
-export async function readsPast(call: Call, then: Then): Promise<boolean> {
-  if (isOutsideScopes(call.request, call.target.model, 'read')) return false;
+export function readsPast(call: Call, then: Then): Promise<boolean> {
+  return mayThen(call, 'read', then);
+}
+
+/** Whether a rule lets the caller do something to a document as it was; one that throws does not. */
+export async function mayThen(call: Call, operation: Operation, then: Then): Promise<boolean> {
+  if (isOutsideScopes(call.request, call.target.model, operation)) return false;
   if (isTrusted(call.request, call.target.model)) return true;
-  const rule = ruleOf(call, 'read');
+  const rule = ruleOf(call, operation);
   if (!rule) return actorOf(call.request).type !== 'anonymous';
   const answer = await unlessRefused(answerOf(rule, { doc: () => then.document, data: null }), false);
   return admitsThen(call, answer, then);
+}
+
+/** As {@link mayThen} where that is so of all documents, or of none; null where each must be asked about. */
+export async function mayWithAll(call: Call, operation: Operation): Promise<boolean | null> {
+  if (isOutsideScopes(call.request, call.target.model, operation)) return false;
+  if (isTrusted(call.request, call.target.model)) return true;
+  const rule = ruleOf(call, operation);
+  if (!rule) return actorOf(call.request).type !== 'anonymous';
+  const answer = await unlessRefused(answerInAdvance(rule), false);
+  return typeof answer === 'boolean' ? answer : null;
 }
 
 async function admitsThen({ app, target }: Call, answer: boolean | Where, then: Then): Promise<boolean> {

@@ -25,6 +25,8 @@ export const keyRoutes: Readonly<Record<string, KeyRoute>> = {
   'POST /api/collections/*/{id}/unlock': 'scopes',
   'DELETE /api/collections/*/{id}/sessions/{sid}': 'scopes',
   'GET /api/collections/*/{id}/references': 'scopes',
+  'GET /api/collections/*/trash': 'scopes',
+  'GET /api/trash': 'scopes',
   'GET /api/collections/*/aggregate': 'scopes',
   'GET /api/collections/*/distinct': 'scopes',
   'GET /api/collections/*/count': 'scopes',

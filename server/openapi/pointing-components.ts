@@ -1,4 +1,5 @@
-import { closed, described, nothing, pageOf, text } from './basics.ts';
+import { actorTypes } from '../../projections/audit.ts';
+import { closed, described, nothing, orNull, pageOf, place, text, time } from './basics.ts';
 import type { Schema } from './fields.ts';
 
 const ofReference = {
@@ -6,7 +7,9 @@ const ofReference = {
   title: text,
 };
 
-/** The schemas of what points at a document. */
+const actor = closed({ type: { type: 'string', enum: [...actorTypes] }, id: text }, ['type']);
+
+/** The schemas of what points at a document, and of what is in the trash. */
 export const pointingSchemas: Record<string, Schema> = {
   References: pageOf({
     oneOf: [
@@ -14,4 +17,15 @@ export const pointingSchemas: Record<string, Schema> = {
       closed({ global: described(text, 'The slug of the global.'), id: nothing, ...ofReference }),
     ],
   }),
+  Trash: pageOf(
+    closed({
+      collection: described(text, 'The slug of the collection.'),
+      id: text,
+      title: described(orNull(text), 'null without the audit scope `payloads`.'),
+      deletedAt: time,
+      deletedBy: described(orNull(actor), 'null without the audit scope `headers`.'),
+      reason: described(orNull(text), 'null where there is no reason, or without the audit scope `payloads`.'),
+      version: described(place, 'The last version of the document, that a restore may name.'),
+    }),
+  ),
 };

@@ -29,6 +29,7 @@ import { preview } from '../documents/preview/routes.ts';
 import { references } from '../documents/references/routes.ts';
 import { schemas } from '../documents/schemas.ts';
 import { search } from '../documents/search/routes.ts';
+import { trash } from '../documents/trash/routes.ts';
 import { type Backlog, createBacklog } from '../http/backlog.ts';
 import { noPayload } from '../http/body.ts';
 import { registerCors } from '../http/cors-routes.ts';
@@ -52,6 +53,7 @@ const resources: readonly Resource[] = [
   counts,
   bulk,
   references,
+  trash,
   globals,
   media,
   accounts,

@@ -14,6 +14,7 @@ import {
   type GlobalSlug,
   type Page,
   type Reference,
+  type Trashed,
   type UncountedPage,
   type Webhook,
 } from '../../client/index.ts';
@@ -45,6 +46,7 @@ const lists = async () => ({
   counted: await posts.aggregate(),
   values: await posts.distinct('status', { where: { title: { like: 'x' } } }),
   pointing: await posts.references('1', { limit: 5 }),
+  gone: await posts.trash({ limit: 5, page: 2 }),
   words: await posts.find({ q: 'a "few words"', where: { title: { like: 'x' } } }),
   found: await client.search('a few', { collections: ['posts', 'pictures'], limit: 5 }),
 });
@@ -66,6 +68,7 @@ export type Reads = [
   Is<Equal<keyof Lists['counted']['groups'][number], 'key' | 'count'>>,
   Is<Equal<Lists['values']['values'][number]['count'], number>>,
   Is<Equal<Lists['pointing'], Page<Reference<CollectionSlug<C>, GlobalSlug<C>>>>>,
+  Is<Equal<Lists['gone'], Page<Trashed<'posts'>>>>,
   Is<Equal<Lists['words'], Page<DocumentOf<C, 'posts'>>>>,
   Is<Equal<Lists['found']['hits'][number]['collection'], CollectionSlug<C>>>,
   Is<Equal<Lists['all'], AsyncGenerator<DocumentOf<C, 'posts', 1>, void, undefined>>>,

@@ -28,6 +28,13 @@ const right: Record<string, Maker> = {
     path: pathOf(slug, `${documents[slug].id}/references`),
     ...caller(slug),
   }),
+  listTrash: async (world, slug) => {
+    const deleted = await right.delete?.(world, slug);
+    assert.ok(deleted);
+    await world.send(`DELETE ${pathOf(slug, '{id}')}`, deleted);
+    return { path: pathOf(slug, 'trash'), ...world.caller(slug) };
+  },
+  listAllTrash: () => ({ path: '/api/trash' }),
   create: ({ caller, bodyOf }, slug) => ({ path: `/api/collections/${slug}`, body: bodyOf(slug), ...caller(slug) }),
   createMany: ({ caller, bodyOf }, slug) => ({
     path: pathOf(slug, 'bulk'),

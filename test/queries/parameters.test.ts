@@ -75,6 +75,10 @@ before(async () => {
       path: `/api/collections/users/${user.id}/references`,
       sent: admin,
     },
+    'GET /api/collections/posts/trash': { path: '/api/collections/posts/trash' },
+    'GET /api/collections/files/trash': { path: '/api/collections/files/trash' },
+    'GET /api/collections/users/trash': { path: '/api/collections/users/trash', sent: admin },
+    'GET /api/trash': { path: '/api/trash' },
     'POST /api/collections/posts/{id}/restore': { path: `/api/collections/posts/${post.id}/restore`, sent: back },
     'POST /api/collections/files/{id}/restore': { path: `/api/collections/files/${file.id}/restore`, sent: back },
     'POST /api/collections/users/{id}/restore': {

@@ -1,0 +1,110 @@
+import type { Collection } from '../../../config/model.ts';
+import type { JsonObject } from '../../../config/schema.ts';
+import { documentStream } from '../../../events/catalogue.ts';
+import type { Actor } from '../../../events/envelope.ts';
+import type { EventFilter } from '../../../projections/audit.ts';
+import { mayThen, mayWithAll } from '../../access/access.ts';
+import { type AuditRights, auditRightsOf } from '../../access/rights.ts';
+import type { App, Call, RouteCall } from '../../app.ts';
+import { yieldToEventLoop } from '../../platform/yield.ts';
+import { showableIn, titleOf } from '../search/titles.ts';
+
+/** A deleted document. `version` is the last at which it was there; what the caller may not know is null. */
+type Trashed = {
+  collection: string;
+  id: string;
+  title: string | null;
+  deletedAt: string;
+  deletedBy: Actor | null;
+  reason: string | null;
+  version: number;
+};
+
+/** A collection, and the operations that each deleted document of it must be asked about. */
+export type Bin = { call: Call<Collection>; asked: readonly ('read' | 'delete')[] };
+
+/** A deleted document: `until` is the position of the event that deleted it. */
+type Gone = { id: string; until: number; version: number };
+
+const needed = ['read', 'delete'] as const;
+
+/** How many deletions are looked for at a time. */
+const atOnce = 10_000;
+
+/** The trash of a collection; the name of the operation that the caller may do to none of its documents, if there is one. */
+export async function binOf(call: Call<Collection>): Promise<Bin | (typeof needed)[number]> {
+  const asked: (typeof needed)[number][] = [];
+  for (const operation of needed) {
+    const may = await mayWithAll(call, operation);
+    if (may === false) return operation;
+    if (may === null) asked.push(operation);
+  }
+  return { call, asked };
+}
+
+/** A page of deleted documents, the last deleted first, and how many there are for the caller. */
+export async function trashIn(
+  { app, request }: RouteCall,
+  bins: readonly Bin[],
+  { limit, page }: { limit: number; page: number },
+): Promise<{ trashed: Trashed[]; total: number }> {
+  const found: { bin: Bin; gone: Gone }[] = [];
+  for await (const positions of deletionsIn(app, bins)) {
+    for (const bin of bins) {
+      for (const gone of bin.call.target.documents.goneAt(positions)) {
+        if (await isShown(bin, gone)) found.push({ bin, gone });
+      }
+    }
+  }
+  found.sort((one, other) => other.gone.until - one.gone.until);
+  const rights = await auditRightsOf(app, request);
+  const trashed: Trashed[] = [];
+  for (const { bin, gone } of found.slice((page - 1) * limit, page * limit)) {
+    const one = await describe(bin.call, gone, rights);
+    if (one) trashed.push(one);
+  }
+  return { trashed, total: found.length };
+}
+
+/** The positions of deletions, piece by piece. */
+async function* deletionsIn({ auditIndex }: App, bins: readonly Bin[]): AsyncGenerator<number[]> {
+  const [only] = bins.length === 1 ? bins : [];
+  const filter: EventFilter = { type: 'document.deleted', ...(only && { collection: only.call.target.slug }) };
+  const upTo = auditIndex.reached();
+  for (let after = 0; after < upTo; ) {
+    const { positions, reached } = auditIndex.find(filter, { after, upTo, limit: atOnce });
+    if (positions.length > 0) yield positions;
+    after = reached;
+    await yieldToEventLoop();
+  }
+}
+
+/** The document as it last was; null where it has been erased meanwhile. */
+function lastOf({ target }: Call, { id, until }: Gone): { document: JsonObject; position: number } | null {
+  const last = target.documents.asOf(id, until - 1);
+  return last && { document: JSON.parse(last.text), position: until - 1 };
+}
+
+async function isShown({ call, asked }: Bin, gone: Gone): Promise<boolean> {
+  const last = asked.length > 0 ? lastOf(call, gone) : null;
+  for (const operation of asked) if (!last || !(await mayThen(call, operation, last))) return false;
+  return true;
+}
+
+async function describe(call: Call<Collection>, gone: Gone, rights: AuditRights): Promise<Trashed | null> {
+  const { app, target } = call;
+  const last = lastOf(call, gone);
+  const [event] = app.events.range(gone.until - 1, gone.until);
+  if (!last || !event) return null;
+  const { header, context } = event;
+  const seesPayload = rights.seesPayloadsOf(documentStream(target.slug, gone.id));
+  return {
+    collection: target.slug,
+    id: gone.id,
+    title: seesPayload ? titleOf(target, last.document, await showableIn(call)) : null,
+    deletedAt: header.recordedAt,
+    deletedBy: rights.has('headers') ? header.actor : null,
+    reason: (seesPayload && context?.reason) || null,
+    version: gone.version,
+  };
+}

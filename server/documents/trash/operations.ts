@@ -1,0 +1,42 @@
+import type { Collection, Model } from '../../../config/model.ts';
+import type { Operation } from '../../openapi/operation.ts';
+import { json, refusals } from '../../openapi/responses.ts';
+import { trashParameters } from './parameters.ts';
+
+const which =
+  'Returns the deleted documents that the caller may read and delete, by the rules asked about each as it last was; the last deleted ' +
+  'first. Those that were restored or erased are not among them. `title` and `reason` need the audit scope `payloads`, and ' +
+  '`deletedBy` the scope `headers`: else they are null.';
+
+/** `GET /api/collections/<slug>/trash` */
+export function trashOperation(target: Collection): Operation {
+  const { slug } = target;
+  return {
+    id: `listTrash_${slug}`,
+    tag: slug,
+    summary: `List the deleted documents of ${slug}`,
+    description: which,
+    query: trashParameters,
+    answers: { 200: json('A page of deleted documents.', 'Trash'), ...refusals([400, 500]) },
+    // Of two rules, the one that is missing lets fewer callers in.
+    caller: { kind: 'admitted', target, right: target.access.read ? 'delete' : 'read' },
+  };
+}
+
+/** `GET /api/trash` */
+export function allTrashOperation({ collections }: Model): Operation {
+  return {
+    id: 'listAllTrash',
+    tag: 'system',
+    summary: 'List the deleted documents of all collections',
+    description: which,
+    query: trashParameters,
+    answers: { 200: json('A page of deleted documents.', 'Trash'), ...refusals([400, 500]) },
+    caller: { kind: 'known', orAnybody: [...collections.values()].some(isForAnybody) },
+  };
+}
+
+/** Whether a rule may let in a caller without a credential. */
+function isForAnybody({ access }: Collection): boolean {
+  return access.read !== undefined && access.delete !== undefined;
+}

@@ -1,0 +1,62 @@
+import type { Request, Server } from '@hapi/hapi';
+import type { Collection } from '../../../config/model.ts';
+import { credentialNeeded, refuse } from '../../access/access.ts';
+import { requireScope } from '../../access/key-scopes.ts';
+import type { App, Target } from '../../app.ts';
+import { strategy } from '../../callers/authentication.ts';
+import { actorOf } from '../../http/requests.ts';
+import { readQuery } from '../../queries/parameters.ts';
+import { sendText } from '../sending.ts';
+import { pageText } from '../serialize.ts';
+import { type Bin, binOf, trashIn } from './finding.ts';
+import { allTrashOperation, trashOperation } from './operations.ts';
+import { trashParameters } from './parameters.ts';
+
+/** The deleted documents of every collection, and of all. */
+export function trash(server: Server, app: App): void {
+  for (const target of app.collections.values()) routeOf(server, app, target);
+  server.route({
+    method: 'GET',
+    path: '/api/trash',
+    options: { auth: strategy, plugins: { openApi: () => allTrashOperation(app.model) } },
+    handler: async (request, h) => {
+      const bins = await binsOf(app, request);
+      const query = readQuery(trashParameters, request.query, app);
+      const { trashed, total } = await trashIn({ app, request }, bins, query);
+      return sendText(h, pageText(trashed, total, query));
+    },
+  });
+}
+
+function routeOf(server: Server, app: App, target: Target<Collection>): void {
+  server.route({
+    method: 'GET',
+    path: `/api/collections/${target.slug}/trash`,
+    options: { auth: strategy, plugins: { openApi: () => trashOperation(target.model) } },
+    handler: async (request, h) => {
+      const call = { app, request, target };
+      requireScope(request, target.model, 'read');
+      requireScope(request, target.model, 'delete');
+      const bin = await binOf(call);
+      if (typeof bin === 'string') refuse(call, bin);
+      const query = readQuery(trashParameters, request.query, app);
+      const { trashed, total } = await trashIn({ app, request }, [bin], query);
+      return sendText(h, pageText(trashed, total, query));
+    },
+  });
+}
+
+/**
+ * The trash of each collection of which the caller may see something.
+ *
+ * @throws DomainError `unauthorized` where a caller without a credential may see none.
+ */
+async function binsOf(app: App, request: Request): Promise<Bin[]> {
+  const bins: Bin[] = [];
+  for (const target of app.collections.values()) {
+    const bin = await binOf({ app, request, target });
+    if (typeof bin !== 'string') bins.push(bin);
+  }
+  if (bins.length === 0 && actorOf(request).type === 'anonymous') throw credentialNeeded();
+  return bins;
+}

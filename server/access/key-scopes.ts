@@ -51,7 +51,7 @@ function covers(scopes: readonly KeyScope[], { kind, slug }: Named, operation: O
   });
 }
 
-/** @param what ends the sentence `you may not …`. */
-function outsideScopes(what: string): DomainError {
+/** The refusal of an API key. @param what ends the sentence `you may not …`. */
+export function outsideScopes(what: string): DomainError {
   return new DomainError('forbidden', `you may not ${what}: the scopes of this API key do not hold it`);
 }

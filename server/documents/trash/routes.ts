@@ -1,10 +1,10 @@
 import type { Request, Server } from '@hapi/hapi';
 import type { Collection } from '../../../config/model.ts';
 import { credentialNeeded, refuse } from '../../access/access.ts';
-import { requireScope } from '../../access/key-scopes.ts';
+import { outsideScopes, requireScope } from '../../access/key-scopes.ts';
 import type { App, Target } from '../../app.ts';
 import { strategy } from '../../callers/authentication.ts';
-import { actorOf } from '../../http/requests.ts';
+import { actorOf, madeKeyOf } from '../../http/requests.ts';
 import { readQuery } from '../../queries/parameters.ts';
 import { sendText } from '../sending.ts';
 import { pageText } from '../serialize.ts';
@@ -49,7 +49,7 @@ function routeOf(server: Server, app: App, target: Target<Collection>): void {
 /**
  * The trash of each collection of which the caller may see something.
  *
- * @throws DomainError `unauthorized` where a caller without a credential may see none.
+ * @throws DomainError `unauthorized` where a caller without a credential may see none, `forbidden` where an API key was made to see none.
  */
 async function binsOf(app: App, request: Request): Promise<Bin[]> {
   const bins: Bin[] = [];
@@ -58,5 +58,6 @@ async function binsOf(app: App, request: Request): Promise<Bin[]> {
     if (typeof bin !== 'string') bins.push(bin);
   }
   if (bins.length === 0 && actorOf(request).type === 'anonymous') throw credentialNeeded();
+  if (bins.length === 0 && madeKeyOf(request)) throw outsideScopes('read and delete documents of a collection');
   return bins;
 }

@@ -132,7 +132,12 @@ export type SearchOptions<C extends AnyConfig> = CallOptions & {
 };
 
 /** A page of a history: `limit` versions after the version `after`. */
-export type HistoryOptions = CallOptions & { limit?: number | undefined; after?: number | undefined };
+export type HistoryOptions = CallOptions & {
+  limit?: number | undefined;
+  after?: number | undefined;
+  /** `names`: each actor has a `label`. */
+  actors?: 'ids' | 'names' | undefined;
+};
 
 /** A restore that is only tried. */
 export type DryRun = CallOptions & { dryRun: true };

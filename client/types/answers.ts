@@ -71,8 +71,8 @@ export type Login<User> = { token: string; user: User };
 /** Whether what was asked for is on its way. */
 export type Success = { success: boolean; message: string };
 
-/** The cause of an event. */
-export type Actor = { type: 'user' | 'apiKey' | 'system' | 'anonymous'; id?: string };
+/** The cause of an event; `label` is there where it was asked for. */
+export type Actor = { type: 'user' | 'apiKey' | 'system' | 'anonymous'; id?: string; label?: string | null };
 
 /** An operation that a scope of an API key may name. */
 export type KeyOperation = 'read' | 'create' | 'update' | 'delete';

@@ -16,6 +16,7 @@ import {
   text,
   type Values,
 } from '../queries/parameters.ts';
+import { type ActorForm, actors } from './actor-names.ts';
 
 /** A checked query for events: of a stream or of all, by filters, after a position up to another, at most `limit`. */
 export type EventQuery = {
@@ -70,6 +71,7 @@ export type Searched = Pick<App, 'model' | 'auditIndex' | 'events' | 'clock'>;
 export const historyParameters = {
   after: position('The version after which the page begins.'),
   limit: count(limits, 'How many'),
+  actors,
 };
 
 /** The query of a page of events. */
@@ -80,6 +82,7 @@ export const eventParameters = {
   ...range,
   after: position('The position after which the page begins.'),
   limit: count(limits, 'How many'),
+  actors,
 };
 
 /** The query of the change feed as server-sent events. */
@@ -89,13 +92,14 @@ const streamParameters = { after: position('The position after which to begin.')
 export const feedParameters = { ...streamParameters, limit: count(limits, 'For pages only: how many') };
 
 /** Reads the query of `GET /api/audit/events`. @throws DomainError `invalid` naming every wrong parameter. */
-export function readEventQuery(app: Searched, query: Query): EventQuery {
+export function readEventQuery(app: Searched, query: Query): EventQuery & { actors: ActorForm } {
   const known = knownTo(app);
   const asked = askedOf(eventParameters, query, known);
   const { from, to } = positionsOf(asked.values, known, asked.errors);
-  const { stream, batch, after, limit, ...wanted } = settle(asked);
+  const { stream, batch, after, limit, actors, ...wanted } = settle(asked);
   const filter = filterOf(wanted);
-  return { stream, batch, filter, after: Math.max(after, from - 1), upTo: to ?? app.events.head().size, limit };
+  const upTo = to ?? app.events.head().size;
+  return { stream, batch, filter, after: Math.max(after, from - 1), upTo, limit, actors };
 }
 
 /** A request to the change feed: `lastEventId` wins over the parameter `after`. */
@@ -188,11 +192,13 @@ function alternatives(words: readonly string[]): string {
 export const diffParameters = {
   from: count({ least: 0 }, 'A version; 0 is before there was anything. By default the one before `to`.'),
   to: count({ least: 0 }, 'A version, by default the newest.'),
+  actors,
 };
 
 /** The query of a blame. */
 export const blameParameters = {
   version: count({ least: 1 }, 'The version that is asked about, by default the newest.'),
+  actors,
 };
 
 /**

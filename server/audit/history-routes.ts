@@ -10,6 +10,7 @@ import { madeKeyOf } from '../http/requests.ts';
 import type { Operation } from '../openapi/operation.ts';
 import type { KeyNote } from '../ports.ts';
 import { type Query, readInteger, readQuery, rejectQuery } from '../queries/parameters.ts';
+import { type Naming, namedAll, namingFor } from './actor-names.ts';
 import { admissionOf } from './admissions.ts';
 import { eventsOperation, keysOperation, logOperation } from './event-operations.ts';
 import {
@@ -21,7 +22,7 @@ import {
   versionRange,
 } from './event-query.ts';
 import { eventTexts, findEvents } from './events.ts';
-import { oneVersion, openHistory, type StreamState } from './history.ts';
+import { type Blame, oneVersion, openHistory, type StreamState } from './history.ts';
 import {
   admissionOperation,
   blameOperation,
@@ -107,12 +108,13 @@ export function history(server: Server, app: App & Pick<RouteParts, 'keyHistory'
 
 async function listVersions(app: App, asked: Asked): Promise<object> {
   const { histories, subject, request, rights } = asked;
-  const page = readQuery(historyParameters, request.query, app);
+  const { actors, ...page } = readQuery(historyParameters, request.query, app);
   const found = find(asked);
   const withPayloads = rights.seesPayloadsOf(found.stream);
   const { entries, next } = await histories.entries(found, { ...page, withPayloads });
   const shown = subject.isDocument ? entries : entries.map(({ changed: _changed, ...entry }) => entry);
-  return { [subject.name]: found, versions: shown, next };
+  const named = await namedAll(namingFor(app, request, { rights, actors }), shown);
+  return { [subject.name]: found, versions: named, next };
 }
 
 async function showDocument(app: App, asked: Asked, h: ResponseToolkit): Promise<object> {
@@ -141,20 +143,27 @@ async function showAdmission({ events: log }: App, asked: Asked): Promise<object
 }
 
 async function showDiff(app: App, asked: Asked): Promise<object> {
-  const { histories, subject, request } = asked;
+  const { histories, subject, request, rights } = asked;
   const wanted = readQuery(diffParameters, request.query, app);
   const state = find(asked);
   const { from, to } = versionRange(wanted, state.version);
   const [before, after] = [await entryAt(histories, state, from), await entryAt(histories, state, to)];
-  return { [subject.name]: state, from: before, to: after, ...(await histories.diff(state.stream, from, to)) };
+  const naming = namingFor(app, request, { rights, actors: wanted.actors });
+  const ends = { from: before && (await naming(before)), to: after && (await naming(after)) };
+  return { [subject.name]: state, ...ends, ...(await histories.diff(state.stream, from, to)) };
 }
 
 async function showBlame(app: App, asked: Asked): Promise<object> {
-  const { histories, subject, request } = asked;
+  const { histories, subject, request, rights } = asked;
   const wanted = readQuery(blameParameters, request.query, app);
   const state = find(asked);
   const version = versionOf(wanted, state.version);
-  return { [subject.name]: state, version, fields: await histories.blame(state.stream, version) };
+  const naming = namingFor(app, request, { rights, actors: wanted.actors });
+  const fields: Blame[] = [];
+  for (const one of await histories.blame(state.stream, version)) {
+    fields.push('actor' in one ? await naming(one) : one);
+  }
+  return { [subject.name]: state, version, fields };
 }
 
 type Seen = { request: Request; h: ResponseToolkit; rights: AuditRights };
@@ -164,7 +173,15 @@ async function listEvents(app: App, { request, h, rights }: Seen): Promise<objec
   const { size } = app.events.head();
   const { events, reached } = findEvents(app, rights, query);
   const next = reached < query.upTo ? reached : null;
-  return sendText(h, `{"events":[${events.map(({ text }) => text).join(',')}],"next":${next},"size":${size}}`);
+  const texts = events.map(({ text }) => text);
+  const naming = namingFor(app, request, { rights, actors: query.actors });
+  const shown = query.actors === 'ids' ? texts : await Promise.all(texts.map((text) => withNames(text, naming)));
+  return sendText(h, `{"events":[${shown.join(',')}],"next":${next},"size":${size}}`);
+}
+
+async function withNames(text: string, naming: Naming): Promise<string> {
+  const event = JSON.parse(text);
+  return JSON.stringify({ ...event, header: await naming(event.header) });
 }
 
 async function showLog({ notary, events }: App, query: Query): Promise<object> {

@@ -1,7 +1,6 @@
 import type { Request, ResponseToolkit, Server } from '@hapi/hapi';
 import { readErasure } from '../../../config/erasures.ts';
 import { DomainError } from '../../../config/errors.ts';
-import type { JsonObject } from '../../../config/schema.ts';
 import { show } from '../../../config/suggest.ts';
 import { splitStream } from '../../../events/catalogue.ts';
 import { type Erasure, erasedStreams } from '../../../events/erasures.ts';
@@ -10,6 +9,7 @@ import { strategy } from '../../callers/authentication.ts';
 import { jsonPayload, readBody } from '../../http/body.ts';
 import { readQuery, rejectQuery } from '../../queries/parameters.ts';
 import { dryRunParameter } from '../../queries/query.ts';
+import { namedAll, namingFor } from '../actor-names.ts';
 import { eraseOperation, erasureOperation, erasuresOperation, erasuresParameters } from '../exports/operations.ts';
 import { readRoute } from '../reading.ts';
 import { type ErasingApp, eraseDocument, previewErasure, requireMayErase } from './erase.ts';
@@ -40,10 +40,13 @@ export function erasures(server: Server, app: ErasingApp): void {
   ]);
 
   async function list(request: Request, _h: ResponseToolkit, rights: AuditRights): Promise<object> {
-    const { before, limit } = readQuery(erasuresParameters, request.query, app);
+    const { before, limit, actors } = readQuery(erasuresParameters, request.query, app);
     const found = app.events.erasures.before(before ?? Number.MAX_SAFE_INTEGER, limit);
     return {
-      erasures: await Promise.all(found.map((one) => shown(one, rights))),
+      erasures: await namedAll(
+        namingFor(app, request, { rights, actors }),
+        await Promise.all(found.map((one) => shown(one, rights))),
+      ),
       next: found.length === limit ? found.at(-1)?.position : null,
     };
   }
@@ -56,7 +59,7 @@ export function erasures(server: Server, app: ErasingApp): void {
     return shown(found, rights);
   }
 
-  async function shown({ position, files, isDone }: Erasure, { seesPayloadsOf }: AuditRights): Promise<JsonObject> {
+  async function shown({ position, files, isDone }: Erasure, { seesPayloadsOf }: AuditRights) {
     const [event] = app.events.range(position - 1, position);
     if (!event) throw new Error(`event ${position} is missing`);
     const { header, data, context } = event;

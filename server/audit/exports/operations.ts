@@ -5,6 +5,7 @@ import { type Operation, reason } from '../../openapi/operation.ts';
 import { header, json, refusalForNow, refusals } from '../../openapi/responses.ts';
 import { count } from '../../queries/parameters.ts';
 import { dryRunParameter } from '../../queries/query.ts';
+import { actors } from '../actor-names.ts';
 import { atPosition } from '../event-operations.ts';
 import { bundleParameters, exportParameters } from './request.ts';
 
@@ -98,6 +99,7 @@ export function eraseOperation(): Operation {
 export const erasuresParameters = {
   before: count({ least: 1 }, 'The position before which the page begins.'),
   limit: count({ least: 1, most: 100, otherwise: 100 }, 'How many'),
+  actors,
 };
 
 /** `GET /api/audit/erasures` */

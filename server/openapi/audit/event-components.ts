@@ -1,6 +1,6 @@
 import { schemaVersionOf } from '../../../events/catalogue.ts';
 import { actorTypes } from '../../../projections/audit.ts';
-import { closed, count, cursor, described, isTrue, listOf, nothing, place, text, time } from '../basics.ts';
+import { closed, count, cursor, described, isTrue, listOf, nothing, orNull, place, text, time } from '../basics.ts';
 import { type Schema, schemaRef } from '../fields.ts';
 
 const everyHeader = {
@@ -20,11 +20,13 @@ const everyHeader = {
 const batch: Schema = { type: 'string', format: 'uuid', description: 'The bulk call that it belongs to.' };
 const header = closed({ ...everyHeader, batch }, Object.keys(everyHeader));
 
+const label = described(orNull(text), 'Only with `actors=names`.');
+
 /** The schemas of events and of pages of them. */
 export const eventSchemas: Record<string, Schema> = {
   EventType: { type: 'string', enum: Object.keys(schemaVersionOf) },
   Actor: {
-    ...closed({ type: { type: 'string', enum: [...actorTypes] }, id: text }, ['type']),
+    ...closed({ type: { type: 'string', enum: [...actorTypes] }, id: text, label }, ['type']),
     description: 'The author: `id` is `<slug>/<id>` of a user, 16 hexadecimal digits of an API key; others have none.',
   },
   Header: header,

@@ -1,0 +1,77 @@
+import type { Request } from '@hapi/hapi';
+import type { JsonObject } from '../../config/schema.ts';
+import { apiKeyStream, documentStream, splitStream } from '../../events/catalogue.ts';
+import type { Actor } from '../../events/envelope.ts';
+import { mayRead, mayThen } from '../access/access.ts';
+import type { AuditRights } from '../access/rights.ts';
+import type { App, Call } from '../app.ts';
+import { type Showable, showableIn, titleOf } from '../documents/search/titles.ts';
+import { oneOf } from '../queries/parameters.ts';
+
+/** The parameter of routes that name actors. */
+export const actors = oneOf(
+  ['ids', 'names'],
+  'ids',
+  'With `names` each `actor` has a `label`: the title of the user at the time of the event, or the name of the API key; null for ' +
+    'those without one, and for callers who may not see it.',
+);
+
+/** The choices of {@link actors}. */
+export type ActorForm = 'ids' | 'names';
+
+/** An actor with the name that the caller may see. */
+type Named = Actor & { label: string | null };
+
+/** An event, or what was made of one. */
+type Told = { actor: Actor; position: number };
+
+/** Gives what is told of events with names of their actors, where they are asked for. */
+export type Naming = <T extends Told>(told: T) => Promise<T>;
+
+/** Prepares to name actors for a caller; `ids` leaves all as it is. */
+export function namingFor(app: App, request: Request, asked: { rights: AuditRights; actors: ActorForm }): Naming {
+  const { rights } = asked;
+  if (asked.actors === 'ids') return async (told) => told;
+  const showable = new Map<string, Promise<Showable>>();
+  const labels = new Map<string, Promise<string | null>>();
+
+  async function labelOf({ type, id }: Actor, position: number): Promise<string | null> {
+    if (id === undefined) return null;
+    if (type === 'apiKey') return rights.seesPayloadsOf(apiKeyStream) ? (app.apiKeys.find(id)?.name ?? null) : null;
+    const [slug, user] = splitStream(id);
+    const target = app.collections.get(slug);
+    if (type !== 'user' || !target || !rights.seesPayloadsOf(documentStream(slug, user))) return null;
+    // A user who ends their own account is gone with the event.
+    const then = target.documents.asOf(user, position) ?? target.documents.asOf(user, position - 1);
+    if (!then) return null;
+    const key = `${id} ${then.position}`;
+    const label = labels.get(key) ?? titleThen({ app, request, target }, JSON.parse(then.text), then.position);
+    labels.set(key, label);
+    return label;
+  }
+
+  /** The title of a user as it was, by the rules as they were and where it lives as they are; null where it comes to the id. */
+  async function titleThen(call: Call, document: JsonObject, position: number): Promise<string | null> {
+    const { target } = call;
+    const id = String(document.id);
+    if (!(await mayThen(call, 'read', { document, position }))) return null;
+    const today = target.documents.text(id);
+    if (today !== null && !(await mayRead(call, JSON.parse(today)))) return null;
+    const isShowable = showable.get(target.slug) ?? showableIn(call);
+    showable.set(target.slug, isShowable);
+    const title = titleOf(target, document, await isShowable);
+    return title === id ? null : title;
+  }
+
+  return async (told) => {
+    const actor: Named = { ...told.actor, label: await labelOf(told.actor, told.position) };
+    return { ...told, actor };
+  };
+}
+
+/** Names the actors of several events, one after the other. */
+export async function namedAll<T extends Told>(naming: Naming, all: readonly T[]): Promise<T[]> {
+  const named: T[] = [];
+  for (const told of all) named.push(await naming(told));
+  return named;
+}

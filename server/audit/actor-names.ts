@@ -25,13 +25,17 @@ type Named = Actor & { label: string | null };
 /** An event, or what was made of one. */
 type Told = { actor: Actor; position: number };
 
-/** Gives what is told of events with names of their actors, where they are asked for. */
+/** Gives what is told of an event with the name of its actor. */
 export type Naming = <T extends Told>(told: T) => Promise<T>;
 
-/** Prepares to name actors for a caller; `ids` leaves all as it is. */
-export function namingFor(app: App, request: Request, asked: { rights: AuditRights; actors: ActorForm }): Naming {
+/** Prepares to name actors for a caller; null where no names are asked for. */
+export function namingFor(
+  app: App,
+  request: Request,
+  asked: { rights: AuditRights; actors: ActorForm },
+): Naming | null {
   const { rights } = asked;
-  if (asked.actors === 'ids') return async (told) => told;
+  if (asked.actors === 'ids') return null;
   const showable = new Map<string, Promise<Showable>>();
   const labels = new Map<string, Promise<string | null>>();
 
@@ -69,8 +73,9 @@ export function namingFor(app: App, request: Request, asked: { rights: AuditRigh
   };
 }
 
-/** Names the actors of several events, one after the other. */
-export async function namedAll<T extends Told>(naming: Naming, all: readonly T[]): Promise<T[]> {
+/** Names the actors of several events, one after the other, if they are to be named. */
+export async function namedAll<T extends Told>(naming: Naming | null, all: readonly T[]): Promise<readonly T[]> {
+  if (!naming) return all;
   const named: T[] = [];
   for (const told of all) named.push(await naming(told));
   return named;

@@ -74,6 +74,9 @@ export const historyParameters = {
   actors,
 };
 
+/** The query of one version. */
+export const versionParameters = { actors };
+
 /** The query of a page of events. */
 export const eventParameters = {
   stream,

@@ -2,7 +2,7 @@ import Joi from 'joi';
 import { forAuditors, unknownToLog } from '../openapi/audit/responses.ts';
 import type { Operation } from '../openapi/operation.ts';
 import { json } from '../openapi/responses.ts';
-import { blameParameters, diffParameters, historyParameters } from './event-query.ts';
+import { blameParameters, diffParameters, historyParameters, versionParameters } from './event-query.ts';
 import type { Subject } from './subjects.ts';
 
 const params: Record<Subject, Joi.ObjectSchema> = {
@@ -46,6 +46,7 @@ export function versionOperation(name: Subject): Operation {
         'scope `payloads`.'
       : 'Returns the event as it was recorded. It takes the scope `payloads`.',
     params: params[name].append({ version }),
+    query: versionParameters,
     answers: {
       200: json('The version.', isDocument ? 'DocumentThen' : 'AccountThen'),
       ...unknownToLog(`The log has nothing about ${article(name)}, or no such version.`),
@@ -62,6 +63,7 @@ export function admissionOperation(name: Subject): Operation {
       'Returns the author, the user as they were right before, and the rule that admitted it: its name, and its fingerprint and ' +
       'its author’s words as they were recorded then. It takes the scope `payloads`.',
     params: params[name].append({ version }),
+    query: versionParameters,
     answers: {
       200: json('The author, and the rule.', 'Admission'),
       ...unknownToLog(`The log has nothing about ${article(name)}, or no such version.`),

@@ -19,10 +19,11 @@ import {
   historyParameters,
   readEventQuery,
   versionOf,
+  versionParameters,
   versionRange,
 } from './event-query.ts';
 import { eventTexts, findEvents } from './events.ts';
-import { type Blame, oneVersion, openHistory, type StreamState } from './history.ts';
+import { type Blame, type Entry, oneVersion, openHistory, type StreamState } from './history.ts';
 import {
   admissionOperation,
   blameOperation,
@@ -118,28 +119,30 @@ async function listVersions(app: App, asked: Asked): Promise<object> {
 }
 
 async function showDocument(app: App, asked: Asked, h: ResponseToolkit): Promise<object> {
-  const { stream, version } = findVersion(asked);
+  const { stream, version, naming } = findVersion(app, asked);
   const event = asked.histories.event(stream, version);
   const document = await asked.histories.documentAt(event);
   const { position } = event.header;
-  const [shown] = eventTexts(app.events, asked.rights, [position]);
+  const [shown] = await namedTexts(app, asked.rights, { positions: [position], naming });
   const isErased = event.data === null ? ',"erased":true' : '';
   const head = JSON.stringify({ stream, version, position, document }).slice(0, -1);
-  return sendText(h, `${head}${isErased},"event":${shown?.text}}`);
+  return sendText(h, `${head}${isErased},"event":${shown}}`);
 }
 
-async function showEvent({ events }: App, asked: Asked, h: ResponseToolkit): Promise<object> {
-  const { stream, version } = findVersion(asked);
-  const position = events.positionOf(stream, version);
-  const [shown] = eventTexts(events, asked.rights, [position]);
+async function showEvent(app: App, asked: Asked, h: ResponseToolkit): Promise<object> {
+  const { stream, version, naming } = findVersion(app, asked);
+  const position = app.events.positionOf(stream, version);
+  const [shown] = await namedTexts(app, asked.rights, { positions: [position], naming });
   const head = JSON.stringify({ stream, version, position }).slice(0, -1);
-  return sendText(h, `${head},"event":${shown?.text}}`);
+  return sendText(h, `${head},"event":${shown}}`);
 }
 
-async function showAdmission({ events: log }: App, asked: Asked): Promise<object> {
-  const { stream, version } = findVersion(asked);
+async function showAdmission(app: App, asked: Asked): Promise<object> {
+  const { stream, version, naming } = findVersion(app, asked);
   const { histories, rights } = asked;
-  return admissionOf({ log, histories }, histories.event(stream, version), rights.seesPayloadsOf);
+  const event = histories.event(stream, version);
+  const admission = await admissionOf({ log: app.events, histories }, event, rights.seesPayloadsOf);
+  return naming ? naming(admission) : admission;
 }
 
 async function showDiff(app: App, asked: Asked): Promise<object> {
@@ -149,7 +152,8 @@ async function showDiff(app: App, asked: Asked): Promise<object> {
   const { from, to } = versionRange(wanted, state.version);
   const [before, after] = [await entryAt(histories, state, from), await entryAt(histories, state, to)];
   const naming = namingFor(app, request, { rights, actors: wanted.actors });
-  const ends = { from: before && (await naming(before)), to: after && (await naming(after)) };
+  const nameOf = async (entry: Entry | null) => (entry && naming ? naming(entry) : entry);
+  const ends = { from: await nameOf(before), to: await nameOf(after) };
   return { [subject.name]: state, ...ends, ...(await histories.diff(state.stream, from, to)) };
 }
 
@@ -161,7 +165,7 @@ async function showBlame(app: App, asked: Asked): Promise<object> {
   const naming = namingFor(app, request, { rights, actors: wanted.actors });
   const fields: Blame[] = [];
   for (const one of await histories.blame(state.stream, version)) {
-    fields.push('actor' in one ? await naming(one) : one);
+    fields.push(naming && 'actor' in one ? await naming(one) : one);
   }
   return { [subject.name]: state, version, fields };
 }
@@ -173,15 +177,26 @@ async function listEvents(app: App, { request, h, rights }: Seen): Promise<objec
   const { size } = app.events.head();
   const { events, reached } = findEvents(app, rights, query);
   const next = reached < query.upTo ? reached : null;
-  const texts = events.map(({ text }) => text);
   const naming = namingFor(app, request, { rights, actors: query.actors });
-  const shown = query.actors === 'ids' ? texts : await Promise.all(texts.map((text) => withNames(text, naming)));
+  const shown = await withNames(events, naming);
   return sendText(h, `{"events":[${shown.join(',')}],"next":${next},"size":${size}}`);
 }
 
-async function withNames(text: string, naming: Naming): Promise<string> {
-  const event = JSON.parse(text);
-  return JSON.stringify({ ...event, header: await naming(event.header) });
+/** The texts of events; an event goes out as it is stored unless its actor is named. */
+async function withNames(events: readonly { text: string }[], naming: Naming | null): Promise<string[]> {
+  if (!naming) return events.map(({ text }) => text);
+  const named: string[] = [];
+  for (const { text } of events) {
+    const event = JSON.parse(text);
+    named.push(JSON.stringify({ ...event, header: await naming(event.header) }));
+  }
+  return named;
+}
+
+type Picked = { positions: readonly number[]; naming: Naming | null };
+
+function namedTexts({ events }: App, rights: AuditRights, { positions, naming }: Picked): Promise<string[]> {
+  return withNames(eventTexts(events, rights, positions), naming);
 }
 
 async function showLog({ notary, events }: App, query: Query): Promise<object> {
@@ -234,12 +249,12 @@ function find({ histories, subject: { name }, request }: Asked): StreamState {
   throw new DomainError('not-found', `there is no ${name} ${named} in the log`);
 }
 
-function findVersion(asked: Asked): { stream: string; version: number } {
-  const { query, params } = asked.request;
-  rejectQuery(query);
-  const version = readInteger(String(params.version), 'version', 1);
+function findVersion(app: App, asked: Asked): { stream: string; version: number; naming: Naming | null } {
+  const { request, rights } = asked;
+  const { actors } = readQuery(versionParameters, request.query, app);
+  const version = readInteger(String(request.params.version), 'version', 1);
   const { stream, version: last } = find(asked);
-  if (version <= last) return { stream, version };
+  if (version <= last) return { stream, version, naming: namingFor(app, request, { rights, actors }) };
   throw new DomainError('not-found', `there is no version ${version} of ${show(stream)}, the last is ${last}`);
 }
 

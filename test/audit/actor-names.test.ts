@@ -87,9 +87,17 @@ describe('The names of actors', () => {
       fields.map(({ field, actor }: Told & { field: string }) => [field, actor?.label]),
       [['title', 'Countess']],
     );
+    const version = await send('GET', `/audit/documents/posts/${post}/versions/2?actors=names`);
+    assert.equal(version.event.header.actor.label, 'Ada');
+    const access = await send('GET', `/audit/documents/posts/${post}/versions/2/access?actors=names`);
+    assert.equal(access.actor.label, 'Ada');
+    const account = await send('GET', `/audit/accounts/users/${users.Ada?.id}/versions/1?actors=names`);
+    assert.equal(account.event.header.actor.label, null);
     const gone = (await send('POST', '/collections/posts', { title: 'x' })).id;
     await send('POST', '/audit/erasures', { collection: 'posts', id: gone, reason: 'asked for' });
-    assert.deepEqual(labelsOf((await send('GET', '/audit/erasures?actors=names')).erasures), [null]);
+    const { erasures } = await send('GET', '/audit/erasures?actors=names');
+    assert.deepEqual(labelsOf(erasures), [null]);
+    assert.deepEqual(await send('GET', `/audit/erasures/${erasures[0].position}?actors=names`), erasures[0]);
   });
 
   it('are for callers who may see payloads, the user and the field', async () => {

@@ -60,6 +60,9 @@ before(async () => {
   const invitation = events[0].header.stream.split('/').at(-1);
 
   const admin = bearer(token);
+  const gone = await made('POST', '/api/collections/posts', { title: 'Gone' });
+  const wanted = { collection: 'posts', id: gone.id, reason: 'asked for' };
+  const erased = await made('POST', `${audit}/erasures`, wanted);
   const back = { body: { version: 1 } };
   const erase = { body: { collection: 'posts', id: post.id, reason: 'asked for' } };
   Object.assign(calls, {
@@ -113,6 +116,30 @@ before(async () => {
     [`GET ${audit}/globals/{slug}/blame`]: { path: `${audit}/globals/site/blame` },
     [`GET ${audit}/accounts/{slug}/{id}`]: { path: `${audit}/accounts/users/${user.id}` },
     [`GET ${audit}/accounts/{slug}/invites/{id}`]: { path: `${audit}/accounts/users/invites/${invitation}` },
+    [`GET ${audit}/documents/{slug}/{id}/versions/{version}`]: {
+      path: `${audit}/documents/posts/${post.id}/versions/1`,
+    },
+    [`GET ${audit}/documents/{slug}/{id}/versions/{version}/access`]: {
+      path: `${audit}/documents/posts/${post.id}/versions/1/access`,
+    },
+    [`GET ${audit}/globals/{slug}/versions/{version}`]: { path: `${audit}/globals/site/versions/1` },
+    [`GET ${audit}/globals/{slug}/versions/{version}/access`]: { path: `${audit}/globals/site/versions/1/access` },
+    [`GET ${audit}/accounts/{slug}/{id}/versions/{version}`]: {
+      path: `${audit}/accounts/users/${user.id}/versions/1`,
+      sent: admin,
+    },
+    [`GET ${audit}/accounts/{slug}/{id}/versions/{version}/access`]: {
+      path: `${audit}/accounts/users/${user.id}/versions/1/access`,
+      sent: admin,
+    },
+    [`GET ${audit}/accounts/{slug}/invites/{id}/versions/{version}`]: {
+      path: `${audit}/accounts/users/invites/${invitation}/versions/1`,
+      sent: admin,
+    },
+    [`GET ${audit}/accounts/{slug}/invites/{id}/versions/{version}/access`]: {
+      path: `${audit}/accounts/users/invites/${invitation}/versions/1/access`,
+      sent: admin,
+    },
     [`GET ${audit}/events`]: { path: `${audit}/events` },
     [`GET ${audit}/feed`]: { path: `${audit}/feed` },
     [`GET ${audit}/stamps`]: { path: `${audit}/stamps` },
@@ -122,6 +149,7 @@ before(async () => {
     [`GET ${audit}/bundles/globals/{slug}`]: { path: `${audit}/bundles/globals/site` },
     [`GET ${audit}/bundles/accounts/{slug}/{id}`]: { path: `${audit}/bundles/accounts/users/${user.id}`, sent: admin },
     [`GET ${audit}/export`]: { path: `${audit}/export` },
+    [`GET ${audit}/erasures/{position}`]: { path: `${audit}/erasures/${erased.position}` },
     [`GET ${audit}/erasures`]: { path: `${audit}/erasures` },
     [`POST ${audit}/erasures`]: { path: `${audit}/erasures?dryRun=true`, sent: erase },
   } satisfies Record<string, Call>);

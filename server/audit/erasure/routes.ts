@@ -7,9 +7,10 @@ import { type Erasure, erasedStreams } from '../../../events/erasures.ts';
 import type { AuditRights } from '../../access/rights.ts';
 import { strategy } from '../../callers/authentication.ts';
 import { jsonPayload, readBody } from '../../http/body.ts';
-import { readQuery, rejectQuery } from '../../queries/parameters.ts';
+import { readQuery } from '../../queries/parameters.ts';
 import { dryRunParameter } from '../../queries/query.ts';
 import { namedAll, namingFor } from '../actor-names.ts';
+import { versionParameters } from '../event-query.ts';
 import { eraseOperation, erasureOperation, erasuresOperation, erasuresParameters } from '../exports/operations.ts';
 import { readRoute } from '../reading.ts';
 import { type ErasingApp, eraseDocument, previewErasure, requireMayErase } from './erase.ts';
@@ -51,12 +52,14 @@ export function erasures(server: Server, app: ErasingApp): void {
     };
   }
 
-  async function showOne({ query, params }: Request, _h: ResponseToolkit, rights: AuditRights): Promise<object> {
-    rejectQuery(query);
-    const text = String(params.position);
+  async function showOne(request: Request, _h: ResponseToolkit, rights: AuditRights): Promise<object> {
+    const { actors } = readQuery(versionParameters, request.query, app);
+    const text = String(request.params.position);
     const found = /^\d{1,15}$/.test(text) ? app.events.erasures.at(Number(text)) : null;
     if (!found) throw new DomainError('not-found', `event ${show(text)} is not an erasure`);
-    return shown(found, rights);
+    const naming = namingFor(app, request, { rights, actors });
+    const erasure = await shown(found, rights);
+    return naming ? naming(erasure) : erasure;
   }
 
   async function shown({ position, files, isDone }: Erasure, { seesPayloadsOf }: AuditRights) {

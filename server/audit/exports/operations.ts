@@ -7,6 +7,7 @@ import { count } from '../../queries/parameters.ts';
 import { dryRunParameter } from '../../queries/query.ts';
 import { actors } from '../actor-names.ts';
 import { atPosition } from '../event-operations.ts';
+import { versionParameters } from '../event-query.ts';
 import { bundleParameters, exportParameters } from './request.ts';
 
 const bundleParams = {
@@ -122,6 +123,7 @@ export function erasureOperation(): Operation {
     summary: 'Read how far an erasure is',
     description: 'Tells whether the last byte is gone, and else the reason: files in the store, or the data directory.',
     params: atPosition,
+    query: versionParameters,
     answers: { 200: json('The erasure.', 'Erasure'), ...unknownToLog('No erasure has this position.') },
   });
 }

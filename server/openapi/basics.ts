@@ -63,18 +63,3 @@ export function described(schema: Schema, description: string): Schema {
 export function cursor(parameter: string): Schema {
   return described(orNull(count), `The \`${parameter}\` of the next page; null at the end.`);
 }
-
-/** A page of a list of these (contract, section 2.5). */
-export function pageOf(items: Schema): Schema {
-  return closed({
-    docs: listOf(items),
-    total: count,
-    limit: { ...place, maximum: 100 },
-    page: place,
-    totalPages: count,
-    hasNextPage: flag,
-    hasPrevPage: flag,
-    nextPage: orNull(place),
-    prevPage: orNull(place),
-  });
-}

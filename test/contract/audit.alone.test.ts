@@ -308,6 +308,7 @@ describe('The answers of the audit routes', () => {
     await call(diff, 200, `${audit}/documents/posts/${post}/diff?from=0&to=1`);
     await vary(`GET ${audit}/events`, 200, 'limit=2');
     await vary(`GET ${audit}/events`, 200, 'limit=1000', world.admin);
+    await vary(`GET ${audit}/events`, 200, 'limit=1000&actors=names', world.admin);
     await vary(`GET ${audit}/feed`, 200, 'limit=1000', world.admin);
     await vary(`GET ${audit}/erasures`, 200, 'limit=1');
     await vary(`GET ${audit}/erasures`, 200, '', scoped('headers'));

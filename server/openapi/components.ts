@@ -6,7 +6,7 @@ import { closed, count, described, flag, ignored, listOf, nothing, orNull, place
 import { bulkBodies, bulkSchemas } from './bulk-components.ts';
 import { objectOf, type Schema, schemaRef } from './fields.ts';
 import { keySchemas } from './key-components.ts';
-import { pointingSchemas } from './pointing-components.ts';
+import { pointingSchemas, trashSchemas } from './pointing-components.ts';
 import { isUploadCollection, uploadSchemas } from './uploads.ts';
 import { webhookSchemas } from './webhook-components.ts';
 import { conditionSchemas, whereOf } from './where.ts';
@@ -16,6 +16,7 @@ export function componentsOf(model: Model): Record<string, Schema> {
   const hasAccounts = [...model.collections.values()].some(({ auth }) => auth);
   return {
     ...fixed,
+    ...trashSchemas,
     ...keySchemas(model),
     ...webhookSchemas,
     ...(model.collections.size > 0 ? { Count: closed({ count }) } : {}),

@@ -9,7 +9,7 @@ const ofReference = {
 
 const actor = closed({ type: { type: 'string', enum: [...actorTypes] }, id: text }, ['type']);
 
-/** The schemas of what points at a document, and of what is in the trash. */
+/** The schema of what points at a document, where there are collections. */
 export const pointingSchemas: Record<string, Schema> = {
   References: pageOf({
     oneOf: [
@@ -17,14 +17,18 @@ export const pointingSchemas: Record<string, Schema> = {
       closed({ global: described(text, 'The slug of the global.'), id: nothing, ...ofReference }),
     ],
   }),
+};
+
+/** The schema of what is in the trash. */
+export const trashSchemas: Record<string, Schema> = {
   Trash: pageOf(
     closed({
       collection: described(text, 'The slug of the collection.'),
       id: text,
-      title: described(orNull(text), 'null without the audit scope `payloads`.'),
+      title: described(orNull(text), '`null` without the audit scope `payloads`.'),
       deletedAt: time,
-      deletedBy: described(orNull(actor), 'null without the audit scope `headers`.'),
-      reason: described(orNull(text), 'null where there is no reason, or without the audit scope `payloads`.'),
+      deletedBy: described(orNull(actor), '`null` without the audit scope `headers`.'),
+      reason: described(orNull(text), '`null` where there is no reason, or without the audit scope `payloads`.'),
       version: described(place, 'The last version of the document, that a restore may name.'),
     }),
   ),

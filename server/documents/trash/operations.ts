@@ -6,7 +6,7 @@ import { trashParameters } from './parameters.ts';
 const which =
   'Returns the deleted documents that the caller may read and delete, by the rules asked about each as it last was; the last deleted ' +
   'first. Those that were restored or erased are not among them. `title` and `reason` need the audit scope `payloads`, and ' +
-  '`deletedBy` the scope `headers`: else they are null.';
+  '`deletedBy` the scope `headers`: else they are `null`.';
 
 /** `GET /api/collections/<slug>/trash` */
 export function trashOperation(target: Collection): Operation {

@@ -25,7 +25,7 @@ after(() => receiver.close());
 /** Requests for each operation; more of them find more, and need more room. */
 const runs = Number(process.env.TEST_RUNS ?? 6);
 const disk =
-  runs > 60 ? ({ folder: '', skip: 'many requests need more room' } as const) : useSmallDisk(64 * 1024 * 1024);
+  runs > 60 ? ({ folder: '', skip: 'many requests need more room' } as const) : useSmallDisk(128 * 1024 * 1024);
 const service = useService(
   `export { default, seed } from ${JSON.stringify(new URL('./rich.ts', import.meta.url))};`,
   {

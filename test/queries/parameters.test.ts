@@ -16,6 +16,7 @@ const service = useServiceHere(`
       { slug: 'users', auth: true, fields: [] },
     ],
     globals: [{ slug: 'site', access: open, fields: [{ name: 'motto', type: 'text' }] }],
+    webhooks: [{ name: 'front', url: 'http://127.0.0.1:9/', secret: 'whsec_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA', globals: ['site'], events: ['deleted'] }],
   };`);
 
 /** An operation with query parameters, as its document has it. */
@@ -104,6 +105,7 @@ before(async () => {
         ];
       }),
     ),
+    'GET /api/webhooks/{name}/deliveries': { path: '/api/webhooks/front/deliveries' },
     'GET /api/counts': { path: '/api/counts' },
     'GET /api/schemas': { path: '/api/schemas' },
     'GET /api/search': { path: '/api/search?q=a' },

@@ -39,6 +39,11 @@ export function describeDocumentation(service: Service, mailbox: Mailbox): void 
     SETUP_TOKEN: async () => /setup\?token=([\w-]+)/.exec(service.output().stdout)?.[1] ?? '',
     INVITE_TOKEN: () => mailbox.token('ada@example.org'),
     RESET_TOKEN: () => mailbox.token('grace@example.org'),
+    OCEANIA: async () => {
+      const where = encodeURIComponent('{"name":{"equals":"Oceania"}}');
+      const { body } = await service.call('GET', `/api/collections/regions?where=${where}`);
+      return body.docs[0].id;
+    },
   };
 
   async function answerOf(command: string): Promise<Value> {

@@ -186,9 +186,6 @@ const fieldHints: { readonly [key: string]: FieldHint } = {
   summary: { rule: rules.text, types: listsOfObjects },
 };
 
-/** The keys of `admin` of a field, of any type. */
-export const fieldAdminKeys = Object.keys(fieldHints);
-
 /** The hints to the admin application about a field, as the part of its schema that they are. */
 export function checkFieldAdmin(spot: Spot, type: FieldType): { admin?: JsonObject } {
   const hints = Object.fromEntries(Object.entries(fieldHints).map(([key, { rule }]) => [key, rule]));

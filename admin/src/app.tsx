@@ -1,0 +1,76 @@
+import { Notifications } from '@mantine/notifications';
+import { QueryClientProvider } from '@tanstack/react-query';
+import { useEffect, useState } from 'react';
+import { Redirect, Route, Router, Switch } from 'wouter';
+import { LoginDialog } from './pages/access/login-dialog.tsx';
+import { AcceptInvitePage, ForgotPage, LoginPage, ResetPage, SetupPage } from './pages/access/pages.tsx';
+import { UnreachablePage } from './pages/access/unreachable-page.tsx';
+import { adminPath } from './service/place.ts';
+import { queries } from './service/queries.ts';
+import { keepFresh, type Session, useSession } from './service/session.ts';
+import { addresses } from './shell/addresses.ts';
+import { Loading } from './shell/loading.tsx';
+import { Shell } from './shell/shell.tsx';
+import { ThemeProvider } from './theme/theme.tsx';
+import { keepLanguage, type Language, type Words, WordsContext, wordsOf } from './words/index.ts';
+import { LanguageContext } from './words/language.ts';
+
+/** The whole application. */
+export function App(initial: { language: Language; words: Words }) {
+  const [spoken, setSpoken] = useState(initial);
+  useEffect(() => {
+    document.documentElement.lang = spoken.language;
+  }, [spoken.language]);
+  useEffect(keepFresh, []);
+  const choose = async (language: Language) => {
+    keepLanguage(language);
+    setSpoken({ language, words: await wordsOf(language) });
+  };
+  return (
+    <LanguageContext value={choose}>
+      <WordsContext value={spoken}>
+        <ThemeProvider>
+          <QueryClientProvider client={queries}>
+            <Router base={adminPath}>
+              <Pages session={useSession()} />
+            </Router>
+            <Notifications position="bottom-right" />
+          </QueryClientProvider>
+        </ThemeProvider>
+      </WordsContext>
+    </LanguageContext>
+  );
+}
+
+/** The pages before a login, and behind one the shell with all others. */
+function Pages({ session }: { session: Session }) {
+  if (session.state === 'starting') return <Loading />;
+  if (session.state === 'unreachable') return <UnreachablePage error={session.error} />;
+  const { boot } = session;
+  return (
+    <Switch>
+      <Route path={addresses.forgot}>
+        <ForgotPage boot={boot} />
+      </Route>
+      <Route path={addresses.reset}>
+        <ResetPage boot={boot} />
+      </Route>
+      <Route path={addresses.acceptInvite}>
+        <AcceptInvitePage boot={boot} />
+      </Route>
+      <Route path={addresses.setup}>{boot.initialized ? <Redirect to="/" /> : <SetupPage boot={boot} />}</Route>
+      <Route path={addresses.login}>{session.state === 'out' ? <LoginPage boot={boot} /> : <Redirect to="/" />}</Route>
+      <Route>
+        {session.state === 'out' ? (
+          <LoginPage boot={boot} />
+        ) : (
+          <>
+            {/* Another account has pages of its own: nothing of the one before is left in them. */}
+            <Shell key={`${session.account.collection}/${session.account.user.id}`} />
+            {session.state === 'expired' && <LoginDialog boot={boot} account={session.account} />}
+          </>
+        )}
+      </Route>
+    </Switch>
+  );
+}

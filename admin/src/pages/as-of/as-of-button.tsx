@@ -1,0 +1,4 @@
+/** Chooses the moment that is shown. To be built. */
+export function AsOfButton() {
+  return null;
+}

@@ -1,0 +1,6 @@
+import { Page } from '../../shell/page.tsx';
+
+/** To be built. */
+export function ListPage() {
+  return <Page title="ListPage">{null}</Page>;
+}

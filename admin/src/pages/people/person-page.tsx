@@ -1,0 +1,6 @@
+import { Page } from '../../shell/page.tsx';
+
+/** To be built. */
+export function PersonPage() {
+  return <Page title="PersonPage">{null}</Page>;
+}

@@ -1,0 +1,12 @@
+import { notifications } from '@mantine/notifications';
+import { messageOf } from '../service/queries.ts';
+
+/** Tells in a corner that something is done. */
+export function tell(message: string): void {
+  notifications.show({ message });
+}
+
+/** Tells in a corner what did not succeed; it stays longer, for it is read. */
+export function tellError(error: unknown): void {
+  notifications.show({ message: messageOf(error), color: 'red', autoClose: 12_000 });
+}

@@ -1,0 +1,131 @@
+import type { FieldSchema } from '../../../client/index.ts';
+
+/** Hints of the configuration about a field. */
+export type FieldHints = {
+  description?: string;
+  hidden?: boolean;
+  readOnly?: boolean;
+  placeholder?: string;
+  /** A where object: the field is shown while the document matches it. */
+  condition?: Record<string, unknown>;
+  position?: 'main' | 'side';
+  width?: 'quarter' | 'third' | 'half' | 'two-thirds' | 'three-quarters' | 'full';
+  tab?: string;
+  rows?: number;
+  step?: number;
+  language?: string;
+  displayAs?: 'color' | 'slug';
+  /** The field beside it that a slug is made of. */
+  from?: string;
+  /** The field that a folded item of an `array` or `blocks` is called by. */
+  summary?: string;
+};
+
+/** The types of fields (contract §4). */
+export type FieldType =
+  | 'text'
+  | 'textarea'
+  | 'richText'
+  | 'email'
+  | 'url'
+  | 'number'
+  | 'boolean'
+  | 'date'
+  | 'datetime'
+  | 'time'
+  | 'select'
+  | 'multiSelect'
+  | 'radio'
+  | 'upload'
+  | 'relationship'
+  | 'array'
+  | 'object'
+  | 'row'
+  | 'blocks'
+  | 'json'
+  | 'join';
+
+/** A block that `blocks` may hold. */
+export type Block = { slug: string; label?: string; fields: Field[] };
+
+/** A field as `/api/schemas` describes it. */
+export type Field = {
+  /** Absent on `row` only. */
+  name?: string;
+  type: FieldType;
+  label?: string;
+  required?: true;
+  unique?: true;
+  index?: true;
+  defaultValue?: unknown;
+  hasDefault?: boolean;
+  options?: { label: string; value: string }[];
+  relationTo?: string;
+  hasMany?: true;
+  min?: number;
+  max?: number;
+  integer?: true;
+  minLength?: number;
+  maxLength?: number;
+  pattern?: string;
+  fields?: Field[];
+  blocks?: Block[];
+  collection?: string;
+  on?: string;
+  limit?: number;
+  sort?: string;
+  richText?: { features: string[] };
+  admin?: FieldHints;
+  access?: { read: boolean; create: boolean; update: boolean };
+};
+
+/** A field that holds data: anything but `row`. */
+export type DataField = Field & { name: string };
+
+/** The fields of a schema, as the types of the client leave them open. */
+export function fieldsOf(schema: { fields: FieldSchema[] }): Field[] {
+  return schema.fields as unknown as Field[];
+}
+
+/** The fields that hold data, with those inside of `row` lifted to where their values are. */
+export function dataFields(fields: readonly Field[]): DataField[] {
+  return fields.flatMap((field) => (field.type === 'row' ? dataFields(field.fields ?? []) : [field as DataField]));
+}
+
+/** The label of a field; without one, its name in words: `publishedAt` is "Published at". */
+export function labelOf(field: Pick<Field, 'name' | 'label'>): string {
+  return field.label ?? inWords(field.name ?? '');
+}
+
+/** A name of the configuration as people would write it. */
+export function inWords(name: string): string {
+  const words = name
+    .replace(/([\p{Ll}\d])(\p{Lu})/gu, '$1 $2')
+    .replace(/[_-]+/g, ' ')
+    .trim()
+    .toLowerCase();
+  return words.charAt(0).toUpperCase() + words.slice(1);
+}
+
+/** The field at a dotted path through objects, with places in lists left out or as numbers; undefined where there is none. */
+export function fieldAt(fields: readonly Field[], path: string): DataField | undefined {
+  let level = dataFields(fields);
+  let found: DataField | undefined;
+  for (const part of path.split('.')) {
+    if (/^\d+$/.test(part)) continue;
+    found = level.find(({ name }) => name === part);
+    if (found === undefined) return undefined;
+    level = dataFields(found.fields ?? found.blocks?.flatMap((block) => block.fields) ?? []);
+  }
+  return found;
+}
+
+/** The value at a dotted path; undefined where something on the way is missing. */
+export function valueAt(document: unknown, path: string): unknown {
+  let value = document;
+  for (const part of path.split('.')) {
+    if (typeof value !== 'object' || value === null || !Object.hasOwn(value, part)) return undefined;
+    value = (value as Record<string, unknown>)[part];
+  }
+  return value;
+}

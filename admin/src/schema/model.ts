@@ -1,0 +1,110 @@
+import type {
+  AuditScope,
+  CollectionAdmin,
+  CollectionSchema,
+  GlobalAdmin,
+  GlobalSchema,
+  Schemas,
+} from '../../../client/index.ts';
+import { type Field, fieldsOf, inWords } from './fields.ts';
+
+type Rights = { read: boolean; create: boolean; update: boolean; delete: boolean };
+
+/** A collection as the application shows it. */
+export type Collection = {
+  slug: string;
+  singular: string;
+  plural: string;
+  fields: Field[];
+  isAuth: boolean;
+  upload: false | { maxFileSize: number; mimeTypes?: string[] };
+  hasPublicHistory: boolean;
+  requireReason: boolean;
+  hints: CollectionAdmin;
+  /** The rights of the user. */
+  access: Rights;
+};
+
+/** A global as the application shows it. */
+export type Global = {
+  slug: string;
+  label: string;
+  fields: Field[];
+  hints: GlobalAdmin;
+  access: { read: boolean; update: boolean };
+};
+
+/** The configuration as the user may see it, by slug. */
+export type Model = {
+  collections: Map<string, Collection>;
+  globals: Map<string, Global>;
+  title: string;
+  logo: string | null;
+  /** The features of the editor of rich text; null: all. */
+  richText: string[] | null;
+  audit: Set<AuditScope>;
+  limits: { body: number; bulkBody: number };
+  version: string;
+};
+
+/** Reads the answer of `/api/schemas`. */
+export function modelOf(schemas: Schemas): Model {
+  return {
+    collections: new Map(schemas.collections.map((schema) => [schema.slug, collectionOf(schema)])),
+    globals: new Map(schemas.globals.map((schema) => [schema.slug, globalOf(schema)])),
+    title: schemas.admin?.title ?? 'Annals',
+    logo: schemas.admin?.logo ?? null,
+    richText: schemas.richText?.features ?? null,
+    audit: new Set(schemas.user?.audit),
+    limits: schemas.limits ?? { body: 1024 * 1024, bulkBody: 8 * 1024 * 1024 },
+    version: schemas.version ?? '',
+  };
+}
+
+function collectionOf(schema: CollectionSchema): Collection {
+  const plural = schema.labels?.plural ?? inWords(schema.slug);
+  return {
+    slug: schema.slug,
+    singular: schema.labels?.singular ?? plural,
+    plural,
+    fields: fieldsOf(schema),
+    isAuth: schema.auth,
+    upload: schema.upload,
+    hasPublicHistory: schema.history === 'public',
+    requireReason: schema.requireReason,
+    hints: schema.admin ?? {},
+    access: schema.access ?? { read: true, create: false, update: false, delete: false },
+  };
+}
+
+function globalOf(schema: GlobalSchema): Global {
+  return {
+    slug: schema.slug,
+    label: schema.label ?? inWords(schema.slug),
+    fields: fieldsOf(schema),
+    hints: schema.admin ?? {},
+    access: schema.access ?? { read: true, update: false },
+  };
+}
+
+/** What stands below one heading of the navigation; `name` is null for what has no group. */
+export type Group = { name: string | null; collections: Collection[]; globals: Global[] };
+
+/** The collections and globals of the navigation, in the order of the configuration; those without a group come first. */
+export function groupsOf(model: Model): Group[] {
+  const groups = new Map<string | null, Group>([[null, { name: null, collections: [], globals: [] }]]);
+  const groupOf = (name: string | null): Group => {
+    const group = groups.get(name) ?? { name, collections: [], globals: [] };
+    groups.set(name, group);
+    return group;
+  };
+  for (const collection of model.collections.values()) {
+    const isElsewhere = collection.isAuth || collection.slug.startsWith('__');
+    if (collection.hints.hidden || isElsewhere || !collection.access.read) continue;
+    groupOf(collection.hints.group ?? null).collections.push(collection);
+  }
+  for (const global of model.globals.values()) {
+    if (!global.hints.hidden && global.access.read) groupOf(global.hints.group ?? null).globals.push(global);
+  }
+  return [...groups.values()].filter((group) => group.collections.length + group.globals.length > 0);
+}

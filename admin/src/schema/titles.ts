@@ -1,0 +1,18 @@
+import { dataFields, type Field, valueAt } from './fields.ts';
+import type { Collection } from './model.ts';
+
+/** The field that names documents of a collection, as the service decides it; `id` where there is none. */
+export function titleField({ hints, fields, upload }: Pick<Collection, 'hints' | 'fields' | 'upload'>): string {
+  if (hints.useAsTitle !== undefined) return hints.useAsTitle;
+  const text = dataFields(fields).find((field: Field) => field.type === 'text');
+  return text?.name ?? (upload ? 'filename' : 'id');
+}
+
+/** The words that a document is called by: its title, else its id. */
+export function titleOf(collection: Pick<Collection, 'hints' | 'fields' | 'upload'>, document: object): string {
+  const value = valueAt(document, titleField(collection));
+  if (typeof value === 'string' && value.trim() !== '') return value;
+  if (typeof value === 'number') return String(value);
+  const { filename, id } = document as { filename?: unknown; id?: unknown };
+  return typeof filename === 'string' ? filename : String(id ?? '');
+}

@@ -1,0 +1,32 @@
+import { createContext, type ReactNode, useContext } from 'react';
+import { type Collection, type Global, type Model, modelOf } from '../schema/model.ts';
+import { client } from './client.ts';
+import { keys, useRead } from './queries.ts';
+
+const ModelContext = createContext<Model | null>(null);
+
+/** Puts the configuration where all pages find it, as it was at the moment that is shown. */
+export function ModelProvider(props: { children: ReactNode; loading: ReactNode; failed: (error: Error) => ReactNode }) {
+  const { data, error } = useRead(keys.schemas, async (reading) => modelOf(await client.schemas(reading)), {
+    staleTime: 60_000,
+  });
+  if (data !== undefined) return <ModelContext value={data}>{props.children}</ModelContext>;
+  return error === null ? props.loading : props.failed(error);
+}
+
+/** The configuration, as the user may see it. */
+export function useModel(): Model {
+  const model = useContext(ModelContext);
+  if (model === null) throw new Error('the configuration is not there');
+  return model;
+}
+
+/** A collection of the configuration; undefined where the user can see none of that slug. */
+export function useCollection(slug: string): Collection | undefined {
+  return useModel().collections.get(slug);
+}
+
+/** A global of the configuration; undefined where the user can see none of that slug. */
+export function useGlobal(slug: string): Global | undefined {
+  return useModel().globals.get(slug);
+}

@@ -1,0 +1,21 @@
+import { Loader } from '@mantine/core';
+import { useEffect, useState } from 'react';
+import { useWords } from '../words/index.ts';
+import styles from './loading.module.css';
+
+const milliseconds = 200;
+
+/** What stands where a page will be: nothing for a moment, then a sign that it is on its way. */
+export function Loading() {
+  const { shared } = useWords();
+  const [isLate, setLate] = useState(false);
+  useEffect(() => {
+    const timer = setTimeout(() => setLate(true), milliseconds);
+    return () => clearTimeout(timer);
+  }, []);
+  return (
+    <div className={styles.loading} role="status" aria-label={shared.loading}>
+      {isLate && <Loader size="sm" aria-hidden="true" />}
+    </div>
+  );
+}

@@ -1,0 +1,72 @@
+import { Drawer } from '@mantine/core';
+import { Suspense, useEffect, useRef, useState } from 'react';
+import { useLocation } from 'wouter';
+import { Palette } from '../pages/palette/palette.tsx';
+import { ModelProvider } from '../service/model.tsx';
+import { useWords } from '../words/index.ts';
+import { AsOfBand } from './as-of-band.tsx';
+import { ErrorBoundary } from './error-boundary.tsx';
+import { Head } from './head.tsx';
+import { PaletteContext } from './link.tsx';
+import { Loading } from './loading.tsx';
+import { BottomBar, Navigation } from './navigation.tsx';
+import { Failure } from './page.tsx';
+import { Routes } from './routes.tsx';
+import styles from './shell.module.css';
+
+/** The frame of all pages behind the login: navigation, head, and the page itself. */
+export function Shell() {
+  return (
+    <ModelProvider loading={<Loading />} failed={(error) => <Failure error={error} again={() => location.reload()} />}>
+      <Frame />
+    </ModelProvider>
+  );
+}
+
+function Frame() {
+  const { shell } = useWords();
+  const [isMenuOpen, setMenuOpen] = useState(false);
+  const [isPaletteOpen, setPaletteOpen] = useState(false);
+  const [address] = useLocation();
+  const content = useRef<HTMLElement>(null);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: another page closes what lies over it
+  useEffect(() => {
+    setMenuOpen(false);
+    content.current?.scrollTo(0, 0);
+  }, [address]);
+  return (
+    <PaletteContext value={() => setPaletteOpen(true)}>
+      <button type="button" className={styles.skip} onClick={() => content.current?.focus()}>
+        {shell.skip}
+      </button>
+      <div className={styles.frame}>
+        <aside className={styles.side}>
+          <Navigation />
+        </aside>
+        <div className={styles.column}>
+          <Head openMenu={() => setMenuOpen(true)} />
+          <AsOfBand />
+          <main id="content" className={styles.content} ref={content} tabIndex={-1}>
+            <ErrorBoundary key={address}>
+              <Suspense fallback={<Loading />}>
+                <Routes />
+              </Suspense>
+            </ErrorBoundary>
+          </main>
+        </div>
+        <BottomBar openMenu={() => setMenuOpen(true)} />
+      </div>
+      <Drawer
+        opened={isMenuOpen}
+        onClose={() => setMenuOpen(false)}
+        position="left"
+        size="17rem"
+        title={shell.menu}
+        closeButtonProps={{ 'aria-label': shell.menu }}
+      >
+        <Navigation />
+      </Drawer>
+      <Palette isOpen={isPaletteOpen} setOpen={setPaletteOpen} />
+    </PaletteContext>
+  );
+}

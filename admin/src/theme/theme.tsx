@@ -1,0 +1,35 @@
+import { createTheme, localStorageColorSchemeManager, MantineProvider } from '@mantine/core';
+import type { ReactNode } from 'react';
+import { storageName } from '../service/place.ts';
+import './mantine.ts';
+import './tokens.css';
+import './base.css';
+
+/** Colours stand in tokens.css: a policy without inline styles lets no variables of a theme through. */
+const theme = createTheme({
+  cursorType: 'pointer',
+  defaultRadius: 'sm',
+  respectReducedMotion: true,
+  components: {
+    Modal: { defaultProps: { lockScroll: false, centered: true } },
+    Drawer: { defaultProps: { lockScroll: false, position: 'right' } },
+    Tooltip: { defaultProps: { openDelay: 300, withArrow: true } },
+  },
+});
+
+const schemes = localStorageColorSchemeManager({ key: storageName('theme') });
+
+/** The look of the application. */
+export function ThemeProvider({ children }: { children: ReactNode }) {
+  return (
+    <MantineProvider
+      theme={theme}
+      colorSchemeManager={schemes}
+      defaultColorScheme="auto"
+      withCssVariables={false}
+      withGlobalClasses={false}
+    >
+      {children}
+    </MantineProvider>
+  );
+}

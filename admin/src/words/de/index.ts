@@ -1,0 +1,6 @@
+import type { Words } from '../index.ts';
+import { access } from './access.ts';
+import { shared } from './shared.ts';
+import { shell } from './shell.ts';
+
+export const de: Words = { shared, shell, access };

@@ -1,0 +1,27 @@
+import type { Words } from '../index.ts';
+
+export const shared: Words['shared'] = {
+  save: 'Speichern',
+  cancel: 'Abbrechen',
+  close: 'Schließen',
+  delete: 'Löschen',
+  edit: 'Bearbeiten',
+  create: 'Anlegen',
+  remove: 'Entfernen',
+  add: 'Hinzufügen',
+  copy: 'Kopieren',
+  copied: 'Kopiert',
+  back: 'Zurück',
+  more: 'Mehr',
+  tryAgain: 'Erneut versuchen',
+  loading: 'Lädt',
+  reason: 'Grund',
+  reasonHint: 'Eine Zeile für den Verlauf: warum?',
+  optional: 'freiwillig',
+  yes: 'Ja',
+  no: 'Nein',
+  none: 'Keine',
+  unknown: 'Unbekannt',
+  optionalReason: 'Grund (freiwillig)',
+  you: 'du',
+};

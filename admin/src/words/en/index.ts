@@ -1,0 +1,5 @@
+import { access } from './access.ts';
+import { shared } from './shared.ts';
+import { shell } from './shell.ts';
+
+export const en = { shared, shell, access };

@@ -1,0 +1,47 @@
+import { createContext, use } from 'react';
+import { storageName } from '../service/place.ts';
+import { en } from './en/index.ts';
+
+/** All words of the interface: another language has the same. */
+export type Words = typeof en;
+
+/** The languages of the interface, each by its own name. */
+export const languages = { en: 'English', de: 'Deutsch' } as const;
+
+export type Language = keyof typeof languages;
+
+const languageName = storageName('language');
+
+export const WordsContext = createContext<{ words: Words; language: Language }>({ words: en, language: 'en' });
+
+/** The words of the interface in the language of the user. */
+export function useWords(): Words {
+  return use(WordsContext).words;
+}
+
+/** The language of the interface, for dates and numbers. */
+export function useLanguage(): Language {
+  return use(WordsContext).language;
+}
+
+function isLanguage(text: string | null): text is Language {
+  return text !== null && Object.hasOwn(languages, text);
+}
+
+/** The language that was chosen here, else the first of the browser that there is. */
+export function chosenLanguage(): Language {
+  const kept = localStorage.getItem(languageName);
+  if (isLanguage(kept)) return kept;
+  const wanted = navigator.languages.map((tag) => tag.split('-', 1)[0] ?? '');
+  return wanted.find(isLanguage) ?? 'en';
+}
+
+/** Keeps the language for this browser. */
+export function keepLanguage(language: Language): void {
+  localStorage.setItem(languageName, language);
+}
+
+/** The words of a language; those of all but English are a file of their own. */
+export async function wordsOf(language: Language): Promise<Words> {
+  return language === 'en' ? en : (await import('./de/index.ts')).de;
+}

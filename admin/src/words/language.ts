@@ -1,0 +1,9 @@
+import { createContext, use } from 'react';
+import type { Language } from './index.ts';
+
+export const LanguageContext = createContext<(language: Language) => void>(() => undefined);
+
+/** The function that changes the language of the interface. */
+export function useChooseLanguage(): (language: Language) => void {
+  return use(LanguageContext);
+}

@@ -1,0 +1,19 @@
+import react from '@vitejs/plugin-react';
+import { defineConfig } from 'vite';
+
+/** A service that `npm run dev --workspace admin` passes requests to. */
+const service = 'http://127.0.0.1:4000';
+
+export default defineConfig({
+  // The service writes into index.html where it is mounted; chunks find each other from where they are.
+  base: './',
+  plugins: [react()],
+  build: {
+    target: ['es2023', 'chrome120', 'firefox121', 'safari17'],
+    // The policy of the service allows no data: URLs but of pictures.
+    assetsInlineLimit: 0,
+    modulePreload: { polyfill: false },
+    reportCompressedSize: false,
+  },
+  server: { proxy: { '/api': service, '/account': service } },
+});

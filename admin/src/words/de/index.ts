@@ -1,6 +1,9 @@
 import type { Words } from '../index.ts';
 import { access } from './access.ts';
+import { list } from './list.ts';
+import { palette } from './palette.ts';
 import { shared } from './shared.ts';
 import { shell } from './shell.ts';
+import { trash } from './trash.ts';
 
-export const de: Words = { shared, shell, access };
+export const de: Words = { shared, shell, access, list, trash, palette };

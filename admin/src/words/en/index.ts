@@ -1,5 +1,8 @@
 import { access } from './access.ts';
+import { list } from './list.ts';
+import { palette } from './palette.ts';
 import { shared } from './shared.ts';
 import { shell } from './shell.ts';
+import { trash } from './trash.ts';
 
-export const en = { shared, shell, access };
+export const en = { shared, shell, access, list, trash, palette };

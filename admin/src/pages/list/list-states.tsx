@@ -1,0 +1,59 @@
+import { Button } from '@mantine/core';
+import type { ApiError } from '../../../../client/index.ts';
+import { Failure, Notice } from '../../shell/page.tsx';
+import { useWords } from '../../words/index.ts';
+import styles from './list-page.module.css';
+import { NewButton } from './new-button.tsx';
+import { useChipText } from './use-chip-text.ts';
+import type { ListState } from './use-list.ts';
+
+/** What stands in the place of rows where there are none. */
+export function ListEmpty({ state, total }: { state: ListState; total: number }) {
+  const { list } = useWords();
+  const { collection, view, filter } = state;
+  const chipText = useChipText(state);
+  if (total > 0) {
+    return (
+      <Notice icon="list" title={list.pastEnd}>
+        <Button variant="default" onClick={() => state.change({ page: 1 })}>
+          {list.firstPage}
+        </Button>
+      </Notice>
+    );
+  }
+  const conditions = filter.items.map(chipText).join(filter.joint === 'all' ? ` ${list.and} ` : ` ${list.or} `);
+  const texts = [view.q === '' || !state.isSearchable ? '' : `“${view.q}”`, conditions].filter(Boolean);
+  if (texts.length === 0) {
+    return (
+      <Notice icon="list" title={list.noDocuments(collection.plural)}>
+        {collection.hints.description && <p>{collection.hints.description}</p>}
+        <NewButton collection={collection} />
+      </Notice>
+    );
+  }
+  return (
+    <Notice icon="search" title={list.noMatch(collection.plural)}>
+      <p className={styles.cause}>{texts.join(', ')}</p>
+      <Button variant="default" onClick={() => state.change({ q: '', where: null })}>
+        {list.clearFilters}
+      </Button>
+    </Notice>
+  );
+}
+
+/** What stands in the place of rows that the service did not give, with the parameters that it names. */
+export function ListProblem({ error, again }: { error: ApiError; again: () => void }) {
+  const others = error.errors.filter(({ message }) => message !== error.message);
+  return (
+    <div className={styles.problem}>
+      <Failure error={error} again={again} />
+      {others.length > 0 && (
+        <ul>
+          {others.map(({ field, message }) => (
+            <li key={field}>{message}</li>
+          ))}
+        </ul>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,48 @@
+import { useRef, useState } from 'react';
+
+/** A chosen document, by what it is called. */
+export type Chosen = ReadonlyMap<string, string>;
+
+export type Selection = {
+  chosen: Chosen;
+  /** Chooses a row or lets it go; with `range`, all rows from the last one on. */
+  toggle: (row: Named, rows: readonly Named[], range?: boolean) => void;
+  set: (rows: readonly Named[], isChosen: boolean) => void;
+  clear: () => void;
+};
+
+/** A row and the words that it is called by. */
+export type Named = { id: string; title: string };
+
+/** The rows between two of them, both included, in the order of the list; only the second where the first is not there. */
+export function rangeOf<One extends { id: string }>(rows: readonly One[], from: string | null, to: string): One[] {
+  const end = rows.findIndex(({ id }) => id === to);
+  const start = rows.findIndex(({ id }) => id === from);
+  if (end < 0) return [];
+  return start < 0 ? rows.slice(end, end + 1) : rows.slice(Math.min(start, end), Math.max(start, end) + 1);
+}
+
+/** The chosen rows of a list. They stay from page to page; other filters let them go, for what is not seen is not meant. */
+export function useSelection(about: string): Selection {
+  const [state, setState] = useState<{ about: string; chosen: Chosen }>({ about, chosen: new Map() });
+  const last = useRef<string | null>(null);
+  const chosen: Chosen = state.about === about ? state.chosen : new Map();
+  const put = (next: Chosen) => setState({ about, chosen: next });
+  const set = (rows: readonly Named[], isChosen: boolean) => {
+    const next = new Map(chosen);
+    for (const { id, title } of rows) {
+      if (isChosen) next.set(id, title);
+      else next.delete(id);
+    }
+    put(next);
+  };
+  return {
+    chosen,
+    toggle: (row, rows, range = false) => {
+      set(range ? rangeOf(rows, last.current, row.id) : [row], !chosen.has(row.id));
+      last.current = row.id;
+    },
+    set,
+    clear: () => put(new Map()),
+  };
+}

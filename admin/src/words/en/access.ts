@@ -6,5 +6,5 @@ export const access = {
   account: 'Account',
   forgot: 'Forgotten your password?',
   logInAgain: 'Log in again',
-  expired: 'Your session is over. What you typed is still here.',
+  expired: 'Your session is over. Your text is still here.',
 };

@@ -192,7 +192,9 @@ describe('The import direction (style 1.1)', () => {
   });
 
   it('runs in no circle of more than three files, types counted', () => {
-    const files = filesOf(`{${Object.keys(rules)}}/**/*.{ts,tsx,js,mjs}`).filter((file) => !file.startsWith('admin/dist/'));
+    const files = filesOf(`{${Object.keys(rules)}}/**/*.{ts,tsx,js,mjs}`).filter(
+      (file) => !file.startsWith('admin/dist/'),
+    );
     const imports = new Map(
       files.map((file) => {
         const specifiers = importsOf(readFileSync(join(root, file), 'utf8')).filter((one) => one.startsWith('.'));

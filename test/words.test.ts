@@ -68,7 +68,9 @@ describe('The words', () => {
 
   for (const [folder, most] of Object.entries(left)) {
     it(`of ${folder}/ have no more of the old habits than before`, () => {
-      const habits = filesOf(`${folder}/**/*.{ts,tsx,mjs,cjs,js,html,py}`).flatMap((file) => habitsIn(file, textOf(file)));
+      const habits = filesOf(`${folder}/**/*.{ts,tsx,mjs,cjs,js,html,py}`).flatMap((file) =>
+        habitsIn(file, textOf(file)),
+      );
       assert.ok(habits.length <= most, `${habits.length} in ${folder}/, at most ${most}:\n${habits.join('\n')}`);
     });
   }

@@ -269,6 +269,10 @@ export type Accounts<in out C extends AnyConfig, in out Slug extends string> = {
   me: (options?: CallOptions) => Promise<UserOf<C, Slug>>;
   /** Keeps a token that is good for longer. */
   refreshToken: (options?: CallOptions) => Promise<{ token: string }>;
+  /** The sessions of the user that have not ended, the oldest first. */
+  sessions: (options?: CallOptions) => Promise<Session[]>;
+  /** Ends a session of the user, and gives what it was. */
+  endOwnSession: (sid: string, options?: CallOptions) => Promise<Session>;
   invite: (input: { email: string }, options?: CallOptions) => Promise<Success>;
   /** The invitations that can be accepted and that the user might have sent, oldest first. */
   invitations: (options?: CallOptions) => Promise<Invitation[]>;

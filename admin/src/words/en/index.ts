@@ -1,5 +1,7 @@
 import { access } from './access.ts';
+import { home } from './home.ts';
+import { people } from './people.ts';
 import { shared } from './shared.ts';
 import { shell } from './shell.ts';
 
-export const en = { shared, shell, access };
+export const en = { shared, shell, access, home, people };

@@ -93,6 +93,7 @@ const floors = [
   'files',
   'documents',
   'accounts',
+  'admin',
   'audit',
   'webhooks',
   'running',

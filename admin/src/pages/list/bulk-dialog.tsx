@@ -3,7 +3,7 @@ import { notifications } from '@mantine/notifications';
 import { type FormEvent, useState } from 'react';
 import { ApiError } from '../../../../client/index.ts';
 import { tell } from '../../parts/toast.ts';
-import { client } from '../../service/client.ts';
+import { client, reasonOfTrial } from '../../service/client.ts';
 import { useModel } from '../../service/model.tsx';
 import { forget, messageOf, useRead } from '../../service/queries.ts';
 import { useWords } from '../../words/index.ts';
@@ -44,8 +44,12 @@ type Outcome = { matched: number; changed: number; batch: string | null };
 
 function callOf(slug: string, ids: string[], data: Data) {
   const { updateMany, deleteMany } = client.collection(slug);
-  return (options: { dryRun?: boolean; reason?: string; signal?: AbortSignal }): Promise<Outcome> =>
-    data === null ? deleteMany({ ids }, options) : updateMany({ ids }, data as never, options);
+  return (options: {
+    dryRun?: boolean;
+    reason?: string;
+    signal?: AbortSignal;
+    headers?: Record<string, string>;
+  }): Promise<Outcome> => (data === null ? deleteMany({ ids }, options) : updateMany({ ids }, data as never, options));
 }
 
 function BulkForm({ doing, state, selection, close }: Props) {
@@ -154,7 +158,7 @@ function useTrial(slug: string, chosen: Chosen, { data, isEnabled }: { data: Dat
   const ids = [...chosen.keys()];
   const read = useRead(
     ['trial', slug, { ids, data }],
-    ({ signal }) => callOf(slug, ids, data)({ dryRun: true, signal }),
+    ({ signal }) => callOf(slug, ids, data)({ dryRun: true, signal, ...reasonOfTrial }),
     { enabled: isEnabled, staleTime: 0 },
   );
   if (read.error !== null) return { text: '', changed: null, problems: problemsOf(read.error, chosen) };

@@ -12,8 +12,8 @@ export function ColumnsButton({ state }: { state: ListState }) {
   return (
     <Popover position="bottom-end" width={300} trapFocus returnFocus shadow="md">
       <Popover.Target>
-        <Button variant="default" size="xs" leftSection={<Icon name="columns" size={14} />}>
-          {list.columns}
+        <Button className={styles.button} variant="default" size="xs" leftSection={<Icon name="columns" size={14} />}>
+          <span className={styles.name}>{list.columns}</span>
         </Button>
       </Popover.Target>
       <Popover.Dropdown aria-label={list.columns}>

@@ -1,4 +1,4 @@
-import { type DataField, dataFields, type Field, fieldAt, labelOf } from '../../schema/fields.ts';
+import { type DataField, dataFields, type Field, type FieldType, fieldAt, labelOf } from '../../schema/fields.ts';
 import type { Collection, Model } from '../../schema/model.ts';
 import { titleField } from '../../schema/titles.ts';
 import { isSortable } from './operators.ts';
@@ -78,35 +78,42 @@ function pathsOf({ path, field }: Place, model: Model): { select: string[]; sort
   };
 }
 
-/** The types whose values say something in a cell. */
-const telling = new Set<string>([
-  'select',
-  'radio',
-  'relationship',
-  'boolean',
-  'date',
-  'datetime',
-  'number',
-  'upload',
-  'email',
-]);
+/** How much the values of a type say in a cell: the less, the more. Others stand there only where they are wanted. */
+const weights: Partial<Record<FieldType, number>> = {
+  select: 0,
+  radio: 0,
+  relationship: 1,
+  date: 2,
+  datetime: 2,
+  boolean: 3,
+  upload: 4,
+  number: 5,
+  email: 6,
+  text: 7,
+};
 
-/** The columns of a collection that nobody has chosen: those of the configuration, else the title and what says most. */
+const mostDefault = 4;
+
+/** The columns of a list before any are chosen: those of the configuration, else the title, what says most, and the last change. */
 export function defaultColumns(collection: Collection, all: readonly Column[]): Column[] {
   const { defaultColumns: configured } = collection.hints;
   if (configured !== undefined && configured.length > 0) return named(all, configured);
-  const title = all.find(({ path }) => path === titleField(collection));
-  const others = all.filter((column) => column !== title && isTelling(column));
-  const rest = all.filter((column) => column !== title && !others.includes(column) && column.field.type === 'text');
-  const plain = rest.filter(({ path }) => path !== 'id');
-  const updatedAt = all.find(({ path }) => path === 'updatedAt');
-  return [title, ...[...others, ...plain].slice(0, 4), updatedAt].filter((column) => column !== undefined);
+  const title = titleField(collection);
+  const best = all
+    .filter((column) => column.path !== title && isTelling(column))
+    .toSorted((one, other) => weightOf(one) - weightOf(other))
+    .slice(0, mostDefault);
+  const paths = all.filter((column) => best.includes(column)).map(({ path }) => path);
+  return named(all, [title, ...paths, 'updatedAt']);
+}
+
+function weightOf({ field }: Column): number {
+  return weights[field.type] ?? Number.MAX_SAFE_INTEGER;
 }
 
 function isTelling({ path, field }: Column): boolean {
-  return (
-    telling.has(field.type) && !field.hasMany && path !== 'createdAt' && path !== 'updatedAt' && !path.includes('.')
-  );
+  const isOwn = ['id', 'createdAt', 'updatedAt', 'mimeType'].includes(path);
+  return weights[field.type] !== undefined && !field.hasMany && !isOwn && !path.includes('.');
 }
 
 /** The columns with these paths, in this order; paths that lead nowhere are left out. */

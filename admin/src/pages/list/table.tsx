@@ -108,7 +108,9 @@ function Head({ column, state }: { column: Column; state: ListState }) {
   if (column.sort === null) {
     return (
       <th scope="col" className={className}>
-        <span className={styles.label}>{column.label}</span>
+        <span className={styles.label} title={column.label}>
+          {column.label}
+        </span>
       </th>
     );
   }
@@ -120,7 +122,7 @@ function Head({ column, state }: { column: Column; state: ListState }) {
         title={list.sortBy(column.label)}
         onClick={() => state.change({ sort: nextSort(state.sort, column) })}
       >
-        {column.label}
+        <span>{column.label}</span>
         {order !== 'none' && <Icon name={order === 'ascending' ? 'up' : 'down'} size={14} />}
       </button>
     </th>

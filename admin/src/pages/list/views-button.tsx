@@ -19,10 +19,11 @@ export function ViewsButton({ state }: { state: ListState }) {
         <Button
           variant="default"
           size="xs"
+          className={styles.button}
           leftSection={<Icon name="star" size={14} />}
           onClick={() => setOpen(!isOpen)}
         >
-          {list.views}
+          <span className={styles.name}>{list.views}</span>
         </Button>
       </Popover.Target>
       <Popover.Dropdown aria-label={list.views}>{isOpen && <Views state={state} />}</Popover.Dropdown>

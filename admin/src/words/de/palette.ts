@@ -5,7 +5,10 @@ export const palette: Words['palette'] = {
   placeholder: 'Alles durchsuchen oder tippen, wohin es geht',
   results: 'Ergebnisse',
   found: 'Dokumente',
-  foundCount: (shown, total) => (shown < total ? `${shown} von ${total} Dokumenten` : `${total} Dokumente`),
+  foundCount: (shown, total) => {
+    if (shown < total) return `${shown} von ${total} Dokumenten`;
+    return total === 1 ? '1 Dokument' : `${total} Dokumente`;
+  },
   goTo: 'Gehe zu',
   actions: 'Aktionen',
   recent: 'Zuletzt geöffnet',

@@ -25,6 +25,4 @@ export const trash: Words['trash'] = {
   taken: (field) => `${field} ist vergeben`,
   openTaken: 'Dieses Dokument öffnen',
   restored: (title) => `${title} ist wieder da`,
-  open: 'Öffnen',
-  actors: { user: 'Ein Konto', apiKey: 'API-Schlüssel', system: 'Der Dienst', anonymous: 'Ohne Anmeldung' },
 };

@@ -24,6 +24,4 @@ export const trash = {
   taken: (field: string) => `${field} is taken`,
   openTaken: 'Open that document',
   restored: (title: string) => `${title} is back`,
-  open: 'Open',
-  actors: { user: 'A user', apiKey: 'API key', system: 'The service', anonymous: 'Without a login' },
 };

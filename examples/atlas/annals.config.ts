@@ -17,6 +17,7 @@ const access = {
 /** The countries of the world with their languages, currencies, borders and flags: real data, see README.md. */
 export default defineConfig({
   publicSchema: true,
+  keys: isChief,
   collections: [
     {
       slug: 'countries',

@@ -10,7 +10,9 @@ export function CopyButton({ text }: { text: string }) {
   const { shared } = useWords();
   const [isCopied, setCopied] = useState(false);
   const copy = async () => {
-    await navigator.clipboard.writeText(text);
+    // Pages that did not come by https have no clipboard; the text can then be selected where it stands.
+    await navigator.clipboard?.writeText(text);
+    if (navigator.clipboard === undefined) return;
     setCopied(true);
     setTimeout(() => setCopied(false), told);
   };

@@ -27,6 +27,7 @@ export function BulkBar({ state, selection, total }: Props) {
   const selectAll = async () => selection.set(await all.read(), true);
   return (
     <section className={styles.bar} aria-label={list.bulkActions}>
+      <CloseButton size="sm" aria-label={list.clearSelection} title={list.clearSelection} onClick={selection.clear} />
       <strong role="status">{list.selected(count)}</strong>
       {count < total &&
         (total <= mostAtOnce ? (
@@ -54,7 +55,6 @@ export function BulkBar({ state, selection, total }: Props) {
           {list.deleteMany(count)}
         </Button>
       )}
-      <CloseButton size="sm" aria-label={list.clearSelection} title={list.clearSelection} onClick={selection.clear} />
       <BulkDialog doing={doing} {...{ state, selection }} close={() => setDoing(null)} />
     </section>
   );

@@ -1,4 +1,4 @@
-import { Button, NativeSelect, SegmentedControl, Select, Textarea } from '@mantine/core';
+import { Button, NativeSelect, Textarea } from '@mantine/core';
 import { type FormEvent, useState } from 'react';
 import { CopyButton } from '../../parts/copy-button.tsx';
 import { useWords } from '../../words/index.ts';
@@ -29,12 +29,13 @@ export function FilterPanel({ state, index, set, close }: Props) {
   const isForm = isFit && !(item !== undefined && isKept(item));
   return (
     <div className={styles.panel}>
-      {(filter.items.length > 1 || (index === null && filter.items.length === 1)) && (
-        <SegmentedControl
-          size="xs"
-          aria-label={list.joint}
+      {filter.items.length > 1 && (
+        <NativeSelect
+          label={list.joint}
           value={filter.joint}
-          onChange={(joint) => state.change({ where: whereOf({ ...filter, joint: joint as Filter['joint'] }) })}
+          onChange={({ currentTarget: { value } }) =>
+            state.change({ where: whereOf({ ...filter, joint: value as Filter['joint'] }) })
+          }
           data={[
             { value: 'all', label: list.all },
             { value: 'any', label: list.any },
@@ -75,15 +76,12 @@ function ConditionForm({ places, condition, put }: FormProps) {
   };
   return (
     <form className={styles.form} onSubmit={submit}>
-      <Select
+      <NativeSelect
         label={list.field}
-        searchable
         data-autofocus
-        nothingFoundMessage={list.nothingFound}
-        data={places.map(({ path, label }) => ({ value: path, label }))}
-        value={draft.path ?? null}
-        onChange={choose}
-        comboboxProps={{ withinPortal: true, zIndex: 500 }}
+        data={[{ value: '', label: '' }, ...places.map(({ path, label }) => ({ value: path, label }))]}
+        value={draft.path ?? ''}
+        onChange={(event) => choose(event.currentTarget.value || null)}
       />
       {field !== undefined && draft.operator !== undefined && (
         <>

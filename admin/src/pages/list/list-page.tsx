@@ -78,7 +78,7 @@ function List({ collection }: { collection: Collection }) {
       <FilterBar state={state} errors={error?.errors ?? []} isPhone={isPhone} />
       {canChange && <BulkBar state={state} selection={selection} total={data?.total ?? 0} />}
       {state.view.broken !== null ? null : error !== null ? (
-        <ListProblem error={error} again={() => void refetch()} />
+        <ListProblem state={state} error={error} again={() => void refetch()} />
       ) : data === undefined ? (
         <Skeleton label={words.list.loadingRows} />
       ) : rows.length === 0 ? (

@@ -2,6 +2,7 @@ import { Button } from '@mantine/core';
 import type { ApiError } from '../../../../client/index.ts';
 import { Failure, Notice } from '../../shell/page.tsx';
 import { useWords } from '../../words/index.ts';
+import { problemOf } from './filter.ts';
 import styles from './list-page.module.css';
 import { NewButton } from './new-button.tsx';
 import { useChipText } from './use-chip-text.ts';
@@ -41,9 +42,22 @@ export function ListEmpty({ state, total }: { state: ListState; total: number })
   );
 }
 
-/** What stands in the place of rows that the service did not give, with the parameters that it names. */
-export function ListProblem({ error, again }: { error: ApiError; again: () => void }) {
+type ProblemProps = { state: ListState; error: ApiError; again: () => void };
+
+/** What stands in the place of rows that the service did not give, with the parameters that it names; not what a chip says. */
+export function ListProblem({ state: { filter }, error, again }: ProblemProps) {
+  const { list, shared } = useWords();
+  const said = filter.items.map((_, index) => problemOf(filter, index, error.errors)).filter((text) => text !== null);
   const others = error.errors.filter(({ message }) => message !== error.message);
+  if (said.length > 0 && said.length === error.errors.length) {
+    return (
+      <Notice icon="warning" title={list.refused}>
+        <Button variant="default" onClick={again}>
+          {shared.tryAgain}
+        </Button>
+      </Notice>
+    );
+  }
   return (
     <div className={styles.problem}>
       <Failure error={error} again={again} />

@@ -1,7 +1,6 @@
 import type { Words } from '../index.ts';
 
 export const list: Words['list'] = {
-  total: (count, of) => `${count} ${of}`,
   search: (of) => `${of} durchsuchen`,
   clearSearch: 'Suche leeren',
   noSearchThen: 'Nur die Dokumente von heute lassen sich durchsuchen. Filter gehen.',
@@ -30,6 +29,7 @@ export const list: Words['list'] = {
   asTextHint: 'Das where-Objekt der API, als JSON.',
   notJson: 'Der Text muss ein JSON-Objekt sein, zum Beispiel {"title":{"like":"news"}}.',
   notAFilter: 'Der Filter in der Adresse ist kein JSON-Objekt',
+  refused: 'Der Dienst lehnt diesen Filter ab',
   apply: 'Anwenden',
   pick: 'Tippen, um zu suchen',
   nothingFound: 'Nichts gefunden',
@@ -96,7 +96,6 @@ export const list: Words['list'] = {
 
   noDocuments: (plural) => `Noch keine ${plural}`,
   noMatch: (plural) => `Keine passenden ${plural}`,
-  noMatchText: 'Suche und Filter lassen nichts übrig.',
   loadingRows: 'Zeilen sind unterwegs',
 
   select: 'Auswählen',
@@ -125,7 +124,6 @@ export const list: Words['list'] = {
   deleted: (count) => (count === 1 ? '1 Dokument gelöscht' : `${count} Dokumente gelöscht`),
   undo: 'Rückgängig',
   undone: (count) => (count === 1 ? '1 Dokument ist wie vorher' : `${count} Dokumente sind wie vorher`),
-  needsReason: 'Hier wird ein Grund gebraucht.',
 
   exportCsv: 'Als CSV ausgeben',
   exportText: (total) =>
@@ -133,5 +131,4 @@ export const list: Words['list'] = {
   exportRunning: (done, total) => `${done} von ${total} Zeilen`,
   exportStart: 'Ausgeben',
   exportDone: (count) => `${count} Zeilen ausgegeben`,
-  moreActions: 'Mehr',
 };

@@ -1,6 +1,5 @@
 /** Words of lists. */
 export const list = {
-  total: (count: string, of: string) => `${count} ${of}`,
   search: (of: string) => `Search ${of}`,
   clearSearch: 'Clear the search',
   noSearchThen: 'Only the documents of today can be searched. Filters work.',
@@ -29,6 +28,7 @@ export const list = {
   asTextHint: 'The where object of the API, as JSON.',
   notJson: 'The text must be a JSON object, for example {"title":{"like":"news"}}.',
   notAFilter: 'The filter of the address is not a JSON object',
+  refused: 'The service refuses this filter',
   apply: 'Apply',
   pick: 'Type to search',
   nothingFound: 'Nothing found',
@@ -95,7 +95,6 @@ export const list = {
 
   noDocuments: (plural: string) => `There are no ${plural} yet`,
   noMatch: (plural: string) => `No ${plural} match`,
-  noMatchText: 'The search and the filters leave nothing.',
   loadingRows: 'Rows are on their way',
 
   select: 'Select',
@@ -124,7 +123,6 @@ export const list = {
   deleted: (count: number) => (count === 1 ? '1 document deleted' : `${count} documents deleted`),
   undo: 'Undo',
   undone: (count: number) => (count === 1 ? '1 document is as before' : `${count} documents are as before`),
-  needsReason: 'A reason is needed here.',
 
   exportCsv: 'Export as CSV',
   exportText: (total: string) =>
@@ -132,5 +130,4 @@ export const list = {
   exportRunning: (done: string, total: string) => `${done} of ${total} rows`,
   exportStart: 'Export',
   exportDone: (count: string) => `${count} rows exported`,
-  moreActions: 'More',
 };

@@ -3,7 +3,7 @@ import type { ApiError } from '../../../client/index.ts';
 import { client } from './client.ts';
 import { queries } from './queries.ts';
 
-/** What the user prefers, as the application keeps it. Whatever else is there belongs to others. */
+/** The preferences of the user that the application knows. Other members belong to others. */
 export type Preferences = {
   /** Saved views of lists, by collection. */
   views?: Record<string, { default?: string; named?: Record<string, string> }>;

@@ -13,7 +13,7 @@ export function pressOf({ key, ctrlKey, metaKey, altKey, shiftKey }: Press): Key
   return shiftKey ? `mod+shift+${name}` : `mod+${name}`;
 }
 
-/** What has been pressed so far of a shortcut of two keys. */
+/** The first key of a shortcut of two, and when it was pressed. */
 export type Pending = { press: Keys; at: number } | null;
 
 /** The shortcut of a press, after what was pressed before; and what waits for a second key. */

@@ -15,7 +15,7 @@ export const mostAtOnce = 1_000;
 
 type Props = { state: ListState; selection: Selection; total: number };
 
-/** What can be done with the documents that are selected. */
+/** The actions for the documents that are selected. */
 export function BulkBar({ state, selection, total }: Props) {
   const { list } = useWords();
   const language = useLanguage();

@@ -22,7 +22,7 @@ type Props = {
   close: () => void;
 };
 
-/** Changes or deletes what is selected, for one reason. What would happen is tried first. */
+/** Changes or deletes what is selected, for one reason. A dry run comes first. */
 export function BulkDialog({ doing, state, selection, close }: Props) {
   const { list, shared } = useWords();
   return (
@@ -37,7 +37,7 @@ export function BulkDialog({ doing, state, selection, close }: Props) {
   );
 }
 
-/** What a bulk call does: null deletes. */
+/** The values that a bulk call sets; null deletes. */
 type Data = Record<string, unknown> | null;
 
 type Outcome = { matched: number; changed: number; batch: string | null };

@@ -122,7 +122,7 @@ export function named(all: readonly Column[], paths: readonly string[]): Column[
   return [...new Set(paths)].map((path) => byPath.get(path)).filter((column) => column !== undefined);
 }
 
-/** What a request selects: what the columns show, and the title that each row is called by. */
+/** The paths that a request selects: those of the columns, and the title of each row. */
 export function selectOf(columns: readonly Column[], collection: Collection): string[] {
   const title = titleField(collection);
   return [...new Set([...columns.flatMap(({ select }) => select), title])].filter((path) => path !== 'id');

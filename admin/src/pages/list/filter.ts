@@ -66,7 +66,7 @@ export function whereOf({ joint, items }: Filter): Where | null {
   return isPlain ? Object.fromEntries(parts.flatMap(Object.entries)) : { and: parts };
 }
 
-/** The filter of an address: the condition, or the text where it is none. */
+/** The filter of an address: the condition, or the text where it is not a condition. */
 export type Written = { where: Where | null; broken: string | null };
 
 /** Reads the text of a condition, as JSON. */
@@ -91,7 +91,7 @@ export function spotOf(filter: Filter, index: number): string {
   return isKept(item) ? 'where' : `where[${item.path}]`;
 }
 
-/** What the service said about an item of a filter; null where it said nothing. */
+/** The message of the service about an item of a filter; null without one. */
 export function problemOf(
   filter: Filter,
   index: number,

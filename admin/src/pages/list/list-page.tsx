@@ -95,7 +95,7 @@ function List({ collection }: { collection: Collection }) {
 
 const lines = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'];
 
-/** What stands in the place of rows that are slow to come. */
+/** The place of rows that are slow to come. */
 function Skeleton({ label }: { label: string }) {
   return (
     <div className={styles.skeleton} role="status" aria-label={label}>

@@ -8,7 +8,7 @@ import { NewButton } from './new-button.tsx';
 import { useChipText } from './use-chip-text.ts';
 import type { ListState } from './use-list.ts';
 
-/** What stands in the place of rows where there are none. */
+/** A list without rows: why, and the way out. */
 export function ListEmpty({ state, total }: { state: ListState; total: number }) {
   const { list } = useWords();
   const { collection, view, filter } = state;
@@ -44,7 +44,7 @@ export function ListEmpty({ state, total }: { state: ListState; total: number })
 
 type ProblemProps = { state: ListState; error: ApiError; again: () => void };
 
-/** What stands in the place of rows that the service did not give, with the parameters that it names; not what a chip says. */
+/** A list that the service refused, with the parameters that it names; messages that stand at chips are not repeated. */
 export function ListProblem({ state: { filter }, error, again }: ProblemProps) {
   const { list, shared } = useWords();
   const said = filter.items.map((_, index) => problemOf(filter, index, error.errors)).filter((text) => text !== null);

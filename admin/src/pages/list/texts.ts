@@ -3,7 +3,7 @@ import type { DataField } from '../../schema/fields.ts';
 import type { Collection } from '../../schema/model.ts';
 import { titleOf } from '../../schema/titles.ts';
 
-/** What the text of a value depends on. */
+/** The language and names that the text of a value is made with. */
 export type Telling = {
   language: string;
   yes: string;

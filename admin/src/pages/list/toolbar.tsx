@@ -12,7 +12,7 @@ import { ViewsButton } from './views-button.tsx';
 type Picking = { isPicking: boolean; setPicking: (isPicking: boolean) => void };
 type Props = { state: ListState; total: number | null; isPhone: boolean; picking: Picking | null };
 
-/** What a list is searched, arranged and taken away by. */
+/** Search, saved views, columns and export of a list. */
 export function Toolbar({ state, total, isPhone, picking }: Props) {
   const { list } = useWords();
   return (
@@ -35,7 +35,7 @@ export function Toolbar({ state, total, isPhone, picking }: Props) {
 
 const pause = 200;
 
-/** The words that a list is searched for. What is typed stands here alone until a pause. */
+/** The words that a list is searched for. The address changes after a pause in typing. */
 function SearchBox({ state }: { state: ListState }) {
   const { list } = useWords();
   const { q } = state.view;

@@ -1,4 +1,5 @@
 import { useRef, useState } from 'react';
+import { rangeOf } from './range.ts';
 
 /** A chosen document, by what it is called. */
 export type Chosen = ReadonlyMap<string, string>;
@@ -13,14 +14,6 @@ export type Selection = {
 
 /** A row and the words that it is called by. */
 export type Named = { id: string; title: string };
-
-/** The rows between two of them, both included, in the order of the list; only the second where the first is not there. */
-export function rangeOf<One extends { id: string }>(rows: readonly One[], from: string | null, to: string): One[] {
-  const end = rows.findIndex(({ id }) => id === to);
-  const start = rows.findIndex(({ id }) => id === from);
-  if (end < 0) return [];
-  return start < 0 ? rows.slice(end, end + 1) : rows.slice(Math.min(start, end), Math.max(start, end) + 1);
-}
 
 /** The chosen rows of a list. They stay from page to page; other filters let them go, for what is not seen is not meant. */
 export function useSelection(about: string): Selection {

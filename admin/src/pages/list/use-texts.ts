@@ -3,7 +3,7 @@ import { useModel } from '../../service/model.tsx';
 import { useLanguage, useWords } from '../../words/index.ts';
 import type { Telling } from './texts.ts';
 
-/** What the texts of values need, in the language of the user. */
+/** The language and names that texts of values are made with. */
 export function useTelling(): Telling {
   const { shared, list } = useWords();
   const language = useLanguage();

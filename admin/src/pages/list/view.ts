@@ -1,6 +1,6 @@
 import { readWhere, type Where, type Written } from './filter.ts';
 
-/** What a list shows, as its address says it. Null is what nobody has chosen. */
+/** The state of a list, as its address says it. Null: not chosen. */
 export type View = Written & {
   q: string;
   sort: string | null;
@@ -14,7 +14,7 @@ const parameters = ['q', 'f', 'sort', 'page', 'limit', 'cols'] as const;
 /** The numbers of rows that a page may have. */
 export const pageSizes = [10, 20, 50, 100];
 
-/** Reads the address of a list. What is no number there is as if it was not there. */
+/** Reads the address of a list. A page or limit that cannot be is ignored. */
 export function readView(search: URLSearchParams): View {
   return {
     q: search.get('q') ?? '',

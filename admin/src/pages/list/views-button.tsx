@@ -33,7 +33,7 @@ export function ViewsButton({ state }: { state: ListState }) {
 
 type ViewsOf = NonNullable<Preferences['views']>[string];
 
-/** What a click on a view does to the saved ones. */
+/** Changes the saved views; false where the service refuses it. */
 type Save = (patch: { default?: string | null; named?: Record<string, string | null> }) => Promise<boolean>;
 
 function Views({ state }: { state: ListState }) {

@@ -13,7 +13,7 @@ const ShortcutsDialog = lazy(async () => ({ default: (await import('./shortcuts-
 
 type Props = { isOpen: boolean; setOpen: (isOpen: boolean) => void };
 
-/** The search over everything, and the keys of the whole application. What they open is loaded when it is first opened. */
+/** The search over everything, and the keys of the whole application. Both dialogs are loaded when they are first opened. */
 export function Palette({ isOpen, setOpen }: Props) {
   const [wasOpen, setWasOpen] = useState(isOpen);
   const [isHelpOpen, setHelpOpen] = useState(false);

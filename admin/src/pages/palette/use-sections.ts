@@ -34,7 +34,7 @@ export function useSections(words: string) {
   const most = words === '' ? 6 : 5;
   const sections = [
     { name: palette.recent, options: recent },
-    // What fits the words by its name comes before what only holds them.
+    // A name that fits comes before a text that holds the words.
     { name: palette.goTo, options: words === '' ? pages : pages.slice(0, most) },
     { name: palette.found, options: hits },
     { name: palette.actions, options: actions.slice(0, most) },

@@ -13,7 +13,7 @@ import { textOfValue } from '../list/texts.ts';
 import { useTelling } from '../list/use-texts.ts';
 import styles from './trash.module.css';
 
-/** Brings a deleted document back. What comes back is shown first. */
+/** Brings a deleted document back. The dialog first shows its values. */
 export function RestoreDialog({ deleted, close }: { deleted: Trashed; close: () => void }) {
   const { trash } = useWords();
   const collection = useCollection(deleted.collection);
@@ -52,7 +52,7 @@ export function RestoreDialog({ deleted, close }: { deleted: Trashed; close: () 
 
 const mostFields = 12;
 
-/** What a restore brings back, what it points at that is gone, and what keeps it from being done. */
+/** The values that a restore brings back, the deleted documents among them, and the values that others have by now. */
 function Plan({ plan, collection }: { plan: RestorePlan; collection: Collection }) {
   const { trash } = useWords();
   const telling = useTelling();

@@ -1,4 +1,4 @@
-import type { Words } from '../index.ts';
+import type { Words } from '../words.ts';
 import { access } from './access.ts';
 import { home } from './home.ts';
 import { list } from './list.ts';

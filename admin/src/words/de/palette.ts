@@ -1,4 +1,4 @@
-import type { Words } from '../index.ts';
+import type { Words } from '../words.ts';
 
 export const palette: Words['palette'] = {
   title: 'Suchen und springen',

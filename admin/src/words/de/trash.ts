@@ -1,4 +1,4 @@
-import type { Words } from '../index.ts';
+import type { Words } from '../words.ts';
 
 export const trash: Words['trash'] = {
   about: 'Gelöschte Dokumente, die du wiederherstellen darfst. Das gibt eine Version mehr; der Verlauf bleibt.',

@@ -38,7 +38,7 @@ export const list = {
     equals: 'is',
     not_equals: 'is not',
     in: 'is one of',
-    not_in: 'is none of',
+    not_in: 'is not one of',
     like: 'contains',
     contains: 'has',
     greater_than: 'is above',

@@ -14,7 +14,7 @@ export const trash = {
   noReason: 'no reason given',
   noTitle: (singular: string) => `${singular} (its title is not shown to you)`,
   empty: 'The trash is empty',
-  emptyText: 'What is deleted can be restored from here.',
+  emptyText: 'Deleted documents can be restored from here.',
   asOfText: 'The trash is that of today. Go back to now to look into it.',
   looking: 'Looking what comes back…',
   comesBack: 'Comes back',

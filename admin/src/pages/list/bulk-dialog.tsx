@@ -157,7 +157,7 @@ function useTrial(slug: string, chosen: Chosen, { data, isEnabled }: { data: Dat
   const { list } = useWords();
   const ids = [...chosen.keys()];
   const read = useRead(
-    ['trial', slug, { ids, data }],
+    ['trial', { slug, ids, data }],
     ({ signal }) => callOf(slug, ids, data)({ dryRun: true, signal, ...reasonOfTrial }),
     { enabled: isEnabled, staleTime: 0 },
   );

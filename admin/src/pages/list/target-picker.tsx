@@ -33,7 +33,8 @@ export function TargetPicker({ slug, label, value, onChange }: Props) {
       onSearchChange={setText}
       onDropdownOpen={() => setOpen(true)}
       nothingFoundMessage={isFetching ? undefined : list.nothingFound}
-      comboboxProps={{ withinPortal: true, zIndex: 500 }}
+      // In a portal it would lie outside of the panel, which a click there closes.
+      comboboxProps={{ withinPortal: false }}
     />
   );
 }

@@ -12,7 +12,7 @@ export function UndoButton({ batch, slug, close }: { batch: string; slug: string
   const undo = async () => {
     setBusy(true);
     try {
-      const { changed } = await client.undo(batch);
+      const { changed } = await client.undo(batch, { reason: list.undoReason });
       await forget(slug);
       tell(list.undone(changed));
       close();

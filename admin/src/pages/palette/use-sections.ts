@@ -9,7 +9,7 @@ import { useAccount } from '../../service/session.ts';
 import { addresses } from '../../shell/addresses.ts';
 import type { IconName } from '../../theme/icons.tsx';
 import { useWords, type Words } from '../../words/index.ts';
-import { fitting } from './entries.ts';
+import { fitOf, fitting } from './entries.ts';
 import { type Piece, piecesOf } from './excerpt.ts';
 import { recentDocuments } from './recent.ts';
 
@@ -32,12 +32,14 @@ export function useSections(words: string) {
   const pages = fitting(pagesOf(model, shell), words);
   const actions = fitting(actionsOf(model, { palette, isNow }), words);
   const most = words === '' ? 6 : 5;
+  const acts = { name: palette.actions, options: actions.slice(0, most) };
+  const found = { name: palette.found, options: hits };
+  const isMeant = words !== '' && actions.some(({ name }) => fitOf(name, words) >= 3);
   const sections = [
     { name: palette.recent, options: recent },
     // A name that fits comes before a text that holds the words.
     { name: palette.goTo, options: words === '' ? pages : pages.slice(0, most) },
-    { name: palette.found, options: hits },
-    { name: palette.actions, options: actions.slice(0, most) },
+    ...(isMeant ? [acts, found] : [found, acts]),
   ].filter(({ options }) => options.length > 0);
   return { sections, isSearching, isDone, found: total === null ? null : { shown: hits.length, total } };
 }

@@ -20,7 +20,7 @@ export function RestoreDialog({ deleted, close }: { deleted: Trashed; close: () 
   const { id, version } = deleted;
   const { restore } = client.collection(deleted.collection);
   const name = deleted.title ?? collection?.singular ?? deleted.collection;
-  const { data, error } = useRead(['trash', 'plan', deleted.collection, id, version], ({ signal }) =>
+  const { data, error } = useRead(['plan', { slug: deleted.collection, id, version }], ({ signal }) =>
     restore(id, { version }, { dryRun: true, signal, ...reasonOfTrial }),
   );
   return (

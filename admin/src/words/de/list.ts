@@ -123,6 +123,7 @@ export const list: Words['list'] = {
   changed: (count) => (count === 1 ? '1 Dokument geändert' : `${count} Dokumente geändert`),
   deleted: (count) => (count === 1 ? '1 Dokument gelöscht' : `${count} Dokumente gelöscht`),
   undo: 'Rückgängig',
+  undoReason: 'Gleich danach rückgängig gemacht',
   undone: (count) => (count === 1 ? '1 Dokument ist wie vorher' : `${count} Dokumente sind wie vorher`),
 
   exportCsv: 'Als CSV ausgeben',

@@ -122,6 +122,7 @@ export const list = {
   changed: (count: number) => (count === 1 ? '1 document changed' : `${count} documents changed`),
   deleted: (count: number) => (count === 1 ? '1 document deleted' : `${count} documents deleted`),
   undo: 'Undo',
+  undoReason: 'Undone right after',
   undone: (count: number) => (count === 1 ? '1 document is as before' : `${count} documents are as before`),
 
   exportCsv: 'Export as CSV',

@@ -4,8 +4,10 @@ export const palette = {
   placeholder: 'Search everything, or type where to go',
   results: 'Results',
   found: 'Documents',
-  foundCount: (shown: number, total: number) =>
-    shown < total ? `${shown} of ${total} documents` : `${total} documents`,
+  foundCount: (shown: number, total: number) => {
+    if (shown < total) return `${shown} of ${total} documents`;
+    return total === 1 ? '1 document' : `${total} documents`;
+  },
   goTo: 'Go to',
   actions: 'Actions',
   recent: 'Opened lately',

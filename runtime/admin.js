@@ -27,7 +27,7 @@ function build() {
   const node = isNewEnough() ? null : findInstalled();
   const problem = isNewEnough() ? null : problemOf(node);
   if (problem) return problem;
-  // What is written is told by errors alone; and some read the environment for whether they are in development.
+  // Some packages read the environment for whether they are in development.
   const { status, signal, error } = spawnSync(node?.file ?? process.execPath, [vite, 'build', '--logLevel', 'warn'], {
     cwd: folder,
     env: { ...process.env, NODE_ENV: 'production' },

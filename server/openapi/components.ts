@@ -226,6 +226,7 @@ const aboutCaller = {
       items: { type: 'string', enum: ['headers', 'payloads', 'export'] },
       description: 'The scopes of the history that the caller has.',
     },
+    keys: { type: 'boolean', description: 'Whether the caller manages API keys.' },
   }),
   limits: closed({
     body: { ...whole, minimum: 1, description: 'Bytes of a JSON body.' },

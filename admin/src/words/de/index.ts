@@ -1,8 +1,9 @@
 import type { Words } from '../words.ts';
 import { access } from './access.ts';
+import { history } from './history.ts';
 import { home } from './home.ts';
 import { people } from './people.ts';
 import { shared } from './shared.ts';
 import { shell } from './shell.ts';
 
-export const de: Words = { shared, shell, access, home, people };
+export const de: Words = { shared, shell, access, history, home, people };

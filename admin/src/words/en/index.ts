@@ -1,7 +1,8 @@
 import { access } from './access.ts';
+import { history } from './history.ts';
 import { home } from './home.ts';
 import { people } from './people.ts';
 import { shared } from './shared.ts';
 import { shell } from './shell.ts';
 
-export const en = { shared, shell, access, home, people };
+export const en = { shared, shell, access, history, home, people };

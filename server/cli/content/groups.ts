@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Collection } from '../../../config/model.ts';
 import type { Json } from '../../../config/schema.ts';
+import { CallError } from '../operator.ts';
 import { makeCall } from './bulk-calls.ts';
 import { type JsonDocument, RowError } from './documents.ts';
 import { type Importing, refusing, stopIfAsked } from './importing.ts';
@@ -49,9 +50,9 @@ export function groupsOf(
   const { slug, upload } = collection;
   const write = rowWriter({ ...importing, collection });
   const takesMany = !upload && !isDryRun;
-  const start = upsert === null ? '{"docs":[' : `{"upsertBy":${JSON.stringify(upsert)},"docs":[`;
-  const end = ']}';
-  const most = limits.bulkBody - Buffer.byteLength(start + end);
+  const before = upsert === null ? '{"docs":[' : `{"upsertBy":${JSON.stringify(upsert)},"docs":[`;
+  const after = ']}';
+  const most = limits.bulkBody - Buffer.byteLength(before + after);
   let taken: (Ready | Refused)[] = [];
   let bytes = 0;
   const ids = new Set<string>();
@@ -107,8 +108,10 @@ export function groupsOf(
     for (const row of all) {
       const isSound = await refusing(importing, row.place, async () => {
         if (!isReady(row)) throw row.error;
-        const { outcome } = ends ? ends(row) : await writeAlone(row);
-        counts[outcome] += 1;
+        const end = ends ? ends.get(row) : await writeAlone(row);
+        if (!end) throw new CallError('the service answered with fewer documents than it was sent');
+        if (end instanceof RowError) throw end;
+        counts[end.outcome] += 1;
       });
       if (!isSound) onRefused(row.key);
     }
@@ -121,9 +124,9 @@ export function groupsOf(
     return written;
   }
 
-  /** Gives the end of each row; null where the call is refused, and has written nothing. */
-  async function writeTogether(rows: readonly Ready[]): Promise<((row: Ready) => Written) | null> {
-    const text = start + rows.map((row) => row.text).join(',') + end;
+  /** The end of each row; null where the call is refused, and has written nothing. */
+  async function writeTogether(rows: readonly Ready[]): Promise<Map<Ready, Written | RowError | undefined> | null> {
+    const text = before + rows.map((row) => row.text).join(',') + after;
     const sent = rows.map((row) => row.sent);
     const call = { path: `/api/collections/${slug}/bulk`, text, reason };
     const key = state?.writeKey(...sent.map((row) => row.key));
@@ -131,11 +134,7 @@ export function groupsOf(
     const written = await makeCall(calls, key === undefined ? call : { ...call, key });
     if (!written) return null;
     state?.end(sent, written);
-    const byRow = new Map(rows.map((row, index) => [row, index]));
-    return (row) => {
-      if (written instanceof RowError) throw written;
-      return written[byRow.get(row) ?? 0] as Written;
-    };
+    return new Map(rows.map((row, index) => [row, written instanceof RowError ? written : written[index]]));
   }
 
   async function byId(target: string, id: string): Promise<Found> {

@@ -19,11 +19,11 @@ export async function pageOf(call: Call, query: Asked, { where, row }: ListScope
   const condition = both(where, query.where && (await servedBy(call, query.where)));
   const after = query.after && { mark: query.after.mark, isEach: row !== null };
   const asked: Plain = { where: condition, sort, limit, page, count, after, only };
-  if (!search) return plainPage(call, asked, row);
+  if (!search) return row ? passingPage(call, asked, row) : list(call, asked);
   const { terms, isRanked } = search;
   const fields = await searchedBy(call);
   const found = { ...asked, where: await withSearch(call, asked.where, { terms, fields }) };
-  if (!isRanked) return plainPage(call, found, row);
+  if (!isRanked) return row ? passingPage(call, found, row) : list(call, found);
   const every: List = (request) => list(call, request);
   return rankedPage({ ...found, after: null }, { terms, fields, list: row ? passing(every, row) : every });
 }
@@ -35,8 +35,8 @@ async function servedBy({ app, request, target }: Call, where: Where): Promise<W
   return asOfFor(request) ? where : app.search.served(where, target.tables);
 }
 
-async function plainPage(call: Call, asked: Plain, row: Row | null): Promise<Page> {
-  if (!row) return list(call, asked);
+/** A page of the documents that pass. */
+async function passingPage(call: Call, asked: Plain, row: Row): Promise<Page> {
   const { after } = asked;
   const counted = asked.count === 'exact' ? await allPassing(call, asked, row) : null;
   const start = after ? 0 : (asked.page - 1) * asked.limit;

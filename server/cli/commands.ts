@@ -311,7 +311,7 @@ Exit codes: 0 exported. 1 exported, without files that the store does not have, 
 annals import FOLDER [--dry-run] [--drop-missing] [--state FILE]
               [--reason TEXT] [--config FILE] [--data DIR] [--accept-clock]
 
-Each row is one write of the service, with all its checks and hooks. A row that is refused is printed with its number and each
+Each row is written by the service, with all its checks and hooks. A row that is refused is printed with its number and each
 wrong field; the others are imported. The same command resumes an import, and imports no row twice. FOLDER is one that annals export
 content wrote: documents get new ids, and relationships follow them. See docs/import-export.md
 

@@ -64,8 +64,8 @@ Exit codes: 0 shown. 1 no such document or version. 2 wrong usage, or could not 
   },
   events: {
     summary: 'show the events of an actor, a type, a collection, a time',
-    usage: `annals events [--collection C] [--stream S] [--type T[,T]…] [--actor A] [--from MOMENT] [--to MOMENT]
-              [--data DIR] [--json]
+    usage: `annals events [--collection C] [--stream S] [--batch ID] [--type T[,T]…] [--actor A] [--from MOMENT]
+              [--to MOMENT] [--data DIR] [--json]
 
 Shows the events that match all filters, oldest first. ${reads}
 annals export saves events with their proofs.
@@ -73,6 +73,7 @@ annals export saves events with their proofs.
   --collection C  the slug of a collection, globals/SLUG or accounts/COLLECTION; globals, accounts or system for all of
                   these; or a stream of the service: ${serviceStreams.join(', ')}
   --stream S      one document: COLLECTION/ID
+  --batch ID      one bulk call, by the id in its answer
   --type T        one type, or several separated by commas: document.deleted,document.erased
   --actor A       user, apiKey, system or anonymous; or an id: COLLECTION/ID, or that of an API key
   --from, --to    the range, both ends included:

@@ -1,18 +1,9 @@
-import { createUser, revokeSessions, unlock } from './accounts.ts';
 import { backupCommands, verifyEither } from './backup/commands.ts';
-import { collectBlobs, verifyBlobs } from './blobs.ts';
-import { correct } from './clock.ts';
 import { acceptClock, type Command, calls, sameBucket } from './command.ts';
-import { configCheck } from './config-check.ts';
-import { rebuild } from './data.ts';
-import { erase } from './erase.ts';
 import { exportCommands } from './export-commands.ts';
 import { keyCommands } from './key-commands.ts';
 import { logCommands } from './log-commands.ts';
 import { serviceCommands } from './service-commands.ts';
-import { replaceKey, rotateKey } from './signing-key.ts';
-import { writeTypes } from './types.ts';
-import { printVersion } from './version.ts';
 
 /** All commands, in the order of the list that `annals help` prints. */
 export const commands: Record<string, Command> = {
@@ -51,7 +42,7 @@ everything, a log older than a minute has no signature by a known key, or only v
   --reason TEXT            the reason for either, which the log keeps forever; required with them
   --strict-schema          refuse a configuration that changes the answers for existing documents
   --accept-clock           run even if the clock is more than a day behind the last event`,
-    run: rebuild,
+    run: async (...given) => (await import('./data.ts')).rebuild(...given),
   },
   ...backupCommands,
   'clock correct': {
@@ -66,7 +57,7 @@ All proofs stay valid. Stop the service first, and set the clock of this machine
   --reason TEXT  the reason, which the log keeps forever
 
 Exit codes: 0 recorded. 1 nothing to correct, or the clock is still wrong. 2 wrong usage, or could not run.`,
-    run: correct,
+    run: async (...given) => (await import('./clock.ts')).correct(...given),
   },
   ...logCommands,
   'signing-key rotate': {
@@ -80,7 +71,7 @@ have signed a hand-over as well. Stop the service first.
   --reason TEXT  the reason, which the log keeps forever
 
 Exit codes: 0 rotated. 2 wrong usage, or could not run.`,
-    run: rotateKey,
+    run: async (...given) => (await import('./signing-key.ts')).rotateKey(...given),
   },
   'signing-key replace': {
     summary: 'replace the signing key, without a hand-over',
@@ -92,7 +83,7 @@ the reason. Give the new key, which is printed, to your auditors. Stop the servi
   --reason TEXT  the reason, which the log keeps forever
 
 Exit codes: 0 replaced. 2 wrong usage, or could not run.`,
-    run: replaceKey,
+    run: async (...given) => (await import('./signing-key.ts')).replaceKey(...given),
   },
   'blobs gc': {
     summary: 'remove uploaded files that no event names',
@@ -108,7 +99,7 @@ in progress stay.
 ${sameBucket}
 
 Exit codes: 0 done. 1 refused. 2 wrong usage, or could not run.`,
-    run: collectBlobs,
+    run: async (...given) => (await import('./blobs.ts')).collectBlobs(...given),
   },
   'blobs verify': {
     summary: 'check that all uploaded files exist and are unaltered',
@@ -126,7 +117,7 @@ ${acceptClock}; with --record
 ${sameBucket}
 
 Exit codes: 0 sound. 1 a file is missing or altered. 2 wrong usage, or could not run.`,
-    run: verifyBlobs,
+    run: async (...given) => (await import('./blobs.ts')).verifyBlobs(...given),
   },
   ...exportCommands,
   'config check': {
@@ -140,7 +131,7 @@ Exit codes: 0 sound. 1 a file is missing or altered. 2 wrong usage, or could not
   --site ID        check only this site; by default the file of sites (ANNALS_SITES) and the configurations of all sites are
                    checked`,
     isForAllSites: true,
-    run: configCheck,
+    run: async (...given) => (await import('./config-check.ts')).configCheck(...given),
   },
   types: {
     summary: 'write the TypeScript types of the API, for clients without access to the configuration',
@@ -153,7 +144,7 @@ the configuration get the same types from createClient<typeof config>(…). Read
   --check     change nothing; exit code 1 if FILE is not up to date
 
 Exit codes: 0 done, or up to date. 1 not up to date, with --check. 2 wrong usage, or could not run.`,
-    run: writeTypes,
+    run: async (...given) => (await import('./types.ts')).writeTypes(...given),
   },
   'create-user': {
     summary: 'create a user who can log in',
@@ -166,7 +157,7 @@ never an argument. Prints the id of the user.
   --field NAME=VALUE  the value of another field; can be repeated. Texts, numbers, true, false and ids are written as they
                       are; lists, objects, richText and json as JSON: --field 'tags=["a","b"]'
 ${calls}`,
-    run: createUser,
+    run: async (...given) => (await import('./accounts.ts')).createUser(...given),
   },
   erase: {
     summary: 'erase a document, its history and everything derived from it',
@@ -181,7 +172,7 @@ are not changed.
   --dry-run       print what would be erased, and change nothing
   --yes           do not ask for confirmation; without a terminal nothing is asked
 ${calls}`,
-    run: erase,
+    run: async (...given) => (await import('./erase.ts')).erase(...given),
   },
   unlock: {
     summary: 'unlock an account after too many failed logins',
@@ -190,7 +181,7 @@ ${calls}`,
 Ends the lock of the account, and resets its count of failed logins.
 
 ${calls}`,
-    run: unlock,
+    run: async (...given) => (await import('./accounts.ts')).unlock(...given),
   },
   'sessions revoke': {
     summary: 'end the sessions of an account',
@@ -200,7 +191,7 @@ Logs the account out at once, everywhere. Its password stays valid.
 
   --session SID   end only this session
 ${calls}`,
-    run: revokeSessions,
+    run: async (...given) => (await import('./accounts.ts')).revokeSessions(...given),
   },
   version: {
     summary: 'print the version',
@@ -211,7 +202,7 @@ ${calls}`,
 
 Exit codes: 0 done. 2 wrong usage.`,
     isForAllSites: true,
-    run: async (args) => printVersion(args),
+    run: async (args) => (await import('./version.ts')).printVersion(args),
   },
   ...keyCommands,
 };

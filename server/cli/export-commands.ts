@@ -1,7 +1,4 @@
 import { acceptClock, bucket, type Command, calls, moments, streams } from './command.ts';
-import { exportContent } from './content/export.ts';
-import { importContent } from './content/import.ts';
-import { exportLog, saveBundle } from './exports.ts';
 
 const since = `  --since SIZE    also prove that the log extends an earlier checkpoint of this size; can be repeated`;
 
@@ -27,7 +24,7 @@ archive anywhere. The log records the export with its author, time and range.
 ${since}
   --reason TEXT   the reason, for the log
 ${calls}`,
-    run: exportLog,
+    run: async (...given) => (await import('./exports.ts')).exportLog(...given),
   },
   bundle: {
     summary: 'save an evidence pack: one document with all its versions and proofs',
@@ -43,7 +40,7 @@ annals-verify.mjs, which checks the archive anywhere. Includes deleted documents
   --complete      prove that there is no later version, however many events follow (default: up to 1000)
 ${since}
 ${calls}`,
-    run: saveBundle,
+    run: async (...given) => (await import('./exports.ts')).saveBundle(...given),
   },
   'export content': {
     summary: 'write documents, globals and files, to read or to import elsewhere',
@@ -68,7 +65,7 @@ ${acceptClock}
 ${bucket}
 
 Exit codes: 0 exported. 1 exported, without files that the store does not have, one per line. 2 wrong usage, or could not run.`,
-    run: exportContent,
+    run: async (...given) => (await import('./content/export.ts')).exportContent(...given),
   },
   import: {
     summary: 'import the rows of a file into a collection, or an export',
@@ -89,6 +86,6 @@ content wrote: documents get new ids, and relationships follow them. See docs/im
   --state FILE    the record of the import, with the ids of the rows (default: FILE.imported or FOLDER.imported)
   --reason TEXT   the reason, for the log
 ${calls}`,
-    run: importContent,
+    run: async (...given) => (await import('./content/import.ts')).importContent(...given),
   },
 };

@@ -1,10 +1,4 @@
 import { bucket, type Command } from './command.ts';
-import { dev } from './dev.ts';
-import { doctor } from './doctor/doctor.ts';
-import { health } from './health.ts';
-import { init } from './init.ts';
-import { reload } from './reload.ts';
-import { serve } from './serve.ts';
 
 /** The commands that run a service and look after it. */
 export const serviceCommands: Record<string, Command> = {
@@ -17,7 +11,7 @@ is installed), tsconfig.json and .gitignore. Replaces no file: if one of them, o
 
 Exit codes: 0 written. 2 a file exists, wrong usage, or could not run.`,
     isForAllSites: true,
-    run: init,
+    run: async (...given) => (await import('./init.ts')).init(...given),
   },
   serve: {
     summary: 'run the service',
@@ -57,7 +51,7 @@ Environment. Each variable can also be read from a file, named by the variable w
 ${bucket}
 ANNALS_S3_CHECKPOINT_DAYS is the number of days for which Object Lock protects each checkpoint in that bucket.`,
     isForAllSites: true,
-    run: serve,
+    run: async (...given) => (await import('./serve.ts')).serve(...given),
   },
   dev: {
     summary: 'run the service, and reload the configuration when it is saved',
@@ -68,7 +62,7 @@ excepted. When one is saved, does what annals reload does, and prints one line. 
 the same port and data. A configuration that is wrong changes nothing, and its error is printed.
 
 Exit codes: 0 stopped. 2 wrong usage, or could not start.`,
-    run: dev,
+    run: async (...given) => (await import('./dev.ts')).dev(...given),
   },
   reload: {
     summary: 'have the running service read its configuration again',
@@ -80,7 +74,7 @@ request fails. The log records changed rules as a restart does. A configuration 
 the log of the service. Settings, which are flags and environment variables, are not read again.
 
 Exit codes: 0 reloaded. 1 refused, one reason per line. 2 no service runs, wrong usage, or could not run.`,
-    run: reload,
+    run: async (...given) => (await import('./reload.ts')).reload(...given),
   },
   health: {
     summary: 'ask the running service whether it is ready',
@@ -91,7 +85,7 @@ the service, and changes nothing. Of several sites (ANNALS_SITES) it asks for th
 
 Exit codes: 0 ready. 1 not ready (it starts, stops, or refuses writes), or no service runs. 2 wrong usage.`,
     isForAllSites: true,
-    run: health,
+    run: async (...given) => (await import('./health.ts')).health(...given),
   },
   doctor: {
     summary: 'check the machine, the data directory and the settings of a service',
@@ -105,6 +99,6 @@ the user of the service, with its settings. annals verify checks the log itself.
   --json  print one JSON object: isHealthy, and findings with check, status (ok, note, trouble) and message
 
 Exit codes: 0 healthy. 1 something is to be mended: a line begins with "trouble". 2 wrong usage, or could not run.`,
-    run: doctor,
+    run: async (...given) => (await import('./doctor/doctor.ts')).doctor(...given),
   },
 };

@@ -3,7 +3,7 @@ import { statSync } from 'node:fs';
 import type { Collection } from '../../../config/model.ts';
 import type { JsonObject } from '../../../config/schema.ts';
 import { showProgress } from '../../platform/progress.ts';
-import { CallError } from '../operator.ts';
+import { CallError } from '../call-error.ts';
 import { printable } from '../terminal.ts';
 import { columnsOf } from './columns.ts';
 import { findDocument, RowError } from './documents.ts';

@@ -2,7 +2,6 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { fold } from '../../projections/fold.ts';
-import { runsOf } from '../helpers/runs.ts';
 
 /** The full foldings (status F of CaseFolding.txt, Unicode 17.0) of the characters that have no canonical decomposition. */
 const full: Record<string, string> = {
@@ -75,7 +74,7 @@ describe('folding', () => {
         assert.equal(fold(one) === fold(other), isSame, JSON.stringify([one, other]));
         counts[isSame ? 'same' : 'other'] += one === other ? 0 : 1;
       }),
-      { numRuns: runsOf(2000) },
+      { numRuns: Number(process.env.TEST_RUNS ?? 2000) },
     );
     assert.ok(counts.same > 200 && counts.other > 200, JSON.stringify(counts));
   });

@@ -28,7 +28,7 @@ export default {
   ],
   globals: [{ slug: 'site', fields: [{ name: 'name', type: 'text' }], access: { update: isAda } }],
 };`,
-  { ANNALS_THREADS: '2' },
+  { ANNALS_THREADS: '1' },
 );
 const password = 'correct horse battery';
 let ada: LoggedIn;

@@ -1,6 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { isObject, type Json } from '../../../config/schema.ts';
-import { CallError, problemsIn } from '../operator.ts';
+import { CallError } from '../call-error.ts';
+import { problemsIn } from '../operator.ts';
 import { RowError } from './documents.ts';
 import type { Importing } from './importing.ts';
 import { type Ask, type Calls, FailedError } from './service.ts';

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Collection } from '../../../config/model.ts';
 import type { Json } from '../../../config/schema.ts';
-import { CallError } from '../operator.ts';
+import { CallError } from '../call-error.ts';
 import { makeCall } from './bulk-calls.ts';
 import { type JsonDocument, RowError } from './documents.ts';
 import { type Importing, refusing, stopIfAsked } from './importing.ts';

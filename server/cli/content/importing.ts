@@ -2,7 +2,7 @@ import { statSync } from 'node:fs';
 import type { Collection, Model } from '../../../config/model.ts';
 import type { JsonObject } from '../../../config/schema.ts';
 import { showProgress } from '../../platform/progress.ts';
-import { CallError } from '../operator.ts';
+import { CallError } from '../call-error.ts';
 import { printable } from '../terminal.ts';
 import { columnsOf } from './columns.ts';
 import { RowError } from './documents.ts';

@@ -8,9 +8,9 @@ import type { Json, JsonObject } from '../../../config/schema.ts';
 import { codeOf, messageOf } from '../../../storage/errors.ts';
 import { LockedError } from '../../../storage/lock.ts';
 import { version } from '../../platform/version.ts';
+import { CallError } from '../call-error.ts';
 import {
   type Answered,
-  CallError,
   type Configured,
   type Line,
   lineToHolder,

@@ -20,6 +20,7 @@ import { compileWhere, type SortKey, type Where } from '../../projections/where.
 import { type Reach, readSort } from '../../server/queries/paths.ts';
 import { readWhere, readWhereObject } from '../../server/queries/where.ts';
 import { openDatabase } from '../../storage/sqlite.ts';
+import { runsOf } from '../helpers/runs.ts';
 
 const letters = ['x', 'y', 'z', '%'];
 const to = { type: 'relationship', relationTo: 'others' } as const;
@@ -647,7 +648,7 @@ describe(`where, sort and pages against a plain filter (TEST_SEED=${seed})`, () 
           }
         },
       ),
-      { seed, numRuns: Number(process.env.TEST_RUNS ?? 45), endOnFailure: false },
+      { seed, numRuns: runsOf(90), endOnFailure: false },
     );
     // A case that never came up was not tested.
     for (const [name, count] of Object.entries(counts)) assert.ok(count > 20, `${name}: ${count}`);
@@ -685,7 +686,7 @@ describe(`where, sort and pages against a plain filter (TEST_SEED=${seed})`, () 
           db.close();
         }
       }),
-      { seed, numRuns: Number(process.env.TEST_RUNS ?? 100) },
+      { seed, numRuns: runsOf(100) },
     );
   });
 });

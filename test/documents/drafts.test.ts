@@ -191,7 +191,10 @@ describe('A draft that a user keeps', () => {
       message = body.message;
     }
     assert.deepEqual(statuses, [...Array(100).fill(200), 413]);
-    assert.match(message, /^a user keeps at most 100 drafts of 20971520 bytes in all; there are 100 others, .*: drop one/);
+    assert.match(
+      message,
+      /^a user keeps at most 100 drafts of 20971520 bytes in all; there are 100 others, .*: drop one/,
+    );
     assert.equal(
       (await put(many, paths[0] as string, { title: 'y' })).status,
       200,

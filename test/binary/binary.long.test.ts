@@ -196,7 +196,14 @@ describe('The binary', { skip }, () => {
       });
       assert.equal(sent.status, 201, await sent.text());
 
-      for (const path of ['/api/docs', '/api/docs/docs.js', '/api/docs/swagger-ui-bundle.js', '/account/users/setup']) {
+      for (const path of [
+        '/api/docs',
+        '/api/docs/docs.js',
+        '/api/docs/swagger-ui-bundle.js',
+        '/account/users/setup',
+        '/admin',
+        '/admin/c/posts',
+      ]) {
         const page = await fetch(url + path);
         assert.equal(page.status, 200, path);
         assert.ok((await page.text()).length > 100, path);

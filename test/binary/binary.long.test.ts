@@ -208,6 +208,7 @@ describe('The binary', { skip }, () => {
         assert.equal(page.status, 200, path);
         assert.ok((await page.text()).length > 100, path);
       }
+      assert.equal((await fetch(`${url}/admin/assets/none.js`)).status, 404);
       const script = await fetch(`${url}/api/docs/docs.js`);
       assert.equal(await script.text(), readFileSync(join(root, 'server/openapi/docs/docs.js'), 'utf8'));
       const again = { 'if-none-match': script.headers.get('etag') ?? '' };

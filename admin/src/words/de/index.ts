@@ -1,6 +1,7 @@
 import type { Words } from '../index.ts';
 import { access } from './access.ts';
+import { form } from './form.ts';
 import { shared } from './shared.ts';
 import { shell } from './shell.ts';
 
-export const de: Words = { shared, shell, access };
+export const de: Words = { shared, shell, access, form };

@@ -1,5 +1,6 @@
 import { access } from './access.ts';
+import { form } from './form.ts';
 import { shared } from './shared.ts';
 import { shell } from './shell.ts';
 
-export const en = { shared, shell, access };
+export const en = { shared, shell, access, form };

@@ -1,7 +1,9 @@
-import type { Words } from '../index.ts';
+import type { Words } from '../words.ts';
 import { access } from './access.ts';
 import { form } from './form.ts';
+import { home } from './home.ts';
+import { people } from './people.ts';
 import { shared } from './shared.ts';
 import { shell } from './shell.ts';
 
-export const de: Words = { shared, shell, access, form };
+export const de: Words = { shared, shell, access, form, home, people };

@@ -1,6 +1,8 @@
 import { access } from './access.ts';
 import { form } from './form.ts';
+import { home } from './home.ts';
+import { people } from './people.ts';
 import { shared } from './shared.ts';
 import { shell } from './shell.ts';
 
-export const en = { shared, shell, access, form };
+export const en = { shared, shell, access, form, home, people };

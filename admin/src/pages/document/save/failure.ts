@@ -1,5 +1,5 @@
 import { ApiError } from '../../../../../client/errors.ts';
-import type { Words } from '../../../words/index.ts';
+import type { Words } from '../../../words/words.ts';
 
 /** Why a save did not succeed, in words for who has typed something. */
 export function failureText(error: unknown, words: Words['form'], limit: number, values: unknown): string {

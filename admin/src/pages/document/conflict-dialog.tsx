@@ -1,21 +1,21 @@
 import { Button, Modal } from '@mantine/core';
-import { useMediaQuery } from '@mantine/hooks';
 import { useState } from 'react';
-import { agoOf } from '../../parts/times.tsx';
 import { labelOf } from '../../schema/fields.ts';
 import { useLanguage, useWords } from '../../words/index.ts';
 import styles from './conflict.module.css';
 import { type Difference, firstChoice, type Side } from './form/merge.ts';
 import { shownValue } from './form/shown.ts';
 import type { Values } from './form/values.ts';
+import { useIsPhone } from './phone.ts';
 import type { Conflict } from './save/conflict.ts';
+import { sinceOf } from './since.ts';
 import type { EditorView } from './use-editor.ts';
 
 /** Another version was saved meanwhile: what was read, what is there now, what stands here, and for each field a choice. */
 export function ConflictDialog({ editor, conflict }: { editor: EditorView; conflict: Conflict }) {
   const { form: words, shared } = useWords();
   const language = useLanguage();
-  const isPhone = useMediaQuery('(width < 48rem)', globalThis.matchMedia('(width < 48rem)').matches);
+  const isPhone = useIsPhone();
   const { differences, who, when } = conflict;
   const [choices, setChoices] = useState(() => new Map(differences.map((one) => [one.field.name, firstChoice(one)])));
   const save = () => editor.resolve(chosenOf(differences, choices));
@@ -29,7 +29,7 @@ export function ConflictDialog({ editor, conflict }: { editor: EditorView; confl
       closeButtonProps={{ 'aria-label': shared.close }}
     >
       <div className={styles.dialog}>
-        <p>{words.conflictText(who, when === null ? null : agoOf(when, language))}</p>
+        <p>{words.conflictText(who, when === null ? null : sinceOf(when, language, words))}</p>
         <ul className={styles.differences}>
           {differences.map((difference) => (
             <DifferenceRow

@@ -1,7 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useParams, useSearchParams } from 'wouter';
-import { agoOf } from '../../parts/times.tsx';
 import type { Collection } from '../../schema/model.ts';
 import { useAsOf } from '../../service/as-of.ts';
 import { useCollection } from '../../service/model.tsx';
@@ -18,6 +17,7 @@ import { EditorPage } from './editor-page.tsx';
 import { duplicated } from './form/bodies.ts';
 import { newKey } from './open-editor.ts';
 import { draftTarget, isWritable, readSubject, type Subject } from './save/subject.ts';
+import { sinceOf } from './since.ts';
 
 /** The page of a document. */
 export function DocumentPage() {
@@ -170,7 +170,7 @@ function Unfinished({ collection, goOn }: { collection: Collection; goOn: (id: s
   if (data === null || data === undefined) return null;
   return (
     <div className={`${styles.band} ${styles.above}`} role="status" data-draft="unfinished">
-      <span>{words.unfinished(agoOf(data.updatedAt, language))}</span>
+      <span>{words.unfinished(sinceOf(data.updatedAt, language, words))}</span>
       <button type="button" onClick={() => goOn(data.id)}>
         {words.goOn}
       </button>

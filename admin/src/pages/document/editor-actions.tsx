@@ -13,10 +13,12 @@ import { needsReason } from './save/subject.ts';
 import type { EditorView } from './use-editor.ts';
 
 /** Save, with the reason beside it, and what else can be done with the document. */
-export function EditorActions({ editor, openDelete }: { editor: EditorView; openDelete: () => void }) {
+type Props = { editor: EditorView /** On a phone, Save stands below. */; hasSave: boolean; openDelete: () => void };
+
+export function EditorActions({ editor, hasSave, openDelete }: Props) {
   return (
     <>
-      {!editor.place.isReadOnly && <SaveActions editor={editor} />}
+      {hasSave && !editor.place.isReadOnly && <SaveActions editor={editor} />}
       <PreviewButton subject={editor.subject} values={editor.form.values} />
       <MoreMenu editor={editor} openDelete={openDelete} />
     </>

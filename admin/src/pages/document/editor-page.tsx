@@ -9,13 +9,14 @@ import { ConflictDialog } from './conflict-dialog.tsx';
 import { DeleteDialog } from './delete-dialog.tsx';
 import { DraftBand } from './draft-band.tsx';
 import styles from './editor.module.css';
-import { EditorActions } from './editor-actions.tsx';
+import { EditorActions, SaveActions } from './editor-actions.tsx';
 import { Changed, Facts } from './facts.tsx';
 import { FailureBand } from './failure-band.tsx';
 import { useFormStateOf } from './form/context.ts';
 import type { Values } from './form/values.ts';
 import { FormBody } from './form-body.tsx';
 import type { Opening } from './open-editor.ts';
+import { useIsPhone } from './phone.ts';
 import { nameOf, type Read } from './save/subject.ts';
 import { useSaveKey } from './save-key.ts';
 import { useEditor } from './use-editor.ts';
@@ -51,33 +52,41 @@ export function EditorPage({ latest, onDraft, ...opening }: Props) {
   const title =
     isNew && subject.kind === 'document' ? words.newDocument(subject.collection.singular) : nameOf(subject, base);
   const facts = isNew ? null : <Facts subject={subject} document={base} />;
+  const isPhone = useIsPhone();
   return (
-    <Page
-      title={title}
-      crumbs={crumbsOf(opening)}
-      about={isNew ? undefined : <Changed subject={subject} document={base} etag={editor.saver.etag()} />}
-      actions={<EditorActions editor={editor} openDelete={() => setDeleting(true)} />}
-      isWide
-    >
-      <DraftBand editor={editor} />
-      <FailureBand editor={editor} />
-      {opening.isReadOnly && <ReadOnlyBand />}
-      <FormBody editor={editor} facts={facts} />
-      {editor.conflict !== null && <ConflictDialog editor={editor} conflict={editor.conflict} />}
-      {isDeleting && subject.kind === 'document' && subject.id !== null && (
-        <DeleteDialog
-          collection={subject.collection}
-          id={subject.id}
-          title={titleOf(subject.collection, base)}
-          etag={editor.saver.etag()}
-          onClose={() => setDeleting(false)}
-          onDeleted={() => {
-            editor.form.reset();
-            void editor.keeper.settle();
-          }}
-        />
-      )}
-    </Page>
+    <div className={styles.editor}>
+      <Page
+        title={title}
+        crumbs={crumbsOf(opening)}
+        about={isNew ? undefined : <Changed subject={subject} document={base} etag={editor.saver.etag()} />}
+        actions={<EditorActions editor={editor} hasSave={!isPhone} openDelete={() => setDeleting(true)} />}
+        isWide
+      >
+        <DraftBand editor={editor} />
+        <FailureBand editor={editor} />
+        {opening.isReadOnly && <ReadOnlyBand />}
+        <FormBody editor={editor} facts={facts} />
+        {isPhone && !opening.isReadOnly && (
+          <div className={styles.phoneBar}>
+            <SaveActions editor={editor} />
+          </div>
+        )}
+        {editor.conflict !== null && <ConflictDialog editor={editor} conflict={editor.conflict} />}
+        {isDeleting && subject.kind === 'document' && subject.id !== null && (
+          <DeleteDialog
+            collection={subject.collection}
+            id={subject.id}
+            title={titleOf(subject.collection, base)}
+            etag={editor.saver.etag()}
+            onClose={() => setDeleting(false)}
+            onDeleted={() => {
+              editor.form.reset();
+              void editor.keeper.settle();
+            }}
+          />
+        )}
+      </Page>
+    </div>
   );
 }
 

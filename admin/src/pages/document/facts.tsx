@@ -1,5 +1,5 @@
 import { ActionIcon, CopyButton, Tooltip } from '@mantine/core';
-import { Ago, agoOf } from '../../parts/times.tsx';
+import { Ago } from '../../parts/times.tsx';
 import { useAsOf } from '../../service/as-of.ts';
 import { client } from '../../service/client.ts';
 import { useModel } from '../../service/model.tsx';
@@ -9,6 +9,7 @@ import { useLanguage, useWords } from '../../words/index.ts';
 import styles from './editor.module.css';
 import type { Values } from './form/values.ts';
 import { type Subject, slugOf, versionIn, versionOf } from './save/subject.ts';
+import { sinceOf } from './since.ts';
 
 /** When a document was last changed, and by whom where the user may know. */
 export function Changed({ subject, document, etag }: { subject: Subject; document: Values; etag: string | undefined }) {
@@ -27,7 +28,7 @@ export function Changed({ subject, document, etag }: { subject: Subject; documen
   const { updatedAt } = document;
   if (typeof updatedAt !== 'string') return null;
   const name = mayLook ? data?.actor.label : null;
-  const ago = agoOf(updatedAt, language);
+  const ago = sinceOf(updatedAt, language, words);
   return (
     <span title={new Date(updatedAt).toLocaleString(language)} data-version={version ?? undefined}>
       {name ? words.changedBy(ago, name) : words.changed(ago)}

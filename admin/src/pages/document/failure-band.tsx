@@ -8,7 +8,7 @@ export function FailureBand({ editor }: { editor: EditorView }) {
   const { form: words } = useWords();
   const { failure, form } = editor;
   return (
-    <div role="alert" className={failure === null ? undefined : styles.failure}>
+    <div role="alert" className={failure === null ? styles.nothing : styles.failure}>
       {failure !== null && (
         <>
           <p>{failure.text}</p>

@@ -74,7 +74,8 @@ export function openEditor({ subject, account, read, prefill, draftId, found, is
     draft,
     isOlder,
     /** Values as they were when the draft was begun. */
-    draftBase: draft?.base ?? {},
+    draftBase: { current: draft?.base ?? {} },
+    draftTag: etag,
     isSaving: () => state.isSaving,
     onSaving(listener: () => void): () => void {
       listeners.add(listener);

@@ -6,6 +6,7 @@ import { forget } from '../../service/queries.ts';
 import { accountNow, nameOf } from '../../service/session.ts';
 import { useWords } from '../../words/index.ts';
 import type { FormPlace } from './form/context.ts';
+import { saidAtFields } from './form/problems.ts';
 import type { Values } from './form/values.ts';
 import { type Opening, openEditor } from './open-editor.ts';
 import { type Conflict, conflictOf } from './save/conflict.ts';
@@ -46,7 +47,11 @@ export function useEditor({ onCreated, ...opening }: Options) {
     const errors = error instanceof ApiError ? error.errors : [];
     const about = errors.find(({ field }) => field === 'x-change-reason');
     setReasonProblem(about?.message);
-    const ofFields = errors.filter((one) => one !== about && one.field !== '');
+    const ofFields = saidAtFields(
+      form.fields,
+      form.values(),
+      errors.filter((one) => one !== about && one.field !== ''),
+    );
     form.refuse(ofFields);
     if (ofFields.length > 0) tell(words.fieldsWrong(ofFields.length));
     const unseen = await focusFirstProblem(root.current, ofFields);
@@ -79,6 +84,7 @@ export function useEditor({ onCreated, ...opening }: Options) {
   async function finish({ document: saved, isNew }: { document: Values; isNew: boolean }): Promise<void> {
     setFailure(null);
     setReason('');
+    editor.draftBase.current = {};
     tell(isNew ? words.created : words.saved);
     if (isNew) await editor.handOver(String(saved.id));
     else void keeper.settle();
@@ -106,6 +112,7 @@ export function useEditor({ onCreated, ...opening }: Options) {
 
   /** Goes on from the version that is there now, with the fields that were chosen of it. */
   function takeOver({ now }: Conflict, chosen: Values): void {
+    editor.draftBase.current = {};
     form.rebase(now.document);
     form.replace(chosen);
     saver.setEtag(now.etag);
@@ -133,7 +140,9 @@ export function useEditor({ onCreated, ...opening }: Options) {
     /** Gives up what was typed. */
     discard(): void {
       form.reset();
-      saver.setEtag(opening.read?.etag ?? saver.etag());
+      // A draft of an older version brought the tag of that one along; the form now holds what was read.
+      if (editor.isOlder && saver.etag() === editor.draftTag) saver.setEtag(opening.read?.etag);
+      editor.draftBase.current = {};
       setFailure(null);
       void keeper.settle();
       tell(words.discarded);

@@ -7,6 +7,7 @@ export const form: Words['form'] = {
   notANumber: 'Das ist keine Zahl',
   notComplete: 'Das ist noch nicht vollständig',
   notJson: (problem) => `Das ist kein JSON: ${problem}`,
+  inZone: (zone) => `In der Zeit von ${zone}`,
   noValue: 'Kein Wert',
   choose: 'Auswählen …',
   noneYet: 'Noch keine',
@@ -47,6 +48,7 @@ export const form: Words['form'] = {
     'Der Dienst ist nicht erreichbar. Was du geschrieben hast, ist aufgehoben; versuch es gleich noch einmal.',
   tooMany: (seconds) => `Zu viele Anfragen. Versuch es in ${seconds} s noch einmal.`,
 
+  justNow: 'vor einem Moment',
   changedBy: (ago, name) => `Geändert ${ago} von ${name}`,
   changed: (ago) => `Geändert ${ago}`,
   version: (version) => `Version ${version}`,
@@ -77,7 +79,7 @@ export const form: Words['form'] = {
   fileNeeded: 'Ein Dokument beginnt hier mit einer Datei',
   toMedia: 'In den Medien hochladen',
 
-  draftRestored: (ago) => `Entwurf von ${ago} wiederhergestellt`,
+  draftRestored: (ago) => `Entwurf ${ago} aufgehoben und jetzt wiederhergestellt`,
   draftOlder: 'Das Dokument wurde seither geändert; beim Speichern siehst du die Unterschiede.',
   discard: 'Verwerfen',
   discarded: 'Entwurf verworfen',

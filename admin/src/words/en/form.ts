@@ -6,6 +6,7 @@ export const form = {
   notANumber: 'This is not a number',
   notComplete: 'This is not complete',
   notJson: (problem: string) => `This is not JSON: ${problem}`,
+  inZone: (zone: string) => `In the time of ${zone}`,
   noValue: 'No value',
   choose: 'Choose…',
   noneYet: 'None yet',
@@ -45,6 +46,7 @@ export const form = {
   unreachable: 'The service cannot be reached. What you typed is kept; try again in a moment.',
   tooMany: (seconds: number) => `Too many calls. Try again in ${seconds} s.`,
 
+  justNow: 'a moment ago',
   changedBy: (ago: string, name: string) => `Changed ${ago} by ${name}`,
   changed: (ago: string) => `Changed ${ago}`,
   version: (version: number) => `Version ${version}`,

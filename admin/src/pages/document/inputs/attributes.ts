@@ -7,9 +7,10 @@ export function attributesOf({ field, path, id, isDisabled, error, describedBy }
     name: path,
     disabled: isDisabled,
     placeholder: field.admin?.placeholder,
+    // Without a text: the frame has it.
+    error: error !== undefined,
     'aria-invalid': error !== undefined || undefined,
     'aria-describedby': describedBy,
     'aria-required': field.required,
-    'data-error': error !== undefined || undefined,
   };
 }

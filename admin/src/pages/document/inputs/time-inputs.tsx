@@ -14,7 +14,7 @@ export function TimeInput(props: InputProps<unknown>) {
   const { form: words } = useWords();
   const isMoment = field.type === 'datetime';
   const text = textOf(defaultValue);
-  return (
+  const input = (
     <TextInput
       {...attributesOf(props)}
       type={isMoment ? 'datetime-local' : field.type}
@@ -25,8 +25,13 @@ export function TimeInput(props: InputProps<unknown>) {
         onChange(isMoment ? momentAt(value) : value || null);
         form.setLocalProblem(path, validity.badInput ? words.notComplete : undefined);
       }}
-      rightSection={isMoment ? <span className={styles.zone}>{zoneName()}</span> : undefined}
-      rightSectionWidth={isMoment ? 'auto' : undefined}
     />
+  );
+  if (!isMoment) return input;
+  return (
+    <>
+      {input}
+      <p className={styles.zone}>{words.inZone(zoneName())}</p>
+    </>
   );
 }

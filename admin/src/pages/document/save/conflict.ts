@@ -12,7 +12,7 @@ export async function conflictOf(editor: Editor, refused: ApiError, mayLook: boo
   const { subject, form } = editor;
   const now = await readSubject(subject);
   if (now === null) throw new ApiError(refused.message, { status: 404, error: 'Not Found' });
-  const read = { ...form.base(), ...beforeIn(refused.body), ...editor.draftBase };
+  const read = { ...form.base(), ...editor.draftBase.current, ...beforeIn(refused.body) };
   const differences = compare(form.fields, { read, now: now.document, mine: form.values() });
   const version = versionOf(now.etag);
   const last = mayLook && version !== null ? await versionIn(subject, version).catch(() => null) : null;

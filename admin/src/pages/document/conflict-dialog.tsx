@@ -3,9 +3,8 @@ import { useState } from 'react';
 import { labelOf } from '../../schema/fields.ts';
 import { useLanguage, useWords } from '../../words/index.ts';
 import styles from './conflict.module.css';
-import { type Difference, firstChoice, type Side } from './form/merge.ts';
+import { type Difference, firstChoice, type Side, taken } from './form/merge.ts';
 import { shownValue } from './form/shown.ts';
-import type { Values } from './form/values.ts';
 import { useIsPhone } from './phone.ts';
 import type { Conflict } from './save/conflict.ts';
 import { sinceOf } from './since.ts';
@@ -18,7 +17,7 @@ export function ConflictDialog({ editor, conflict }: { editor: EditorView; confl
   const isPhone = useIsPhone();
   const { differences, who, when } = conflict;
   const [choices, setChoices] = useState(() => new Map(differences.map((one) => [one.field.name, firstChoice(one)])));
-  const save = () => editor.resolve(chosenOf(differences, choices));
+  const save = () => editor.resolve(taken(differences, choices));
   return (
     <Modal
       opened
@@ -51,12 +50,6 @@ export function ConflictDialog({ editor, conflict }: { editor: EditorView; confl
       </div>
     </Modal>
   );
-}
-
-/** The fields that are taken of what is there now. */
-function chosenOf(differences: readonly Difference[], choices: ReadonlyMap<string, Side>): Values {
-  const taken = differences.filter(({ field }) => choices.get(field.name) === 'now');
-  return Object.fromEntries(taken.map(({ field, now }) => [field.name, now]));
 }
 
 type RowProps = { difference: Difference; choice: Side; choose: (side: Side) => void };

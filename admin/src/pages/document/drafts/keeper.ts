@@ -1,4 +1,3 @@
-import { changedFields } from '../form/bodies.ts';
 import type { Form } from '../form/store.ts';
 import { type Values, withoutPasswords } from '../form/values.ts';
 
@@ -41,7 +40,7 @@ export function openKeeper(form: Form, version: () => number | null, places: Pla
   }
 
   function keptOf(): Kept {
-    const names = changedFields(form.fields, form.values(), form.base()).map(({ name }) => name);
+    const names = form.changedNames();
     const pick = (values: Values) => Object.fromEntries(names.map((name) => [name, values[name] ?? null]));
     return {
       data: withoutPasswords(pick(form.values())),

@@ -42,12 +42,8 @@ export function firstChoice({ field, read, mine }: Difference): Side {
   return isChanged(field, mine, read) ? 'mine' : 'now';
 }
 
-/** The values after the choice. */
-export function merged(mine: Values, differences: readonly Difference[], choices: ReadonlyMap<string, Side>): Values {
-  const values = { ...mine };
-  for (const difference of differences) {
-    const { name } = difference.field;
-    if ((choices.get(name) ?? firstChoice(difference)) === 'now') values[name] = difference.now;
-  }
-  return values;
+/** The fields that are taken of what is there now. */
+export function taken(differences: readonly Difference[], choices: ReadonlyMap<string, Side>): Values {
+  const theirs = differences.filter((one) => (choices.get(one.field.name) ?? firstChoice(one)) === 'now');
+  return Object.fromEntries(theirs.map(({ field, now }) => [field.name, now]));
 }

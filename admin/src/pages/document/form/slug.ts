@@ -19,7 +19,8 @@ export function slugOf(text: string): string {
     .toLowerCase()
     .replace(/[äöüßæœøłđþ]/g, (letter) => spellings[letter] ?? letter)
     .normalize('NFD')
-    .replace(/\p{M}+/gu, '')
+    .replace(/[\u0300-\u036f]+/g, '')
+    .normalize('NFC')
     .replace(/[^\p{L}\p{N}]+/gu, '-')
     .replace(/^-+|-+$/g, '');
 }

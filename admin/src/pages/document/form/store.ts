@@ -22,6 +22,16 @@ export function openForm(fields: readonly Field[], base: Values, values: Values 
   /** What the service has made of a field that is being typed in; it is taken over when the field is left. */
   const waiting = new Map<string, { sent: unknown; saved: unknown }>();
   const listeners = new Set<() => void>();
+  /** What differs, kept until something changes: several parts of a page ask at each key. */
+  let changes: { current: Values; known: Values; names: string[] } | null = null;
+
+  function changedNames(): string[] {
+    if (changes?.current !== current || changes.known !== known) {
+      const names = changedFields(fields, current, known).map(({ name }) => name);
+      changes = { current, known, names };
+    }
+    return changes.names;
+  }
 
   function tell(): void {
     for (const listener of listeners) listener();
@@ -43,8 +53,8 @@ export function openForm(fields: readonly Field[], base: Values, values: Values 
     base: () => known,
     get: (path: string) => getAt(current, path),
     epochOf: (name: string) => epochs.get(name) ?? 0,
-    isChanged: () => changedFields(fields, current, known).length > 0,
-    changedNames: () => changedFields(fields, current, known).map(({ name }) => name),
+    isChanged: () => changedNames().length > 0,
+    changedNames,
 
     /** Takes what was typed. */
     set(path: string, value: unknown): void {

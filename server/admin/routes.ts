@@ -57,20 +57,10 @@ export function adminAssets(server: Server, folder = adminFolder()): void {
     handler: (request, h) => {
       const name = String(request.params.name ?? '');
       if (!plainName.test(name)) throw noRoute(request);
-      return fileIn(h, join(folder, 'assets', name)).header('cache-control', 'public, max-age=31536000, immutable');
+      const response = h.file(join(folder, 'assets', name), { confine: false, etagMethod: 'hash' });
+      return secured(response, contentSecurityPolicy).header('cache-control', 'public, max-age=31536000, immutable');
     },
   });
-  server.route({
-    method: 'GET',
-    path: '/admin/favicon.svg',
-    options: { auth: false },
-    handler: (_request, h) => fileIn(h, join(folder, 'favicon.svg')).header('cache-control', 'no-cache'),
-  });
-}
-
-/** The path holds no text of a request that was not checked. */
-function fileIn(h: ResponseToolkit, path: string): ResponseObject {
-  return secured(h.file(path, { confine: false, etagMethod: 'hash' }), contentSecurityPolicy);
 }
 
 function secured(response: ResponseObject, policy: string): ResponseObject {

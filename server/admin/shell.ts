@@ -19,8 +19,10 @@ export async function readShell(folder: string, { mount, site }: Place): Promise
   const built = await readAdminPage(folder);
   if (built === null) return null;
   const own = escapeHtml(mount);
-  const about = `data-mount="${own}"${site === null ? '' : ` data-site="${escapeHtml(site)}"`}`;
-  const html = built.replace('data-mount=""', () => about).replaceAll('"./', () => `"${own}/admin/`);
+  const html = built
+    .replace('data-mount=""', () => `data-mount="${own}"`)
+    .replace('data-site=""', () => `data-site="${escapeHtml(site ?? '')}"`)
+    .replaceAll('"./', () => `"${own}/admin/`);
   return { html, etag: hash('sha256', html, 'base64url').slice(0, 22) };
 }
 

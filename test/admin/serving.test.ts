@@ -19,17 +19,17 @@ const script = `console.log(${JSON.stringify('x'.repeat(5000))});\n`;
 /** The files of a small application, as Vite writes them. */
 const built: Record<string, string> = {
   'index.html': `<!doctype html>
-<html lang="en" data-mount="">
+<html lang="en" data-mount="" data-site="">
   <head>
     <title>Annals</title>
-    <link rel="icon" href="./favicon.svg">
+    <link rel="icon" href="./assets/icon-D3.svg">
     <script type="module" crossorigin src="./assets/index-B1x_9-Az.js"></script>
     <link rel="stylesheet" crossorigin href="./assets/index-C2.css">
   </head>
   <body><div id="root"></div></body>
 </html>
 `,
-  'favicon.svg': '<svg xmlns="http://www.w3.org/2000/svg"/>',
+  'assets/icon-D3.svg': '<svg xmlns="http://www.w3.org/2000/svg"/>',
   'assets/index-B1x_9-Az.js': script,
   'assets/index-C2.css': 'body { margin: 0 }',
   'assets/.hidden.js': 'hidden',
@@ -120,9 +120,7 @@ describe('The admin application', () => {
       const response = await fetch(new URL(address, `${service.url}/admin/c/posts`));
       assert.deepEqual([address, response.status, await response.text()], [address, 200, built[address.slice(7)]]);
       assert.equal(response.headers.get('x-content-type-options'), 'nosniff');
-      const isAsset = address.startsWith('/admin/assets/');
-      const kept = isAsset ? 'public, max-age=31536000, immutable' : 'no-cache';
-      assert.equal(response.headers.get('cache-control'), kept);
+      assert.equal(response.headers.get('cache-control'), 'public, max-age=31536000, immutable');
       assert.match(response.headers.get('content-type') ?? '', /^(text\/javascript|text\/css|image\/svg\+xml)/);
     }
   });
@@ -136,7 +134,7 @@ describe('The admin application', () => {
   });
 
   it('is asked for each time, and not sent again to a browser that has it', async () => {
-    for (const path of ['/admin', '/admin/c/posts', '/admin/favicon.svg', '/admin/assets/index-C2.css']) {
+    for (const path of ['/admin', '/admin/c/posts', '/admin/assets/index-C2.css']) {
       const first = await fetch(service.url + path);
       await first.arrayBuffer();
       const etag = first.headers.get('etag') ?? '';
@@ -159,7 +157,7 @@ describe('The admin application', () => {
   });
 
   it('answers HEAD as GET, without a body', async () => {
-    for (const path of ['/admin', '/admin/c/posts', '/admin/favicon.svg', '/admin/assets/index-C2.css']) {
+    for (const path of ['/admin', '/admin/c/posts', '/admin/assets/index-C2.css']) {
       const [head, get] = await Promise.all(['HEAD', 'GET'].map((method) => fetch(service.url + path, { method })));
       assert.deepEqual([head?.status, await head?.text()], [200, '']);
       for (const name of ['content-type', 'etag', 'cache-control', 'content-security-policy'])
@@ -247,7 +245,7 @@ describe('The admin application below a path', () => {
   it('is told the path, and names its files below it', async () => {
     for (const path of ['/admin', '/admin/c/posts/1']) {
       const html = await (await fetch(service.url + path)).text();
-      assert.match(html, /<html lang="en" data-mount="\/a&amp;b\/cms">/);
+      assert.match(html, /<html lang="en" data-mount="\/a&amp;b\/cms" data-site="">/);
       assert.match(html, /src="\/a&amp;b\/cms\/admin\/assets\/index-B1x_9-Az\.js"/);
       assert.doesNotMatch(html, /"\.\//);
     }
@@ -286,7 +284,7 @@ describe('The admin application that is turned off', () => {
   const service = use({ files: built, admin: false });
 
   it('is not there: neither its page nor its files, and no browser is led to it', async () => {
-    const paths = ['/admin', '/admin/', '/admin/c/posts', '/admin/assets/index-C2.css', '/admin/favicon.svg', '/'];
+    const paths = ['/admin', '/admin/', '/admin/c/posts', '/admin/assets/index-C2.css', '/'];
     for (const path of paths) {
       const response = await fetch(service.url + path, { headers: { accept: 'text/html' } });
       const { message } = await response.json();

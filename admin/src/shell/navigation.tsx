@@ -51,9 +51,11 @@ export function Navigation() {
             {plural}
           </Item>
         ))}
-        <Item to={addresses.keys} icon="key">
-          {shell.keys}
-        </Item>
+        {model.managesKeys && (
+          <Item to={addresses.keys} icon="key">
+            {shell.keys}
+          </Item>
+        )}
         <Item to={addresses.trash} icon="trash">
           {shell.trash}
         </Item>

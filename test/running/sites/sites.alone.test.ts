@@ -131,7 +131,6 @@ const ofNoSite = new Set([
   'GET /account/account.js',
   'GET /account/account.css',
   'GET /admin/assets/{name*}',
-  'GET /admin/favicon.svg',
 ]);
 
 /** Routes that look at no credential: the named site answers, with its own content. */

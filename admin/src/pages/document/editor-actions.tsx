@@ -12,9 +12,14 @@ import { PreviewButton } from './preview-button.tsx';
 import { needsReason } from './save/subject.ts';
 import type { EditorView } from './use-editor.ts';
 
-/** Save, with the reason beside it, and what else can be done with the document. */
-type Props = { editor: EditorView /** On a phone, Save stands below. */; hasSave: boolean; openDelete: () => void };
+type Props = {
+  editor: EditorView;
+  /** On a phone, Save stands below. */
+  hasSave: boolean;
+  openDelete: () => void;
+};
 
+/** Save, with the reason beside it, and what else can be done with the document. */
 export function EditorActions({ editor, hasSave, openDelete }: Props) {
   return (
     <>

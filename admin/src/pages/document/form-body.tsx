@@ -1,5 +1,5 @@
 import { Tabs } from '@mantine/core';
-import { type ReactNode, useEffect, useMemo, useState } from 'react';
+import { type ReactNode, useMemo, useState } from 'react';
 import styles from './editor.module.css';
 import { Level } from './fields/level.tsx';
 import { FormContext, useFormState } from './form/context.ts';
@@ -39,7 +39,10 @@ export function FormBody({ editor, facts }: { editor: EditorView; facts: ReactNo
   );
 }
 
-/** Tabs stay where they are when another is chosen: what is typed in them too. One with a problem comes to the front. */
+/**
+ * Tabs stay where they are when another is chosen: what is typed in them too. One with a problem is marked. What is hidden goes
+ * on working (an `Activity` would not): problems are shown there, and slugs follow.
+ */
 function TabbedFields({ tabs }: { tabs: readonly Tab[] }) {
   const [chosen, choose] = useState<string | null>(tabs[0]?.name ?? null);
   const wrong = useFormState((form) => {
@@ -48,12 +51,8 @@ function TabbedFields({ tabs }: { tabs: readonly Tab[] }) {
       .map(({ name }) => name)
       .join('\n');
   });
-  useEffect(() => {
-    const [first, ...others] = wrong.split('\n');
-    if (first) choose((now) => (now !== null && [first, ...others].includes(now) ? now : first));
-  }, [wrong]);
   return (
-    <Tabs value={chosen} onChange={choose} keepMounted>
+    <Tabs value={chosen} onChange={choose} keepMountedMode="display-none">
       <Tabs.List className={styles.tabs}>
         {tabs.map(({ name }) => (
           <Tabs.Tab key={name} value={name} data-wrong={wrong.split('\n').includes(name) || undefined}>

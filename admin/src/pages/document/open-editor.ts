@@ -1,8 +1,8 @@
 import { client } from '../../service/client.ts';
 import { dropHere, keepHere } from '../../service/kept-here.ts';
 import { type Account, accountNow, nameOf } from '../../service/session.ts';
-import type { Found } from './drafts/found.ts';
 import { type Kept, openKeeper } from './drafts/keeper.ts';
+import type { Found } from './drafts/newer.ts';
 import { openForm } from './form/store.ts';
 import { emptyValues, type Values } from './form/values.ts';
 import { openSaver } from './save/saver.ts';

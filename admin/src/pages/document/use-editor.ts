@@ -43,6 +43,8 @@ export function useEditor({ onCreated, ...opening }: Options) {
 
   /** Shows what was refused: at the fields that are there, and above the form what has no place in it. */
   async function refuse(error: unknown): Promise<void> {
+    // The login that opens over the form says it.
+    if (error instanceof ApiError && error.status === 401) return;
     const text = failureText(error, words, model.limits.body, form.values());
     const errors = error instanceof ApiError ? error.errors : [];
     const about = errors.find(({ field }) => field === 'x-change-reason');

@@ -1,22 +1,10 @@
 import type { OwnDraftWithData } from '../../../../../client/index.ts';
 import { client } from '../../../service/client.ts';
-import { findHere, type KeptHere, listHere } from '../../../service/kept-here.ts';
-import type { Values } from '../form/values.ts';
+import { findHere, listHere } from '../../../service/kept-here.ts';
 import { type draftTarget, isDraftOf, targetName } from '../save/subject.ts';
+import { type Found, newerOf } from './newer.ts';
 
 type Target = ReturnType<typeof draftTarget>;
-
-/** A draft that was there when the form was opened. */
-export type Found = {
-  data: Values;
-  base: Values;
-  version: number | null;
-  updatedAt: string;
-  isHere: boolean;
-  atService: string | null;
-  /** The tag of the copy of the service. */
-  etag: string | undefined;
-};
 
 /** The newest draft of an account about something: of this device, or of the service. A place that fails has none. */
 export async function findDraft(account: string, target: Target): Promise<Found | null> {
@@ -31,25 +19,6 @@ export async function findDraft(account: string, target: Target): Promise<Found 
 async function atService(target: Target): Promise<OwnDraftWithData | undefined> {
   const drafts = await client.drafts.list();
   return drafts.some((draft) => isDraftOf(draft, target)) ? client.drafts.get(target) : undefined;
-}
-
-/** The newer of two drafts. That of this device is, where it knows of the other; else their times tell. */
-export function newerOf(
-  here: KeptHere | undefined,
-  service: OwnDraftWithData | undefined,
-  etag: string | undefined,
-): Found | null {
-  const shared = { isHere: here !== undefined, atService: service?.updatedAt ?? null, etag };
-  const isHereNewer =
-    here !== undefined &&
-    (service === undefined || here.atService === service.updatedAt || here.updatedAt >= service.updatedAt);
-  if (isHereNewer) {
-    const { data, base, version, updatedAt } = here;
-    return { data, base, version, updatedAt, ...shared };
-  }
-  if (service === undefined) return null;
-  const { data, version, updatedAt } = service;
-  return { data, base: {}, version, updatedAt, ...shared };
 }
 
 /** The newest draft of a document of a collection that is not there yet; null without one. */

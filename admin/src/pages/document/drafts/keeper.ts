@@ -81,7 +81,10 @@ export function openKeeper(form: Form, version: () => number | null, places: Pla
     last = form.values();
     set('waiting');
     clearTimeout(timer);
-    timer = setTimeout(() => void enqueue(keep), pause);
+    timer = setTimeout(() => {
+      timer = undefined;
+      void enqueue(keep);
+    }, pause);
   });
 
   return {
@@ -98,13 +101,15 @@ export function openKeeper(form: Form, version: () => number | null, places: Pla
     },
     /** Keeps at once what waits for a pause. */
     flush(): Promise<void> {
-      if (state !== 'waiting') return queue;
+      if (timer === undefined) return queue;
       clearTimeout(timer);
+      timer = undefined;
       return enqueue(keep);
     },
     /** What was typed is saved or given up: keeps what is left, if something is. */
     settle(): Promise<void> {
       clearTimeout(timer);
+      timer = undefined;
       last = form.values();
       return enqueue(keep);
     },

@@ -11,7 +11,7 @@ export function shownValue(field: Field, value: unknown, words: Words): string {
     return value.map((item, index) => `${index + 1}. ${shownItem(field, item, words)}`).join('\n');
   }
   if (Array.isArray(value) && field.type !== 'json' && field.type !== 'richText') {
-    return value.map((one) => shownValue({ ...field, hasMany: undefined }, one, words)).join(', ');
+    return value.map((one) => shownValue(field, one, words)).join(', ');
   }
   if (field.type === 'object' && isObject(value)) return shownMembers(field.fields ?? [], value, words);
   if (field.type === 'richText') return richTextToText(value) || JSON.stringify(value, null, 2);

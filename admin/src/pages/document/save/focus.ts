@@ -11,6 +11,8 @@ export async function focusFirstProblem(root: HTMLElement | null, wrong: readonl
   if (root === null || wrong.length === 0) return [];
   await new Promise((resolve) => setTimeout(resolve, milliseconds));
   const first = root.querySelector<HTMLElement>('[data-invalid]');
+  openTabOf(first);
+  await new Promise((resolve) => requestAnimationFrame(resolve));
   const control = first?.querySelector<HTMLElement>(
     'input:not(:disabled), textarea, select, [contenteditable="true"], button',
   );
@@ -20,4 +22,12 @@ export async function focusFirstProblem(root: HTMLElement | null, wrong: readonl
     ({ field }) =>
       root.querySelector(`[data-field="${CSS.escape(field)}"], [data-item="${CSS.escape(field)}"]`) === null,
   );
+}
+
+/** A tab that is not in front hides its fields. */
+function openTabOf(element: HTMLElement | null): void {
+  const panel = element?.closest<HTMLElement>('[role="tabpanel"]');
+  if (!panel || panel.checkVisibility()) return;
+  // The button of the tab does all that belongs to it.
+  document.getElementById(panel.getAttribute('aria-labelledby') ?? '')?.click();
 }

@@ -79,6 +79,8 @@ export function tagOf(version: number): string {
 
 /** One version in the history, with the name of who made it. @throws ApiError for who may not look there. */
 export async function versionIn(subject: Subject, version: number, signal?: AbortSignal): Promise<Version | null> {
+  // A global that was never written is at none.
+  if (version < 1) return null;
   const options = { after: version - 1, limit: 1, actors: 'names' as const, signal };
   if (subject.kind === 'global') return (await client.global(subject.global.slug).history(options)).versions[0] ?? null;
   if (subject.id === null) return null;

@@ -1,9 +1,10 @@
 import type { Words } from '../words.ts';
 import { access } from './access.ts';
+import { form } from './form.ts';
 import { history } from './history.ts';
 import { home } from './home.ts';
 import { people } from './people.ts';
 import { shared } from './shared.ts';
 import { shell } from './shell.ts';
 
-export const de: Words = { shared, shell, access, history, home, people };
+export const de: Words = { access, form, history, home, people, shared, shell };

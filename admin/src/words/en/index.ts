@@ -1,8 +1,9 @@
 import { access } from './access.ts';
+import { form } from './form.ts';
 import { history } from './history.ts';
 import { home } from './home.ts';
 import { people } from './people.ts';
 import { shared } from './shared.ts';
 import { shell } from './shell.ts';
 
-export const en = { shared, shell, access, history, home, people };
+export const en = { access, form, history, home, people, shared, shell };

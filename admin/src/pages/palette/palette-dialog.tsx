@@ -13,18 +13,22 @@ type Props = { isOpen: boolean; close: () => void; openShortcuts: () => void };
 export function PaletteDialog({ isOpen, close, openShortcuts }: Props) {
   const { palette } = useWords();
   return (
-    <Modal
+    <Modal.Root
       opened={isOpen}
       onClose={close}
-      withCloseButton={false}
       centered={false}
       yOffset="10vh"
       size="40rem"
       padding={0}
-      aria-label={palette.title}
+      lockScroll={false}
     >
-      <Search close={close} openShortcuts={openShortcuts} />
-    </Modal>
+      <Modal.Overlay />
+      <Modal.Content aria-label={palette.title}>
+        <Modal.Body>
+          <Search close={close} openShortcuts={openShortcuts} />
+        </Modal.Body>
+      </Modal.Content>
+    </Modal.Root>
   );
 }
 

@@ -1,4 +1,6 @@
 import { access } from './access.ts';
+import { form } from './form.ts';
+import { history } from './history.ts';
 import { home } from './home.ts';
 import { list } from './list.ts';
 import { palette } from './palette.ts';
@@ -7,4 +9,4 @@ import { shared } from './shared.ts';
 import { shell } from './shell.ts';
 import { trash } from './trash.ts';
 
-export const en = { shared, shell, access, home, list, palette, people, trash };
+export const en = { shared, shell, access, form, history, home, list, palette, people, trash };

@@ -61,7 +61,6 @@ const rules: Record<string, Rule> = {
       '@mantine/form',
       '@mantine/hooks',
       '@mantine/notifications',
-      '@mantine/spotlight',
       '@tanstack/react-query',
       '@vitejs/plugin-react',
       'diff',

@@ -13,6 +13,9 @@ const theme = createTheme({
   components: {
     Modal: { defaultProps: { lockScroll: false, centered: true } },
     Badge: { defaultProps: { tt: 'none', fw: 600 } },
+    // The head of a dialog is not that of the page.
+    ModalHeader: { defaultProps: { role: 'presentation' } },
+    DrawerHeader: { defaultProps: { role: 'presentation' } },
     Drawer: { defaultProps: { lockScroll: false, position: 'right' } },
     Tooltip: { defaultProps: { openDelay: 300, withArrow: true } },
   },

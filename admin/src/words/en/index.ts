@@ -1,5 +1,7 @@
 import { access } from './access.ts';
+import { inputs } from './inputs.ts';
+import { media, references } from './media.ts';
 import { shared } from './shared.ts';
 import { shell } from './shell.ts';
 
-export const en = { shared, shell, access };
+export const en = { shared, shell, access, inputs, media, references };

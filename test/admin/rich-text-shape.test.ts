@@ -1,11 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import {
-  linkOf,
-  shapeOf,
-  usedFeatures,
-  withoutNulls,
-} from '../../admin/src/pages/document/inputs/rich-text-shape.ts';
+import { holds, withMarksInOrder } from '../../admin/src/pages/document/inputs/rich-text-kept.ts';
+import { linkOf, shapeOf, usedFeatures, withoutNulls } from '../../admin/src/pages/document/inputs/rich-text-shape.ts';
 
 const text = (words: string, ...marks: object[]) => ({ type: 'text', text: words, ...(marks.length ? { marks } : {}) });
 const doc = (...content: unknown[]) => ({ type: 'doc', content });
@@ -60,10 +56,7 @@ describe('rich text as it is kept', () => {
     );
     assert.deepEqual(
       withoutNulls(value),
-      doc(
-        { type: 'codeBlock', content: [text('x')] },
-        paragraph(text('y', { type: 'link', attrs: { href: '/y' } })),
-      ),
+      doc({ type: 'codeBlock', content: [text('x')] }, paragraph(text('y', { type: 'link', attrs: { href: '/y' } }))),
     );
   });
 
@@ -95,5 +88,37 @@ describe('the address of a link', () => {
       'words with spaces',
     ];
     for (const address of bad) assert.equal(linkOf(address), null, address);
+  });
+});
+
+describe('rich text that the editor took', () => {
+  it('is held where nothing but attributes were added', () => {
+    const value = doc({ type: 'orderedList', content: [] }, paragraph(text('x', { type: 'bold' })));
+    const given = doc({ type: 'orderedList', attrs: { start: 1, type: null } }, paragraph(text('x', { type: 'bold' })));
+    assert.equal(holds(given, value), true);
+    assert.equal(
+      holds(doc({ type: 'orderedList', attrs: { start: 1 } }), doc({ type: 'orderedList', attrs: { start: 4 } })),
+      false,
+    );
+  });
+
+  it('is not held where a node, a mark, a word or an attribute is gone', () => {
+    const value = doc(paragraph(text('x', { type: 'bold' }), text('y')), { type: 'heading', attrs: { level: 2 } });
+    assert.equal(holds(value, value), true);
+    assert.equal(holds(doc(paragraph(text('x'), text('y')), { type: 'heading', attrs: { level: 2 } }), value), false);
+    assert.equal(holds(doc(paragraph(text('x', { type: 'bold' }), text('z'))), value), false);
+    assert.equal(holds(doc(...value.content.slice(0, 1)), value), false);
+    assert.equal(holds(doc(value.content[0], { type: 'heading', attrs: { level: 1 } }), value), false);
+    assert.equal(holds(doc(value.content[0], { type: 'heading' }), value), false);
+  });
+
+  it('has its marks in one order', () => {
+    const [bold, link] = [{ type: 'bold' }, { type: 'link', attrs: { href: '/' } }];
+    const ranks = ['link', 'bold'];
+    const value = doc(paragraph(text('x', bold, link)));
+    assert.deepEqual(
+      withMarksInOrder(value, (mark) => ranks.indexOf(mark)),
+      doc(paragraph(text('x', link, bold))),
+    );
   });
 });

@@ -1,4 +1,4 @@
-import { dataFields, type DataField } from '../../schema/fields.ts';
+import { type DataField, dataFields } from '../../schema/fields.ts';
 import type { Collection } from '../../schema/model.ts';
 
 /** A document of an upload collection. */
@@ -27,7 +27,9 @@ export function sizeOf(bytes: number, language: string): string {
     unit += 1;
   }
   const format = { style: 'unit', unit: units[unit], unitDisplay: unit === 0 ? 'long' : 'short' } as const;
-  return new Intl.NumberFormat(language, { ...format, maximumFractionDigits: size < 10 && unit > 0 ? 1 : 0 }).format(size);
+  return new Intl.NumberFormat(language, { ...format, maximumFractionDigits: size < 10 && unit > 0 ? 1 : 0 }).format(
+    size,
+  );
 }
 
 /** What a dialog for files offers. Of plain text the service tells no kinds: `text/plain` are all of them. */

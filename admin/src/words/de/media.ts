@@ -75,7 +75,8 @@ export const references: Words['references'] = {
   title: 'Verwendet in',
   of: (title) => `Was auf ${title} verweist`,
   empty: 'Nichts verweist hierher',
-  emptyText: 'Kein Dokument und keine globale Einstellung, die du lesen darfst, nennt dies in einer Beziehung oder als Datei.',
+  emptyText:
+    'Kein Dokument und keine globale Einstellung, die du lesen darfst, nennt dies in einer Beziehung oder als Datei.',
   field: 'über',
   count: (count, text) => (count === 1 ? '1 Stelle' : `${text} Stellen`),
 };

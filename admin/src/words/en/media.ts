@@ -40,7 +40,9 @@ export const media = {
   usedBy: 'Used by',
   unused: 'Nothing points at this file. Pictures within rich text are not counted.',
   usedWarning: (count: number) =>
-    count === 1 ? 'One place points at it, and would show nothing.' : `${count} places point at it, and would show nothing.`,
+    count === 1
+      ? 'One place points at it, and would show nothing.'
+      : `${count} places point at it, and would show nothing.`,
   allReferences: (count: number) => `All ${count}`,
   name: 'Name',
   size: 'Size',

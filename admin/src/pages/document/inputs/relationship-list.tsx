@@ -42,7 +42,12 @@ export function OrderedList({ items, isDisabled, onOrder, onRemove }: Props) {
             <span className={styles.rowActions}>
               {items.length > 1 && (
                 <>
-                  <Action icon="up" label={inputs.upNamed(title)} isOff={place === 0} act={() => move(place, place - 1)} />
+                  <Action
+                    icon="up"
+                    label={inputs.upNamed(title)}
+                    isOff={place === 0}
+                    act={() => move(place, place - 1)}
+                  />
                   <Action
                     icon="down"
                     label={inputs.downNamed(title)}

@@ -1,9 +1,9 @@
-import { dataFields } from '../../../schema/fields.ts';
+import { type DataField, dataFields } from '../../../schema/fields.ts';
 import type { Collection } from '../../../schema/model.ts';
 import { titleField } from '../../../schema/titles.ts';
 import { client } from '../../../service/client.ts';
 import { type Reading, useRead } from '../../../service/queries.ts';
-import { shownMembers } from '../../media/files.ts';
+import { askedFields, shownMembers } from '../../media/files.ts';
 import { partsOf } from './relationship-order.ts';
 
 /** A document that a field may point at, with what it is shown by. */
@@ -18,7 +18,12 @@ export function membersOf(collection: Collection): string[] {
   const [first] = title.split('.', 1);
   const field = dataFields(collection.fields).find(({ name }) => name === first);
   const isReadable = field?.access?.read !== false;
-  return [...new Set(['id', ...(isReadable ? [title] : []), ...(collection.upload ? shownMembers : [])])];
+  const ofFile = collection.upload ? [...shownMembers, ...readable(askedFields(collection))] : [];
+  return [...new Set(['id', ...(isReadable ? [title] : []), ...ofFile])];
+}
+
+function readable(fields: readonly DataField[]): string[] {
+  return fields.filter(({ access }) => access?.read !== false).map(({ name }) => name);
 }
 
 /** The documents of these ids that there are; undefined until they are known. */
@@ -27,7 +32,9 @@ export function useTargets(collection: Collection, ids: readonly string[]) {
   const select = membersOf(collection);
   const read = async (reading: Reading) => {
     const pages = partsOf(ids).map((part) =>
-      client.collection(slug).find({ ...reading, where: { id: { in: part } }, select, limit: part.length, count: 'none' }),
+      client
+        .collection(slug)
+        .find({ ...reading, where: { id: { in: part } }, select, limit: part.length, count: 'none' }),
     );
     return (await Promise.all(pages)).flatMap(({ docs }) => docs as unknown as Target[]);
   };

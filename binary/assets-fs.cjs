@@ -8,8 +8,17 @@ const base = '/[annals]/';
 
 exports.open = (path, mode, done) => {
   if (!path.startsWith(base)) fs.open(path, mode, done);
-  else process.nextTick(done, null, { content: Buffer.from(sea.getAsset(path.slice(base.length))) });
+  else process.nextTick(done, ...openAsset(path.slice(base.length)));
 };
+
+/** The arguments of the callback: a name that comes with a request need not be there. */
+function openAsset(name) {
+  try {
+    return [null, { content: Buffer.from(sea.getAsset(name)) }];
+  } catch {
+    return [Object.assign(new Error(`the executable has no ${name}`), { code: 'ENOENT' })];
+  }
+}
 
 exports.fstat = (file, done) => {
   if (typeof file === 'number') fs.fstat(file, done);

@@ -17,6 +17,7 @@ import { join, relative, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { foreignAssets, ownAssets } from '../server/platform/carried.ts';
 import { commit, version } from '../server/platform/version.ts';
+import { buildAdmin } from './admin.ts';
 import { bundle, root } from './bundle.ts';
 import { licencesOf } from './licences.ts';
 import { type Architecture, architectures, nodeFor, nodeVersion } from './node.ts';
@@ -46,6 +47,7 @@ async function make(arch: Architecture): Promise<void> {
   mkdirSync(join(parts, 'app'), { recursive: true });
 
   const { files, metafile } = await bundle();
+  const admin = buildAdmin();
   const assets: Record<string, string> = { 'bootstrap.cjs': join(parts, 'bootstrap.cjs') };
   copyFileSync(join(root, 'binary/bootstrap.cjs'), join(parts, 'bootstrap.cjs'));
   for (const [name, text] of files) {
@@ -53,6 +55,7 @@ async function make(arch: Architecture): Promise<void> {
     writeFileSync(join(parts, 'app', name), text);
   }
   for (const path of ownAssets) assets[path] = join(root, path);
+  for (const path of admin.files) assets[`admin/${path}`] = join(root, 'admin/dist', path);
   const { resolve } = createRequire(import.meta.url);
   for (const path of foreignAssets) assets[path] = resolve(path);
 
@@ -90,7 +93,11 @@ async function make(arch: Architecture): Promise<void> {
   for (const [name, file] of Object.entries(addons)) {
     copyFileSync(file, join(beside, `${name}-${(digests[name] as string).slice(0, 16)}.node`));
   }
-  const sbom = sbomOf(metafile, { binary, builder: nodeFor('x64'), assets: foreignAssets });
+  const sbom = sbomOf(metafile, {
+    binary,
+    builder: nodeFor('x64'),
+    packages: [...foreignAssets.map((path) => `node_modules/${path.split('/')[0]}`), ...admin.packages],
+  });
   writeFileSync(`${binary}.cdx.json`, `${JSON.stringify(sbom, null, 2)}\n`);
   writeFileSync(join(out, 'LICENCES.txt'), licencesOf(sbom));
   rmSync(parts, { recursive: true });

@@ -32,17 +32,16 @@ type Made = {
   binary: string;
   /** The Node to ask what is in it. */
   builder: string;
-  /** Files of packages that are in the binary beside the bundle: package and file. */
-  assets: readonly string[];
+  /** The folders of packages of which something is in the binary beside the bundle. */
+  packages: readonly string[];
 };
 
 /** All that is in the binary: the packages of which the bundle has a module, native code, Node with its parts; and the libraries it needs. */
-export function sbomOf({ outputs }: Metafile, { binary, builder, assets }: Made): Sbom {
+export function sbomOf({ outputs }: Metafile, { binary, builder, packages: others }: Made): Sbom {
   // Of a module that is not used, nothing is in the output.
   const modules = Object.values(outputs).flatMap(({ inputs }) => Object.keys(inputs));
   const folders = modules.flatMap((path) => /^.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(path)?.[0] ?? []);
-  const own = assets.map((path) => `node_modules/${path.split('/')[0]}`);
-  const packages = [...new Set([...folders, ...own])].sort();
+  const packages = [...new Set([...folders, ...others])].sort();
   return {
     bomFormat: 'CycloneDX',
     specVersion: '1.6',

@@ -43,6 +43,11 @@ export function accountsOf({ bodyOf, session }: Caller, slug: string) {
       session.replace(token, answer.token);
       return answer;
     },
+    sessions: async (options?: CallOptions) => {
+      return (await bodyOf<{ sessions: unknown[] }>({ method: 'GET', path: `${path}/sessions`, options })).sessions;
+    },
+    endOwnSession: (sid: string, options?: CallOptions) =>
+      bodyOf({ method: 'DELETE', path: `${path}/sessions/${segment('the id of a session', sid)}`, options }),
     invite: (data: object, options?: CallOptions) => bodyOf({ method: 'POST', path: `${path}/invite`, data, options }),
     invitations: async (options?: CallOptions) => {
       const call = { method: 'GET', path: `${path}/invitations`, options } as const;

@@ -33,6 +33,7 @@ import type {
   Versions,
   Webhook,
 } from './types/answers.ts';
+import type { Blame, Difference, LogEvents, VersionWithDocument } from './types/audit.ts';
 import type {
   AnyConfig,
   AuthSlug,
@@ -268,6 +269,10 @@ export type Accounts<in out C extends AnyConfig, in out Slug extends string> = {
   me: (options?: CallOptions) => Promise<UserOf<C, Slug>>;
   /** Keeps a token that is good for longer. */
   refreshToken: (options?: CallOptions) => Promise<{ token: string }>;
+  /** The sessions of the user that have not ended, the oldest first. */
+  sessions: (options?: CallOptions) => Promise<Session[]>;
+  /** Ends a session of the user, and gives what it was. */
+  endOwnSession: (sid: string, options?: CallOptions) => Promise<Session>;
   invite: (input: { email: string }, options?: CallOptions) => Promise<Success>;
   /** The invitations that can be accepted and that the user might have sent, oldest first. */
   invitations: (options?: CallOptions) => Promise<Invitation[]>;
@@ -386,6 +391,42 @@ export type Drafts<in out C extends AnyConfig> = {
   drop: (target: DraftTarget<C>, options?: Pick<WriteOptions, 'ifMatch'> & CallOptions) => Promise<OwnDraft>;
 };
 
+/** A document or global whose history is read. */
+export type AuditTarget<C extends AnyConfig> =
+  | { collection: CollectionSlug<C>; id: string }
+  | { global: GlobalSlug<C> };
+
+/** The names of actors in an answer of the history. */
+export type ActorOptions = CallOptions & { actors?: 'ids' | 'names' | undefined };
+
+/** Some events of the log: those of a stream, a bulk call, a collection, of some types, of an actor, in a time. */
+export type EventOptions = ActorOptions & {
+  stream?: string | undefined;
+  batch?: string | undefined;
+  collection?: string | undefined;
+  type?: string | undefined;
+  actor?: string | undefined;
+  from?: Moment | undefined;
+  to?: Moment | undefined;
+  after?: number | undefined;
+  limit?: number | undefined;
+};
+
+/** The calls of the history, for who may look into it. */
+export type Audit<in out C extends AnyConfig> = {
+  /** Events of the log, in the order of their positions. */
+  events: (options?: EventOptions) => Promise<LogEvents>;
+  /** A version, with the whole document after it. */
+  version: (target: AuditTarget<C>, version: number, options?: ActorOptions) => Promise<VersionWithDocument>;
+  /** The fields that differ between two versions: the newest and the one before it, where none is named. */
+  diff: (
+    target: AuditTarget<C>,
+    options?: ActorOptions & { from?: number | undefined; to?: number | undefined },
+  ) => Promise<Difference>;
+  /** For each field the version that set its value. */
+  blame: (target: AuditTarget<C>, options?: ActorOptions & { version?: number | undefined }) => Promise<Blame>;
+};
+
 /** A client of one service. */
 export type Client<in out C extends AnyConfig = AnyConfig> = {
   /** The token of the user who is logged in; null without one. */
@@ -403,6 +444,8 @@ export type Client<in out C extends AnyConfig = AnyConfig> = {
     options?: CallOptions & { asOf?: Moment | undefined },
   ) => Promise<{ [Slug in CollectionSlug<C>]?: { total: number } }>;
   undo: Undo;
+  /** The history of documents and globals, and the events of the log. */
+  audit: Audit<C>;
   /** Drafts of the user: typed, and not written. */
   drafts: Drafts<C>;
   /** Preferences of the user: any JSON object. */

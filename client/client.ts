@@ -2,6 +2,7 @@ import { accountsOf } from './accounts.ts';
 import { mediaUrlOf, readBaseUrl, segment, shown } from './address.ts';
 import { isObject } from './answers.ts';
 import type { Client } from './api.ts';
+import { auditOf } from './audit.ts';
 import { bulkOf, undoOf } from './bulk.ts';
 import { openCaller } from './calls.ts';
 import { documentsOf, globalOf, isPage } from './documents.ts';
@@ -54,6 +55,7 @@ export function createClient(options: ClientOptions): Record<keyof Client, unkno
       return (await bodyOf<{ collections: object }>(call)).collections;
     },
     trash: (own?: object) => bodyOf({ method: 'GET', path: '/api/trash', options: own, gives: isPage }),
+    audit: auditOf(caller),
     undo: undoOf(caller),
     schemas: (own?: object) => bodyOf({ method: 'GET', path: '/api/schemas', options: own }),
     boot: (own?: CallOptions) => bodyOf({ method: 'GET', path: '/api/admin/boot', options: own, isPublic: true }),

@@ -119,6 +119,8 @@ export type App = Writing & {
   /** The path under which they do; `/` when it is all of the host. */
   basePath: string;
   isProduction: boolean;
+  /** Where the built admin application is looked for; undefined: where the installation has it. */
+  adminFolder: string | undefined;
   /** Runs work that no request waits for; `close` does. An error is logged under this message. */
   inBackground: (run: () => Promise<void>, failure: string) => void;
 };

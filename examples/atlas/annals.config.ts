@@ -4,7 +4,7 @@ import type { AccessArgs } from '../../config/model.ts';
 export { importAtlas as seed } from './import.ts';
 
 const isEditor = ({ user }: AccessArgs) => user?.collection === 'editors';
-const isChief = ({ user }: AccessArgs) => user?.collection === 'editors' && user.role === 'chief';
+const isChief = ({ user }: Pick<AccessArgs, 'user'>) => user?.collection === 'editors' && user.role === 'chief';
 
 /** Everybody reads, editors write, and what is gone is for a chief to decide. The words stand in the log. */
 const access = {
@@ -17,6 +17,7 @@ const access = {
 /** The countries of the world with their languages, currencies, borders and flags: real data, see README.md. */
 export default defineConfig({
   publicSchema: true,
+  keys: isChief,
   collections: [
     {
       slug: 'countries',

@@ -107,6 +107,7 @@ export const keyRoutes: Readonly<Record<string, KeyRoute>> = {
   'GET /api/webhooks': 'keys',
   'GET /api/webhooks/{name}/deliveries': 'keys',
   'POST /api/webhooks/{name}/deliveries/{id}/retry': 'keys',
+  'GET /': 'nothing',
   '* /{any*}': 'nothing',
   'OPTIONS /{any*}': 'nothing',
 };

@@ -99,7 +99,7 @@ export function heedHangUp(reload: () => void): void {
 export function welcome(
   { path, model }: Loaded,
   directory: Directory,
-  { baseUrl, address, size, unsigned, setupUrl, mailUrl }: Ready,
+  { baseUrl, address, size, unsigned, adminUrl, setupUrl, mailUrl }: Ready,
 ): string {
   const { generatedKey } = directory;
   const key = generatedKey ?? '<your API key>';
@@ -109,6 +109,7 @@ export function welcome(
   const lines = [
     `Annals ${version()}`,
     '',
+    ...(adminUrl ? [`  Admin    ${adminUrl}`] : []),
     `  API      ${baseUrl}/api`,
     `  Docs     ${baseUrl}/api/docs`,
     `  API key  ${generatedKey ? `${generatedKey}  (generated, kept in vault.db)` : 'as given by ANNALS_API_KEY'}`,
@@ -138,8 +139,9 @@ function welcomeToSites(sites: readonly Site[], address: string): string {
   return `Annals ${version()}\n\n${lines.join('\n')}\n\nlistening on ${address}\n`;
 }
 
-function lineOf({ baseUrl, setupUrl, mailUrl, engine }: Working): string {
+function lineOf({ baseUrl, adminUrl, setupUrl, mailUrl, engine }: Working): string {
   const { generatedKey } = engine.directory;
   const key = generatedKey ? `  key ${generatedKey} (generated)` : '';
-  return `${baseUrl}/api${key}${setupUrl ? `  setup ${setupUrl}` : ''}${mailUrl ? `  mail ${mailUrl}` : ''}`;
+  const admin = adminUrl ? `  admin ${adminUrl}` : '';
+  return `${baseUrl}/api${admin}${key}${setupUrl ? `  setup ${setupUrl}` : ''}${mailUrl ? `  mail ${mailUrl}` : ''}`;
 }

@@ -82,9 +82,11 @@ export function corsOf(origins: readonly string[]): Cors | null {
   };
 }
 
-/** Whether a path is closed to pages of all other origins: the operator's routes, and our own pages for accounts. */
+const closed = /^\/(?:api\/operator\/|account\/|admin(?:\/|$))/;
+
+/** Whether a path is closed to pages of all other origins: the operator's routes, and our own pages. */
 export function isExcludedFromCors(path: string): boolean {
-  return path.startsWith('/api/operator/') || path.startsWith('/account/');
+  return closed.test(path);
 }
 
 /** Whether an origin is that of pages of the service: by the host that is called, or by where clients reach it. */

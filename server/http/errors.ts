@@ -110,6 +110,11 @@ export function answerState(h: ResponseToolkit, state: State) {
   return h.response({ status, ...more }).code(status === 'ready' ? 200 : 503);
 }
 
+/** Answers with a page that says why there is no other at its address: 404. */
+export function answerMissing(h: ResponseToolkit, html: string) {
+  return h.response(html).type('text/html').code(404);
+}
+
 /** The status of an answer as the log has it: 499 where the client did not wait for one. */
 export function statusSent(response: Request['response'] | undefined): number {
   return response instanceof Error ? response.output.statusCode : (response?.statusCode ?? 499);

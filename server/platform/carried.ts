@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const require = createRequire(import.meta.url);
@@ -36,6 +37,20 @@ export async function readAsset(name: AssetName): Promise<Buffer> {
 export function assetPath(name: AssetName): string {
   const isForeign = foreignAssets.some((one) => one === name);
   return isForeign && !isBinary() ? carriedFile(name) : fileURLToPath(new URL(name, root));
+}
+
+/** Where the admin application is, as it was built. In the binary only {@link readAdminPage} and @hapi/inert find something there. */
+export function adminFolder(): string {
+  return fileURLToPath(new URL(isCheckout() ? 'admin/dist' : 'admin', root));
+}
+
+/** The page of the admin application in its folder; null where it was not built. */
+export async function readAdminPage(folder: string): Promise<string | null> {
+  if (isBinary()) return executable().getAsset('admin/index.html', 'utf8');
+  return readFile(join(folder, 'index.html'), 'utf8').catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return null;
+    throw error;
+  });
 }
 
 /** Whether this process is the binary (docs/binary.md), and not Node with our modules as files. */

@@ -2,6 +2,7 @@ import type { Logger } from 'pino';
 import type { Model } from '../../config/model.ts';
 import { type Reactor, startReactor } from '../accounts/mail/reactor.ts';
 import { type CaughtMails, type Mailer, openMail } from '../accounts/mail/transport.ts';
+import { accountPath, worksInAdmin } from '../accounts/pages/links.ts';
 import { createPasswordService, type MainPasswordService } from '../accounts/password-service.ts';
 import { hasUsers, setupTokenId } from '../accounts/setup.ts';
 import type { Settings } from '../settings/settings.ts';
@@ -140,5 +141,6 @@ function setupUrlOf(app: OpenApp, baseUrl: string, token: MainPasswordService['t
   const target = app.collections.get(slug);
   if (!target || hasUsers(target)) return null;
   const text = token('setup', slug, setupTokenId(app, slug));
-  return `${baseUrl}/account/${slug}/setup?token=${text}${app.site === null ? '' : `&site=${app.site}`}`;
+  const path = accountPath('setup', slug, worksInAdmin(app.model, slug));
+  return `${baseUrl}${path}?token=${text}${app.site === null ? '' : `&site=${app.site}`}`;
 }

@@ -85,8 +85,8 @@ export type PreparedEngine = {
   drop: () => Promise<void>;
 };
 
-/** Where clients reach the service. */
-export type Announced = AccountLinks & { baseUrl: string };
+/** Where clients reach the service, and its admin application: null where that is turned off. */
+export type Announced = AccountLinks & { baseUrl: string; adminUrl: string | null };
 
 /** The parts and callbacks of an engine. */
 export type EngineOptions = {
@@ -270,7 +270,9 @@ export function startEngine(options: EngineOptions): Engine {
       const baseUrl = shared.baseUrl ?? reachable;
       if (baseUrl === null) throw new Error('the address under which clients reach the service is not known');
       if (reachable !== null) directory.announce(reachable);
-      return { baseUrl, ...accounts.announce(baseUrl) };
+      const query = settings.site === null ? '' : `?site=${settings.site}`;
+      const adminUrl = model.admin ? `${baseUrl}/admin${query}` : null;
+      return { baseUrl, adminUrl, ...accounts.announce(baseUrl) };
     }
 
     const observed = { directory: directory.path, logFile: file, readFile, meter, state, now: clock.believed };
@@ -320,12 +322,13 @@ function erasurePortOf({ worker, guard, caught }: Erasing): ErasurePort {
 
 /** The settings and secrets that threads are given. */
 function sharedOf(settings: Settings, { apiKeys, secrets, vault }: Directory) {
-  const { isProduction, baseUrl, site } = settings;
+  const { isProduction, baseUrl, site, adminFolder } = settings;
   const operatorHash = hash('sha256', vault.secret(operatorSecret), 'buffer');
   return {
     credentials: { apiKeys, secrets, operatorHash },
     attemptSecret: vault.secret('attempts'),
     isProduction,
+    adminFolder,
     site,
     baseUrl: baseUrl ?? null,
     toldOrigins: createToldOrigins(),

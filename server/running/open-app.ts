@@ -55,6 +55,8 @@ export type Shared = {
   site: string | null;
   toldOrigins: ToldOrigins;
   isProduction: boolean;
+  /** For {@link App}. */
+  adminFolder?: string | undefined;
   blobs: BlobSettings;
 };
 
@@ -80,7 +82,7 @@ export type OpenApp = App & RouteParts & { metrics: ThreadMetrics | null; close:
 export function openApp(options: OpenOptions): OpenApp {
   const { model, shared, writing, passwords, keyService, notary, pins, erasures, reload, log, openApi } = options;
   const { webhooks, metrics = null } = options;
-  const { readFile, logFile, counter, state, credentials, baseUrl, isProduction } = shared;
+  const { readFile, logFile, counter, state, credentials, baseUrl, isProduction, adminFolder } = shared;
   const clock = createClock(shared.clockCell);
   const unwatch = metrics?.watch(shared.site ?? '', writing.waiting);
   const background = new Set<Promise<void>>();
@@ -143,6 +145,7 @@ export function openApp(options: OpenOptions): OpenApp {
     basePath: baseUrl === null ? '/' : new URL(baseUrl).pathname,
     toldOrigins: shared.toldOrigins,
     isProduction,
+    adminFolder,
     inBackground(run, failure) {
       const running = run()
         .catch((err) => log.error({ err }, failure))

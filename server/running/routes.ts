@@ -8,6 +8,7 @@ import { passwords } from '../accounts/password-routes.ts';
 import { preferences } from '../accounts/preferences-routes.ts';
 import { registrations } from '../accounts/registration-routes.ts';
 import { accounts } from '../accounts/routes.ts';
+import { adminPages } from '../admin/routes.ts';
 import type { App, RouteParts } from '../app.ts';
 import { erasures } from '../audit/erasure/routes.ts';
 import { exports } from '../audit/exports/routes.ts';
@@ -63,6 +64,7 @@ const resources: readonly Resource[] = [
   accountStates,
   preferences,
   accountPages,
+  adminPages,
   boot,
   apiKeys,
   webhooks,

@@ -72,6 +72,8 @@ export type Settings = {
   verifyPercent: number;
   /** `NODE_ENV=production`. */
   isProduction: boolean;
+  /** Where the built admin application is looked for, in tests; undefined: where the installation has it. */
+  adminFolder: string | undefined;
   /** The id of the site of these settings; null for a single site, which has no name. */
   site: string | null;
   /** The sites of the process, each with its own settings; null for a single site. */
@@ -196,6 +198,7 @@ export const defaultSettings: Settings = {
   acceptClock: false,
   verifyPercent: 3,
   isProduction: false,
+  adminFolder: undefined,
   site: null,
   sites: null,
 };

@@ -1265,7 +1265,7 @@ describe('The description of a client', () => {
     );
     assert.equal(answer.status, 200);
     const { text = '', html = '' } = await mailbox.next('jack@example.org');
-    assert.ok(text.includes(`${service.url}/account/users/reset-password?token=`), text);
+    assert.ok(text.includes(`${service.url}/admin/reset?token=`), text);
     assert.ok(!`${text}${html}`.includes('evil'));
     const absolute = `POST http://evil.example${users}/forgot-password HTTP/1.1\r\nhost: evil.example\r\n`;
     await sendRaw(

@@ -120,6 +120,27 @@ describe('Documents by the client', () => {
     assert.deepEqual([document.version, next], [4, 3]);
   });
 
+  it('tell which event set each field, how versions differ, and what the log holds', async () => {
+    const client = trusted();
+    const made = await client.collection('posts').create({ title: 'A first title' });
+    await client.collection('posts').update(made.id, { title: 'Another' }, { reason: 'a better one' });
+    const target = { collection: 'posts', id: made.id } as const;
+    const { fields } = await client.audit.blame(target, { actors: 'names' });
+    const blamed = fields.find(({ field }) => field === 'title');
+    assert.deepEqual([blamed?.value, blamed?.version, blamed?.reason], ['Another', 2, 'a better one']);
+    assert.equal((await client.audit.blame(target, { version: 1 })).version, 1);
+    const difference = await client.audit.diff(target, { from: 1, to: 2 });
+    assert.deepEqual(difference.fields, [{ field: 'title', before: 'A first title', after: 'Another' }]);
+    const { document, event } = await client.audit.version(target, 1);
+    assert.deepEqual([document?.title, event.header.version], ['A first title', 1]);
+    const { events, size } = await client.audit.events({ stream: `posts/${made.id}` });
+    assert.deepEqual(
+      events.map(({ header }) => header.type),
+      ['document.created', 'document.updated'],
+    );
+    assert.equal(events.at(-1)?.header.position, size);
+  });
+
   it('are created, changed and deleted many at once, and that is undone', async () => {
     const client = trusted();
     const authors = client.collection('authors');
@@ -247,6 +268,7 @@ describe('Documents by the client', () => {
     assert.equal((await site.restore({ version: 1 }, { dryRun: true })).diff[0]?.after, 'One');
     assert.equal((await site.restore({ version: 1 }, { ifMatch })).title, 'One');
     assert.equal((await site.get({ asOf: (await site.history()).global.position })).title, 'One');
+    assert.equal((await client.audit.diff({ global: 'site' })).fields?.[0]?.after, 'One');
     assert.equal((await refusalOf(site.update({ title: 'Three' }, { ifMatch }))).status, 412);
   });
 
@@ -933,16 +955,15 @@ describe('createClient', () => {
 
 describe('The contract', () => {
   it('has every route that the client asks for', async () => {
-    const { body } = await service.call('GET', '/api/openapi.json');
-    const described = Object.entries<object>(body.paths).flatMap(([path, item]) =>
-      Object.keys(item).map((method) => `${method.toUpperCase()} ${path}`),
+    const documents = await Promise.all(
+      ['/api/openapi.json', '/api/audit/openapi.json'].map((path) => service.call('GET', path)),
     );
-    const histories = [
-      'GET /api/audit/documents/{slug}/{id}',
-      'GET /api/audit/globals/{slug}',
-      'POST /api/audit/batches/{batch}/undo',
-    ];
-    const known = [...described, ...histories].map((path) => new RegExp(`^${path.replace(/\{\w+\}/g, '[^/]+')}$`));
+    const described = documents.flatMap(({ body }) =>
+      Object.entries<object>(body.paths).flatMap(([path, item]) =>
+        Object.keys(item).map((method) => `${method.toUpperCase()} ${path}`),
+      ),
+    );
+    const known = described.map((path) => new RegExp(`^${path.replace(/\{\w+\}/g, '[^/]+')}$`));
     const strays = [...asked].filter((path) => !known.some((pattern) => pattern.test(path)));
     assert.deepEqual(
       strays.filter((path) => !path.includes('/nope')),

@@ -108,7 +108,13 @@ describe('A preflight', () => {
   });
 
   it('says nothing of routes for our own pages alone: the operator, and our own pages for accounts', async () => {
-    for (const path of ['/api/operator/unlock', '/account/users/setup', '/account/account.js']) {
+    for (const path of [
+      '/api/operator/unlock',
+      '/account/users/setup',
+      '/account/account.js',
+      '/admin',
+      '/admin/setup',
+    ]) {
       const { status, headers } = await preflight(path, app);
       assert.deepEqual([status, corsHeaders(headers)], [404, {}], path);
     }
@@ -248,7 +254,13 @@ describe('An answer', () => {
   });
 
   it('about routes for our own pages cannot be read, and is the same for all', async () => {
-    for (const path of ['/api/operator/unlock', '/account/users/setup', '/account/account.js']) {
+    for (const path of [
+      '/api/operator/unlock',
+      '/account/users/setup',
+      '/account/account.js',
+      '/admin',
+      '/admin/setup',
+    ]) {
       const method = path.includes('operator') ? 'POST' : 'GET';
       const { headers } = await fetch(service.url + path, { method, headers: { origin: app } });
       assert.deepEqual([corsHeaders(headers), listOf(headers.get('vary')).includes('origin')], [{}, false], path);

@@ -261,7 +261,7 @@ function answersAsAlone(useHost: () => Host): void {
     await call('POST', '/api/collections/editors/forgot-password', { email: 'bob@example.org' }, anonymous);
     const mail = await eventually(() => useHost().mails.find(({ to }) => to.address === 'bob@example.org'));
     const link = /http\S+/.exec(mail.text)?.[0] ?? '';
-    assert.ok(link.startsWith(`${useHost().url}/account/editors/reset-password?token=`), link);
+    assert.ok(link.startsWith(`${useHost().url}/admin/reset?token=`), link);
     assert.equal((await fetch(link)).status, 200);
   });
 
@@ -390,8 +390,8 @@ describe('Inside of a hapi server that others share', () => {
     }
     assert.equal(JSON.parse((await inject('GET', '/short', '/one-key')).payload).limit, 3);
     assert.deepEqual(server.plugins.annals, {
-      '/one': { apiKey: null, setupUrl: null, mailUrl: null },
-      '/deep/two': { apiKey: null, setupUrl: null, mailUrl: null },
+      '/one': { adminUrl: 'https://example.org/one/admin', apiKey: null, setupUrl: null, mailUrl: null },
+      '/deep/two': { adminUrl: 'https://example.org/deep/two/admin', apiKey: null, setupUrl: null, mailUrl: null },
     });
     await server.stop();
     assert.equal((await inject('GET', '/one/health', '/one-key')).statusCode, 503);
@@ -422,7 +422,8 @@ describe('Inside of a hapi server that others share', () => {
     const server = Hapi.server({ debug: false });
     const { options } = quietOptions(t, tiny, 'https://example.org');
     await server.register({ plugin: annals, options });
-    const statuses = ['/health', '/api/collections/notes', '/account/x', '/', '/healthy', '/other'].map(async (url) => {
+    const own = ['/health', '/api/collections/notes', '/account/x', '/admin/assets/x'];
+    const statuses = [...own, '/', '/healthy', '/administrators', '/other'].map(async (url) => {
       const { statusCode, headers } = await server.inject(url);
       return [statusCode, headers['x-request-id'] !== undefined];
     });
@@ -430,11 +431,33 @@ describe('Inside of a hapi server that others share', () => {
       [200, true],
       [401, true],
       [404, true],
+      [404, true],
+      [404, false],
       [404, false],
       [404, false],
       [404, false],
     ]);
     await server.stop();
+  });
+
+  it('leaves /admin to the server at its root where the admin application is turned off', async (t) => {
+    const server = Hapi.server({ debug: false });
+    server.route({ method: 'GET', path: '/admin/{any*}', handler: () => 'of the server' });
+    const { options } = quietOptions(t, { ...tiny, admin: false }, 'https://example.org');
+    await server.register({ plugin: annals, options });
+    assert.equal((await server.inject('/admin/x')).payload, 'of the server');
+    await server.stop();
+
+    const { options: plain } = quietOptions(t, { ...tiny, admin: false }, 'https://example.org');
+    const cms = mount(plain);
+    const { origin, end } = await listen((request, response) => {
+      cms.handler(request, response, () => response.end('of the server'));
+    });
+    await cms.ready;
+    const texts = ['/admin', '/health'].map(async (path) => (await fetch(origin + path)).text());
+    assert.deepEqual(await Promise.all(texts), ['of the server', '{"status":"ok"}']);
+    end();
+    await cms.close();
   });
 });
 

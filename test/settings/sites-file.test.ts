@@ -236,7 +236,13 @@ describe('The site of a request', () => {
   });
 
   it('is that of a link, where links lead', () => {
-    for (const url of ['/api/media/x/1/y?asOf=5&site=a', '/account/users/setup?token=t&site=a', '/api/docs?site=a'])
+    for (const url of [
+      '/api/media/x/1/y?asOf=5&site=a',
+      '/account/users/setup?token=t&site=a',
+      '/api/docs?site=a',
+      '/admin?site=a',
+      '/admin/c/x?site=a',
+    ])
       assert.equal(siteOf({ url, headers: {} }), 'a');
     for (const url of [
       '/api/collections/posts?site=a',

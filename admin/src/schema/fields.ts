@@ -107,7 +107,7 @@ export function inWords(name: string): string {
   return words.charAt(0).toUpperCase() + words.slice(1);
 }
 
-/** The field at a dotted path through objects, with places in lists left out or as numbers; undefined where there is none. */
+/** The field at a dotted path through objects, with places in lists left out or as numbers; undefined where there is not one. */
 export function fieldAt(fields: readonly Field[], path: string): DataField | undefined {
   let level = dataFields(fields);
   let found: DataField | undefined;

@@ -87,7 +87,7 @@ function globalOf(schema: GlobalSchema): Global {
   };
 }
 
-/** What stands below one heading of the navigation; `name` is null for what has no group. */
+/** The entries below one heading of the navigation; `name` is null for what has no group. */
 export type Group = { name: string | null; collections: Collection[]; globals: Global[] };
 
 /** The collections and globals of the navigation, in the order of the configuration; those without a group come first. */

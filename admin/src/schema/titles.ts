@@ -1,7 +1,7 @@
 import { dataFields, type Field, valueAt } from './fields.ts';
 import type { Collection } from './model.ts';
 
-/** The field that names documents of a collection, as the service decides it; `id` where there is none. */
+/** The field that names documents of a collection, as the service decides it; without one, `id`. */
 export function titleField({ hints, fields, upload }: Pick<Collection, 'hints' | 'fields' | 'upload'>): string {
   if (hints.useAsTitle !== undefined) return hints.useAsTitle;
   const text = dataFields(fields).find((field: Field) => field.type === 'text');

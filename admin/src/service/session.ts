@@ -121,7 +121,7 @@ onExpiry(() => {
 
 onOtherTab((token) => {
   client.token = token;
-  // What is being typed here stays, and another login is asked for over it.
+  // Another login is asked for over the page: the text that is being typed stays.
   if (token === null && session.state === 'in') set({ ...session, state: 'expired' });
   else if (token !== null && session.state !== 'starting') void adopt();
 });

@@ -5,7 +5,7 @@ import styles from './loading.module.css';
 
 const milliseconds = 200;
 
-/** What stands where a page will be: nothing for a moment, then a sign that it is on its way. */
+/** The place of a page that is on its way: empty for a moment, then with a sign. */
 export function Loading() {
   const { shared } = useWords();
   const [isLate, setLate] = useState(false);

@@ -54,7 +54,7 @@ function useDocumentTitle(title: string): void {
 
 type StateProps = { icon: IconName; title: string; children?: ReactNode };
 
-/** What stands in the place of content: that there is none, or why it cannot be shown. */
+/** A sentence in the place of content: nothing is there, or it cannot be shown. */
 export function Notice({ icon, title, children }: StateProps) {
   return (
     <div className={styles.state}>

@@ -12,6 +12,7 @@ const theme = createTheme({
   respectReducedMotion: true,
   components: {
     Modal: { defaultProps: { lockScroll: false, centered: true } },
+    Badge: { defaultProps: { tt: 'none', fw: 600 } },
     Drawer: { defaultProps: { lockScroll: false, position: 'right' } },
     Tooltip: { defaultProps: { openDelay: 300, withArrow: true } },
   },

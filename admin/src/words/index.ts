@@ -1,9 +1,9 @@
 import { createContext, use } from 'react';
 import { storageName } from '../service/place.ts';
 import { en } from './en/index.ts';
+import type { Words } from './words.ts';
 
-/** All words of the interface: another language has the same. */
-export type Words = typeof en;
+export type { Words };
 
 /** The languages of the interface, each by its own name. */
 export const languages = { en: 'English', de: 'Deutsch' } as const;

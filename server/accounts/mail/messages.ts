@@ -3,6 +3,7 @@ import type { Logger } from 'pino';
 import type { AccountUrls, MailArgs, MailKind, MailTemplate } from '../../../config/model.ts';
 import { escapeHtml } from '../../platform/html.ts';
 import type { TokenKind } from '../../ports.ts';
+import { type AccountPage, accountPath } from '../pages/links.ts';
 
 /** A mail as text and as HTML, which say the same. The subject is one line. */
 export type Message = { subject: string; text: string; html: string };
@@ -14,7 +15,7 @@ type Form = {
   /** The page of the author's that it links to. */
   page: keyof AccountUrls;
   /** The page below the base URL that it links to without one of the author's. */
-  defaultPage?: string;
+  defaultPage?: AccountPage;
   /** The one-time token that its link carries. */
   token?: TokenKind;
   subject: (facts: Facts) => string;
@@ -79,17 +80,24 @@ export function tokenKindOf(kind: MailKind): TokenKind | null {
 }
 
 /** Where the mails of a collection link to: pages of its author's, else pages below the address of the service. */
-export type Pages = { slug: string; urls: AccountUrls; baseUrl: string; site?: string | null };
+export type Pages = {
+  slug: string;
+  urls: AccountUrls;
+  baseUrl: string;
+  site?: string | null;
+  /** Whether those are pages of the admin application; default false. */
+  isInAdmin?: boolean;
+};
 
 /** The page that a mail links to, with the token and the site in its query; null without a page. */
 export function linkOf(
   kind: MailKind,
-  { slug, urls, baseUrl, site = null }: Pages,
+  { slug, urls, baseUrl, site = null, isInAdmin = false }: Pages,
   token: string | null,
 ): string | null {
   const { page, defaultPage } = forms[kind];
-  const address = urls[page] ?? (defaultPage === undefined ? null : `${baseUrl}/account/${slug}/${defaultPage}`);
-  if (address === null) return null;
+  const address = urls[page] ?? (defaultPage && `${baseUrl}${accountPath(defaultPage, slug, isInAdmin)}`);
+  if (address === undefined) return null;
   const url = new URL(address);
   if (token !== null) url.searchParams.set('token', token);
   if (site !== null) url.searchParams.set('site', site);

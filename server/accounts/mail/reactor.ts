@@ -4,6 +4,7 @@ import type { MailKind, Model, User } from '../../../config/model.ts';
 import { type Append, changeOf, type NewEvent } from '../../../events/log.ts';
 import type { Accounts, WaitingMail } from '../../../projections/accounts.ts';
 import type { TokenKind } from '../../ports.ts';
+import { worksInAdmin } from '../pages/links.ts';
 import { linkOf, tokenKindOf, writeMessage } from './messages.ts';
 import { type Mailer, Undeliverable } from './transport.ts';
 
@@ -192,7 +193,7 @@ async function send(input: ReactorInput, mail: WaitingMail): Promise<void> {
   const email = kind === 'invitation' ? mail.email : user?.email;
   if (!collection || typeof email !== 'string') throw new Undeliverable('the account is gone');
 
-  const pages = { slug, urls: collection.urls, baseUrl, site };
+  const pages = { slug, urls: collection.urls, baseUrl, site, isInAdmin: worksInAdmin(model, slug) };
   const url = linkOf(kind, pages, await tokenOf(kind, mail, token));
   const args = { collection: slug, email, user, url, expiresAt: expiresAt === null ? null : new Date(expiresAt) };
   const message = await writeMessage({ kind, args, baseUrl, template: model.email?.templates[kind], log });

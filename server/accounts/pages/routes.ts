@@ -4,9 +4,9 @@ import { contentSecurityPolicy, serveFile } from '../../http/static.ts';
 import { readAsset } from '../../platform/carried.ts';
 import { escapeHtml } from '../../platform/html.ts';
 import { once } from '../../platform/once.ts';
+import { type AccountPage, accountPath, adminNames } from './links.ts';
 
-/** The pages that mails and the setup link open, if the configuration names no others. */
-const pages = ['accept-invite', 'reset-password', 'setup'] as const;
+const pages = Object.keys(adminNames) as AccountPage[];
 
 /** No collection can be in the way: a slug has no dot. */
 const assets = [
@@ -30,7 +30,7 @@ export function accountPages(server: Server, { collections }: Pick<App, 'collect
     for (const page of pages) {
       server.route({
         method: 'GET',
-        path: `/account/${model.slug}/${page}`,
+        path: accountPath(page, model.slug, false),
         options: { auth: false },
         handler: async (_request, h) => {
           const response = h.response((await shell()).replace('data-login=""', () => login)).type('text/html');

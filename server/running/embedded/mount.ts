@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { refuseUnknown } from './gate.ts';
 import { readOptions, type ServiceOptions } from './options.ts';
-import { urlBelow } from './paths.ts';
+import { type Below, urlBelow } from './paths.ts';
 import { type EmbeddedReady, startEmbedded } from './service.ts';
 
 /** A service for a server of `node:http`, or of Express and the like. */
@@ -25,9 +25,17 @@ export type Mount = {
 export function mount(options: ServiceOptions): Mount {
   const given = readOptions(options);
   const { ready, answer, close } = startEmbedded(given);
+  // Until the configuration was read, its requests wait as all others do.
+  let hasAdmin = true;
+  ready.then(
+    ({ adminUrl }) => {
+      hasAdmin = adminUrl !== null;
+    },
+    () => {},
+  );
 
   function handler(request: IncomingMessage, response: ServerResponse, next?: (error?: unknown) => void): void {
-    const { before, url } = whereabouts(request, given.path);
+    const { before, url } = whereabouts(request, { path: given.path, hasAdmin });
     if (url !== null) answer(request, response, url, before);
     else if (next) next();
     else if (!response.headersSent) refuseUnknown(response, `there is no ${request.method} ${pathOf(request)}`);
@@ -39,12 +47,12 @@ export function mount(options: ServiceOptions): Mount {
 type Routed = IncomingMessage & { originalUrl?: string; baseUrl?: string };
 
 /** The path prefix before the service, and the url as that knows it. Express and connect have cut off the first already. */
-function whereabouts(request: Routed, path: string): { before: string; url: string | null } {
+function whereabouts(request: Routed, below: Below): { before: string; url: string | null } {
   const { url = '/', originalUrl = url, baseUrl } = request;
   if (baseUrl) return { before: baseUrl, url };
   const isCut = baseUrl === undefined && originalUrl !== url && originalUrl.endsWith(url);
   if (isCut) return { before: originalUrl.slice(0, originalUrl.length - url.length), url };
-  return { before: path, url: urlBelow(path, url) };
+  return { before: below.path, url: urlBelow(below, url) };
 }
 
 function pathOf({ url = '' }: IncomingMessage): string {

@@ -26,7 +26,7 @@ export const annals: Plugin<ServiceOptions> = {
     const service = startEmbedded(given);
     const ready = await service.ready;
     try {
-      for (const path of prefix === '' ? ownRoutes : ['/{any*}']) {
+      for (const path of prefix === '' ? ownRoutes(ready.adminUrl !== null) : ['/{any*}']) {
         // A server that has CORS takes what comes with OPTIONS and has no route by that name.
         for (const method of ['*', 'OPTIONS'] as const) {
           server.route({ method, path, options: passedOn(service, prefix), handler: unreached });

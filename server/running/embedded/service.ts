@@ -31,6 +31,8 @@ export type Embedded = {
 
 /** Facts about a running service. Spelled out, for it is a type of the package: what it imported, hosts would have to compile. */
 export type EmbeddedReady = {
+  /** The address of the admin application; null where it is turned off. */
+  adminUrl: string | null;
   /** The API key that was generated because none was given; it is kept in the data directory. */
   apiKey: string | null;
   /** The secret address of the page that makes the first user; null when there is one, or no collection of users may log in. */
@@ -72,10 +74,10 @@ export function startEmbedded(given: Given): Embedded {
     const here = ways().openHere();
     app = here;
     server = await openServer(here);
-    const { setupUrl, mailUrl } = announce(null);
+    const { adminUrl, setupUrl, mailUrl } = announce(null);
     engine.setState('ready');
     if (!ending) gate.open(server.listener);
-    return { apiKey: engine.directory.generatedKey, setupUrl, mailUrl };
+    return { adminUrl, apiKey: engine.directory.generatedKey, setupUrl, mailUrl };
   }
 
   function fail(err: Error, message: string): void {

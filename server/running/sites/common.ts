@@ -3,6 +3,7 @@ import type { Server } from '@hapi/hapi';
 import type { Logger } from 'pino';
 import { DomainError } from '../../../config/errors.ts';
 import { accountAssets } from '../../accounts/pages/routes.ts';
+import { adminAssets } from '../../admin/routes.ts';
 import { varyBySite } from '../../callers/vary.ts';
 import type { Backlog } from '../../http/backlog.ts';
 import { noPayload } from '../../http/body.ts';
@@ -106,6 +107,7 @@ export async function openCommon({ state, counts, told, backlog, metrics, log }:
   await registerStatic(server);
   docs(server);
   accountAssets(server);
+  adminAssets(server);
   await server.start();
   return {
     server,

@@ -4,8 +4,8 @@ import { isObject } from '../../../config/schema.ts';
 /** The parts of a request that name its site. */
 export type Asked = Pick<IncomingMessage, 'url' | 'headers'>;
 
-/** Paths of links that browsers follow without our headers: pictures in pages, pages that mails lead to. */
-const linked = /^\/(api\/media|account)\//;
+/** Paths of links that browsers follow without our headers: pictures in pages, pages that mails lead to, the admin application. */
+const linked = /^\/(?:(?:api\/media|account)\/|admin(?:\/|$))/;
 
 /** A token of ours has a few hundred characters. */
 const longestToken = 4096;

@@ -31,7 +31,7 @@ describe('The templates in the documentation', () => {
     const { log, lines } = openLog();
 
     const write = (kind: MailKind, name: string | null) => {
-      const url = linkOf(kind, { slug: 'editors', urls: {}, baseUrl }, name === null ? 'TOKEN' : null);
+      const url = linkOf(kind, { slug: 'editors', urls: {}, isInAdmin: true, baseUrl }, name === null ? 'TOKEN' : null);
       const user = name === null ? null : { id: 'u1', collection: 'editors', email: 'ada@example.org', name };
       const expiresAt = name === null ? new Date('2027-03-04T12:00:00Z') : null;
       const args = { collection: 'editors', email: 'ada@example.org', user, url, expiresAt };

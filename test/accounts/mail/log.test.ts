@@ -88,7 +88,7 @@ describe('Mails on a real log', () => {
     await first.close();
     const texts = new Map(received.map(({ to, email }) => [to[0], email.text ?? '']));
     assert.match(texts.get('bob@example.org') ?? '', /accept-invite\?token=secret-of-invite-1$/m);
-    assert.match(texts.get('ada@example.org') ?? '', /reset-password\?token=secret-of-reset-1$/m);
+    assert.match(texts.get('ada@example.org') ?? '', /admin\/reset\?token=secret-of-reset-1$/m);
 
     for (const isRebuild of [false, true]) {
       const next = await startService(t, folder, port, isRebuild);

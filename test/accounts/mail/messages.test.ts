@@ -99,6 +99,16 @@ describe('The page that a mail links to', () => {
     assert.equal(linkOf('invitation', below, 'abc'), 'https://example.org/cms/account/editors/accept-invite?token=abc');
   });
 
+  it('is one of the admin application for those who work there, unless the configuration names another', () => {
+    const inAdmin = { ...pages, baseUrl: 'https://example.org/cms', isInAdmin: true, site: 'acme' };
+    const admin = 'https://example.org/cms/admin';
+    assert.equal(linkOf('invitation', inAdmin, 'abc'), `${admin}/accept-invite?token=abc&site=acme`);
+    assert.equal(linkOf('passwordReset', inAdmin, 'abc'), `${admin}/reset?token=abc&site=acme`);
+    assert.equal(linkOf('welcome', inAdmin, null), null);
+    const urls = { resetPassword: 'https://www.example.net/reset' };
+    assert.equal(linkOf('passwordReset', { ...inAdmin, urls, site: null }, 'abc'), `${urls.resetPassword}?token=abc`);
+  });
+
   it('is a page of the author, with the token beside what its query holds already', () => {
     const urls = {
       acceptInvite: 'https://www.example.net/join?lang=de&token=old#form',

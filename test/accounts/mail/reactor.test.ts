@@ -133,9 +133,9 @@ describe('Mails that wait (6)', () => {
     const sent = new Map(received.map(({ to, email }) => [to[0], email.text]));
     const { login } = world.model.collections.get('editors')?.urls ?? {};
     const links: Record<string, string | undefined> = {
-      'guest-1@example.org': `${baseUrl}/account/editors/accept-invite?token=invite.editors.token-id-1`,
+      'guest-1@example.org': `${baseUrl}/admin/accept-invite?token=invite.editors.token-id-1`,
       'user-2@example.org': login,
-      'user-3@example.org': `${baseUrl}/account/editors/reset-password?token=reset.editors.token-id-3`,
+      'user-3@example.org': `${baseUrl}/admin/reset?token=reset.editors.token-id-3`,
       'user-4@example.org': login,
     };
     assert.equal(received.length, 4);

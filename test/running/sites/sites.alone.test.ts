@@ -130,6 +130,7 @@ const ofNoSite = new Set([
   'GET /api/docs/swagger-ui.css',
   'GET /account/account.js',
   'GET /account/account.css',
+  'GET /admin/assets/{name*}',
 ]);
 
 /** Routes that look at no credential: the named site answers, with its own content. */
@@ -138,6 +139,7 @@ const ofAnybody = new Set([
   'GET /account/users/accept-invite',
   'GET /account/users/reset-password',
   'GET /account/users/setup',
+  'GET /admin/{path*}',
   'GET /api/admin/boot',
   'GET /api/collections/users/init',
   'POST /api/collections/users/login',

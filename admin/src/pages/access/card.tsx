@@ -1,6 +1,6 @@
 import type { ReactNode } from 'react';
 import { useEffect } from 'react';
-import styles from './card.module.css';
+import styles from './access.module.css';
 
 /** The one card of a page before the login. */
 export function Card({ title, above, children }: { title: string; above: string; children: ReactNode }) {

@@ -1,53 +1,45 @@
-import { Button, PasswordInput, TextInput } from '@mantine/core';
-import { type FormEvent, useState } from 'react';
-import { messageOf } from '../../service/queries.ts';
-import { logIn } from '../../service/session.ts';
+import { NativeSelect } from '@mantine/core';
+import { useState } from 'react';
+import type { Boot } from '../../../../client/index.ts';
+import { inWords } from '../../schema/fields.ts';
+import { logIn, loginCollection } from '../../service/session.ts';
 import { useWords } from '../../words/index.ts';
-import styles from './card.module.css';
+import styles from './access.module.css';
+import { AccessForm } from './access-form.tsx';
 
-/** The fields of a login. An account that is known is not asked for its address again. */
-export function LoginForm({ collection, email }: { collection: string; email?: string }) {
+type Props = {
+  boot: Boot;
+  /** The account that was logged in here. */
+  last?: { collection: string; email: string };
+};
+
+/** The fields of a login, and where several collections have accounts, of which. */
+export function LoginForm({ boot, last }: Props) {
   const { access } = useWords();
-  const [problem, setProblem] = useState<string | null>(null);
-  const [isBusy, setBusy] = useState(false);
-  const submit = async (event: FormEvent<HTMLFormElement>) => {
-    event.preventDefault();
-    const data = new FormData(event.currentTarget);
-    setBusy(true);
-    setProblem(null);
-    try {
-      await logIn(collection, { email: String(data.get('email')), password: String(data.get('password')) });
-    } catch (error) {
-      setProblem(messageOf(error));
-      setBusy(false);
-    }
-  };
+  const [collection, setCollection] = useState(last?.collection ?? loginCollection(boot));
+  if (collection === null) return <p>{access.noCollectionText}</p>;
   return (
-    <form className={styles.form} onSubmit={submit}>
-      <TextInput
-        name="email"
-        type="email"
-        label={access.email}
-        defaultValue={email}
-        autoComplete="username"
-        required
-        withAsterisk={false}
-        data-autofocus={email === undefined}
+    <>
+      {boot.authCollections.length > 1 && (
+        <NativeSelect
+          className={styles.form}
+          label={access.account}
+          value={collection}
+          onChange={(event) => setCollection(event.currentTarget.value)}
+          data={boot.authCollections.map(({ slug, labels }) => ({
+            value: slug,
+            label: labels?.singular ?? inWords(slug),
+          }))}
+        />
+      )}
+      <AccessForm
+        fields={[
+          { name: 'email', type: 'email', label: access.email, autoComplete: 'username', defaultValue: last?.email },
+          { name: 'password', type: 'password', label: access.password, autoComplete: 'current-password' },
+        ]}
+        button={access.logIn}
+        send={({ email = '', password = '' }) => logIn(collection, { email, password })}
       />
-      <PasswordInput
-        name="password"
-        label={access.password}
-        autoComplete="current-password"
-        required
-        withAsterisk={false}
-        data-autofocus={email !== undefined}
-      />
-      <p role="alert" className={styles.problem}>
-        {problem}
-      </p>
-      <Button type="submit" loading={isBusy}>
-        {access.logIn}
-      </Button>
-    </form>
+    </>
   );
 }

@@ -73,3 +73,15 @@ export function askedFields({ fields }: Pick<Collection, 'fields'>): DataField[]
 export function isNeeded(field: DataField): boolean {
   return field.required === true && field.defaultValue === undefined && !field.hasDefault;
 }
+
+/** The name under which the reason of an upload stands beside its texts; no field is called so. */
+export const reasonName = '$reason';
+
+/** Texts beside a file, and the reason that stands among them. */
+export function withoutReason(texts: Record<string, string>): {
+  data: Record<string, string>;
+  reason: { reason?: string };
+} {
+  const { [reasonName]: reason, ...data } = texts;
+  return { data, reason: reason === undefined || reason === '' ? {} : { reason } };
+}

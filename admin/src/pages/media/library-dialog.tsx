@@ -1,13 +1,13 @@
 import { Modal, TextInput } from '@mantine/core';
 import { useDebouncedValue } from '@mantine/hooks';
 import { useState } from 'react';
+import { Pager } from '../../parts/pager.tsx';
 import type { Collection } from '../../schema/model.ts';
 import { Failure } from '../../shell/page.tsx';
 import { Icon } from '../../theme/icons.tsx';
 import { useWords } from '../../words/index.ts';
 import type { FileDocument, FileKind } from './files.ts';
 import styles from './library.module.css';
-import { Pages } from './pages.tsx';
 import { Thumbnail } from './thumbnail.tsx';
 import { useLibrary } from './use-library.ts';
 
@@ -65,7 +65,7 @@ export function LibraryDialog({ collection, without, kind, onClose, onChoose }: 
             </li>
           ))}
         </ul>
-        {data !== undefined && <Pages page={page} pages={data.totalPages ?? 1} onPage={setPage} />}
+        {data !== undefined && <Pager page={page} pages={data.totalPages} setPage={setPage} />}
       </div>
     </Modal>
   );

@@ -6,7 +6,7 @@ import type { Collection } from '../../schema/model.ts';
 import { Icon } from '../../theme/icons.tsx';
 import { useLanguage, useWords } from '../../words/index.ts';
 import { Action } from '../document/inputs/relationship-list.tsx';
-import { askedFields, sizeOf } from './files.ts';
+import { askedFields, reasonName, sizeOf } from './files.ts';
 import styles from './sending.module.css';
 import type { FileSending } from './use-queue.ts';
 
@@ -15,16 +15,18 @@ type Props = {
   collection: Collection;
   retry: (key: number, data: Record<string, string>) => void;
   remove: (key: number) => void;
+  /** Another file for a document that is there, whose texts stay. */
+  isReplacement?: boolean;
 };
 
 /** A file on its way: how far it is, what it needs, or what was wrong with it. */
-export function SendingRow({ sending, collection, retry, remove }: Props) {
+export function SendingRow({ sending, collection, retry, remove, isReplacement = false }: Props) {
   const { media } = useWords();
   const language = useLanguage();
   const { key, item, state, problem, problems } = sending;
-  const fields = askedFields(collection);
+  const fields = isReplacement ? [] : askedFields(collection);
   const isAboutTexts = fields.some(({ name }) => name in problems);
-  const hasTexts = state === 'asked' || (state === 'failed' && isAboutTexts);
+  const hasTexts = state === 'asked' || (state === 'failed' && (isAboutTexts || collection.requireReason));
   return (
     <li className={styles.row}>
       <div className={styles.line}>
@@ -60,6 +62,7 @@ export function SendingRow({ sending, collection, retry, remove }: Props) {
           values={sending.data}
           problems={problems}
           submit={media.upload}
+          needsReason={collection.requireReason}
           onSubmit={(data) => retry(key, data)}
         />
       )}
@@ -73,11 +76,14 @@ type TextsProps = {
   problems: Record<string, string>;
   submit: string;
   isBusy?: boolean;
+  /** Whether a write needs a reason; it stands among the texts as `reasonName`. */
+  needsReason: boolean;
   onSubmit: (data: Record<string, string>) => void;
 };
 
 /** The texts beside a file. It is no form of its own, for it may stand inside of one. */
-export function Texts({ fields, values, problems, submit, isBusy = false, onSubmit }: TextsProps) {
+export function Texts({ fields, values, problems, submit, isBusy = false, needsReason, onSubmit }: TextsProps) {
+  const { shared } = useWords();
   const id = useId();
   const [typed, setTyped] = useState(() =>
     Object.fromEntries(fields.map(({ name }) => [name, String(values[name] ?? '')])),
@@ -102,6 +108,16 @@ export function Texts({ fields, values, problems, submit, isBusy = false, onSubm
           onKeyDown={(event) => event.key === 'Enter' && send(event)}
         />
       ))}
+      {needsReason && (
+        <TextInput
+          label={shared.reason}
+          description={shared.reasonHint}
+          required
+          maxLength={500}
+          value={typed[reasonName] ?? ''}
+          onChange={({ currentTarget: { value } }) => setTyped((texts) => ({ ...texts, [reasonName]: value }))}
+        />
+      )}
       <Button size="xs" variant="default" className={styles.submit} loading={isBusy} onClick={send}>
         {submit}
       </Button>

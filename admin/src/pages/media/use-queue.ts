@@ -3,7 +3,7 @@ import type { Collection } from '../../schema/model.ts';
 import { client } from '../../service/client.ts';
 import { forget, messageOf } from '../../service/queries.ts';
 import { useLanguage, useWords } from '../../words/index.ts';
-import { askedFields, type FileDocument, isNeeded, isTooLarge, sizeOf } from './files.ts';
+import { askedFields, type FileDocument, isNeeded, isTooLarge, sizeOf, withoutReason } from './files.ts';
 import { type Change, changed, nextOf, type Sending } from './queue.ts';
 import { problemsOf } from './saving.ts';
 
@@ -28,11 +28,13 @@ export function useQueue(collection: Collection, { replaced, onSent }: Options =
   sent.current = onSent;
 
   const send = useCallback(
-    async ({ key, item, data }: FileSending) => {
+    async ({ key, item, data: texts }: FileSending) => {
+      const { data, reason } = withoutReason(texts);
       const abort = new AbortController();
       aborts.current.set(key, abort);
       change({ type: 'start', key });
       const options = {
+        ...reason,
         signal: abort.signal,
         onProgress: ({ sent, total }: { sent: number; total: number | null }) =>
           change({ type: 'progress', key, share: total ? sent / total : 0 }),
@@ -70,7 +72,8 @@ export function useQueue(collection: Collection, { replaced, onSent }: Options =
   return {
     queue,
     add: (files: Iterable<File>) => {
-      const isAsked = replaced === undefined && askedFields(collection).some(isNeeded);
+      const hasNeeds = replaced === undefined && askedFields(collection).some(isNeeded);
+      const isAsked = hasNeeds || collection.requireReason;
       const items = [...files].map((item) => ({ key: ++lastKey, item, isAsked, problem: tooLarge(item) }));
       change({ type: 'add', items });
     },

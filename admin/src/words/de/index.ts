@@ -1,8 +1,10 @@
-import type { Words } from '../index.ts';
+import type { Words } from '../words.ts';
 import { access } from './access.ts';
+import { home } from './home.ts';
 import { inputs } from './inputs.ts';
 import { media, references } from './media.ts';
+import { people } from './people.ts';
 import { shared } from './shared.ts';
 import { shell } from './shell.ts';
 
-export const de: Words = { shared, shell, access, inputs, media, references };
+export const de: Words = { shared, shell, access, home, people, inputs, media, references };

@@ -1,4 +1,4 @@
-import type { Words } from '../index.ts';
+import type { Words } from '../words.ts';
 
 export const media: Words['media'] = {
   title: 'Medien',
@@ -25,10 +25,6 @@ export const media: Words['media'] = {
   clear: 'Suche und Filter zurücksetzen',
   noCollections: 'Es gibt keine Sammlung von Dateien, die dein Konto lesen darf.',
   files: (count, text) => (count === 1 ? '1 Datei' : `${text} Dateien`),
-  pageOf: (page, pages) => `Seite ${page} von ${pages}`,
-  pages: 'Seiten',
-  before: 'Vorige Seite',
-  next: 'Nächste Seite',
   select: (name) => `${name} auswählen`,
   selected: (count) => `${count} ausgewählt`,
   clearSelection: 'Auswahl aufheben',
@@ -45,6 +41,10 @@ export const media: Words['media'] = {
     count === 1
       ? 'Eine Stelle verweist darauf und würde nichts mehr zeigen.'
       : `${count} Stellen verweisen darauf und würden nichts mehr zeigen.`,
+  usedAmong: (count) =>
+    count === 1
+      ? 'Auf eine davon verweist etwas, das dann nichts mehr zeigen würde.'
+      : `Auf ${count} davon verweist etwas, das dann nichts mehr zeigen würde.`,
   allReferences: (count) => `Alle ${count}`,
   name: 'Name',
   size: 'Größe',

@@ -1,4 +1,4 @@
-import type { Words } from '../index.ts';
+import type { Words } from '../words.ts';
 
 export const shared: Words['shared'] = {
   save: 'Speichern',
@@ -23,5 +23,10 @@ export const shared: Words['shared'] = {
   none: 'Keine',
   unknown: 'Unbekannt',
   optionalReason: 'Grund (freiwillig)',
-  you: 'du',
+  pages: 'Seiten',
+  previous: 'Zurück',
+  next: 'Weiter',
+  pageOf: (page, pages) => `Seite ${page} von ${pages}`,
+  you: 'Du',
+  actors: { user: 'Konto', apiKey: 'Ein API-Schlüssel', system: 'Der Dienst', anonymous: 'Ein Besucher' },
 };

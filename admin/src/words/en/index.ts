@@ -1,7 +1,9 @@
 import { access } from './access.ts';
+import { home } from './home.ts';
 import { inputs } from './inputs.ts';
 import { media, references } from './media.ts';
+import { people } from './people.ts';
 import { shared } from './shared.ts';
 import { shell } from './shell.ts';
 
-export const en = { shared, shell, access, inputs, media, references };
+export const en = { shared, shell, access, home, people, inputs, media, references };

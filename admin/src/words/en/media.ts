@@ -24,10 +24,6 @@ export const media = {
   clear: 'Clear search and filter',
   noCollections: 'There is no collection of files that your account may read.',
   files: (count: number, text: string) => (count === 1 ? '1 file' : `${text} files`),
-  pageOf: (page: number, pages: number) => `Page ${page} of ${pages}`,
-  pages: 'Pages',
-  before: 'Previous page',
-  next: 'Next page',
   select: (name: string) => `Select ${name}`,
   selected: (count: number) => (count === 1 ? '1 selected' : `${count} selected`),
   clearSelection: 'Clear selection',
@@ -43,6 +39,10 @@ export const media = {
     count === 1
       ? 'One place points at it, and would show nothing.'
       : `${count} places point at it, and would show nothing.`,
+  usedAmong: (count: number) =>
+    count === 1
+      ? 'One of them is pointed at from elsewhere, which would then show nothing.'
+      : `${count} of them are pointed at from elsewhere, which would then show nothing.`,
   allReferences: (count: number) => `All ${count}`,
   name: 'Name',
   size: 'Size',

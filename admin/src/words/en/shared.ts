@@ -22,5 +22,10 @@ export const shared = {
   none: 'None',
   unknown: 'Unknown',
   optionalReason: 'Reason (optional)',
-  you: 'you',
+  pages: 'Pages',
+  previous: 'Previous',
+  next: 'Next',
+  pageOf: (page: number, pages: number) => `Page ${page} of ${pages}`,
+  you: 'You',
+  actors: { user: 'User', apiKey: 'An API key', system: 'The service', anonymous: 'A visitor' },
 };

@@ -26,6 +26,6 @@ export const shell = {
   toHome: 'Go to Home',
   unreachable: 'The service cannot be reached',
   brokenPage: 'This page has failed',
-  brokenText: 'An unexpected error stopped it. What you typed is kept.',
+  brokenText: 'An unexpected error stopped it. Your text is kept.',
   signedInAs: (email: string) => `Logged in as ${email}`,
 };

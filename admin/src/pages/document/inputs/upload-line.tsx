@@ -4,7 +4,7 @@ import { client } from '../../../service/client.ts';
 import { forget } from '../../../service/queries.ts';
 import { Icon } from '../../../theme/icons.tsx';
 import { useLanguage, useWords } from '../../../words/index.ts';
-import { askedFields, type FileDocument, sizeOf } from '../../media/files.ts';
+import { askedFields, type FileDocument, sizeOf, withoutReason } from '../../media/files.ts';
 import { useSaving } from '../../media/saving.ts';
 import { Texts } from '../../media/sending-row.tsx';
 import { Thumbnail } from '../../media/thumbnail.tsx';
@@ -65,16 +65,24 @@ function FreshTexts({ collection, file, onSaved }: Pick<Props, 'collection' | 'o
     );
   }
   if (fields.length === 0 || !collection.access.update) return null;
-  const submit = (data: Record<string, string>) =>
+  const submit = (texts: Record<string, string>) =>
     save(async () => {
-      const saved = await client.collection(collection.slug).update(file.id, data);
+      const { data, reason } = withoutReason(texts);
+      const saved = await client.collection(collection.slug).update(file.id, data, reason);
       setDone(true);
       onSaved(saved as unknown as FileDocument);
       await forget(collection.slug);
     });
   return (
     <>
-      <Texts fields={fields} values={file} {...{ problems, isBusy }} submit={inputs.saveTexts} onSubmit={submit} />
+      <Texts
+        fields={fields}
+        values={file}
+        {...{ problems, isBusy }}
+        submit={inputs.saveTexts}
+        needsReason={collection.requireReason}
+        onSubmit={submit}
+      />
       {problem !== null && (
         <p role="alert" className={styles.problem}>
           {problem}

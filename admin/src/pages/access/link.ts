@@ -1,0 +1,13 @@
+import { useEffect, useState } from 'react';
+
+/** The token of a link that was sent or printed. It stays neither in the history nor on the screen. */
+export function useLinkToken(): string | null {
+  const [token] = useState(() => new URLSearchParams(location.search).get('token') || null);
+  useEffect(() => {
+    const search = new URLSearchParams(location.search);
+    search.delete('token');
+    const rest = search.size > 0 ? `?${search}` : '';
+    history.replaceState(history.state, '', location.pathname + rest);
+  }, []);
+  return token;
+}

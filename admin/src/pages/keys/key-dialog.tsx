@@ -1,0 +1,94 @@
+import { Checkbox, MultiSelect, TextInput } from '@mantine/core';
+import { useState } from 'react';
+import type { ApiKeyWithSecret, KeyAudit, KeyOperation } from '../../../../client/index.ts';
+import { Confirm } from '../../parts/confirm.tsx';
+import { client } from '../../service/client.ts';
+import { useModel } from '../../service/model.tsx';
+import { useWords } from '../../words/index.ts';
+import styles from './keys.module.css';
+import { audits, operations } from './scopes.ts';
+
+const all = '*';
+
+/** Makes a key: a name, one scope, the parts of the history, and when it expires. */
+export function KeyDialog({ onClose, onMade }: { onClose: () => void; onMade: (key: ApiKeyWithSecret) => void }) {
+  const { people } = useWords();
+  const model = useModel();
+  const [name, setName] = useState('');
+  const [collections, setCollections] = useState<string[]>([all]);
+  const [globals, setGlobals] = useState<string[]>([]);
+  const [allowed, setAllowed] = useState<string[]>(['read']);
+  const [audit, setAudit] = useState<string[]>([]);
+  const [day, setDay] = useState('');
+  const hasScope = allowed.length > 0 && collections.length + globals.length > 0;
+  const make = async (options: { reason?: string }) => {
+    const scope = {
+      ...(collections.length > 0 ? { collections: listOf(collections) } : {}),
+      ...(globals.length > 0 ? { globals: listOf(globals) } : {}),
+      operations: allowed as KeyOperation[],
+    };
+    const expiresAt = day === '' ? null : new Date(`${day}T23:59:59`).toISOString();
+    onMade(
+      await client.keys.create(
+        { name, scopes: hasScope ? [scope] : [], audit: audit as KeyAudit[], expiresAt },
+        options,
+      ),
+    );
+  };
+  const slugs = (of: Map<string, unknown>) => [{ value: all, label: people.all }, ...of.keys()];
+  return (
+    <Confirm title={people.newKey} button={people.newKey} reason="optional" onClose={onClose} confirm={make}>
+      <TextInput
+        label={people.keyName}
+        description={people.keyNameHint}
+        required
+        withAsterisk={false}
+        value={name}
+        onChange={(event) => setName(event.currentTarget.value)}
+        data-autofocus
+      />
+      <MultiSelect
+        label={people.collections}
+        data={slugs(model.collections)}
+        value={collections}
+        onChange={(next) => setCollections(oneOrAll(next))}
+      />
+      <MultiSelect
+        label={people.globals}
+        data={slugs(model.globals)}
+        value={globals}
+        onChange={(next) => setGlobals(oneOrAll(next))}
+      />
+      <Checkbox.Group label={people.operations} value={allowed} onChange={setAllowed}>
+        <div className={styles.boxes}>
+          {operations.map((one) => (
+            <Checkbox key={one} value={one} label={people.operation[one]} />
+          ))}
+        </div>
+      </Checkbox.Group>
+      <Checkbox.Group label={people.auditScopes} value={audit} onChange={setAudit}>
+        <div className={styles.boxes}>
+          {audits.map((one) => (
+            <Checkbox key={one} value={one} label={people.auditScope[one]} />
+          ))}
+        </div>
+      </Checkbox.Group>
+      <TextInput
+        type="date"
+        label={people.expiresOn}
+        description={people.neverExpires}
+        value={day}
+        onChange={(event) => setDay(event.currentTarget.value)}
+      />
+    </Confirm>
+  );
+}
+
+function listOf(slugs: string[]): string[] | '*' {
+  return slugs.includes(all) ? all : slugs;
+}
+
+/** The latest choice wins: all, or some. */
+function oneOrAll(slugs: string[]): string[] {
+  return slugs.at(-1) === all ? [all] : slugs.filter((slug) => slug !== all);
+}

@@ -1,0 +1,26 @@
+import type { Words } from '../words.ts';
+
+export const home: Words['home'] = {
+  title: 'Start',
+  greeting: (name) => `Willkommen, ${name}`,
+  changes: 'Letzte Änderungen',
+  noChanges: 'Noch wurde nichts geändert.',
+  drafts: 'Meine Entwürfe',
+  noDrafts: 'Was du schreibst und noch nicht speicherst, bleibt hier 30 Tage aufgehoben.',
+  counts: 'Inhalte',
+  documents: (count) => (count === 1 ? '1 Dokument' : `${count.toLocaleString('de')} Dokumente`),
+  created: 'angelegt',
+  updated: 'geändert',
+  deleted: 'gelöscht',
+  restored: 'wiederhergestellt',
+  erased: 'vernichtet',
+  fields: (names) => `: ${names}`,
+  firstSteps: 'Erste Schritte',
+  hide: 'Ausblenden',
+  changeSomething: 'Ändere etwas',
+  changeSomethingText: 'Öffne ein Dokument, ändere ein Feld und sag, warum. Hier geht nichts verloren.',
+  seeHistory: 'Sieh den Verlauf an',
+  seeHistoryText: 'Jede Fassung sagt, wer was wann und warum geändert hat, und lässt sich wiederherstellen.',
+  lookBack: 'Blick zurück',
+  lookBackText: 'Wähle oben einen Tag, und jede Seite zeigt die Inhalte, wie sie damals waren.',
+};

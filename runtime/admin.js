@@ -1,0 +1,47 @@
+import { spawnSync } from 'node:child_process';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { isNewEnough } from '../server/platform/node-version.js';
+import { findInstalled, problemOf } from './node.js';
+
+// Builds the admin application in a checkout: admin/dist. `node runtime/admin.js build` is what npm run build --workspace admin runs.
+// npm runs `node runtime/admin.js prepare` after npm ci and npm install: the service works without the application, so what keeps it
+// from being built is told, and does not fail the installation.
+const folder = fileURLToPath(new URL('../admin', import.meta.url));
+const isPrepare = process.argv[2] === 'prepare';
+
+// npm prepares what it packs too, where build.ts has just built it.
+if (!isPrepare || !['pack', 'publish'].includes(process.env.npm_command)) {
+  const problem = build();
+  if (problem) {
+    console.error(`the admin application was not built: ${problem}. npm run build --workspace admin builds it`);
+    if (!isPrepare) process.exitCode = 1;
+  }
+}
+
+/** Gives the reason if it cannot be built, in one line. */
+function build() {
+  const vite = findVite();
+  if (!vite) return 'the packages for development are not installed';
+  const node = isNewEnough() ? null : findInstalled();
+  const problem = isNewEnough() ? null : problemOf(node);
+  if (problem) return problem;
+  // What is written is told by errors alone; and some read the environment for whether they are in development.
+  const { status, signal, error } = spawnSync(node?.file ?? process.execPath, [vite, 'build', '--logLevel', 'warn'], {
+    cwd: folder,
+    env: { ...process.env, NODE_ENV: 'production' },
+    stdio: ['ignore', 2, 2],
+  });
+  return status === 0 ? null : `vite ended with ${error?.message ?? signal ?? status}`;
+}
+
+/** The script of Vite; null where it is not installed. */
+function findVite() {
+  try {
+    const manifest = createRequire(join(folder, 'package.json')).resolve('vite/package.json');
+    return join(dirname(manifest), 'bin/vite.js');
+  } catch {
+    return null;
+  }
+}

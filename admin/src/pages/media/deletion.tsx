@@ -1,10 +1,11 @@
 import { Progress } from '@mantine/core';
 import { useState } from 'react';
 import { Confirm } from '../../parts/confirm.tsx';
+import { useReturnFocus } from '../../parts/return-focus.ts';
 import { tell } from '../../parts/toast.ts';
 import type { Collection } from '../../schema/model.ts';
 import { client } from '../../service/client.ts';
-import { forget, messageOf, useRead } from '../../service/queries.ts';
+import { forget, messageOf, type Reading, useRead } from '../../service/queries.ts';
 import { useWords } from '../../words/index.ts';
 import styles from './media.module.css';
 
@@ -17,10 +18,11 @@ type Props = {
 
 /** Asks before files are deleted. They go one after the other: files are no part of the calls about many documents. */
 export function Deletion({ collection, ids, onClose, onDeleted }: Props) {
+  useReturnFocus();
   const { media } = useWords();
   const [asked] = useState(ids);
   const [count, setCount] = useState(0);
-  const used = useUsed(collection.slug, asked);
+  const used = useUsed(collection.slug, asked, count === 0);
   const files = client.collection(collection.slug);
   const confirm = async (options: { reason?: string }) => {
     const deleted: string[] = [];
@@ -64,13 +66,13 @@ export function Deletion({ collection, ids, onClose, onDeleted }: Props) {
 }
 
 /** Of one file how many places point at it, of several at how many of them something points. */
-function useUsed(slug: string, ids: readonly string[]): number | undefined {
-  const { data } = useRead(['references', slug, { used: ids }], async (reading) => {
+function useUsed(slug: string, ids: readonly string[], isThere: boolean): number | undefined {
+  const read = async (reading: Reading) => {
     const files = client.collection(slug);
     const totals = await Promise.all(
       ids.map(async (id) => (await files.references(id, { ...reading, limit: 1 })).total),
     );
     return totals.length === 1 ? totals[0] : totals.filter((total) => total > 0).length;
-  });
-  return data;
+  };
+  return useRead(['references', slug, { used: ids }], read, { enabled: isThere }).data;
 }

@@ -1,4 +1,4 @@
-import { type DragEvent, type ReactNode, useRef, useState } from 'react';
+import { type DragEvent, type ReactNode, useEffect, useRef, useState } from 'react';
 
 type Props = {
   children: (drop: { isOver: boolean }) => ReactNode;
@@ -7,10 +7,11 @@ type Props = {
   onFiles: (files: File[]) => void;
 };
 
-/** A place where files can be dropped. A file that falls beside it would be opened in the place of the page: see `keepPage`. */
+/** A place where files can be dropped. A file that falls beside it does not take the place of the page. */
 export function Drop({ children, className, isOff = false, onFiles }: Props) {
   const [isOver, setOver] = useState(false);
   const depth = useRef(0);
+  useEffect(keepPage, []);
   const hear = (act: (event: DragEvent) => void) => (event: DragEvent) => {
     if (isOff || !event.dataTransfer.types.includes('Files')) return;
     event.preventDefault();
@@ -38,6 +39,21 @@ export function Drop({ children, className, isOff = false, onFiles }: Props) {
       {children({ isOver })}
     </div>
   );
+}
+
+/** While there are places for files, the browser does not open one that falls elsewhere. */
+function keepPage(): () => void {
+  const refuse = (event: globalThis.DragEvent) => {
+    if (!event.dataTransfer?.types.includes('Files') || event.defaultPrevented) return;
+    event.preventDefault();
+    event.dataTransfer.dropEffect = 'none';
+  };
+  addEventListener('dragover', refuse);
+  addEventListener('drop', refuse);
+  return () => {
+    removeEventListener('dragover', refuse);
+    removeEventListener('drop', refuse);
+  };
 }
 
 /** The files of a drop; folders are left out, for they cannot be sent. */

@@ -1,5 +1,6 @@
 import { Button, Drawer } from '@mantine/core';
 import { useState } from 'react';
+import { useReturnFocus } from '../../parts/return-focus.ts';
 import { Ago } from '../../parts/times.tsx';
 import { tell } from '../../parts/toast.ts';
 import type { Collection } from '../../schema/model.ts';
@@ -23,6 +24,7 @@ type Props = { collection: Collection; id: string; onClose: () => void };
 
 /** All about a file, beside the others. */
 export function FileDrawer({ collection, id, onClose }: Props) {
+  useReturnFocus();
   const { media, shared, inputs } = useWords();
   const { data, error, isSuccess } = useRead(keys.document(collection.slug, id), (reading) =>
     client.collection(collection.slug).findOne(id, reading),

@@ -29,7 +29,6 @@ export function Grid({ files, isOld, selected, onSelect, onOpen }: Props) {
           <button
             type="button"
             className={styles.card}
-            aria-label={media.fileOf(file.filename)}
             data-selected={selected.includes(file.id) || undefined}
             onClick={() => onOpen(file.id)}
           >
@@ -47,6 +46,7 @@ export function Grid({ files, isOld, selected, onSelect, onOpen }: Props) {
           {onSelect !== undefined && (
             <Checkbox
               className={styles.check}
+              size="md"
               aria-label={media.select(file.filename)}
               checked={selected.includes(file.id)}
               onChange={() => toggle(file.id)}

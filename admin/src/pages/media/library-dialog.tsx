@@ -2,6 +2,7 @@ import { Modal, TextInput } from '@mantine/core';
 import { useDebouncedValue } from '@mantine/hooks';
 import { useState } from 'react';
 import { Pager } from '../../parts/pager.tsx';
+import { useReturnFocus } from '../../parts/return-focus.ts';
 import type { Collection } from '../../schema/model.ts';
 import { Failure } from '../../shell/page.tsx';
 import { Icon } from '../../theme/icons.tsx';
@@ -23,6 +24,7 @@ type Props = {
 
 /** The files of a collection, to choose one of them. */
 export function LibraryDialog({ collection, without, kind, onClose, onChoose }: Props) {
+  useReturnFocus();
   const { media, shared } = useWords();
   const [typed, setTyped] = useState('');
   const [page, setPage] = useState(1);

@@ -6,7 +6,7 @@ import type { Collection } from '../../schema/model.ts';
 import { Icon } from '../../theme/icons.tsx';
 import { useLanguage, useWords } from '../../words/index.ts';
 import { Action } from '../document/inputs/relationship-list.tsx';
-import { askedFields, reasonName, sizeOf } from './files.ts';
+import { askedFields, isTooLarge, reasonName, sizeOf } from './files.ts';
 import styles from './sending.module.css';
 import type { FileSending } from './use-queue.ts';
 
@@ -37,7 +37,7 @@ export function SendingRow({ sending, collection, retry, remove, isReplacement =
           {state === 'sent' && <Icon name="check" size={16} />}
           {(state === 'asked' || state === 'failed') && sizeOf(item.size, language)}
         </span>
-        {state === 'failed' && !hasTexts && (
+        {state === 'failed' && !hasTexts && !isTooLarge(item, collection.upload) && (
           <Action icon="refresh" label={media.retryNamed(item.name)} act={() => retry(key, sending.data)} />
         )}
         {state !== 'sent' && (

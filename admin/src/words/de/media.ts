@@ -68,7 +68,6 @@ export const media: Words['media'] = {
   tooLarge: (size, most) => `Die Datei hat ${size}; erlaubt sind höchstens ${most}`,
   pick: (name) => `Aus ${name} auswählen`,
   take: 'Auswählen',
-  fileOf: (name) => `Einzelheiten zu ${name}`,
 };
 
 export const references: Words['references'] = {

@@ -66,7 +66,6 @@ export const media = {
   tooLarge: (size: string, most: string) => `The file has ${size}; at most ${most} are allowed`,
   pick: (name: string) => `Choose from ${name}`,
   take: 'Choose',
-  fileOf: (name: string) => `Details of ${name}`,
 };
 
 /** Words of the page of what points at a document. */

@@ -43,6 +43,10 @@ function Targets(props: InputProps & { collection: Collection }) {
     setPicked([...picked, target]);
     add(target.id);
   };
+  const leave = () => {
+    setCreating(false);
+    focusOn(props.id);
+  };
   const shownOf = (id: string): Shown => {
     const target = [...picked, ...(read.data ?? [])].find((one) => one.id === id);
     if (target !== undefined) return { id, title: titleOf(collection, target), isGone: false };
@@ -67,7 +71,10 @@ function Targets(props: InputProps & { collection: Collection }) {
               items={shown.map((one) => ({ ...one, content: <Title collection={collection} {...one} /> }))}
               isDisabled={isDisabled}
               onOrder={set}
-              onRemove={(id) => set(withoutId(ids, id))}
+              onRemove={(id) => {
+                set(withoutId(ids, id));
+                focusOn(props.id);
+              }}
             />
           )}
           <TargetSearch {...search} shown="" without={ids} />
@@ -79,15 +86,20 @@ function Targets(props: InputProps & { collection: Collection }) {
       {isCreating && (
         <Create
           collection={collection.slug}
-          onClose={() => setCreating(false)}
+          onClose={leave}
           onCreated={({ id }) => {
-            setCreating(false);
             add(id);
+            leave();
           }}
         />
       )}
     </div>
   );
+}
+
+/** Gives the focus to a control when what had it is gone. */
+function focusOn(id: string): void {
+  setTimeout(() => document.getElementById(id)?.focus());
 }
 
 type Shown = { id: string; title: string; isGone: boolean };
@@ -106,17 +118,20 @@ type OneProps = Omit<Parameters<typeof TargetSearch>[0], 'shown' | 'without' | '
 function One({ shown, onClear, ...search }: OneProps) {
   const { inputs } = useWords();
   const { collection, isDisabled } = search;
+  const clear = () => {
+    onClear();
+    focusOn(search.id);
+  };
   const actions: ReactNode = shown !== undefined && (
     <span className={styles.boxActions}>
       {!shown.isGone && <OpenLink collection={collection} {...shown} />}
-      {!isDisabled && <Action icon="close" label={inputs.removeNamed(shown.title)} act={onClear} />}
+      {!isDisabled && <Action icon="close" label={inputs.removeNamed(shown.title)} act={clear} />}
     </span>
   );
   return (
     <>
       <TargetSearch
         {...search}
-        key={shown?.id ?? ''}
         shown={shown?.title ?? ''}
         without={[]}
         actions={actions}

@@ -93,7 +93,12 @@ export function Action(props: { icon: IconName; label: string; isOff?: boolean; 
       title={label}
       aria-disabled={isOff || undefined}
       data-off={isOff || undefined}
-      onClick={() => !isOff && act()}
+      onClick={({ currentTarget }) => {
+        if (isOff) return;
+        act();
+        // An element that is put elsewhere loses the focus.
+        requestAnimationFrame(() => currentTarget.isConnected && currentTarget.focus());
+      }}
     >
       <Icon name={icon} size={16} />
     </ActionIcon>

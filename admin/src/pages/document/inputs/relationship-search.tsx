@@ -63,10 +63,17 @@ export function TargetSearch(props: Props) {
     setTyped(null);
   };
   return (
-    <Combobox store={combobox} onOptionSubmit={submit} disabled={props.isDisabled}>
-      <Combobox.Target>
+    <Combobox
+      store={combobox}
+      keepMounted={false}
+      withinPortal={false}
+      onOptionSubmit={submit}
+      disabled={props.isDisabled}
+    >
+      <Combobox.Target withExpandedAttribute>
         <TextInput
           id={props.id}
+          role="combobox"
           value={typed ?? shown}
           placeholder={inputs.search(collection.plural)}
           autoComplete="off"
@@ -89,7 +96,7 @@ export function TargetSearch(props: Props) {
         />
       </Combobox.Target>
       <Combobox.Dropdown>
-        <Combobox.Options className={styles.options}>
+        <Combobox.Options className={styles.options} aria-label={collection.plural}>
           {found.map((target) => (
             <Combobox.Option key={target.id} value={target.id} className={styles.option}>
               {titleOf(collection, target)}

@@ -7,6 +7,7 @@ import { LibraryDialog } from '../../media/library-dialog.tsx';
 import { extensionsOf, taken } from './rich-text-extensions.ts';
 import styles from './rich-text-input.module.css';
 import { LinkDialog } from './rich-text-link.tsx';
+import { pasted } from './rich-text-paste.ts';
 import { type Feature, linkOf, usedFeatures, withoutNulls } from './rich-text-shape.ts';
 import { Toolbar } from './rich-text-toolbar.tsx';
 import type { InputProps } from './types.ts';
@@ -43,7 +44,7 @@ function Box({ field, id, allowed, extensions, content, isDisabled, error, descr
     content,
     editable: !isDisabled,
     injectCSS: false,
-    editorProps: { attributes, handlePaste: pasteLink, handleDrop: refuseFiles },
+    editorProps: { attributes, handlePaste: pasteLink, transformPastedHTML: pasted, handleDrop: refuseFiles },
     onUpdate: ({ editor }) => onChange(editor.isEmpty ? null : withoutNulls(editor.getJSON())),
   });
   // biome-ignore lint/correctness/useExhaustiveDependencies: the same words are the same attributes

@@ -97,7 +97,10 @@ function Files(props: Props) {
               items={items}
               isDisabled={isDisabled}
               onOrder={set}
-              onRemove={(id) => set(withoutId(ids, id))}
+              onRemove={(id) => {
+                set(withoutId(ids, id));
+                setTimeout(() => document.getElementById(props.id)?.focus());
+              }}
             />
           )}
           {error !== null && <p className={sendingStyles.problem}>{messageOf(error)}</p>}

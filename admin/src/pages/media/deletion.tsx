@@ -1,7 +1,6 @@
 import { Progress } from '@mantine/core';
 import { useState } from 'react';
 import { Confirm } from '../../parts/confirm.tsx';
-import { useReturnFocus } from '../../parts/return-focus.ts';
 import { tell } from '../../parts/toast.ts';
 import type { Collection } from '../../schema/model.ts';
 import { client } from '../../service/client.ts';
@@ -18,7 +17,6 @@ type Props = {
 
 /** Asks before files are deleted. They go one after the other: files are no part of the calls about many documents. */
 export function Deletion({ collection, ids, onClose, onDeleted }: Props) {
-  useReturnFocus();
   const { media } = useWords();
   const [asked] = useState(ids);
   const [count, setCount] = useState(0);

@@ -1,6 +1,6 @@
 import { Button, Drawer } from '@mantine/core';
 import { useState } from 'react';
-import { useReturnFocus } from '../../parts/return-focus.ts';
+import { useDialog } from '../../parts/dialog.ts';
 import { Ago } from '../../parts/times.tsx';
 import { tell } from '../../parts/toast.ts';
 import type { Collection } from '../../schema/model.ts';
@@ -24,7 +24,7 @@ type Props = { collection: Collection; id: string; onClose: () => void };
 
 /** All about a file, beside the others. */
 export function FileDrawer({ collection, id, onClose }: Props) {
-  useReturnFocus();
+  const dialog = useDialog();
   const { media, shared, inputs } = useWords();
   const { data, error, isSuccess } = useRead(keys.document(collection.slug, id), (reading) =>
     client.collection(collection.slug).findOne(id, reading),
@@ -32,6 +32,7 @@ export function FileDrawer({ collection, id, onClose }: Props) {
   const file = data as unknown as FileDocument | null | undefined;
   return (
     <Drawer
+      {...dialog}
       opened
       onClose={onClose}
       size="28rem"

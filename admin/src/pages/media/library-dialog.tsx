@@ -1,8 +1,8 @@
 import { Modal, TextInput } from '@mantine/core';
 import { useDebouncedValue } from '@mantine/hooks';
 import { useState } from 'react';
+import { useDialog } from '../../parts/dialog.ts';
 import { Pager } from '../../parts/pager.tsx';
-import { useReturnFocus } from '../../parts/return-focus.ts';
 import type { Collection } from '../../schema/model.ts';
 import { Failure } from '../../shell/page.tsx';
 import { Icon } from '../../theme/icons.tsx';
@@ -24,7 +24,7 @@ type Props = {
 
 /** The files of a collection, to choose one of them. */
 export function LibraryDialog({ collection, without, kind, onClose, onChoose }: Props) {
-  useReturnFocus();
+  const dialog = useDialog();
   const { media, shared } = useWords();
   const [typed, setTyped] = useState('');
   const [page, setPage] = useState(1);
@@ -33,6 +33,7 @@ export function LibraryDialog({ collection, without, kind, onClose, onChoose }: 
   const files = (data?.docs ?? []).filter(({ id }) => !without.includes(id));
   return (
     <Modal
+      {...dialog}
       opened
       onClose={onClose}
       size="50rem"

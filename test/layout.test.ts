@@ -64,6 +64,7 @@ const rules: Record<string, Rule> = {
       '@mantine/spotlight',
       '@tanstack/react-query',
       '@vitejs/plugin-react',
+      'diff',
       'react',
       'react-dom',
       'vite',

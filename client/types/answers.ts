@@ -227,13 +227,13 @@ export type GlobalSchema = {
 /** A part of the history that a caller may see. */
 export type AuditScope = 'headers' | 'payloads' | 'export';
 
-/** All that is configured; `user`, `limits` and `version` are for callers with a credential. */
+/** All that is configured; `user`, `limits` and `version` are for callers with a credential; `keys`: they manage API keys. */
 export type Schemas = {
   collections: CollectionSchema[];
   globals: GlobalSchema[];
   admin: { title: string; logo: string | null } | null;
   richText: { features: string[] } | null;
-  user?: { audit: AuditScope[] };
+  user?: { audit: AuditScope[]; keys: boolean };
   limits?: { body: number; bulkBody: number };
   version?: string;
 };

@@ -21,6 +21,11 @@ export async function requireKeyManager(call: RouteCall): Promise<void> {
   noteKeyRule(request, app.model.keys);
 }
 
+/** Whether a caller may manage API keys. */
+export async function managesKeys(call: RouteCall): Promise<boolean> {
+  return actorOf(call.request).type !== 'anonymous' && !madeKeyOf(call.request) && mayManage(call);
+}
+
 async function mayManage({ app, request }: RouteCall): Promise<boolean> {
   const { type, id = null } = actorOf(request);
   if (type === 'system') return true;

@@ -4,6 +4,7 @@ import type { CollectionSchema, GlobalSchema } from '../../config/schema.ts';
 import { epochsOf } from '../../projections/epochs.ts';
 import { requireSchemaAccess } from '../access/access.ts';
 import { rightsToFields } from '../access/field-access.ts';
+import { managesKeys } from '../access/key-management.ts';
 import { isOutsideScopes } from '../access/key-scopes.ts';
 import { rightsOf } from '../access/list-scope.ts';
 import { grantedScopes } from '../access/rights.ts';
@@ -92,7 +93,8 @@ export function schemas(server: Server, app: App): void {
   /** For callers with a credential. */
   async function aboutCaller(request: Request) {
     if (actorOf(request).type === 'anonymous') return {};
-    return { user: { audit: await grantedScopes(app, request) }, limits: model.limits, version: version() };
+    const [audit, keys] = await Promise.all([grantedScopes(app, request), managesKeys({ app, request })]);
+    return { user: { audit, keys }, limits: model.limits, version: version() };
   }
 
   function tellOnce(rule: string, err: unknown): void {

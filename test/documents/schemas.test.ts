@@ -100,7 +100,7 @@ const schemas = {
   richText: null,
 };
 const aboutKey = {
-  user: { audit: ['headers', 'payloads', 'export'] },
+  user: { audit: ['headers', 'payloads', 'export'], keys: true },
   limits: { body: 1_048_576, bulkBody: 8_388_608 },
   version,
 };
@@ -404,12 +404,12 @@ export default {
     );
     assert.deepEqual(
       [body.user, body.limits, body.version],
-      [{ audit: ['headers'] }, { body: 5000, bulkBody: 6000 }, version],
+      [{ audit: ['headers'], keys: false }, { body: 5000, bulkBody: 6000 }, version],
     );
     assert.deepEqual([posts.history, posts.requireReason, posts.admin.pageSize], ['public', true, 50]);
     assert.deepEqual(posts.admin.defaultColumns, ['title', 'seo.title', 'updatedAt']);
     assert.deepEqual(body.globals[0].admin, { group: 'Settings' });
-    assert.deepEqual((await postsFor()).body.user, { audit: [] });
+    assert.deepEqual((await postsFor()).body.user, { audit: [], keys: true });
   });
 
   it('tells what the user may do with each field, and as yes what they may do in some documents only', async () => {

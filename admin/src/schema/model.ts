@@ -43,6 +43,8 @@ export type Model = {
   /** The features of the editor of rich text; null: all. */
   richText: string[] | null;
   audit: Set<AuditScope>;
+  /** Whether the user manages API keys. */
+  managesKeys: boolean;
   limits: { body: number; bulkBody: number };
   version: string;
 };
@@ -56,6 +58,7 @@ export function modelOf(schemas: Schemas): Model {
     logo: schemas.admin?.logo ?? null,
     richText: schemas.richText?.features ?? null,
     audit: new Set(schemas.user?.audit),
+    managesKeys: schemas.user?.keys === true,
     limits: schemas.limits ?? { body: 1024 * 1024, bulkBody: 8 * 1024 * 1024 },
     version: schemas.version ?? '',
   };

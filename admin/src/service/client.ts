@@ -1,4 +1,5 @@
 import { type ApiError, createClient } from '../../../client/index.ts';
+import { keepPosition } from './as-of-position.ts';
 import { mountPath, siteId, storageName } from './place.ts';
 
 const tokenName = storageName('token');
@@ -11,6 +12,11 @@ const expiryListeners = new Set<Listener>();
 export const client = createClient({
   baseUrl: mountPath || '/',
   siteId,
+  fetch: async (url, init) => {
+    const response = await fetch(url, init);
+    keepPosition(url, response);
+    return response;
+  },
   token: localStorage.getItem(tokenName),
   onToken: (token) => {
     if (token === null) localStorage.removeItem(tokenName);

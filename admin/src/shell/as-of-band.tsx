@@ -1,5 +1,7 @@
 import { momentOf } from '../parts/times.tsx';
 import { useAsOf, useSetAsOf } from '../service/as-of.ts';
+import { usePositionOf } from '../service/as-of-position.ts';
+import { Icon } from '../theme/icons.tsx';
 import { useLanguage, useWords } from '../words/index.ts';
 import styles from './as-of-band.module.css';
 
@@ -9,11 +11,18 @@ export function AsOfBand() {
   const language = useLanguage();
   const asOf = useAsOf();
   const setAsOf = useSetAsOf();
+  const position = usePositionOf(asOf);
   if (asOf === null) return null;
-  const moment = Number.isNaN(Date.parse(asOf)) || /^\d+$/.test(asOf) ? asOf : momentOf(asOf, language);
+  const isPosition = /^\d+$/.test(asOf);
+  const isDay = /^\d{4}-\d\d-\d\d$/.test(asOf);
+  const moment = isPosition || isDay || Number.isNaN(Date.parse(asOf)) ? asOf : momentOf(asOf, language);
   return (
     <div className={styles.band} role="status">
-      <span>{shell.asOfBand(moment)}</span>
+      <Icon name="clock" size={16} />
+      <span>
+        {isPosition ? shell.asOfPosition(asOf) : shell.asOfBand(moment)}
+        {!isPosition && position !== undefined && ` ${shell.position(position)}`} {shell.readOnly}
+      </span>
       <button type="button" onClick={() => setAsOf(null)}>
         {shell.backToNow}
       </button>

@@ -1,9 +1,7 @@
 import type { ReactNode } from 'react';
 import { useRoute } from 'wouter';
 import { groupsOf, type Model } from '../schema/model.ts';
-import { keysKey, readKeys } from '../service/api-keys.ts';
 import { useModel } from '../service/model.tsx';
-import { useRead } from '../service/queries.ts';
 import { Icon, type IconName } from '../theme/icons.tsx';
 import { useWords } from '../words/index.ts';
 import { addresses } from './addresses.ts';
@@ -53,7 +51,11 @@ export function Navigation() {
             {plural}
           </Item>
         ))}
-        <KeysItem />
+        {model.managesKeys && (
+          <Item to={addresses.keys} icon="key">
+            {shell.keys}
+          </Item>
+        )}
         <Item to={addresses.trash} icon="trash">
           {shell.trash}
         </Item>
@@ -85,18 +87,6 @@ export function BottomBar({ openMenu }: { openMenu: () => void }) {
         {shell.me}
       </Link>
     </nav>
-  );
-}
-
-/** API keys, for users who may manage them: nothing but the answer of the service tells who does. */
-function KeysItem() {
-  const { shell } = useWords();
-  const { isSuccess } = useRead(keysKey, readKeys, { staleTime: 60_000 });
-  if (!isSuccess) return null;
-  return (
-    <Item to={addresses.keys} icon="key">
-      {shell.keys}
-    </Item>
   );
 }
 

@@ -6,9 +6,9 @@ import { Confirm } from '../../parts/confirm.tsx';
 import { Panel, panelStyles } from '../../parts/panel.tsx';
 import { Ago } from '../../parts/times.tsx';
 import { tell } from '../../parts/toast.ts';
-import { keysKey, readKeys } from '../../service/api-keys.ts';
 import { useAsOf } from '../../service/as-of.ts';
 import { client } from '../../service/client.ts';
+import { useModel } from '../../service/model.tsx';
 import { queries, useRead } from '../../service/queries.ts';
 import { Loading } from '../../shell/loading.tsx';
 import { Failure, Notice, Page } from '../../shell/page.tsx';
@@ -18,21 +18,26 @@ import { KeyDialog } from './key-dialog.tsx';
 import { rightsOf } from './scopes.ts';
 import { SecretDialog } from './secret-dialog.tsx';
 
+const keysKey = ['keys'] as const;
+
 type Question = { kind: 'revoke' | 'rotate'; key: ApiKey } | null;
 
 /** The API keys that were made at run time. */
 export function KeysPage() {
   const { shell, people } = useWords();
+  const { managesKeys } = useModel();
   const isNow = useAsOf() === null;
   const [isMaking, setMaking] = useState(false);
   const [question, setQuestion] = useState<Question>(null);
   const [made, setMade] = useState<ApiKeyWithSecret | null>(null);
-  const { data, error, refetch } = useRead(keysKey, readKeys);
+  const { data, error, refetch } = useRead(keysKey, ({ signal }) => client.keys.list({ signal }), {
+    enabled: managesKeys,
+  });
   const show = async (key: ApiKeyWithSecret) => {
     setMade(key);
     await queries.invalidateQueries({ queryKey: keysKey });
   };
-  if (error?.status === 403) {
+  if (!managesKeys) {
     return (
       <Page title={shell.keys}>
         <Notice icon="lock" title={people.mayNot}>

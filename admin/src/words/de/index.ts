@@ -1,5 +1,7 @@
 import type { Words } from '../words.ts';
 import { access } from './access.ts';
+import { form } from './form.ts';
+import { history } from './history.ts';
 import { home } from './home.ts';
 import { inputs } from './inputs.ts';
 import { media, references } from './media.ts';
@@ -7,4 +9,4 @@ import { people } from './people.ts';
 import { shared } from './shared.ts';
 import { shell } from './shell.ts';
 
-export const de: Words = { shared, shell, access, home, people, inputs, media, references };
+export const de: Words = { access, form, history, home, inputs, media, people, references, shared, shell };

@@ -1,0 +1,58 @@
+import type { RestorePlan, RestoreSource, StreamState, Version } from '../../../../client/index.ts';
+import type { Field } from '../../schema/fields.ts';
+import { client } from '../../service/client.ts';
+
+/** A document or global whose history is shown. */
+export type Target = { slug: string; fields: Field[]; requireReason: boolean } & (
+  | { kind: 'collection'; id: string }
+  | { kind: 'global' }
+);
+
+/** The target as the calls of the history name it. */
+export function auditTargetOf(target: Target) {
+  return target.kind === 'global' ? { global: target.slug } : { collection: target.slug, id: target.id };
+}
+
+/** Versions of a document or global, the newest first; `first` is the number of the oldest that was read. */
+export type History = { state: StreamState; versions: Version[]; first: number };
+
+type Paging = { signal: AbortSignal; limit: number; after?: number };
+
+async function readPage(target: Target, paging: Paging) {
+  const options = { ...paging, actors: 'names' } as const;
+  if (target.kind === 'global') {
+    const { global, versions } = await client.global(target.slug).history(options);
+    return { state: global, versions };
+  }
+  const { document, versions } = await client.collection(target.slug).history(target.id, options);
+  return { state: document, versions };
+}
+
+/** Reads the newest versions, at least as many as are wanted where there are so many. */
+export async function readHistory(target: Target, wanted: number, signal: AbortSignal): Promise<History> {
+  const { state } = await readPage(target, { signal, limit: 1 });
+  const after = Math.max(0, state.version - wanted);
+  const versions: Version[] = [];
+  // A page may end early: its events together are bounded.
+  for (let last = after; last < state.version; ) {
+    const page = await readPage(target, { signal, limit: wanted, after: last });
+    if (page.versions.length === 0) break;
+    versions.push(...page.versions);
+    last = versions.at(-1)?.version ?? state.version;
+  }
+  return { state, versions: versions.reverse(), first: after + 1 };
+}
+
+/** Tells what a restore would change. */
+export function planRestore(target: Target, source: RestoreSource, signal: AbortSignal): Promise<RestorePlan> {
+  const options = { dryRun: true, signal } as const;
+  return target.kind === 'global'
+    ? client.global(target.slug).restore(source, options)
+    : client.collection(target.slug).restore(target.id, source, options);
+}
+
+/** Restores a version. */
+export async function restore(target: Target, source: RestoreSource, options: { reason?: string }): Promise<void> {
+  if (target.kind === 'global') await client.global(target.slug).restore(source, options);
+  else await client.collection(target.slug).restore(target.id, source, options);
+}

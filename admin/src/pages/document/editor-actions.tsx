@@ -24,7 +24,7 @@ export function EditorActions({ editor, hasSave, openDelete }: Props) {
   return (
     <>
       {hasSave && !editor.place.isReadOnly && <SaveActions editor={editor} />}
-      <PreviewButton subject={editor.subject} values={editor.form.values} />
+      <PreviewButton subject={editor.subject} />
       <MoreMenu editor={editor} openDelete={openDelete} />
     </>
   );

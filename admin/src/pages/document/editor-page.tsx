@@ -5,6 +5,7 @@ import { addresses } from '../../shell/addresses.ts';
 import { useGo } from '../../shell/link.tsx';
 import { Page } from '../../shell/page.tsx';
 import { useWords } from '../../words/index.ts';
+import { BlameProvider } from './blame.tsx';
 import { ConflictDialog } from './conflict-dialog.tsx';
 import { DeleteDialog } from './delete-dialog.tsx';
 import { DraftBand } from './draft-band.tsx';
@@ -17,6 +18,7 @@ import type { Values } from './form/values.ts';
 import { FormBody } from './form-body.tsx';
 import { focusedField, type Opening } from './open-editor.ts';
 import { useIsPhone } from './phone.ts';
+import { PreviewFrame } from './preview-frame.tsx';
 import { nameOf, type Read, versionOf } from './save/subject.ts';
 import { useSaveKey } from './save-key.ts';
 import { type EditorView, useEditor } from './use-editor.ts';
@@ -33,6 +35,7 @@ export function EditorPage({ latest, onDraft, ...opening }: Props) {
   const { form: words } = useWords();
   const go = useGo();
   const { subject } = opening;
+  const asOf = useAsOf();
   const onCreated = (document: Values) => {
     if (subject.kind === 'document')
       go(addresses.document(subject.collection.slug, String(document.id)), { replace: true });
@@ -65,7 +68,11 @@ export function EditorPage({ latest, onDraft, ...opening }: Props) {
         <DraftBand editor={editor} />
         <FailureBand editor={editor} />
         {opening.isReadOnly && <ReadOnlyBand />}
-        <FormBody editor={editor} facts={facts} />
+        <BlameProvider subject={subject} version={asOf === null ? versionOf(editor.saver.etag()) : null}>
+          <PreviewFrame subject={subject} form={editor.form}>
+            <FormBody editor={editor} facts={facts} />
+          </PreviewFrame>
+        </BlameProvider>
         {isPhone && !opening.isReadOnly && (
           <div className={styles.phoneBar}>
             <SaveActions editor={editor} />

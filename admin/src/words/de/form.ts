@@ -105,4 +105,7 @@ export const form: Words['form'] = {
   youChanged: 'nur von dir geändert',
   empty: 'leer',
   field: 'Feld',
+  preview: 'Vorschau',
+  previewAgain: 'Neu zeigen',
+  previewTab: 'In neuem Tab öffnen',
 };

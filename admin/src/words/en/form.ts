@@ -103,4 +103,7 @@ export const form = {
   youChanged: 'changed by you only',
   empty: 'empty',
   field: 'Field',
+  preview: 'Preview',
+  previewAgain: 'Show again',
+  previewTab: 'Open in a new tab',
 };

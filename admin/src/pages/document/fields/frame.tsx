@@ -1,6 +1,7 @@
 import type { ReactNode } from 'react';
 import { type DataField, labelOf } from '../../../schema/fields.ts';
 import { useWords } from '../../../words/index.ts';
+import { BlameNote } from '../blame.tsx';
 import { controlId, useFormPlace, useFormState } from '../form/context.ts';
 import styles from './fields.module.css';
 
@@ -38,6 +39,7 @@ export function Frame({ field, path, children }: Props) {
               *
             </span>
           )}
+          <BlameNote path={path} />
         </div>
         {children({ id, error, describedBy: described.length > 0 ? described.join(' ') : undefined })}
       </div>

@@ -65,7 +65,7 @@ function tests(): void {
     return body.id;
   }
 
-  /** A page of an editor who is logged in. What a policy stops is an error. */
+  /** A page of an editor who is logged in. Each thing that a policy stops is an error. */
   async function open(browser: Browser, path: string): Promise<Page & { problems: string[] }> {
     const context = await browser.newContext({ viewport: { width: 1280, height: 900 } });
     await context.addInitScript(() => {
@@ -161,7 +161,7 @@ function tests(): void {
       assert.deepEqual(page.problems, []);
     });
 
-    it('does not send what is no JSON, and says so at the field; it is there again after a reload', async () => {
+    it('does not send text that is not JSON, and says so at the field; it is there again after a reload', async () => {
       const id = await create({ title: 'One' });
       const page = await open(browser(), `/c/posts/${id}`);
       await page.getByRole('tab', { name: 'More' }).click();

@@ -17,6 +17,7 @@ const config = {
         { name: 'title', type: 'text', required: true },
         { name: 'slug', type: 'text', unique: true, admin: { displayAs: 'slug', from: 'title' } },
         { name: 'lead', type: 'textarea' },
+        { name: 'author', type: 'relationship', relationTo: 'authors', admin: { position: 'side' } },
         {
           name: 'sections',
           type: 'blocks',
@@ -31,6 +32,7 @@ const config = {
         { name: 'day', type: 'date', admin: { condition: { status: { equals: 'published' } }, position: 'side' } },
       ],
     },
+    { slug: 'authors', labels: { singular: 'Author', plural: 'Authors' }, fields: [{ name: 'name', type: 'text' }] },
     { slug: 'notes', requireReason: true, fields: [{ name: 'text', type: 'text' }] },
   ],
   globals: [{ slug: 'site', fields: [{ name: 'motto', type: 'text' }] }],
@@ -245,6 +247,24 @@ function tests(): void {
       assert.deepEqual([title, lead, status], ['mine', 'theirs', 'published']);
       assert.equal(await page.inputValue('[name=lead]'), 'theirs');
       assert.equal(await page.inputValue('[name=status]'), 'published');
+      assert.deepEqual(page.problems, []);
+    });
+
+    it('makes a related document in a drawer, and loses nothing of the form below', async () => {
+      const page = await open(browser(), '/c/posts/new');
+      await page.fill('[name=title]', 'With an author');
+      await page.locator('[data-field=author] input').first().fill('Grace');
+      await page.getByRole('option', { name: /Create/ }).click();
+      const drawer = page.getByRole('dialog', { name: 'New: Author' });
+      await drawer.locator('[name=name]').fill('Grace Hopper');
+      await save(page, 201);
+      await drawer.waitFor({ state: 'detached' });
+      assert.equal(await page.inputValue('[name=title]'), 'With an author');
+      await save(page, 201);
+      await page.waitForURL(/\/c\/posts\/[\da-f-]{36}$/);
+      const { author } = await read(new URL(page.url()).pathname.split('/').at(-1) ?? '');
+      const made = await service.call('GET', `/api/collections/authors/${author}`, undefined, as());
+      assert.equal(made.body.name, 'Grace Hopper');
       assert.deepEqual(page.problems, []);
     });
 

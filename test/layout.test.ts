@@ -57,6 +57,7 @@ const rules: Record<string, Rule> = {
   admin: {
     folders: ['client'],
     packages: [
+      '@atlaskit/pragmatic-drag-and-drop',
       '@mantine/core',
       '@mantine/form',
       '@mantine/hooks',

@@ -1,4 +1,4 @@
-import { lazy, type ReactNode, Suspense, useState } from 'react';
+import { type ReactNode, Suspense, useState } from 'react';
 import type { Collection } from '../../../schema/model.ts';
 import { titleOf } from '../../../schema/titles.ts';
 import { useCollection } from '../../../service/model.tsx';
@@ -7,15 +7,13 @@ import { addresses } from '../../../shell/addresses.ts';
 import { Link } from '../../../shell/link.tsx';
 import { Icon } from '../../../theme/icons.tsx';
 import { useWords } from '../../../words/index.ts';
+import { useFormPlace } from '../form/context.ts';
 import styles from './relationship-input.module.css';
 import { Action, OrderedList } from './relationship-list.tsx';
 import { idsOf, withId, withoutId } from './relationship-order.ts';
 import { TargetSearch } from './relationship-search.tsx';
 import { type Target, useTargets } from './relationship-targets.ts';
 import type { InputProps } from './types.ts';
-
-// The form that it holds has inputs like this one in it.
-const CreateDrawer = lazy(async () => ({ default: (await import('../create-drawer.tsx')).CreateDrawer }));
 
 /** Points at documents of another collection, which are searched by their titles. */
 export function RelationshipInput(props: InputProps) {
@@ -173,6 +171,7 @@ type CreateProps = { collection: string; onClose: () => void; onCreated: (docume
 
 /** A new document in a drawer over the form. What its own form sends is not sent by the one below it. */
 function Create({ onCreated, ...rest }: CreateProps) {
+  const { CreateDrawer } = useFormPlace();
   const created = (document: { id: string }) => {
     void forget(rest.collection);
     onCreated(document);

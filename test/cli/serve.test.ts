@@ -83,7 +83,7 @@ describe('annals serve', () => {
       const text = await (await fetch(page)).text();
       found = /ada@example\.org<\/td><td><a href="(\/mail\/[\w-]{22})">/.exec(text)?.[1];
     }
-    assert.match(await (await fetch(new URL(found ?? '', page))).text(), /reset-password\?token=/);
+    assert.match(await (await fetch(new URL(found ?? '', page))).text(), /\/admin\/reset\?token=/);
     assert.equal(first.output().stderr, '');
     first.child.kill('SIGTERM');
     assert.equal(await first.exited, 0);

@@ -40,7 +40,14 @@ export function SubjectPage({ subject }: { subject: Subject }) {
     (reading) => readSubject(subject, reading),
   );
   const draft = useFound(isReadOnly ? null : draftTarget(subject, ''));
-  if (data === undefined) return error === null ? <Loading /> : <Failure error={error} again={() => void refetch()} />;
+  if (data === undefined && error !== null) {
+    return (
+      <Page title={subject.kind === 'global' ? subject.global.label : subject.collection.singular}>
+        <Failure error={error} again={() => void refetch()} />
+      </Page>
+    );
+  }
+  if (data === undefined) return <Loading />;
   if (draft === undefined) return <Loading />;
   if (data === null) {
     return (

@@ -60,8 +60,13 @@ function Site({ subject, form, page }: Omit<Props, 'children'> & { page: string 
   return (
     <section className={styles.site} aria-label={words.preview}>
       <header className={styles.head}>
-        <Button variant="subtle" color="gray" size="compact-sm" onClick={() => setRound(round + 1)}>
-          <Icon name="refresh" size={16} />
+        <Button
+          variant="subtle"
+          color="gray"
+          size="compact-sm"
+          leftSection={<Icon name="refresh" size={16} />}
+          onClick={() => setRound(round + 1)}
+        >
           {words.previewAgain}
         </Button>
         {address !== null && (

@@ -147,6 +147,7 @@ export function useEditor({ onCreated, ...opening }: Options) {
       editor.draftBase.current = {};
       setFailure(null);
       void keeper.settle();
+      void forget(slugOf(subject));
       tell(words.discarded);
     },
   };

@@ -69,6 +69,7 @@ function Targets(props: InputProps & { collection: Collection }) {
         <>
           {shown.length > 0 && (
             <OrderedList
+              path={props.path}
               items={shown.map((one) => ({ ...one, content: <Title collection={collection} {...one} /> }))}
               isDisabled={isDisabled}
               onOrder={set}

@@ -1,5 +1,6 @@
 import { Drawer } from '@mantine/core';
 import { useState } from 'react';
+import { useDialog } from '../../parts/dialog.ts';
 import type { Collection } from '../../schema/model.ts';
 import { useCollection } from '../../service/model.tsx';
 import { useAccount } from '../../service/session.ts';
@@ -42,8 +43,10 @@ function DrawerForm({
     CreateDrawer,
   });
   useSaveKey(editor.save);
+  const dialog = useDialog();
   return (
     <Drawer
+      {...dialog}
       opened
       onClose={onClose}
       title={words.newDocument(collection.singular)}

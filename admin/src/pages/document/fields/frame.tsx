@@ -15,7 +15,9 @@ type Props = {
 export function Frame({ field, path, children }: Props) {
   const place = useFormPlace();
   const { form: words } = useWords();
-  const error = useFormState((form) => form.problemAt(path));
+  // Of several related documents the service names the one that is wrong.
+  const isList = field.hasMany || field.type === 'multiSelect';
+  const error = useFormState((form) => form.problemAt(path) ?? (isList ? form.problemIn(path) : undefined));
   const id = controlId(place, path);
   const description = field.admin?.description;
   const described = [error !== undefined && `${id}-error`, description !== undefined && `${id}-about`].filter(Boolean);

@@ -110,6 +110,8 @@ export function openForm(fields: readonly Field[], base: Values, values: Values 
     },
 
     problemAt: (path: string) => problems.get(path)?.message,
+    /** The first that is wrong below a path: an item of a list that is one input. */
+    problemIn: (path: string) => [...problems].find(([one]) => isIn(one, path))?.[1].message,
     problems: () => problems,
     hasLocalProblem: () => [...problems.values()].some(({ isLocal }) => isLocal),
     /** Whether something at or below a path is wrong. */

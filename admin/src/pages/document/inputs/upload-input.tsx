@@ -94,6 +94,7 @@ function Files(props: Props) {
         <>
           {items.length > 0 && (
             <OrderedList
+              path={props.path}
               items={items}
               isDisabled={isDisabled}
               onOrder={set}

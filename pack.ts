@@ -4,20 +4,24 @@ import { join } from 'node:path';
 /**
  * npm packs the package.json that lies here, but that of the package has other dependencies than the checkout: not the packages of which
  * `dist/` carries copies (build.ts). So npm runs `pack.ts begin` before it packs, which moves them to the devDependencies, and
- * `pack.ts end` after it, which moves them back. docs/dependencies.md says why they are not installed.
+ * `pack.ts end` after it, which moves them back. docs/dependencies.md says why they are not installed. Meanwhile the script `prepare`
+ * has another name: it is for checkouts, and npm would refuse to install a package that has one where scripts must be approved.
  */
 const file = join(import.meta.dirname, 'package.json');
 const [step] = process.argv.slice(2);
+const laidAside = 'prepare-checkout';
 
-if (step === 'begin') move('dependencies', 'devDependencies');
-else if (step === 'end') move('devDependencies', 'dependencies');
+if (step === 'begin') change('dependencies', 'devDependencies', { prepare: laidAside });
+else if (step === 'end') change('devDependencies', 'dependencies', { [laidAside]: 'prepare' });
 else {
   // npm would tell the registry of the package.json that lies here once it has packed the other one.
   console.error('npm pack makes annals-VERSION.tgz, and npm publish annals-VERSION.tgz publishes it');
   process.exitCode = 1;
 }
 
-function move(from: 'dependencies' | 'devDependencies', to: 'dependencies' | 'devDependencies'): void {
+type Kind = 'dependencies' | 'devDependencies';
+
+function change(from: Kind, to: Kind, renamed: Record<string, string>): void {
   const manifest = JSON.parse(readFileSync(file, 'utf8'));
   for (const name of readdirSync(join(import.meta.dirname, 'dist/vendor'))) {
     if (!Object.hasOwn(manifest[from], name)) continue;
@@ -25,6 +29,8 @@ function move(from: 'dependencies' | 'devDependencies', to: 'dependencies' | 'de
     delete manifest[from][name];
   }
   manifest[to] = Object.fromEntries(Object.entries(manifest[to]).sort());
+  const scripts = Object.entries<string>(manifest.scripts).map(([name, script]) => [renamed[name] ?? name, script]);
+  manifest.scripts = Object.fromEntries(scripts);
   // As a whole, for others may read it at this moment.
   writeFileSync(`${file}.new`, `${JSON.stringify(manifest, null, 2)}\n`);
   renameSync(`${file}.new`, file);

@@ -14,6 +14,8 @@ export default defineConfig({
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
     reportCompressedSize: false,
+    // The package and the binary carry the code of others, and so their licences.
+    license: { fileName: 'licences.json' },
   },
   server: { proxy: { '/api': service, '/account': service } },
 });

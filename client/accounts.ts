@@ -1,10 +1,10 @@
 import { segment } from './address.ts';
 import { isObject } from './answers.ts';
-import type { Accounts } from './api.ts';
 import type { Caller } from './calls.ts';
 import { ApiError } from './errors.ts';
 import type { CallOptions } from './options.ts';
 import type { Login } from './types/answers.ts';
+import type { Accounts } from './types/collections.ts';
 import type { AnyConfig } from './types/config.ts';
 
 /** The calls of accounts. A call that begins a session makes its token the client's. */

@@ -1,6 +1,6 @@
 import { segment } from './address.ts';
-import type { Bulk, Undo } from './api.ts';
 import type { Call, Caller } from './calls.ts';
+import type { Bulk, Undo } from './types/collections.ts';
 import type { AnyConfig } from './types/config.ts';
 
 /** The calls about many documents of a collection. */

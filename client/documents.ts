@@ -1,11 +1,12 @@
 import { segment, shown } from './address.ts';
 import { isObject } from './answers.ts';
-import type { Creation, Documents, GlobalClient } from './api.ts';
+import type { GlobalClient } from './api.ts';
 import type { Call, Caller } from './calls.ts';
 import { ApiError } from './errors.ts';
 import type { KeyedOptions, WriteOptions } from './options.ts';
 import { everyDocument } from './pages.ts';
 import type { Page, RestoreSource } from './types/answers.ts';
+import type { Creation, Documents } from './types/collections.ts';
 import type { AnyConfig } from './types/config.ts';
 
 type Methods = keyof Documents<AnyConfig, string> | keyof Creation<AnyConfig, string>;

@@ -1,7 +1,7 @@
 import { segment } from './address.ts';
-import type { Files } from './api.ts';
 import type { Caller } from './calls.ts';
 import type { FileSource } from './form.ts';
+import type { Files } from './types/collections.ts';
 import type { AnyConfig } from './types/config.ts';
 import { contentOf, type ReplaceOptions, type UploadOptions } from './uploading.ts';
 

@@ -6,5 +6,7 @@ export type * from './options.ts';
 export { type RichTextOptions, type RichTextTarget, richTextToHtml, richTextToText } from './rich-text.ts';
 export type * from './types/answers.ts';
 export type * from './types/audit.ts';
+export type * from './types/collections.ts';
 export type * from './types/config.ts';
+export type * from './types/reads.ts';
 export type { Progress, ReplaceOptions, UploadOptions } from './uploading.ts';

@@ -19,14 +19,19 @@ export type NewOwnDraft = Pick<OwnDraft, 'target' | 'version' | 'title'> & {
   expected: readonly number[] | '*' | null;
 };
 
-/** The result of keeping a draft: `stale` where another revision is there than was expected, `full` above the room of its user. */
+/**
+ * The result of keeping a draft: `stale` where another revision is there than was expected, `full` where the others take too much of the
+ * room of their user, or of that of all.
+ */
 export type Kept =
   | { kind: 'kept'; draft: OwnDraft }
   | { kind: 'stale' }
-  | { kind: 'full'; count: number; bytes: number };
+  | { kind: 'full'; of: 'user' | 'all'; count: number; bytes: number };
 
-/** How many drafts a user may keep, of how many bytes, and for how many milliseconds each. */
-export type OwnRoom = { count: number; bytes: number; lifetime: number };
+/** How many drafts there may be, and of how many bytes. */
+export type Room = { count: number; bytes: number };
+/** The room of each user and of all together, and for how many milliseconds a draft is kept. */
+export type OwnRoom = { user: Room; all: Room; lifetime: number };
 
 /** As for the drafts of previews, `padding` makes what follows it stand in pages of its own, which are overwritten when the row goes. */
 const tables = `
@@ -44,6 +49,7 @@ const tables = `
   ) STRICT;
   CREATE INDEX IF NOT EXISTS own_drafts_by_target ON own_drafts (target);
   CREATE INDEX IF NOT EXISTS own_drafts_by_age ON own_drafts (updated_at);
+  CREATE INDEX IF NOT EXISTS own_drafts_by_size ON own_drafts (size);
 `;
 
 const drafts = 'SELECT target, revision, version, title, updated_at AS updatedAt FROM own_drafts';
@@ -57,7 +63,11 @@ export function openOwnDrafts(db: Sqlite) {
   const selectAll = db.prepare<[owner: string, since: number], OwnDraft>(
     `${drafts} WHERE owner = ? AND updated_at > ? ORDER BY updated_at DESC, revision DESC`,
   );
-  const selectOthers = db.prepare<[owner: string, target: string, since: number], { count: number; bytes: number }>(
+  const selectAllRoom = db.prepare<[], Room>('SELECT count(*) AS count, total(size) AS bytes FROM own_drafts');
+  const selectSize = db
+    .prepare<[owner: string, target: string], number>('SELECT size FROM own_drafts WHERE owner = ? AND target = ?')
+    .pluck();
+  const selectOthers = db.prepare<[owner: string, target: string, since: number], Room>(
     'SELECT count(*) AS count, total(size) AS bytes FROM own_drafts WHERE owner = ? AND target <> ? AND updated_at > ?',
   );
   const insert = db.prepare(
@@ -80,13 +90,22 @@ export function openOwnDrafts(db: Sqlite) {
     const before = select.get(owner, target, since);
     if (!isExpected(before, expected)) return { kind: 'stale' };
     const size = Buffer.byteLength(values.data) + Buffer.byteLength(values.title);
-    const { count, bytes } = selectOthers.get(owner, target, since) ?? { count: 0, bytes: 0 };
-    if (count + 1 > room.count || bytes + size > room.bytes) return { kind: 'full', count, bytes };
+    const own = selectOthers.get(owner, target, since) ?? failed();
+    if (!hasRoom(own, size, room.user)) return { kind: 'full', of: 'user', ...own };
+    const all = othersOfAll(owner, target);
+    if (!hasRoom(all, size, room.all)) return { kind: 'full', of: 'all', ...all };
     if (remove.run(owner, target).changes > 0) hasTraces = true;
     insert.run({ ...values, size, now });
     const { data: _, ...kept } = select.get(owner, target, since) ?? failed();
     return { kind: 'kept', draft: kept };
   });
+
+  /** All that is stored but for this one, expired ones included. */
+  function othersOfAll(owner: string, target: string): Room {
+    const { count, bytes } = selectAllRoom.get() ?? failed();
+    const size = selectSize.get(owner, target);
+    return size === undefined ? { count, bytes } : { count: count - 1, bytes: bytes - size };
+  }
 
   const removeExpected = db.transaction((owner: string, target: string, { expected, since }: Removal): Removed => {
     const before = select.get(owner, target, since);
@@ -138,6 +157,10 @@ function isExpected(before: OwnDraft | undefined, expected: NewOwnDraft['expecte
   return before !== undefined && (expected === '*' || expected.includes(before.revision));
 }
 
+function hasRoom(others: Room, size: number, room: Room): boolean {
+  return others.count + 1 <= room.count && others.bytes + size <= room.bytes;
+}
+
 function failed(): never {
-  throw new Error('vault.db did not keep a draft');
+  throw new Error('vault.db does not have its drafts');
 }

@@ -76,11 +76,12 @@ export function pageOf(tables: Tables, request: ListRequest, reading: Reading): 
   const isFew = found < factors.few * (limit < 0 ? found : end);
   const isMany = found > factors.many * (limit < 0 ? found : end);
   const filter = where && isMany ? compileWhere(where, { tables, alias: 'd', onlyIndex: order.index }) : condition;
-  const plan: Plan = { filter, order, isIndexed: !(where && isFew), only: request.only ?? null };
-  if (after) return pageAfter(tables, { ...plan, limit, found, from: after }, prepare);
+  const isIndexed = !(where && isFew);
+  const { only = null } = request;
+  if (after) return pageAfter(tables, { filter, order, isIndexed, only, limit, found, from: after }, prepare);
   // One more tells whether there is a next page.
   const most = count === 'none' && limit >= 0 ? limit + 1 : limit;
-  const texts = textsOf(tables, { ...plan, limit: most, skipped }, prepare);
+  const texts = textsOf(tables, { filter, order, isIndexed, only, limit: most, skipped }, prepare);
   const isMore = most > limit && texts.length > limit;
   return { texts: isMore ? texts.slice(0, limit) : texts, total: found, hasNext: isMore || found > end };
 }

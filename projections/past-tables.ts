@@ -17,17 +17,28 @@ function columnsOf({ columns }: Tables): { name: string; ofVersion: string }[] {
  * them reads all versions that ended since; one version by its id is a look-up.
  */
 export function viewAsOf(tables: Tables, position: number): Tables {
+  return viewAt(tables, checked(position));
+}
+
+/** As {@link viewAsOf}, for queries that the position is bound to as `position`: one text for all positions. */
+export function viewAtBound(tables: Tables): Tables {
+  return viewAt(tables, '(SELECT @position)');
+}
+
+function viewAt(tables: Tables, at: string): Tables {
   const { documents, versions, linkTable, pastLinks } = tables;
-  const at = checked(position);
   const columns = columnsOf(tables);
   const live = `SELECT ${columns.map(({ name }) => name).join(', ')} FROM ${documents} WHERE valid_from <= ${at}`;
   const past = `SELECT ${columns.map(({ ofVersion }) => ofVersion).join(', ')} FROM ${versions}
-    WHERE valid_to > ${at} AND valid_from <= ${at}`;
+    WHERE valid_from <= ${at}`;
   const links = `(SELECT field, target, source FROM ${linkTable} WHERE valid_from <= ${at} UNION ALL
     SELECT field, target, source FROM ${pastLinks} WHERE valid_from <= ${at} AND valid_to > ${at})`;
   return {
     ...tables,
-    documents: `(${live} UNION ALL ${past})`,
+    documents: `(${live} UNION ALL ${past} AND valid_to > ${at})`,
+    // The first that held past a position is the only one that can have held at it.
+    documentBy: (id) => `(${live} AND id = ${id} UNION ALL ${past}
+      AND valid_to = (SELECT min(valid_to) FROM ${versions} WHERE id = ${id} AND valid_to > ${at}))`,
     linkTable: linkTable && links,
     isPast: true,
   };
@@ -76,7 +87,7 @@ export function copyAsOf(tables: Tables, position: number, name: string): Copy {
 }
 
 /** A position that becomes part of a statement. */
-function checked(position: number): number {
+function checked(position: number): string {
   if (!Number.isSafeInteger(position) || position < 0) throw new Error(`${position} is no position`);
-  return position;
+  return String(position);
 }

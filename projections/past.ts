@@ -10,13 +10,24 @@ import {
   type Members,
   measured,
   type Page,
+  type Prepare,
   pageOf,
 } from './lists.ts';
+import { viewAtBound } from './past-tables.ts';
 import { inTexts } from './places.ts';
 import type { Lease } from './snapshot-store.ts';
 import { openSnapshots, type SnapshotLimits } from './snapshots.ts';
 import type { Tables } from './tables.ts';
-import { compileWhere, pathsWithTables, type SortKey, type Sql, type Where, withTables } from './where.ts';
+import {
+  compileForOne,
+  compileWhere,
+  oneOf,
+  pathsWithTables,
+  type SortKey,
+  type Sql,
+  type Where,
+  withTables,
+} from './where.ts';
 
 export type Past = ReturnType<typeof openPast>;
 
@@ -37,13 +48,9 @@ export function openPast(path: string, limits?: SnapshotLimits) {
     }
   }
 
-  /** Whether a document was there and met a condition. */
+  /** Whether a document was there and met a condition. Nothing is copied for it, whatever the condition goes through. */
   function matches(position: number, tables: Tables, id: string, where: Where): Promise<boolean> {
-    return on(position, relatedIn(where), ({ prepare, tablesFor }) => {
-      const condition = conditionOn(tables, tablesFor, where);
-      const select = prepare(`SELECT 1 FROM ${tablesFor(tables).documents} AS d WHERE d.id = ? AND ${condition.text}`);
-      return select.get(id, ...condition.values) !== undefined;
-    });
+    return on(position, [], ({ prepare }) => matchedAt(prepare, tables, where)(position, id));
   }
 
   /** Those of the documents that were there and met a condition, by id, whole or some members. */
@@ -122,6 +129,14 @@ export function openPast(path: string, limits?: SnapshotLimits) {
   }
 
   return { matches, some, list, count, groups, sources, close: snapshots.close };
+}
+
+/** Says whether a document was there at a position and met a condition: by look-ups alone, with one statement for all positions. */
+export function matchedAt(prepare: Prepare, tables: Tables, where: Where): (position: number, id: string) => boolean {
+  const then = viewAtBound(tables);
+  const condition = compileForOne(withTables(where, viewAtBound), { tables: then, alias: 'd' });
+  const select = prepare(`SELECT 1 FROM ${oneOf(then, '@id')} AS d WHERE ${condition.text}`);
+  return (position, id) => select.get(...condition.values, { position, id }) !== undefined;
 }
 
 /** Counts documents as of then, each condition once. */

@@ -4,7 +4,7 @@ import { emptyWal, hindranceOf, rewrite } from '../storage/scrub.ts';
 import { openDatabase, type Sqlite } from '../storage/sqlite.ts';
 import { lookInto, removeDatabase } from './files.ts';
 import { openSearchFold, type SearchFold } from './search-fold.ts';
-import { createSearchTables, searchStateOf, searchTablesOf } from './search-tables.ts';
+import { createSearchTables, type SearchTables, searchStateOf, searchTablesOf } from './search-tables.ts';
 import { checkpointOf } from './seen.ts';
 
 /** The files and the schema of a search index. */
@@ -13,6 +13,10 @@ export type SearchSource = { readFile: string; searchFile: string; schema: Schem
 /** A search file that is being written. */
 export type SearchFile = {
   fold: SearchFold;
+  /** The state of the file when it was opened. `unusable`: it was damaged, unfinished, or of other read tables, and has been removed. */
+  was: 'usable' | 'missing' | 'unusable';
+  /** How many documents are to be in it. */
+  documents: number;
   /** Whether every document has been indexed. */
   isBuilt: () => boolean;
   /** Whether something that was erased is still to be cleaned out of the file. */
@@ -27,14 +31,20 @@ export type SearchFile = {
  * the read tables do not.
  */
 export function openSearchFile(source: SearchSource): SearchFile {
-  if (existsSync(source.searchFile) && !isUsable(source)) removeDatabase(source.searchFile);
   const tables = searchTablesOf(source.schema);
-  const isNew = !existsSync(source.searchFile);
+  const was = !existsSync(source.searchFile) ? 'missing' : isUsable(source) ? 'usable' : 'unusable';
+  if (was === 'unusable') removeDatabase(source.searchFile);
   const read = openDatabase(source.readFile, { readonly: true, cacheMiB: 16 });
   const db = openDatabase(source.searchFile, { durability: 'normal', cacheMiB: 32 });
   try {
-    if (isNew) db.transaction(() => createSearchTables(db, tables))();
-    return searchFileOver(db, read, { fold: openSearchFold(db, read, tables), path: source.searchFile });
+    if (was !== 'usable') db.transaction(() => createSearchTables(db, tables))();
+    const fold = openSearchFold(db, read, tables);
+    return {
+      ...searchFileOver(db, read, { fold, path: source.searchFile }),
+      fold,
+      was,
+      documents: countIn(read, tables),
+    };
   } catch (error) {
     db.close();
     read.close();
@@ -42,7 +52,12 @@ export function openSearchFile(source: SearchSource): SearchFile {
   }
 }
 
-function searchFileOver(db: Sqlite, read: Sqlite, { fold, path }: { fold: SearchFold; path: string }): SearchFile {
+function countIn(read: Sqlite, all: readonly SearchTables[]): number {
+  const select = read.prepare<[key: string], number>('SELECT documents FROM counts WHERE key = ?').pluck();
+  return all.reduce((sum, { tables }) => sum + (select.get(tables.key) ?? 0), 0);
+}
+
+function searchFileOver(db: Sqlite, read: Sqlite, { fold, path }: { fold: SearchFold; path: string }) {
   const setCleaned = db.prepare('UPDATE state SET cleaned = ?');
   /** Of how many erasures the pages of the file have no trace. */
   let rewritten: number | null = null;
@@ -65,7 +80,6 @@ function searchFileOver(db: Sqlite, read: Sqlite, { fold, path }: { fold: Search
   }
 
   return {
-    fold,
     isBuilt: () => searchStateOf(db).root !== null,
     isUnclean: () => {
       const { erasures, cleaned } = searchStateOf(db);

@@ -42,7 +42,7 @@ export function openSearchFold(db: Sqlite, read: Sqlite, all: readonly SearchTab
 
   /**
    * Indexes every document. In steps, for the read file cannot shorten its write-ahead log while one moment of it is read. The changes in between
-   * follow with the first {@link step}.
+   * follow with the last.
    *
    * @yields after each transaction.
    */
@@ -55,9 +55,11 @@ export function openSearchFold(db: Sqlite, read: Sqlite, all: readonly SearchTab
         yield;
       }
     }
+    // It holds what came while it was built: as soon as it counts as built, it holds all of it.
     db.transaction(() => {
       setState.run(began.position, began.root, began.erasures);
       setCleaned.run(began.erasures);
+      step();
     })();
   }
 

@@ -59,6 +59,8 @@ export type Tables = {
   copyIndexes: string[];
   /** True of what {@link Tables} are as of a position: then names of tables may be queries in brackets. */
   isPast?: boolean;
+  /** As `documents`, the row of one document alone, whose id an expression of SQL gives. */
+  documentBy?: (id: string) => string;
 };
 
 /** The tables of every collection and global of a schema. */

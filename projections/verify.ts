@@ -18,6 +18,7 @@ import { openProjector } from './projector.ts';
 import { buildReadFile, catchUp, type Progress } from './rebuild.ts';
 import { checkAgainstReadFiles, checkpointsIn } from './seen.ts';
 import { createIndexes, createTables, projectionHash, quote, type Tables } from './tables.ts';
+import { compareSearchFile, openSearchSnapshot, SearchDamage, type SearchSnapshot } from './verify-search.ts';
 
 /** The result of a check: `finding` names the first thing wrong, null when all is sound. */
 export type Verdict = { finding: Finding | null; events: number; notes: string[] };
@@ -25,8 +26,8 @@ export type Verdict = { finding: Finding | null; events: number; notes: string[]
 /** Told how far it has come; `keys` are the verifier keys of the log, whose checkpoints tell between which of them it was altered. */
 type Steps = { log: Progress; replay: Progress; keys?: readonly string[] };
 
-/** A read file held at one moment, with the position it has reached. */
-type Snapshot = { db: Sqlite; position: number };
+/** A read file held at one moment, with the position it has reached, and the search file that goes with it. */
+type Snapshot = { db: Sqlite; position: number; search: SearchSnapshot | null };
 
 const maxTries = 10;
 const pauseMilliseconds = 100;
@@ -66,7 +67,7 @@ function verifyFiles(directory: string, checkLog: boolean, steps: Steps): Verdic
     // The read file still has the payloads that were erased in between, and no replay makes them any more.
     for (let tries = 1; tries < maxTries && snapshot && isAhead(db, log, snapshot); tries += 1) {
       db.exec('COMMIT');
-      snapshot.db.close();
+      closeSnapshot(snapshot);
       snapshot = null;
       Atomics.wait(sleeper, 0, 0, pauseMilliseconds);
       snapshot = openSnapshot(log, directory);
@@ -84,28 +85,38 @@ function verifyFiles(directory: string, checkLog: boolean, steps: Steps): Verdic
     if (!made) return verdict(null, ['the log is empty: no service has been started on it yet']);
 
     const { projection, schema } = made;
+    const notes: string[] = [];
+    if (snapshot?.search && erasedAfter(db, log, snapshot.search.position)) {
+      notes.push('the search index is behind an erasure, so it was not looked at: the next start brings it up to date');
+      closeSearch(snapshot);
+    }
+    const upTo = snapshot?.position ?? events;
     const bare = { ...projection, tables: projection.tables.map((one) => ({ ...one, indexes: [] })) };
-    buildReadFile(replayFile, bare, { log, upTo: snapshot?.position ?? events, progress: steps.replay });
+    buildReadFile(replayFile, bare, { log, upTo: snapshot?.search?.position ?? upTo, progress: steps.replay });
     const replay = openDatabase(replayFile, { durability: 'off' });
     try {
+      const goOn = (position: number) =>
+        catchUp(openProjector(replay, projection.tables, projection.upcaster), { log, upTo: position });
+      const searched =
+        snapshot?.search && compareSearchFile(snapshot.search, { replay, schema, path: `${replayFile}-search` });
+      if (snapshot) closeSearch(snapshot);
+      goOn(upTo);
       const difference =
         snapshot && (checkFile(snapshot.db) ?? compareReadFiles(snapshot.db, replay, projection.tables));
       if (difference) return verdict(`read tables: ${difference}`);
+      if (searched) return verdict(searched);
       // It holds both files at one moment, and the replay goes on now.
       snapshot?.db.exec('COMMIT');
-      catchUp(openProjector(replay, projection.tables, projection.upcaster), { log, upTo: events });
+      goOn(events);
       const passwords = checkLog ? passwordsOf(directory, replay) : { finding: null, notes: [] };
-      const notes = [
-        ...times.notes(),
-        ...passwords.notes,
-        ...(snapshot ? [] : ['there are no read tables; the next start builds them']),
-      ];
+      notes.push(...times.notes(), ...passwords.notes);
+      if (!snapshot) notes.push('there are no read tables; the next start builds them');
       return verdict(checkClaims(db, claimsIn(replay, schema)) ?? passwords.finding, notes);
     } finally {
       replay.close();
     }
   } finally {
-    snapshot?.db.close();
+    if (snapshot) closeSnapshot(snapshot);
     db.close();
     removeDatabase(replayFile);
   }
@@ -115,20 +126,40 @@ function openSnapshot(log: LogReader, directory: string): Snapshot | null {
   const made = projectionOf(log);
   const path = made && readFileOf(directory, projectionHash(made.schema, made.projection.upcaster));
   if (!path || !existsSync(path)) return null;
+  // Before the read file, which then is at least as far.
+  const search = openSearchSnapshot(path, made.schema);
   const db = openDatabase(path, { readonly: true, cacheMiB: 64 });
   try {
     db.exec('BEGIN');
     // A new file has no checkpoint before its first event.
     const position = db.prepare<[], number>('SELECT position FROM checkpoint').pluck().get() ?? 0;
-    return { db, position };
+    const snapshot = { db, position, search };
+    // One that is ahead was made of other read tables, so the next start makes it anew.
+    if (search && search.position > position) closeSearch(snapshot);
+    return snapshot;
   } catch (error) {
     db.close();
+    search?.db.close();
     throw error;
   }
 }
 
-/** Whether something was erased that the read file still has. */
-function isAhead(db: Sqlite, log: LogReader, { position }: Snapshot): boolean {
+function closeSnapshot(snapshot: Snapshot): void {
+  closeSearch(snapshot);
+  snapshot.db.close();
+}
+
+function closeSearch(snapshot: Snapshot): void {
+  snapshot.search?.db.close();
+  snapshot.search = null;
+}
+
+/** Whether something was erased that the read file or the search file still has. */
+function isAhead(db: Sqlite, log: LogReader, { position, search }: Snapshot): boolean {
+  return erasedAfter(db, log, Math.min(position, search?.position ?? position));
+}
+
+function erasedAfter(db: Sqlite, log: LogReader, position: number): boolean {
   return isLog(db) && log.erasures.newest() > position;
 }
 
@@ -163,7 +194,7 @@ function checkClaims(db: Sqlite, expected: ReturnType<typeof claimsIn>): Finding
 
 /** Errors of SQLite or of our own reading over a damaged file are findings; any other error is not about the file. */
 function findingOf(error: unknown): Finding | null {
-  if (error instanceof BrokenLogError) return error.message;
+  if (error instanceof BrokenLogError || error instanceof SearchDamage) return error.message;
   return isDamage(error) ? `damaged: ${messageOf(error)}` : null;
 }
 

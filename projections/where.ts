@@ -64,8 +64,19 @@ export function compileWhere(where: Where, row: Row): Sql {
   return compile(where, spotIn(row, { lastAlias: 0 }));
 }
 
-/** A place in a query that is being compiled. `aliases` is one for all of the query, so that each of its tables has another name. */
-export type Spot = Place & { aliases: { lastAlias: number } };
+/**
+ * As {@link compileWhere}, for a row that is known: what it points at is looked up by id, one after the other, and no table is read from
+ * end to end. For many rows it is cheaper to find first what they are to point at.
+ */
+export function compileForOne(where: Where, row: Row): Sql {
+  return compile(where, spotIn({ ...row, onlyIndex: 'id' }, { lastAlias: 0, isForOne: true }));
+}
+
+/**
+ * A place in a query that is being compiled. `aliases` is one for all of the query, so that each of its tables has another name; `isForOne`:
+ * as of {@link compileForOne}.
+ */
+export type Spot = Place & { aliases: { lastAlias: number; isForOne?: boolean } };
 
 /** The document of a row, in a query. */
 export function spotIn(row: Row, aliases: Spot['aliases']): Spot {
@@ -168,31 +179,47 @@ function compileSteps(where: Condition, index: number, spot: Spot): Sql {
     };
   }
   const { tables, filter } = step;
-  const related = spotIn({ tables, alias }, spot.aliases);
+  const { isForOne = false } = spot.aliases;
+  const related = spotIn({ tables, alias, ...(isForOne && { onlyIndex: 'id' }) }, spot.aliases);
   const inner = compileSteps(where, index + 1, related);
   const allowed = compile(filter, related);
-  const ids: Sql = {
-    text: `SELECT ${alias}.id FROM ${tables.documents} AS ${alias} WHERE ${inner.text} AND ${allowed.text}`,
-    values: [...inner.values, ...allowed.values],
-  };
+  const values = [...inner.values, ...allowed.values];
+  const found = (documents: string) => `${documents} AS ${alias} WHERE ${inner.text} AND ${allowed.text}`;
+  if (isForOne) {
+    const points = (id: string) => `EXISTS (SELECT 1 FROM ${found(oneOf(tables, id))})`;
+    return { text: step.isList ? someIn(at, points) : points(valueAt(at, 'text').text), values };
+  }
+  const ids: Sql = { text: `SELECT ${alias}.id FROM ${found(tables.documents)}`, values };
   return step.isList ? someOf(at, ids) : { text: `${valueAt(at, 'text').text} IN (${ids.text})`, values: ids.values };
+}
+
+/** The row of one document. Its id stands inside: SQLite would look through all of a view for one that a query around it names. */
+export function oneOf({ documents, documentBy }: Tables, id: string): string {
+  return documentBy?.(id) ?? `(SELECT * FROM ${documents} WHERE id = ${id})`;
 }
 
 /** Whether some entry of a list of texts is one of the given, by the rows of the link table where it has them. */
 function someOf(spot: Spot, among: Sql): Sql {
-  const { row, path } = spot;
+  const { row, path, aliases } = spot;
   const [field, ...deeper] = path;
-  if (row && field !== undefined && deeper.length === 0 && row.tables.links.some(({ name }) => name === field)) {
+  if (
+    row &&
+    !aliases.isForOne &&
+    field !== undefined &&
+    deeper.length === 0 &&
+    row.tables.links.some(({ name }) => name === field)
+  ) {
     return {
       text: `${columnOf(row, 'id', 'id')} IN (SELECT source FROM ${row.tables.linkTable} WHERE field = ? AND target IN (${among.text}))`,
       values: [field, ...among.values],
     };
   }
+  return { text: someIn(spot, (entry) => `${entry} IN (${among.text})`), values: among.values };
+}
+
+function someIn(spot: Spot, meets: (entry: string) => string): string {
   const alias = nextAlias(spot);
-  return {
-    text: `EXISTS (SELECT 1 FROM ${eachOf(spot)} AS ${alias} WHERE ${alias}.value IN (${among.text}))`,
-    values: among.values,
-  };
+  return `EXISTS (SELECT 1 FROM ${eachOf(spot)} AS ${alias} WHERE ${meets(`${alias}.value`)})`;
 }
 
 function compileLeaf({ leaf, operator, values, trigrams }: Condition, at: Spot): Sql {

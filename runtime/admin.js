@@ -11,13 +11,10 @@ import { findInstalled, problemOf } from './node.js';
 const folder = fileURLToPath(new URL('../admin', import.meta.url));
 const isPrepare = process.argv[2] === 'prepare';
 
-// npm prepares what it packs too, where build.ts has just built it.
-if (!isPrepare || !['pack', 'publish'].includes(process.env.npm_command)) {
-  const problem = build();
-  if (problem) {
-    console.error(`the admin application was not built: ${problem}. npm run build --workspace admin builds it`);
-    if (!isPrepare) process.exitCode = 1;
-  }
+const problem = build();
+if (problem) {
+  console.error(`the admin application was not built: ${problem}. npm run build --workspace admin builds it`);
+  if (!isPrepare) process.exitCode = 1;
 }
 
 /** Gives the reason if it cannot be built, in one line. */

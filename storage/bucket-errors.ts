@@ -1,4 +1,5 @@
 import { BlobMissingError, BlobsRefusedError, BlobsUnavailableError } from './blobs.ts';
+import { wrongCertificates } from './certificate-errors.ts';
 import { messageOf } from './errors.ts';
 
 type Meaning = { kind: 'full' | 'unreachable' | 'refused'; text: string };
@@ -8,9 +9,7 @@ const full: Meaning = { kind: 'full', text: 'has no room left' };
 const otherRegion = refused('is in another region: ANNALS_S3_REGION is wrong');
 const otherProtocol = refused('does not speak the protocol: ANNALS_S3_ENDPOINT is wrong');
 const noSuchName = refused('has a name that no bucket can have: ANNALS_S3_BUCKET is wrong');
-const untrusted = refused(
-  'has a certificate that is not trusted: NODE_EXTRA_CA_CERTS may name a file with its authority',
-);
+const ofCertificates = Object.entries(wrongCertificates).map(([code, what]) => [code, refused(`has ${what}`)] as const);
 
 /** The meaning of the codes of S3 and of connections. With any other the server is of no use now. */
 const meanings: Record<string, Meaning> = {
@@ -34,13 +33,7 @@ const meanings: Record<string, Meaning> = {
   XMinioAdminBucketQuotaExceeded: full,
   QuotaExceeded: full,
   EPROTO: otherProtocol,
-  DEPTH_ZERO_SELF_SIGNED_CERT: untrusted,
-  SELF_SIGNED_CERT_IN_CHAIN: untrusted,
-  UNABLE_TO_VERIFY_LEAF_SIGNATURE: untrusted,
-  UNABLE_TO_GET_ISSUER_CERT: untrusted,
-  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: untrusted,
-  CERT_HAS_EXPIRED: untrusted,
-  ERR_TLS_CERT_ALTNAME_INVALID: untrusted,
+  ...Object.fromEntries(ofCertificates),
 };
 
 /**

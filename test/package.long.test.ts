@@ -110,11 +110,14 @@ describe('The package that npm makes', () => {
 
   it('holds what it is made of, and nothing of tests, benchmarks and the example', () => {
     const rest = packed.files.map(({ path }) => path).filter((path) => !/^dist\/.+\.js$|^docs\/[\w-]+\.md$/.test(path));
-    const others = rest.filter((path) => !/^dist\/(.+\.d\.ts|vendor\/[\w-]+\/prebuilds\/.+\.node)$/.test(path));
-    assert.deepEqual(others.sort(), [
+    const many = /^dist\/(.+\.d\.ts|vendor\/[\w-]+\/prebuilds\/.+\.node|admin\/assets\/[\w-]+\.(css|svg))$/;
+    const few = rest.filter((path) => !many.test(path));
+    assert.deepEqual(few.sort(), [
       'CHANGELOG.md',
       'LICENSE',
       'README.md',
+      'dist/admin/index.html',
+      'dist/admin/licences.json',
       'dist/build.json',
       'dist/server/accounts/pages/account.css',
       'dist/server/accounts/pages/index.html',
@@ -139,6 +142,7 @@ describe('The package that npm makes', () => {
     ]);
     const folders = new Set(packed.files.flatMap(({ path }) => /^dist\/([^/]+)\//.exec(path)?.[1] ?? []));
     assert.deepEqual([...folders].sort(), [
+      'admin',
       'client',
       'config',
       'events',
@@ -150,7 +154,11 @@ describe('The package that npm makes', () => {
     ]);
     const carried = packed.files.filter(({ path }) => path.endsWith('.node')).reduce((sum, { size }) => sum + size, 0);
     assert.ok(carried < 20_000_000, `${carried} bytes of compiled code`);
-    assert.ok(packed.unpackedSize - carried < 6_000_000, `${packed.unpackedSize - carried} bytes of other files`);
+    const inAdmin = packed.files.filter(({ path }) => path.startsWith('dist/admin/'));
+    const admin = inAdmin.reduce((sum, { size }) => sum + size, 0);
+    assert.ok(admin < 1_500_000, `${admin} bytes of the admin application`);
+    const others = packed.unpackedSize - carried - admin;
+    assert.ok(others < 6_000_000, `${others} bytes of other files`);
   });
 
   it('depends on nothing that it carries along, and leaves package.json as it was', async () => {
@@ -162,6 +170,8 @@ describe('The package that npm makes', () => {
       delete dependencies[name];
     }
     assert.deepEqual(made.dependencies, dependencies);
+    // npm would take it for a script that runs where the package is installed.
+    assert.equal(made.scripts.prepare, undefined);
     assert.equal(manifest(), ours);
   });
 
@@ -234,6 +244,10 @@ describe('The package that npm makes', () => {
       const document = await (await fetch(`${url}/api/openapi.json`, { headers })).json();
       assert.ok(document.paths['/api/collections/notes']);
       assert.equal((await fetch(`${url}/api/docs/swagger-ui-bundle.js`)).status, 200);
+      const page = await (await fetch(`${url}/admin`)).text();
+      const files = [...page.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, path]) => path);
+      assert.ok(files.length > 2, page);
+      for (const path of files) assert.equal((await fetch(url + path)).status, 200, path);
       service.child.kill('SIGTERM');
       assert.equal(await service.exited, 0, service.output().stderr);
     });
@@ -266,17 +280,27 @@ describe('The package that npm makes', () => {
 
 describe('A checkout without the packages for development', () => {
   const folder = useFolder();
+  let installed: { stdout: string; stderr: string };
   before(async () => {
     const left = ['.git', 'node_modules', 'dist', 'build', 'data'];
     for (const name of readdirSync(root).filter((one) => !left.includes(one) && !one.endsWith('.tgz'))) {
       // The Node that came along, if one did, is not downloaded again.
-      const filter = (path: string) => path !== join(root, 'runtime/node_modules');
+      const made = ['runtime/node_modules', 'admin/node_modules', 'admin/dist'].map((path) => join(root, path));
+      const filter = (path: string) => !made.includes(path);
       cpSync(join(root, name), join(folder, name), { recursive: true, filter });
     }
     const node = join(root, 'runtime/node_modules');
     if (existsSync(node)) symlinkSync(node, join(folder, 'runtime/node_modules'), 'junction');
-    await npm(folder, 'ci', '--omit=dev', '--prefer-offline');
+    installed = await npm(folder, 'ci', '--omit=dev', '--prefer-offline');
     assert.ok(!existsSync(join(folder, 'node_modules/typescript')));
+  });
+
+  it('says that the admin application is not built, and brings nothing of it', () => {
+    const told =
+      /^the admin application was not built: the packages for development are not installed\. npm run build/m;
+    assert.match(installed.stderr, told);
+    for (const name of ['vite', 'react', '@mantine/core'])
+      assert.ok(!existsSync(join(folder, 'node_modules', name)), name);
   });
 
   /** `npm start -- …` there, until the test ends: npm, a shell and Node. */
@@ -318,6 +342,8 @@ describe('A checkout without the packages for development', () => {
     assert.ok(document.paths['/api/collections/notes']);
     for (const path of ['/api/docs', '/api/docs/swagger-ui-bundle.js'])
       assert.equal((await fetch(url + path)).status, 200, path);
+    const page = await fetch(`${url}/admin`);
+    assert.deepEqual([page.status, /npm run build --workspace admin/.test(await page.text())], [404, true]);
   });
 
   it('says in one line that the example needs them, and makes no data for it', async (t) => {

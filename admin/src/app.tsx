@@ -9,6 +9,7 @@ import { adminPath } from './service/place.ts';
 import { queries } from './service/queries.ts';
 import { keepFresh, type Session, useSession } from './service/session.ts';
 import { addresses } from './shell/addresses.ts';
+import { addressOf } from './shell/link.tsx';
 import { Loading } from './shell/loading.tsx';
 import { Shell } from './shell/shell.tsx';
 import { ThemeProvider } from './theme/theme.tsx';
@@ -58,8 +59,12 @@ function Pages({ session }: { session: Session }) {
       <Route path={addresses.acceptInvite}>
         <AcceptInvitePage boot={boot} />
       </Route>
-      <Route path={addresses.setup}>{boot.initialized ? <Redirect to="/" /> : <SetupPage boot={boot} />}</Route>
-      <Route path={addresses.login}>{session.state === 'out' ? <LoginPage boot={boot} /> : <Redirect to="/" />}</Route>
+      <Route path={addresses.setup}>
+        {boot.initialized ? <Redirect to={addressOf('/')} /> : <SetupPage boot={boot} />}
+      </Route>
+      <Route path={addresses.login}>
+        {session.state === 'out' ? <LoginPage boot={boot} /> : <Redirect to={addressOf('/')} />}
+      </Route>
       <Route>
         {session.state === 'out' ? (
           <LoginPage boot={boot} />

@@ -13,8 +13,8 @@ import { type AuthTarget, authTargets, requireLiving } from '../callers/sessions
 import { noPayload } from '../http/body.ts';
 import { idOf } from '../http/requests.ts';
 import { rejectQuery } from '../queries/parameters.ts';
-import { invitationsOperation, withdrawOperation } from './operations.ts';
 import { tryToRecord } from './record.ts';
+import { invitationsOperation, withdrawOperation } from './registration-operations.ts';
 
 /** An invitation as answers show it. */
 type InvitationView = {

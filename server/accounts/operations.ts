@@ -1,14 +1,15 @@
 import Joi from 'joi';
 import { counted } from '../../config/counted.ts';
 import type { Collection, Model } from '../../config/model.ts';
-import { anyField, hasChangeHooks, hasReadHooks } from '../../config/traits.ts';
+import { hasReadHooks } from '../../config/traits.ts';
 import type { Account, Caller } from '../openapi/callers.ts';
 import { type Operation, readsThroughHooks } from '../openapi/operation.ts';
 import { type Answer, type Answers, json, ofHooks, refusals, refusalsForNow } from '../openapi/responses.ts';
 
 /** Routes without authentication, under the rate limit. */
-const countedCaller: Caller = { kind: 'anybody', isCounted: true };
-const ofBodies = [400, 408, 413, 415, 500] as const;
+export const countedCaller: Caller = { kind: 'anybody', isCounted: true };
+/** The refusals of an operation with a body. */
+export const ofBodies = [400, 408, 413, 415, 500] as const;
 
 /** `POST /api/collections/<slug>/login` */
 export function loginOperation(target: Account): Operation {
@@ -167,156 +168,13 @@ export function endSessionOfOperation(target: Account): Operation {
   };
 }
 
-/** `POST /api/collections/<slug>/invite` */
-export function inviteOperation({ slug }: Collection): Operation {
-  return {
-    ...about('invite', slug),
-    summary: `Invite a person to become a user of ${slug}`,
-    description:
-      'Sends a mail with a link that works once, for 7 days: there the recipient chooses a password and creates the account. A second ' +
-      'invitation to an address replaces the first. Needs a user who may create accounts here; an API key alone is refused.',
-    body: 'Invite',
-    answers: {
-      200: json('The invitation is on its way.', 'Success'),
-      403: json('The user may not create users here, or a write under a cookie came from another origin.', 'Error'),
-      409: json('There is an account with this e-mail.', 'Error'),
-      ...refusals(ofBodies),
-      ...refusalsForNow([503]),
-    },
-    caller: { kind: 'user' },
-  };
-}
-
-/** `GET /api/collections/<slug>/invitations` */
-export function invitationsOperation({ slug }: Collection): Operation {
-  return {
-    ...about('listInvitations', slug),
-    summary: `List the open invitations to ${slug}`,
-    description:
-      'Lists the invitations that can be accepted and that the user might have sent, oldest first. Needs a user who may create ' +
-      'accounts here; an API key alone is refused.',
-    answers: {
-      200: json('The open invitations.', 'Invitations'),
-      403: json('The user may not create users here.', 'Error'),
-      ...refusals([400, 500]),
-    },
-    caller: { kind: 'user' },
-  };
-}
-
-/** `DELETE /api/collections/<slug>/invitations/{id}` */
-export function withdrawOperation({ slug }: Collection): Operation {
-  return {
-    ...about('withdrawInvitation', slug),
-    summary: 'Withdraw an invitation',
-    description: 'Ends an open invitation: its link no longer works, and a mail that waits is not sent.',
-    params: Joi.object({ id: Joi.string().guid().required().description('The id of the invitation.') }),
-    answers: {
-      200: json('The invitation that was withdrawn.', 'Invitation'),
-      403: json('The user may not create users here, or a write under a cookie came from another origin.', 'Error'),
-      404: json('There is no such open invitation.', 'Error'),
-      409: json('Others keep changing it.', 'Error'),
-      ...refusals([400, 500]),
-      ...refusalsForNow([503]),
-    },
-    caller: { kind: 'user' },
-  };
-}
-
-/** `POST /api/collections/<slug>/accept-invite` */
-export function acceptInviteOperation(target: Collection): Operation {
-  const { slug, fields } = target;
-  const isRuled = anyField(fields, ({ access }) => Boolean(access?.create));
-  return {
-    ...about('acceptInvite', slug),
-    summary: 'Become a user with the token of an invitation',
-    description:
-      'Creates the account of an invitation, with its e-mail, and logs in. The body may have other fields of the account, and must ' +
-      'have the required ones. A refused request does not use up the token.',
-    body: `collections.${slug}.acceptInvite`,
-    answers: { ...registered(target), ...(isRuled ? refusals([403]) : {}) },
-    caller: countedCaller,
-  };
-}
-
-/** `GET /api/collections/<slug>/init` */
-export function initOperation({ slug }: Collection): Operation {
-  return {
-    ...about('readInit', slug),
-    summary: `Ask whether ${slug} has a user`,
-    description:
-      'Tells whether the collection has an account, so that a front end can show a login or a setup. Needs no credential.',
-    answers: { 200: json('Whether an account exists.', 'Init'), ...refusals([400, 500]) },
-    caller: { kind: 'anybody' },
-  };
-}
-
-/** `POST /api/collections/<slug>/first-user`, of the admin collection alone. */
-export function firstUserOperation(target: Collection): Operation {
-  const { slug } = target;
-  // Without a user, no unique value is taken.
-  const { 409: _, ...answers } = registered(target);
-  return {
-    ...about('createFirstUser', slug),
-    summary: `Become the first user of ${slug} with the setup token`,
-    description:
-      'Creates the first account, with the setup token that the service prints at each start without an account, and logs in. Access ' +
-      'rules do not apply. Of several calls at once one succeeds; later calls are a 403.',
-    body: `collections.${slug}.firstUser`,
-    answers: {
-      ...answers,
-      403: json('There is a user, or the token is wrong.', 'Error'),
-    },
-    caller: countedCaller,
-  };
-}
-
-/** `POST /api/collections/<slug>/forgot-password` */
-export function forgotPasswordOperation({ slug }: Collection): Operation {
-  return {
-    ...about('forgotPassword', slug),
-    summary: 'Request a mail to reset a password',
-    description:
-      'Sends a mail with a link that works once, for an hour; only the newest link works. The answer is the same with and without ' +
-      'such an account. An account gets at most five of these mails in an hour.',
-    body: 'ForgotPassword',
-    answers: { 200: json('The same with and without such an account.', 'Success'), ...refusals(ofBodies) },
-    caller: countedCaller,
-  };
-}
-
-/** `POST /api/collections/<slug>/reset-password` */
-export function resetPasswordOperation({ slug }: Collection): Operation {
-  return {
-    ...about('resetPassword', slug),
-    summary: 'Set a new password with the token of a mail',
-    description:
-      'Sets a password with the token of such a mail, also the first password of an account. Ends all sessions of the user, and a ' +
-      'lock. Does not log in.',
-    body: 'ResetPassword',
-    answers: {
-      200: json('The password is changed, and all sessions of the user have ended.', 'Success'),
-      ...refusals([...ofBodies, 409]),
-      ...refusalsForNow([503]),
-    },
-    caller: countedCaller,
-  };
-}
-
-function about(action: string, slug: string): Pick<Operation, 'id' | 'tag'> {
+/** The id and the tag of an operation of a collection. */
+export function about(action: string, slug: string): Pick<Operation, 'id' | 'tag'> {
   return { id: `${action}_${slug}`, tag: slug };
 }
 
-function registered(target: Collection): Answers {
-  return {
-    201: withCookie(target, json('A token, and the user.', `collections.${target.slug}.login`)),
-    ...refusals([...ofBodies, 409]),
-    ...refusalsForNow([503]),
-    ...ofHooks(hasChangeHooks(target) || hasReadHooks(target)),
-  };
-}
-
-function withCookie({ slug, auth }: Collection, answer: Answer): Answer {
+/** An answer that sets the cookie of the users of a collection, where they have one. */
+export function withCookie({ slug, auth }: Collection, answer: Answer): Answer {
   if (!auth?.cookies) return answer;
   const description = `The cookie of the users of ${slug}, which holds the token; empty when the session has ended.`;
   return { ...answer, headers: { 'Set-Cookie': { description, schema: { type: 'string' } } } };

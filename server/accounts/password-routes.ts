@@ -12,8 +12,8 @@ import { write } from '../documents/writes.ts';
 import { jsonPayload, readBody } from '../http/body.ts';
 import { rejectQuery } from '../queries/parameters.ts';
 import { badToken } from './one-time-tokens.ts';
-import { forgotPasswordOperation, resetPasswordOperation } from './operations.ts';
 import { recordLater } from './record.ts';
+import { forgotPasswordOperation, resetPasswordOperation } from './registration-operations.ts';
 
 const resetMilliseconds = 3600 * 1000;
 

@@ -1,7 +1,7 @@
 import { createHmac, randomBytes } from 'node:crypto';
 import { availableParallelism } from 'node:os';
 import { normalEmail } from '../../config/addresses.ts';
-import { invalidField } from '../../config/errors.ts';
+import { DomainError, invalidField } from '../../config/errors.ts';
 import type { RateLimit } from '../../config/model.ts';
 import { passwordProblem } from '../../config/passwords.ts';
 import { commitmentPrefix } from '../../events/passwords.ts';
@@ -10,6 +10,7 @@ import { isDiskFull } from '../../storage/sqlite.ts';
 import { keepOwnDrafts } from '../documents/drafts/keeping.ts';
 import { keepDrafts } from '../documents/preview/drafts.ts';
 import { createLimit, createMailLimit, networkOf } from '../http/limits.ts';
+import { oneByOne } from '../platform/one-by-one.ts';
 import type { Checked, LoginAttempt, PasswordService, TokenKind } from '../ports.ts';
 import { noRoom } from '../writer/no-room.ts';
 import { createTurns } from './fair-queue.ts';
@@ -63,6 +64,8 @@ const restMilliseconds = 30_000;
 /** A hash takes about a quarter of a second at the default cost: callers would not wait for longer queues. */
 const maxWaiting = { key: 40, all: 200 };
 const busySeconds = 5;
+/** How many drafts and preferences may wait to be kept: a large one takes the main thread some 10 ms. */
+const maxWaitingToKeep = 64;
 /** Stands in for the credential of an account that does not exist, so that the check does the same work. */
 const noAccount = `${commitmentPrefix}nobody`;
 
@@ -81,6 +84,7 @@ export function createPasswordService(options: Options): MainPasswordService {
   let work = Math.max(bcryptCost, ...vault.passwords.beginnings().map(costOf));
   let dummy = dummyHash(work);
   const mayMail = createMailLimit();
+  const line = oneByOne(maxWaitingToKeep, tooMany);
   const preferences = keepPreferences(vault.preferences);
   const ownDrafts = keepOwnDrafts({ drafts: vault.ownDrafts, now, onFailure: onDraftFailure });
   const drafts = keepDrafts({ drafts: vault.drafts, now, onFailure: onDraftFailure });
@@ -162,12 +166,12 @@ export function createPasswordService(options: Options): MainPasswordService {
       openToken: async (kind, collection, text) => openToken(kind, collection, text),
       mailWaits: async () => onMail(),
       preferences: async (user) => preferences.read(user),
-      changePreferences: (user, patch) => withRoom((async () => preferences.change(user, patch))()),
+      changePreferences: (user, patch) => withRoom(line.run(() => preferences.change(user, patch))),
       forgetPreferences: async (user) => preferences.forget(user),
-      keepOwnDraft: (draft) => withRoom((async () => ownDrafts.keep(draft))()),
+      keepOwnDraft: (draft) => withRoom(line.run(() => ownDrafts.keep(draft))),
       ownDraft: async (owner, target) => ownDrafts.read(owner, target),
       ownDrafts: async (owner) => ownDrafts.list(owner),
-      removeOwnDraft: (owner, target, expected) => withRoom((async () => ownDrafts.remove(owner, target, expected))()),
+      removeOwnDraft: (owner, target, expected) => withRoom(line.run(() => ownDrafts.remove(owner, target, expected))),
       forgetOwnDrafts: async (stream) => ownDrafts.forget(stream),
       storeDraft: drafts.keep,
       draft: async (id) => drafts.read(id),
@@ -197,7 +201,7 @@ export function createPasswordService(options: Options): MainPasswordService {
       dummy = dummyHash(work);
     },
     async close() {
-      await Promise.all([drafts.close(), ownDrafts.close()]);
+      await Promise.all([line.ended(), drafts.close(), ownDrafts.close()]);
       turns.close();
       await threads.close();
     },
@@ -211,6 +215,11 @@ async function withRoom<T>(work: Promise<T>): Promise<T> {
   } catch (error) {
     throw isDiskFull(error) ? noRoom() : error;
   }
+}
+
+function tooMany(): DomainError {
+  const message = 'too many drafts and preferences wait to be kept: try again later';
+  return new DomainError('unavailable', message, [], busySeconds);
 }
 
 function costOf(hash: string): number {

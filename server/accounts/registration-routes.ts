@@ -21,8 +21,13 @@ import { noteReason } from '../http/reason.ts';
 import { rejectQuery } from '../queries/parameters.ts';
 import { isOpen } from './invitations.ts';
 import { badToken } from './one-time-tokens.ts';
-import { acceptInviteOperation, firstUserOperation, initOperation, inviteOperation } from './operations.ts';
 import { record } from './record.ts';
+import {
+  acceptInviteOperation,
+  firstUserOperation,
+  initOperation,
+  inviteOperation,
+} from './registration-operations.ts';
 import { hasUsers, setupTokenId } from './setup.ts';
 import { userAnswersOf } from './user-answers.ts';
 

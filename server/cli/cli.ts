@@ -9,9 +9,9 @@ import { adviceOn, advised } from '../platform/advice.ts';
 import { version } from '../platform/version.ts';
 import { UsageError } from '../settings/settings.ts';
 import { StartError } from '../writer/writer.ts';
+import { CallError } from './call-error.ts';
 import type { Command } from './command.ts';
 import { commands } from './commands.ts';
-import { CallError } from './operator.ts';
 import { Cancelled } from './password-prompt.ts';
 import { printLine } from './terminal.ts';
 

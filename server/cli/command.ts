@@ -4,7 +4,7 @@ export type Command = {
   usage: string;
   /** Whether it is for all of several sites, and not for the one that --site names. */
   isForAllSites?: true;
-  /** Resolves with the exit code. */
+  /** Resolves with the exit code. The module is loaded when it runs: to load those of all commands takes longer than most take. */
   run: (args: readonly string[], environment: NodeJS.ProcessEnv) => Promise<number>;
 };
 
@@ -12,6 +12,12 @@ export type Command = {
 export const streams = `A global is globals/SLUG, an account accounts/COLLECTION/ID.`;
 export const moments = `a position, a time such as 2026-03-03T12:00:00Z, or a day such as 2026-03-03 (UTC)`;
 export const acceptClock = `  --accept-clock  run even if the clock is more than a day behind the last event`;
+
+export const bucket = `Uploaded files are in the folder "blobs" of the data directory, or in an S3 bucket: ANNALS_S3_ENDPOINT, ANNALS_S3_BUCKET,
+ANNALS_S3_ACCESS_KEY, ANNALS_S3_SECRET_KEY, and optionally ANNALS_S3_REGION (default: us-east-1) and ANNALS_S3_PATH_STYLE
+(true, the default, or false).`;
+
+export const sameBucket = `${bucket} Use the settings of the service.`;
 
 export const calls = `${acceptClock}
 

@@ -3,6 +3,7 @@ import { accountStream, globalStream, serviceStreams } from '../../events/catalo
 import type { LogReader } from '../../events/log-reader.ts';
 import { categories, collectionOf } from '../../projections/audit.ts';
 import { epochsOf } from '../../projections/epochs.ts';
+import { eventParameters } from '../audit/event-query.ts';
 import { eventsThatFit, wantedOf, wantedParameters } from '../audit/exports/filters.ts';
 import { positionsOf, range } from '../queries/moments.ts';
 import { askedOf, settle } from '../queries/parameters.ts';
@@ -17,17 +18,18 @@ export const filters = { collection: 'string', stream: 'string', type: 'string',
 
 /** `annals events`: exit 0 shown, 2 wrong usage, or could not run. */
 export async function showEvents(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
-  const known = { ...filters, from: 'string', to: 'string', json: 'boolean' } satisfies Flags;
+  const known = { ...filters, batch: 'string', from: 'string', to: 'string', json: 'boolean' } satisfies Flags;
   const { settings, flags } = readSettings(args, environment, { settings: ['data'], flags: known });
-  const { json, collection, stream, type, actor, from, to } = flags;
-  const given = { collection, stream, type, actor, from, to };
+  const { json, collection, stream, batch, type, actor, from, to } = flags;
+  const given = { collection, stream, batch, type, actor, from, to };
   return reading(settings.data, async (log) => {
     const { size } = log.head();
     const known = { events: log, clock: { believed: Date.now }, subjects: () => collectionsIn(log) };
-    const asked = askedOf({ ...wantedParameters, ...range }, given, known);
+    const asked = askedOf({ ...wantedParameters, batch: eventParameters.batch, ...range }, given, known);
     const found = positionsOf(asked.values, known, asked.errors);
     refuseFlags(asked.errors);
-    const wanted = wantedOf(settle(asked));
+    const { batch, ...rest } = settle(asked);
+    const wanted = { ...wantedOf(rest), ...(batch === null ? {} : { batch }) };
 
     const { titles, lineOf } = eventLines(size, json ? null : terminalOf(process.stdout, environment));
     if (titles !== null) await print(titles);

@@ -1,5 +1,4 @@
 import { type Command, calls } from './command.ts';
-import { createKey, listKeys, revokeKey, rotateKey } from './keys.ts';
 
 /** The commands about the API keys that are made at run time. */
 export const keyCommands: Record<string, Command> = {
@@ -17,7 +16,7 @@ Prints the secret of the key, once. Without --scope and --audit the key has no r
   --audit PARTS   parts of the history, with commas between: headers, payloads, export; and erase, the right to erase
   --expires TIME  the end of the key, such as 2027-01-31T00:00:00Z (default: never)
 ${calls}`,
-    run: createKey,
+    run: async (...given) => (await import('./keys.ts')).createKey(...given),
   },
   'keys list': {
     summary: 'list the API keys that were made here',
@@ -27,7 +26,7 @@ The keys of ANNALS_API_KEY are not among them.
 
   --json          as JSON
 ${calls}`,
-    run: listKeys,
+    run: async (...given) => (await import('./keys.ts')).listKeys(...given),
   },
   'keys revoke': {
     summary: 'revoke an API key',
@@ -36,7 +35,7 @@ ${calls}`,
 Ends the key for good, at once and everywhere.
 
 ${calls}`,
-    run: revokeKey,
+    run: async (...given) => (await import('./keys.ts')).revokeKey(...given),
   },
   'keys rotate': {
     summary: 'give an API key a new secret',
@@ -47,6 +46,6 @@ Prints the new secret, once. The id and the rights of the key stay.
   --overlap SECONDS
                   how long the secret before it stays valid, at most 604800, 7 days (default: 0)
 ${calls}`,
-    run: rotateKey,
+    run: async (...given) => (await import('./keys.ts')).rotateKey(...given),
   },
 };

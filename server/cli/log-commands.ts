@@ -1,9 +1,5 @@
 import { serviceStreams } from '../../events/catalogue.ts';
 import { type Command, moments, streams } from './command.ts';
-import { showEvents } from './events.ts';
-import { showDiff, showHistory, tailLog } from './log.ts';
-import { showAccess, showDocument } from './show.ts';
-import { showKeys } from './signing-key.ts';
 
 const reads = `Also works while a service runs, and on a copy of log.db alone.`;
 const exitShown = `Exit codes: 0 shown. 2 wrong usage, or could not run.`;
@@ -20,7 +16,7 @@ ${reads}
   --json  print one JSON object, as GET /api/audit/documents/COLLECTION/ID answers, with all versions
 
 Exit codes: 0 shown. 1 not in the log. 2 wrong usage, or could not run.`,
-    run: showHistory,
+    run: async (...given) => (await import('./log.ts')).showHistory(...given),
   },
   diff: {
     summary: 'show the differences between two versions of a document',
@@ -33,7 +29,7 @@ Fields have their present names. A global is globals/SLUG.
   --json    print one JSON object, as GET /api/audit/documents/COLLECTION/ID/diff answers, with a JSON Patch
 
 Exit codes: 0 shown. 1 no such document or version. 2 wrong usage, or could not run.`,
-    run: showDiff,
+    run: async (...given) => (await import('./log.ts')).showDiff(...given),
   },
   show: {
     summary: 'show a document or a collection, as of a moment',
@@ -47,7 +43,7 @@ ${reads}
   --json          print one JSON object per document and line: stream, version, position, document
 
 Exit codes: 0 shown. 1 no such document at that moment, or no such collection ever. 2 wrong usage, or could not run.`,
-    run: showDocument,
+    run: async (...given) => (await import('./show.ts')).showDocument(...given),
   },
   access: {
     summary: 'show the user and the rule that allowed a version of a document',
@@ -60,12 +56,12 @@ description and the SHA-256 that the log recorded. ${streams}
   --json       print one JSON object, as GET /api/audit/documents/COLLECTION/ID/versions/V/access answers
 
 Exit codes: 0 shown. 1 no such document or version. 2 wrong usage, or could not run.`,
-    run: showAccess,
+    run: async (...given) => (await import('./show.ts')).showAccess(...given),
   },
   events: {
     summary: 'show the events of an actor, a type, a collection, a time',
-    usage: `annals events [--collection C] [--stream S] [--type T[,T]…] [--actor A] [--from MOMENT] [--to MOMENT]
-              [--data DIR] [--json]
+    usage: `annals events [--collection C] [--stream S] [--batch ID] [--type T[,T]…] [--actor A] [--from MOMENT]
+              [--to MOMENT] [--data DIR] [--json]
 
 Shows the events that match all filters, oldest first. ${reads}
 annals export saves events with their proofs.
@@ -73,6 +69,7 @@ annals export saves events with their proofs.
   --collection C  the slug of a collection, globals/SLUG or accounts/COLLECTION; globals, accounts or system for all of
                   these; or a stream of the service: ${serviceStreams.join(', ')}
   --stream S      one document: COLLECTION/ID
+  --batch ID      one bulk call, by the id in its answer
   --type T        one type, or several separated by commas: document.deleted,document.erased
   --actor A       user, apiKey, system or anonymous; or an id: COLLECTION/ID, or that of an API key
   --from, --to    the range, both ends included:
@@ -80,7 +77,7 @@ annals export saves events with their proofs.
   --json          print one JSON object per event and line, with all its data
 
 ${exitShown}`,
-    run: showEvents,
+    run: async (...given) => (await import('./events.ts')).showEvents(...given),
   },
   'log tail': {
     summary: 'show the newest events of the log',
@@ -91,7 +88,7 @@ ${exitShown}`,
   --json    print one JSON object per event and line, with all its data
 
 ${reads} ${exitShown}`,
-    run: tailLog,
+    run: async (...given) => (await import('./log.ts')).tailLog(...given),
   },
   'signing-key history': {
     summary: 'show all keys that have signed the log',
@@ -103,6 +100,6 @@ Reads the present key from vault.db, if it exists. ${reads}
   --json  print one JSON object, as GET /api/audit/keys answers; annals-verify --handovers reads it
 
 ${exitShown}`,
-    run: showKeys,
+    run: async (...given) => (await import('./signing-key.ts')).showKeys(...given),
   },
 };

@@ -13,16 +13,12 @@ import { LockedError } from '../../storage/lock.ts';
 import { createLog, standardError } from '../platform/logging.ts';
 import { version } from '../platform/version.ts';
 import { briefHolders, embeddedHolder, serveHolder } from '../running/directory.ts';
-import { operatorSecret } from '../running/engine.ts';
 import { startService } from '../running/service.ts';
+import { operatorSecret } from '../running/shared.ts';
 import type { Loaded } from '../settings/configuration.ts';
 import type { Settings } from '../settings/settings.ts';
+import { CallError } from './call-error.ts';
 import { printLine } from './terminal.ts';
-
-/** Thrown if the service that holds a data directory cannot be called, or does not answer as a service. */
-export class CallError extends Error {
-  override name = 'CallError';
-}
 
 /** Thrown if the service stopped before it took the request: nothing was done. */
 class NotTakenError extends CallError {}

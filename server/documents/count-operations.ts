@@ -1,7 +1,7 @@
 import type { Collection, Model } from '../../config/model.ts';
 import { ofCount } from '../openapi/descriptions.ts';
 import { type Operation, queryRefusals } from '../openapi/operation.ts';
-import { asOfThen, json } from '../openapi/responses.ts';
+import { asOfThen, json, refusalsOfThenOrSearch } from '../openapi/responses.ts';
 import { countParameters, momentParameter } from '../queries/query.ts';
 import { whereQueryOf } from './operations.ts';
 
@@ -14,7 +14,11 @@ export function countOperation(model: Model, target: Collection): Operation {
     summary: `Count the documents of ${slug}`,
     description: ofCount(model, target),
     query: { ...countParameters, ...whereQueryOf(target) },
-    answers: { 200: asOfThen(json('The number of documents that match.', 'Count')), ...queryRefusals(target) },
+    answers: {
+      200: asOfThen(json('The number of documents that match.', 'Count')),
+      ...queryRefusals(target),
+      ...(target.schema.admin?.searchFields ? refusalsOfThenOrSearch : {}),
+    },
     caller: { kind: 'admitted', target, right: 'read' },
   };
 }

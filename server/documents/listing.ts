@@ -8,31 +8,36 @@ import { asOfFor } from '../http/requests.ts';
 import type { CountQuery, ListQuery } from '../queries/query.ts';
 import { type List, passing, rankedPage, searchedBy, withSearch } from './search/searching.ts';
 
-type Asked = ListQuery & Pick<ListRequest, 'only'>;
+type Asked = Omit<ListQuery, 'view'> & Pick<ListRequest, 'only'>;
 
 /** How many documents are read at a time where each is asked about. */
 const atOnce = 100;
 
 /** A page of the documents that the caller may see, today or as of the moment that the request looks back to. */
 export async function pageOf(call: Call, query: Asked, { where, row }: ListScope): Promise<Page> {
-  const asked = { ...query, where: both(where, await servedBy(call, query.where)) };
-  if (!query.search) return plainPage(call, asked, row);
-  const { terms, isRanked } = query.search;
+  const { sort, limit, page, count, search, only = null } = query;
+  const condition = both(where, query.where && (await servedBy(call, query.where)));
+  const after = query.after && { mark: query.after.mark, isEach: row !== null };
+  const asked: Plain = { where: condition, sort, limit, page, count, after, only };
+  if (!search) return row ? passingPage(call, asked, row) : list(call, asked);
+  const { terms, isRanked } = search;
   const fields = await searchedBy(call);
   const found = { ...asked, where: await withSearch(call, asked.where, { terms, fields }) };
-  if (!isRanked) return plainPage(call, found, row);
+  if (!isRanked) return row ? passingPage(call, found, row) : list(call, found);
   const every: List = (request) => list(call, request);
   return rankedPage({ ...found, after: null }, { terms, fields, list: row ? passing(every, row) : every });
 }
 
+type Plain = Required<ListRequest>;
+
 /** A condition of the caller's, by the index of texts where that serves it. */
-async function servedBy({ app, request, target }: Call, where: Where | null): Promise<Where | null> {
-  return where && !asOfFor(request) ? app.search.served(where, target.tables) : where;
+async function servedBy({ app, request, target }: Call, where: Where): Promise<Where | null> {
+  return asOfFor(request) ? where : app.search.served(where, target.tables);
 }
 
-async function plainPage(call: Call, asked: Asked, row: Row | null): Promise<Page> {
-  const after: From | null = asked.after && { mark: asked.after.mark, isEach: row !== null };
-  if (!row) return list(call, { ...asked, after });
+/** A page of the documents that pass. */
+async function passingPage(call: Call, asked: Plain, row: Row): Promise<Page> {
+  const { after } = asked;
   const counted = asked.count === 'exact' ? await allPassing(call, asked, row) : null;
   const start = after ? 0 : (asked.page - 1) * asked.limit;
   if (counted && !after) {
@@ -49,7 +54,7 @@ export async function countOf(
   { where: asked, terms }: CountQuery,
   { where, row }: ListScope,
 ): Promise<number> {
-  const allowed = both(where, await servedBy(call, asked));
+  const allowed = both(where, asked && (await servedBy(call, asked)));
   const condition = terms ? await withSearch(call, allowed, { terms, fields: await searchedBy(call) }) : allowed;
   if (row) return (await allPassing(call, { where: condition, sort: [] }, row)).length;
   const { app, request, target } = call;

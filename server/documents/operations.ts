@@ -36,6 +36,7 @@ import {
   refusalOfStale,
   refusals,
   refusalsForNow,
+  refusalsOfThenOrSearch,
   restored,
   unchanged,
   withExample,
@@ -92,6 +93,7 @@ export function listOperation(model: Model, target: Collection): Operation {
     answers: {
       200: asOfThen(withExample(json('A page of documents.', `collections.${slug}.list`), listExample(target))),
       ...readRefusals(model, target),
+      ...(target.schema.admin?.searchFields ? refusalsOfThenOrSearch : {}),
     },
     caller: { kind: 'admitted', target, right: 'read' },
   };

@@ -1,12 +1,12 @@
-import { fieldTypeNames } from '../../config/fields.ts';
 import type { Collection, Field, Global, Model } from '../../config/model.ts';
-import { richTextFeatures } from '../../config/schema.ts';
 import { accountSchemas, usersSchemas, withPassword } from './account-components.ts';
-import { closed, count, described, flag, ignored, listOf, nothing, orNull, place, text, time } from './basics.ts';
+import { closed, count, described, flag, ignored, listOf, orNull, place, text, time } from './basics.ts';
 import { bulkBodies, bulkSchemas } from './bulk-components.ts';
+import { conflicts, errorSchema, errorSchemas, fieldErrors, stale } from './error-components.ts';
 import { objectOf, type Schema, schemaRef } from './fields.ts';
 import { keySchemas } from './key-components.ts';
 import { pointingSchemas, trashSchemas } from './pointing-components.ts';
+import { blockSchema, fieldSchema, schemasOf } from './schema-components.ts';
 import { isUploadCollection, uploadSchemas } from './uploads.ts';
 import { webhookSchemas } from './webhook-components.ts';
 import { conditionSchemas, whereOf } from './where.ts';
@@ -83,32 +83,6 @@ function beforeItIsWritten(field: Field): Field {
 }
 
 const whole: Schema = { type: 'integer' };
-const fieldErrors: Schema = {
-  type: 'array',
-  description:
-    'The fields, parameters or headers that are to blame; nested ones by dotted path. The field is empty where it is the body as a whole.',
-  items: closed({ field: text, message: text }),
-};
-
-function errorSchema(name: Schema, errors: Record<string, Schema> = { errors: fieldErrors }): Schema {
-  return closed({ statusCode: whole, error: name, message: text, ...errors }, ['statusCode', 'error', 'message']);
-}
-
-const stale = {
-  version: { type: 'integer', minimum: 0, description: 'The version that the document is at.' },
-  etag: { type: 'string', description: 'Its `ETag`; only if the caller may read it.' },
-  fields: {
-    type: 'array',
-    description: 'The fields that are not as the caller knows them; only if the caller may read the document.',
-    items: closed({ field: text, before: {}, current: {} }, ['field', 'current']),
-  },
-};
-
-const conflicts: Schema = {
-  type: 'array',
-  description: 'The unique values that others have, with the ids of those that the caller may read.',
-  items: closed({ field: text, id: text }, ['field']),
-};
 
 const dryRun = closed({
   source: closed({ version: whole, position: whole }),
@@ -129,64 +103,6 @@ const restore: Schema = {
       position: { ...whole, minimum: 1, description: 'The position in the log at which the document was so.' },
     }),
   ],
-};
-
-const richTextSchema = closed({ features: { type: 'array', items: { type: 'string', enum: [...richTextFeatures] } } });
-
-const rightsToField = {
-  ...closed({ read: flag, create: flag, update: flag }),
-  description: 'The rights of the user to the field, in some documents at least. With a token only.',
-};
-
-const fieldSchema: Schema = {
-  ...closed(
-    {
-      name: text,
-      type: { type: 'string', enum: fieldTypeNames },
-      label: text,
-      required: { type: 'boolean' },
-      unique: { type: 'boolean' },
-      index: { type: 'boolean' },
-      defaultValue: {},
-      options: { type: 'array', items: closed({ label: text, value: text }) },
-      relationTo: text,
-      hasMany: { type: 'boolean' },
-      min: { type: 'number' },
-      max: { type: 'number' },
-      integer: { type: 'boolean' },
-      minLength: whole,
-      maxLength: whole,
-      pattern: text,
-      fields: { type: 'array', items: schemaRef('Field') },
-      blocks: { type: 'array', items: schemaRef('Block') },
-      collection: text,
-      on: text,
-      limit: { ...whole, minimum: 1 },
-      sort: text,
-      richText: richTextSchema,
-      renamedFrom: text,
-      admin: { type: 'object' },
-      hasDefault: described(
-        flag,
-        'Whether a missing value gets one, by a constant or a function. Absent on `row` only.',
-      ),
-      access: rightsToField,
-    },
-    ['type'],
-  ),
-  description: 'A field as it is configured. Options that are not set are absent; `name` is absent on `row` only.',
-};
-
-const fields: Schema = { type: 'array', items: schemaRef('Field') };
-
-const description = 'The operations that the user may call, on some documents at least. With a token only.';
-const rights = { ...closed({ read: flag, create: flag, update: flag, delete: flag }), description };
-const rightsOfGlobal = { ...closed({ read: flag, update: flag }), description };
-
-const uploadSchema: Schema = {
-  ...closed({ maxFileSize: { ...whole, minimum: 1 }, mimeTypes: { type: 'array', items: text } }, ['maxFileSize']),
-  description:
-    'How large a file may be, in bytes, and of which types like `image/png` or `image/*`: any, where none is named.',
 };
 
 const figures: Schema = { type: 'object', description: 'By path; null where no document has a value.' };
@@ -216,71 +132,6 @@ const groupSchemas: Record<string, Schema> = {
   }),
 };
 
-const hints: Schema = { type: 'object', description: 'Hints to the admin UI, as they are configured.' };
-
-/** Only a caller with a credential gets it. */
-const aboutCaller = {
-  user: closed({
-    audit: {
-      type: 'array',
-      items: { type: 'string', enum: ['headers', 'payloads', 'export'] },
-      description: 'The scopes of the history that the caller has.',
-    },
-    keys: { type: 'boolean', description: 'Whether the caller manages API keys.' },
-  }),
-  limits: closed({
-    body: { ...whole, minimum: 1, description: 'Bytes of a JSON body.' },
-    bulkBody: { ...whole, minimum: 1, description: 'Bytes of one with many documents.' },
-  }),
-  version: described(text, 'The version of the service.'),
-};
-
-/** The answer of `/api/schemas`: with accounts, it holds the rights of the caller. */
-function schemasOf({ admin, richText }: Model, hasAccounts: boolean): Schema {
-  const entries = (members: Record<string, Schema>, access: Schema) => {
-    const all = hasAccounts ? { ...members, access } : members;
-    return { type: 'array', items: closed(all, Object.keys(members)) };
-  };
-  const collection = {
-    slug: text,
-    labels: { ...closed({ singular: text, plural: text }), nullable: true },
-    fields,
-    auth: flag,
-    upload: { oneOf: [{ type: 'boolean', enum: [false] }, uploadSchema] },
-    history: { oneOf: [{ type: 'string', enum: ['public'] }, nothing] },
-    requireReason: flag,
-    admin: hints,
-  };
-  const global = { slug: text, label: { ...text, nullable: true }, fields, admin: hints };
-  const members = {
-    collections: entries(collection, rights),
-    globals: entries(global, rightsOfGlobal),
-    admin: admin ? closed({ title: text, logo: admin.logo === null ? nothing : text }) : nothing,
-    richText: richText ? richTextSchema : nothing,
-  };
-  return closed({ ...members, ...aboutCaller }, Object.keys(members));
-}
-
-/** The schemas of refusals. */
-export const errorSchemas: Record<string, Schema> = {
-  Error: errorSchema(text),
-  BadRequest: errorSchema({ type: 'string', enum: ['Bad Request'] }, {}),
-  ValidationError: {
-    ...errorSchema({ type: 'string', enum: ['Validation Error'] }),
-    required: ['statusCode', 'error', 'message', 'errors'],
-  },
-  Invalid: {
-    oneOf: [schemaRef('ValidationError'), schemaRef('BadRequest')],
-    discriminator: {
-      propertyName: 'error',
-      mapping: {
-        'Validation Error': '#/components/schemas/ValidationError',
-        'Bad Request': '#/components/schemas/BadRequest',
-      },
-    },
-  },
-};
-
 const fixed: Record<string, Schema> = {
   ...errorSchemas,
   Restore: restore,
@@ -288,7 +139,7 @@ const fixed: Record<string, Schema> = {
   Unrestorable: errorSchema(text, { errors: fieldErrors, conflicts }),
   Stale: { ...errorSchema(text, stale), required: ['statusCode', 'error', 'message', 'version'] },
   Field: fieldSchema,
-  Block: closed({ slug: text, label: text, fields }, ['slug', 'fields']),
+  Block: blockSchema,
   ...conditionSchemas,
   Found: closed({
     hits: {

@@ -71,6 +71,16 @@ export const refusalsOfThen: Answers = unavailable(
   'Too much of the past is being made ready, or too many answers wait to be read; try again later.',
 );
 
+const behind = 'The search index is behind the documents; try again later.';
+
+/** The refusal of a search that the index cannot serve just now. */
+export const refusalOfSearch: Answers = unavailable(behind);
+
+/** As {@link refusalsOfThen}, where `q` may search as well. */
+export const refusalsOfThenOrSearch: Answers = unavailable(
+  `Too much of the past is being made ready, or too many answers wait to be read; try again later. With \`q\`: ${behind}`,
+);
+
 const ofFiles = {
   ETag: header('Stands for the bytes: it changes when they do.', text),
   'Accept-Ranges': header('`bytes`', text),

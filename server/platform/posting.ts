@@ -1,3 +1,4 @@
+import { wrongCertificates } from '../../storage/certificate-errors.ts';
 import { codeOf, errorOf } from '../../storage/errors.ts';
 import { lookupPublic, PrivateAddressError, requirePublicHost } from './public-addresses.ts';
 
@@ -59,5 +60,8 @@ function tooLate(): Error {
 
 function failureOf(error: unknown): Error {
   if (error instanceof PrivateAddressError) return error;
-  return new Error(`it did not answer (${codeOf(error) ?? errorOf(error).name})`);
+  const code = codeOf(error);
+  const certificate = code === undefined ? undefined : wrongCertificates[code];
+  if (certificate !== undefined) return new Error(`it has ${certificate}`);
+  return new Error(`it did not answer (${code ?? errorOf(error).name})`);
 }

@@ -118,7 +118,7 @@ export async function readListQuery(query: Query, now: Now, sight: Sight): Promi
   const found = isPlain ? null : await sight.reach();
   const sort = found && query.sort !== undefined ? await sortOf(query.sort, found, errors) : newestFirstKeys;
   const where = found && (await readWhere(query, found).catch((error: unknown) => addTo(errors, error)));
-  const select = await selectOf(query.select, sight.selectable, errors);
+  const select = query.select === undefined ? null : await selectOf(query.select, sight.selectable, errors);
   const after = startOf(query, sight.placeOf, errors);
   if (query.q !== undefined && query.asOf !== undefined) errors.push(noPastSearch);
   const { limit, page, depth, count, q } = settle(asked);
@@ -173,7 +173,7 @@ async function selectOf(
   selectable: Sight['selectable'],
   errors: FieldError[],
 ): Promise<Selection | null> {
-  if (text === undefined || !isOneText(text, 'select', errors)) return null;
+  if (!isOneText(text, 'select', errors)) return null;
   const { selection, problems } = await readSelect(text, await selectable());
   for (const message of problems) errors.push({ field: 'select', message });
   return selection;

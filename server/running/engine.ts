@@ -1,35 +1,31 @@
-import { hash } from 'node:crypto';
-import type { Logger } from 'pino';
 import { DomainError } from '../../config/errors.ts';
 import { createClock, newClockCell } from '../../events/clock.ts';
 import { createIds, newestOf } from '../../events/ids.ts';
 import { logFile, webhooksFile } from '../../projections/files.ts';
-import type { Progress } from '../../projections/rebuild.ts';
 import { searchFileOf, searchTablesOf } from '../../projections/search-tables.ts';
 import { createKeyService } from '../accounts/keys/service.ts';
 import { type ErasureWorker, openErasureWorker } from '../audit/erasure/worker.ts';
 import { recordKeyChanges } from '../audit/notary/keys.ts';
 import { type BlobGuard, openBlobGuard, requireFit } from '../files/blobs/guard.ts';
-import { blobSettingsOf } from '../files/blobs/store.ts';
-import { createToldOrigins } from '../http/refused-origins.ts';
 import { createMeter } from '../platform/meter.ts';
 import { createState, type Phase, setState } from '../platform/state.ts';
-import type { ErasurePort, Reloading } from '../ports.ts';
 import type { Loaded } from '../settings/configuration.ts';
-import type { Settings } from '../settings/settings.ts';
 import { readConditions } from '../webhooks/conditions.ts';
 import { createWebhookService, type WebhookService } from '../webhooks/service.ts';
 import { connectWriter } from '../writer/append.ts';
 import { startSearch } from '../writer/search.ts';
 import { createSearchCell } from '../writer/search-cell.ts';
 import { startWriter } from '../writer/writer.ts';
-import { type AccountLinks, type AccountService, createAccountService } from './account-service.ts';
+import { type AccountLinks, createAccountService } from './account-service.ts';
 import { createCheckpointing } from './checkpointing.ts';
 import { watchClock } from './clock.ts';
 import { type Directory, openDirectory } from './directory.ts';
+import type { EngineOptions } from './engine-options.ts';
+import { erasurePortOf } from './erasure-port.ts';
 import type { Observed } from './metrics/readings.ts';
 import type { Shared } from './open-app.ts';
 import { watchRoom } from './room.ts';
+import { sharedOf } from './shared.ts';
 import { warnOfConfiguration, warnOfSecrets, warnOfUnsigned } from './warnings.ts';
 import { type Configured, openWays, type Ways } from './ways.ts';
 
@@ -87,26 +83,6 @@ export type PreparedEngine = {
 
 /** Where clients reach the service, and its admin application: null where that is turned off. */
 export type Announced = AccountLinks & { baseUrl: string; adminUrl: string | null };
-
-/** The parts and callbacks of an engine. */
-export type EngineOptions = {
-  settings: Settings;
-  /** Without a path it is an object, which no command can look at. */
-  loaded: Configured;
-  /** Reads the configuration again; by default it refuses, as it must for an object. */
-  reload?: Reloading['reload'];
-  log: Logger;
-  /** Called when a part ends without which it answers wrongly or not at all: only a new start helps. */
-  onFailure: (error: Error, message: string) => void;
-  /** Shows how far the read tables are, where they must be built first. */
-  progress?: Progress;
-  /** The holder of the data directory, as another process that wants it is told. */
-  holder?: string;
-  /** True for one that runs a single command: it sends no mail, which goes on waiting, since it would end in the middle. */
-  isBrief?: boolean;
-  /** True for a brief one that is sent files: else it leaves their store alone. */
-  takesFiles?: boolean | undefined;
-};
 
 /**
  * Starts the engine on a data directory: the writer, the secrets of accounts, the guard of files, signing and mail.
@@ -302,37 +278,6 @@ export function startEngine(options: EngineOptions): Engine {
       await accounts.passwords.close();
       directory.close();
     },
-  };
-}
-
-/** The name of the secret by which the command line is known to a service that runs. */
-export const operatorSecret = 'operator';
-
-type Erasing = { worker: ErasureWorker; guard: BlobGuard; caught: AccountService['caught'] };
-
-function erasurePortOf({ worker, guard, caught }: Erasing): ErasurePort {
-  return {
-    settle: worker.settle,
-    obstacle: async (position) => worker.obstacle(position),
-    neededBeside: guard.neededBeside,
-    countMails: async (emails) => caught()?.count(emails) ?? 0,
-    forgetMails: async (emails) => caught()?.forget(emails),
-  };
-}
-
-/** The settings and secrets that threads are given. */
-function sharedOf(settings: Settings, { apiKeys, secrets, vault }: Directory) {
-  const { isProduction, baseUrl, site, adminFolder } = settings;
-  const operatorHash = hash('sha256', vault.secret(operatorSecret), 'buffer');
-  return {
-    credentials: { apiKeys, secrets, operatorHash },
-    attemptSecret: vault.secret('attempts'),
-    isProduction,
-    adminFolder,
-    site,
-    baseUrl: baseUrl ?? null,
-    toldOrigins: createToldOrigins(),
-    blobs: blobSettingsOf(settings),
   };
 }
 

@@ -4,7 +4,8 @@ import { showProgress } from '../platform/progress.ts';
 import type { Phase } from '../platform/state.ts';
 import { type AnsweringOptions, answerHere, answerInThreads } from './answering.ts';
 import type { Directory } from './directory.ts';
-import { type Announced, type EngineOptions, type EngineReady, startEngine } from './engine.ts';
+import { type Announced, type EngineReady, startEngine } from './engine.ts';
+import type { EngineOptions } from './engine-options.ts';
 import { openMetrics } from './metrics/metrics.ts';
 import { createReloader, type Reloader } from './reload/reload.ts';
 

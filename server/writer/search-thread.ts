@@ -13,8 +13,13 @@ export type SearchInput = { cell: SearchCell; pokes: MessagePort };
 /** Orders of the main thread: which files it works on, and to end. */
 export type SearchOrder = { kind: 'begin'; source: SearchSource } | { kind: 'close' };
 
-/** Messages to the main thread. `failed`: it is tried again. */
-export type SearchMessage = { kind: 'failed'; message: string } | { kind: 'cleaned' } | { kind: 'closed' };
+/** Messages to the main thread. `building`: the file is being made of so many documents, and `built`: it is made; `failed`: it is tried again. */
+export type SearchMessage =
+  | { kind: 'building'; was: 'missing' | 'unusable'; documents: number }
+  | { kind: 'built' }
+  | { kind: 'failed'; message: string }
+  | { kind: 'cleaned' }
+  | { kind: 'closed' };
 
 /**
  * All that comes within this time is indexed in one transaction, which by itself costs as much as several documents; unless a search
@@ -35,6 +40,10 @@ let timer: NodeJS.Timeout | null = null;
 let waitingSince: number | null = null;
 let isClosing = false;
 
+function tell(message: SearchMessage): void {
+  main.postMessage(message);
+}
+
 /** Does one piece of work, and says after how many milliseconds the next is due; null: not before something is new. */
 function work(): number | null {
   if (!source) return null;
@@ -42,9 +51,13 @@ function work(): number | null {
     file = openSearchFile(source);
     announceFile(cell);
     building = file.isBuilt() ? null : file.fold.build();
+    const { was, documents } = file;
+    if (was !== 'usable') tell({ kind: 'building', was, documents });
   }
   if (building) {
-    if (building.next().done) building = null;
+    if (!building.next().done) return 0;
+    building = null;
+    tell({ kind: 'built' });
     return 0;
   }
   waitingSince = null;
@@ -53,7 +66,7 @@ function work(): number | null {
   pause = retryMilliseconds.shortest;
   if (!file.isUnclean()) return null;
   if (!file.clean()) return cleanMilliseconds;
-  main.postMessage({ kind: 'cleaned' } satisfies SearchMessage);
+  tell({ kind: 'cleaned' });
   return null;
 }
 
@@ -71,7 +84,7 @@ function turn(): void {
 
 /** A disk that is full may have room later; a damaged file is made anew. */
 function fail(error: unknown): number {
-  main.postMessage({ kind: 'failed', message: errorOf(error).message } satisfies SearchMessage);
+  tell({ kind: 'failed', message: errorOf(error).message });
   file?.close();
   file = null;
   building = null;
@@ -107,7 +120,7 @@ main.on('message', (order: SearchOrder) => {
   if (timer) clearTimeout(timer);
   file?.close();
   pokes.close();
-  main.postMessage({ kind: 'closed' } satisfies SearchMessage);
+  tell({ kind: 'closed' });
   main.close();
 });
 

@@ -1,5 +1,6 @@
 import { MessageChannel, type MessagePort } from 'node:worker_threads';
 import type { Logger } from 'pino';
+import { counted } from '../../config/counted.ts';
 import type { SearchSource } from '../../projections/search-file.ts';
 import { startThread } from '../platform/threads.ts';
 import type { SearchCell } from './search-cell.ts';
@@ -26,11 +27,29 @@ export function startSearch(cell: SearchCell, { log, onCleaned }: Listener): Sea
   const input: SearchInput = { cell, pokes: port2 };
   const worker = startThread('search', input, [port2]);
   const ended = Promise.withResolvers<void>();
+  let isTold = false;
   worker.on('message', (message: SearchMessage) => {
-    if (message.kind === 'failed')
-      log.error(`the search index could not be written, and is tried again: ${message.message}`);
-    else if (message.kind === 'cleaned') onCleaned();
-    else ended.resolve();
+    switch (message.kind) {
+      case 'building': {
+        const { was, documents } = message;
+        // Of a new service there is nothing to tell.
+        isTold = was === 'unusable' || documents > 0;
+        const why = was === 'missing' ? 'missing' : 'damaged, unfinished, or not of these documents';
+        const text = `the search index was ${why}: it is made anew of ${counted(documents, 'document')}, and searches wait`;
+        if (isTold) log.warn(text);
+        return;
+      }
+      case 'built':
+        if (isTold) log.info('the search index is made');
+        return;
+      case 'failed':
+        log.error(`the search index could not be written, and is tried again: ${message.message}`);
+        return;
+      case 'cleaned':
+        return onCleaned();
+      case 'closed':
+        ended.resolve();
+    }
   });
   worker.on('error', (err) =>
     log.error({ err }, 'the search index has failed: searches are answered again after the next start'),

@@ -15,7 +15,7 @@ const service = useService(
   rateLimit: false,
   collections: [{ slug: 'users', auth: { useAPIKey: true }, fields: [] }],
 };`,
-  { ANNALS_THREADS: '2' },
+  { ANNALS_THREADS: '1' },
 );
 const password = 'correct horse battery';
 let ada: LoggedIn;

@@ -463,3 +463,29 @@ describe('annals show, access and events', () => {
     }
   });
 });
+
+describe('The events of a bulk call', () => {
+  it('are found by its id, with a call and with a command', async () => {
+    const docs = [{ title: 'Many 1' }, { title: 'Many 2' }];
+    const { batch, results } = (await service.call('POST', '/api/collections/posts/bulk', { docs })).body;
+    await service.call('POST', '/api/collections/posts', { title: 'By itself' });
+    const streams = results.map(({ id }: Answered) => `posts/${id}`);
+    for (const [type, expected] of [
+      ['document.created', streams],
+      ['document.deleted', []],
+    ]) {
+      const { body } = await get(`/api/audit/events?batch=${batch}&type=${type}`);
+      const { code, stdout } = await annals('events', '--batch', batch, '--type', type, '--json');
+      const printed = stdout
+        .split('\n')
+        .filter(Boolean)
+        .map((line) => JSON.parse(line));
+      const streamsOf = (events: Answered[]) => events.map(({ header }) => header.stream);
+      assert.deepEqual([code, streamsOf(body.events), streamsOf(printed)], [0, expected, expected]);
+    }
+    const { code, stdout, stderr } = await annals('events', '--batch', 'posts');
+    const message = 'batch must be the id of a bulk call, as its answer has it, got "posts"';
+    assert.deepEqual([code, stdout, stderr.split('\n')[0]], [2, '', `--${message}`]);
+    assert.equal((await get('/api/audit/events?batch=posts')).body.errors[0].message, message);
+  });
+});

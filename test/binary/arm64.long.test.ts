@@ -54,7 +54,7 @@ describe('The binary for arm64', { skip }, () => {
   it('creates, reads, logs in and verifies', async (t) => {
     // The addons go there, as they do on the first start of a user.
     const environment = { XDG_CACHE_HOME: join(folder, 'cache') };
-    const { url, key, output, stop } = await startBinary(t, [...emulator, file], site, ['--threads', '1'], environment);
+    const { url, key, output, stop } = await startBinary(t, [...emulator, file], site, ['--threads', '0'], environment);
     const call = callerOf(url);
     const created = await call('POST', '/api/collections/notes', { text: 'a note' }, { key });
     assert.equal(created.status, 201, JSON.stringify(created.body));

@@ -196,11 +196,19 @@ describe('The binary', { skip }, () => {
       });
       assert.equal(sent.status, 201, await sent.text());
 
-      for (const path of ['/api/docs', '/api/docs/docs.js', '/api/docs/swagger-ui-bundle.js', '/account/users/setup']) {
+      for (const path of [
+        '/api/docs',
+        '/api/docs/docs.js',
+        '/api/docs/swagger-ui-bundle.js',
+        '/account/users/setup',
+        '/admin',
+        '/admin/c/posts',
+      ]) {
         const page = await fetch(url + path);
         assert.equal(page.status, 200, path);
         assert.ok((await page.text()).length > 100, path);
       }
+      assert.equal((await fetch(`${url}/admin/assets/none.js`)).status, 404);
       const script = await fetch(`${url}/api/docs/docs.js`);
       assert.equal(await script.text(), readFileSync(join(root, 'server/openapi/docs/docs.js'), 'utf8'));
       const again = { 'if-none-match': script.headers.get('etag') ?? '' };

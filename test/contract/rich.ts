@@ -30,6 +30,7 @@ export default defineConfig({
     {
       slug: 'things',
       labels: { singular: 'Thing', plural: 'Things' },
+      admin: { searchFields: ['text'] },
       access: open,
       fields: [
         { name: 'text', type: 'text', required: true, minLength: 1, maxLength: 50, label: 'A text', index: true },

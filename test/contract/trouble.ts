@@ -7,6 +7,7 @@ import Database from 'better-sqlite3';
 import { createIds } from '../../events/ids.ts';
 import { openLog } from '../../events/sqlite-log.ts';
 import { codeOf } from '../../storage/errors.ts';
+import { emptyWal } from '../../storage/scrub.ts';
 import { openDatabase } from '../../storage/sqlite.ts';
 import { sealsIn } from '../events/logs.ts';
 import { type Answer, apiKey } from '../helpers/service.ts';
@@ -87,6 +88,8 @@ export function takeRoom(path: string): void {
 /** Fills a disk until the service has no room for the smallest write; gives what makes room again. */
 export async function fill(world: Pick<World, 'send'>, folder: string): Promise<() => void> {
   const ballast = join(folder, 'ballast');
+  // A write-ahead log that was longer once has room for small writes.
+  emptyWal(join(folder, 'data', 'vault.db'));
   takeRoom(ballast);
   const path = '/api/collections/hooked';
   let refused = 0;
@@ -100,6 +103,17 @@ export async function fill(world: Pick<World, 'send'>, folder: string): Promise<
     refused = status === 503 ? refused + 1 : 0;
   }
   return () => rmSync(ballast);
+}
+
+/** Holds the search file, so that it stays behind what is written; gives what lets go of it. */
+export function holdSearch(data: string): () => void {
+  const [file = ''] = globSync('search-*.db', { cwd: data });
+  const db = openDatabase(join(data, file));
+  db.exec('BEGIN IMMEDIATE');
+  return () => {
+    db.exec('ROLLBACK');
+    db.close();
+  };
 }
 
 /**

@@ -3,6 +3,7 @@ import { before, describe, it } from 'node:test';
 import fc from 'fast-check';
 import { anonymous } from '../helpers/accounts.ts';
 import { startHere, useServiceHere } from '../helpers/embedded.ts';
+import { runsOf } from '../helpers/runs.ts';
 import type { CallOptions } from '../helpers/service.ts';
 import { errorsOf } from '../helpers/shared.ts';
 
@@ -213,7 +214,7 @@ describe('A walk by cursor', () => {
           sort,
         );
       }),
-      { numRuns: Number(process.env.TEST_RUNS ?? 15) },
+      { numRuns: runsOf(15) },
     );
   });
 

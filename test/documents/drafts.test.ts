@@ -28,7 +28,7 @@ export default {
   ],
   globals: [{ slug: 'site', fields: [{ name: 'name', type: 'text' }], access: { update: isAda } }],
 };`,
-  { ANNALS_THREADS: '2' },
+  { ANNALS_THREADS: '1' },
 );
 const password = 'correct horse battery';
 let ada: LoggedIn;
@@ -184,8 +184,17 @@ describe('A draft that a user keeps', () => {
     await service.call('PATCH', `/api/collections/users/${many.id}`, { email: 'ada@example.org' });
     const paths = Array.from({ length: 101 }, () => `/posts/new-${randomUUID()}`);
     const statuses: number[] = [];
-    for (const path of paths) statuses.push((await put(many, path, { title: 'x' })).status);
+    let message = '';
+    for (const path of paths) {
+      const { status, body } = await put(many, path, { title: 'x' });
+      statuses.push(status);
+      message = body.message;
+    }
     assert.deepEqual(statuses, [...Array(100).fill(200), 413]);
+    assert.match(
+      message,
+      /^a user keeps at most 100 drafts of 20971520 bytes in all; there are 100 others, .*: drop one/,
+    );
     assert.equal(
       (await put(many, paths[0] as string, { title: 'y' })).status,
       200,

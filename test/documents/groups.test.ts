@@ -3,6 +3,7 @@ import { before, describe, it } from 'node:test';
 import fc from 'fast-check';
 import { anonymous, loggedIn } from '../helpers/accounts.ts';
 import { useServiceHere } from '../helpers/embedded.ts';
+import { runsOf } from '../helpers/runs.ts';
 import type { CallOptions } from '../helpers/service.ts';
 
 const config = `
@@ -361,7 +362,7 @@ describe('Groups of any documents', () => {
         assert.deepEqual(new Map(found), wanted);
         assert.equal(body.total, wanted.size);
       }),
-      { numRuns: Number(process.env.TEST_RUNS ?? 40) },
+      { numRuns: runsOf(40) },
     );
   });
 });

@@ -325,7 +325,7 @@ describe('Restoring a document', () => {
   });
 
   it('is there wholly or not at all after a crash, and every table is that of a replay', async (t) => {
-    const crashed = await startService(t, config, { environment: { ANNALS_THREADS: '2' } });
+    const crashed = await startService(t, config, { environment: { ANNALS_THREADS: '1' } });
     const call = crashed.call;
     const ids = await Promise.all(
       Array.from({ length: 20 }, async (_, n) => {

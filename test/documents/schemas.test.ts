@@ -409,7 +409,7 @@ export default {
     assert.deepEqual([posts.history, posts.requireReason, posts.admin.pageSize], ['public', true, 50]);
     assert.deepEqual(posts.admin.defaultColumns, ['title', 'seo.title', 'updatedAt']);
     assert.deepEqual(body.globals[0].admin, { group: 'Settings' });
-    assert.deepEqual((await postsFor()).body.user, { audit: [], keys: false });
+    assert.deepEqual((await postsFor()).body.user, { audit: [], keys: true });
   });
 
   it('tells what the user may do with each field, and as yes what they may do in some documents only', async () => {

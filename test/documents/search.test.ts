@@ -1,8 +1,11 @@
 import assert from 'node:assert/strict';
+import { readdirSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { before, describe, it } from 'node:test';
 import fc from 'fast-check';
 import type { Config } from '../../config/define.ts';
-import { useServiceHere } from '../helpers/embedded.ts';
+import { type HereService, startHere, useServiceHere } from '../helpers/embedded.ts';
+import { temporaryFolder } from '../helpers/service.ts';
 import { errorsOf } from '../helpers/shared.ts';
 
 const everybody = { read: () => true };
@@ -335,4 +338,45 @@ describe('A search with any text', () => {
       );
     });
   }
+});
+
+describe('The search index at a start', () => {
+  it('is made anew where it is missing or damaged, which a line in the log tells', async (t) => {
+    const data = join(temporaryFolder(t), 'data');
+    const start = () => startHere(t, config, { data });
+    const told = ({ lines }: HereService) =>
+      lines()
+        .filter(({ msg }) => /^the search index/.test(msg))
+        .map(({ level, msg }) => `${level} ${msg}`);
+    const findsAll = async ({ call }: HereService) => {
+      const { status, body } = await call('GET', '/api/collections/pages?q=wombat');
+      assert.deepEqual([status, body.total], [200, 3]);
+    };
+    let service = await start();
+    for (let n = 0; n < 3; n += 1) await service.call('POST', '/api/collections/pages', { heading: `Wombat ${n}` });
+    await findsAll(service);
+    assert.deepEqual(told(service), [], 'a new one is not worth a line');
+    await service.stop();
+    service = await start();
+    await findsAll(service);
+    assert.deepEqual(told(service), [], 'one that is there goes on');
+    await service.stop();
+
+    const file = join(data, readdirSync(data).find((name) => /^search-\w+\.db$/.test(name)) ?? assert.fail());
+    const made = ', and searches wait';
+    for (const [harm, why] of [
+      [() => rmSync(file), 'missing'],
+      [() => truncateSync(file, 5000), 'damaged, unfinished, or not of these documents'],
+      [() => writeFileSync(file, 'not a database at all'), 'damaged, unfinished, or not of these documents'],
+    ] as const) {
+      harm();
+      service = await start();
+      await findsAll(service);
+      assert.deepEqual(told(service), [
+        `40 the search index was ${why}: it is made anew of 3 documents${made}`,
+        '30 the search index is made',
+      ]);
+      await service.stop();
+    }
+  });
 });

@@ -4,6 +4,7 @@ import fc from 'fast-check';
 import { anonymous } from '../helpers/accounts.ts';
 import { useServiceHere } from '../helpers/embedded.ts';
 import { request } from '../helpers/requests.ts';
+import { runsOf } from '../helpers/runs.ts';
 import type { CallOptions } from '../helpers/service.ts';
 import { fieldsOf } from '../helpers/shared.ts';
 
@@ -242,7 +243,7 @@ describe('select', () => {
           if (JSON.stringify(docs).split('"id"').length > docs.length + 1) counts.through += 1;
         },
       ),
-      { numRuns: Number(process.env.TEST_RUNS ?? 150) },
+      { numRuns: runsOf(150) },
     );
     assert.ok(counts.through > 5, JSON.stringify(counts));
   });
@@ -271,7 +272,7 @@ describe('select', () => {
         assert.deepEqual(listed, { id, title, n, flag, data });
         await call('DELETE', `collections/posts/${id}`);
       }),
-      { numRuns: Number(process.env.TEST_RUNS ?? 60) },
+      { numRuns: runsOf(60) },
     );
   });
 

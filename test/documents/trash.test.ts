@@ -25,6 +25,18 @@ export default {
       access: { read: mine, delete: ({ doc }) => doc.rank < 3 },
     },
     { slug: 'kept', fields: [], access: { delete: () => false, create: () => true } },
+    { slug: 'teams', fields: [{ name: 'lead', type: 'text' }] },
+    {
+      slug: 'tasks',
+      fields: [
+        { name: 'teams', type: 'relationship', relationTo: 'teams', hasMany: true },
+        { name: 'owner', type: 'relationship', relationTo: 'teams' },
+      ],
+      access: {
+        read: ({ user }) => ({ 'teams.lead': { equals: user.id } }),
+        delete: ({ user }) => ({ 'owner.lead': { not_equals: user.id } }),
+      },
+    },
   ],
 };`;
 
@@ -216,5 +228,21 @@ describe('The trash', () => {
       return (await send('GET', '/collections/notes/trash?limit=1', undefined, options)).docs[0].title;
     };
     assert.deepEqual([await titleFor(asOf('auditor')), await titleFor()], [ownerOf('auditor'), 'A note']);
+  });
+
+  it('asks rules that go through relationships about what was related when each was deleted', async () => {
+    const [guest, auditor] = ['guest', 'auditor'].map((role) => users[role]?.id ?? assert.fail()) as [string, string];
+    const [one, two] = [await create('teams', { lead: auditor }), await create('teams', { lead: 'somebody' })];
+    const wanted: string[] = [];
+    for (let n = 0; n < 30; n += 1) {
+      const lead = n % 2 === 0 ? guest : auditor;
+      await send('PATCH', `/collections/teams/${one}`, { lead });
+      await send('PATCH', `/collections/teams/${two}`, { lead: n % 3 === 0 ? guest : 'somebody' });
+      const id = await create('tasks', { teams: [two, one], owner: two });
+      await remove('tasks', id);
+      if (lead === guest && n % 3 !== 0) wanted.unshift(id);
+    }
+    const { docs, total } = await send('GET', '/collections/tasks/trash?limit=100', undefined, asOf('guest'));
+    assert.deepEqual([docs.map(({ id }: Trashed) => id), total], [wanted, 10]);
   });
 });

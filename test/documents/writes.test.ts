@@ -450,7 +450,7 @@ describe('Idempotency-Key', () => {
 
   it('replays after a crash that came between the commit and the answer', async (t) => {
     const config = { collections: [{ slug: 'posts', fields: [{ name: 'n', type: 'number' }] }] };
-    const crashed = await startService(t, config, { environment: { ANNALS_THREADS: '2' } });
+    const crashed = await startService(t, config, { environment: { ANNALS_THREADS: '1' } });
     const send = (to: Pick<Service, 'call'>, n: number) => to.call('POST', posts, { n }, named(`crash-${n}`));
     // As many as the crash finds under way have no answer, though some of them are recorded.
     const sending = Array.from({ length: 60 }, (_, n) => send(crashed, n).catch(() => null));

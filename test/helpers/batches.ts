@@ -7,6 +7,9 @@ const root = new URL('../../', import.meta.url);
 const batches: Record<string, (folder: string, name: string) => boolean> = {
   accounts: (folder) => folder === 'accounts',
   audit: (folder) => folder === 'audit',
+  cli: (folder) => folder === 'cli',
+  // Among the first: it waits half a minute for bodies that do not come.
+  contract: (folder) => folder === 'contract',
   documents: (folder) => folder === 'documents',
   log: (folder) => ['events', 'projections', 'storage', 'verify'].includes(folder),
   'rest-a-to-g': (folder) => folder < 'h',
@@ -15,7 +18,7 @@ const batches: Record<string, (folder: string, name: string) => boolean> = {
 
 /**
  * Runs the files of a batch in this process, one after the other: to load and compile the service costs more than most of them.
- * Those that end in `.alone.test.ts`, long ones and those about a process, have one of their own, and so have those of the long tests.
+ * Those that end in `.alone.test.ts`, which change their process, have one of their own, and so have the long ones.
  */
 export function runBatch(batch: string): void {
   const files = globSync('test/**/*.test.ts', { cwd: root }).map((file) => file.replaceAll('\\', '/'));

@@ -76,7 +76,7 @@ export function assertTold(document: OpenApi): void {
 
 /** Compiles schemas of a document: a path like `/components/schemas/Error`, whose parts may hold any character. */
 export function schemasIn(document: OpenApi): (...path: string[]) => ValidateFunction {
-  const ajv = new Ajv({ strict: false, allErrors: true });
+  const ajv = new Ajv({ strict: false, allErrors: true, inlineRefs: false, code: { optimize: false } });
   addFormats.default(ajv);
   ajv.addSchema(document, 'openapi');
   return (...path) => ajv.compile({ $ref: `openapi#${encodeURI(pointerTo(path))}` });

@@ -11,6 +11,7 @@ import { type Account, type Invite, openAccounts, type Session, type WaitingMail
 import { openProjector } from '../../projections/projector.ts';
 import { createIndexes, createTables, tablesOf } from '../../projections/tables.ts';
 import { openDatabase, type Sqlite } from '../../storage/sqlite.ts';
+import { runsOf } from '../helpers/runs.ts';
 import { dump } from './directory.ts';
 
 const { schema } = checkConfig({ collections: [{ slug: 'users', fields: [{ name: 'name', type: 'text' }] }] });
@@ -340,7 +341,7 @@ const sizes = fc.array(fc.integer({ min: 1, max: 9 }), { minLength: 1 });
 
 describe('what is folded about accounts', () => {
   it('is what each event makes of it, however the events are split into batches, and with any of them erased', () => {
-    const runs = Number(process.env.TEST_RUNS ?? 400);
+    const runs = runsOf(400);
     let alive = 0;
     fc.assert(
       fc.property(history, sizes, (events, split) => {
@@ -358,7 +359,7 @@ describe('what is folded about accounts', () => {
       fc.property(history, sizes, (events, split) => {
         assert.equal(dump(applied(events, split)), dump(applied(events, [Math.max(1, events.length)])));
       }),
-      { numRuns: Number(process.env.TEST_RUNS ?? 150) },
+      { numRuns: runsOf(150) },
     );
   });
 });

@@ -9,6 +9,7 @@ import { accountStream, documentStream, inviteStream } from '../../events/catalo
 import type { Change } from '../../events/log.ts';
 import { openScrubber } from '../../projections/scrub.ts';
 import { remainsIn } from '../helpers/remains.ts';
+import { runsOf } from '../helpers/runs.ts';
 import { type Directory, dumpFile, findingIn, openDirectory, quickFolder } from './directory.ts';
 
 const config: Config = {
@@ -143,7 +144,7 @@ describe('erasures in random histories', () => {
           for (const path of [folder, copy]) rmSync(path, { recursive: true, force: true });
         }
       }),
-      { numRuns: Number(process.env.TEST_RUNS ?? 12), endOnFailure: true },
+      { numRuns: runsOf(12), endOnFailure: true },
     );
   });
 });

@@ -12,6 +12,7 @@ import { buildReadFile } from '../../projections/rebuild.ts';
 import { SchemaError } from '../../projections/schema-check.ts';
 import { createIndexes, createTables } from '../../projections/tables.ts';
 import { openDatabase } from '../../storage/sqlite.ts';
+import { runsOf } from '../helpers/runs.ts';
 import { type Directory, dumpFile, findingIn, openDirectory, quickFolder } from './directory.ts';
 
 /**
@@ -561,7 +562,7 @@ describe('the service against a plain model of it', () => {
       }),
       {
         examples: [[everything()]],
-        numRuns: Number(process.env.TEST_RUNS ?? 30),
+        numRuns: runsOf(30),
         endOnFailure: false,
       },
     );

@@ -17,6 +17,14 @@ const config: Config = {
         { name: 'views', type: 'number' },
       ],
     },
+    { slug: 'people', fields: [{ name: 'name', type: 'text', index: true }] },
+    {
+      slug: 'notes',
+      fields: [
+        { name: 'author', type: 'relationship', relationTo: 'people' },
+        { name: 'editors', type: 'relationship', relationTo: 'people', hasMany: true },
+      ],
+    },
   ],
 };
 
@@ -29,7 +37,8 @@ after(async () => {
   rmSync(folder, { recursive: true });
 });
 
-const [posts] = tablesOf(directory.schema) as [Tables];
+const tables = tablesOf(directory.schema);
+const [posts] = tables as [Tables];
 const ids = Array.from({ length: 300 }, (_, n) => directory.create('posts', { title: `Title ${n % 7}`, views: n }));
 const created = directory.log.head().size;
 for (const id of ids.slice(0, 200)) directory.update('posts', id, { views: 1000 });
@@ -53,6 +62,40 @@ async function answersOf(one: Past, position: number) {
   const few = await one.list(position, posts, ask(small));
   return [all.total, viewsIn(all.texts), few.total, viewsIn(few.texts)];
 }
+
+describe('One document as of a position', () => {
+  it('is asked about without a copy, whatever the condition goes through', async () => {
+    const people = Array.from({ length: 40 }, (_, n) => directory.create('people', { name: `Name ${n % 2}` }));
+    const notes = people.map((author) => directory.create('notes', { author, editors: [author, people[0] as string] }));
+    const was = directory.log.head().size;
+    for (const id of people) directory.update('people', id, { name: 'another' });
+    for (const id of notes) directory.remove('notes', id);
+    const [, tablesOfPeople, tablesOfNotes] = tables as [Tables, Tables, Tables];
+    const named = (name: string, isList: boolean): Where => ({
+      steps: [{ kind: 'related', name, isList, tables: tablesOfPeople, filter: null }],
+      leaf: { name: 'name', kind: 'text' },
+      operator: 'equals',
+      values: ['Name 1'],
+    });
+    // Any copy would be refused.
+    const one = past({ maxWaiting: 0 });
+    await assert.rejects(one.list(was, tablesOfPeople, { ...ask(), sort: [] }), { code: 'unavailable' });
+    for (const [field, isList] of [
+      ['author', false],
+      ['editors', true],
+    ] as const) {
+      const met = await Promise.all(notes.map((id) => one.matches(was, tablesOfNotes, id, named(field, isList))));
+      assert.deepEqual(
+        met,
+        notes.map((_, n) => n % 2 === 1),
+        field,
+      );
+      const now = directory.log.head().size;
+      assert.equal(await one.matches(now, tablesOfNotes, notes[1] as string, named(field, isList)), false);
+      assert.equal(await one.matches(was + 40, tablesOfNotes, notes[1] as string, named(field, isList)), false);
+    }
+  });
+});
 
 describe('A list as of a position', () => {
   const then = [300, [0, 1, 2], 100, [0, 1, 2]];

@@ -8,6 +8,8 @@ import type { RecordedEvent } from '../../events/log.ts';
 import type { Upcaster } from '../../events/upcasters.ts';
 import { openDocuments, registerFunctions } from '../../projections/documents.ts';
 import { oldestFirst, openJoin } from '../../projections/joins.ts';
+import { preparer } from '../../projections/lists.ts';
+import { matchedAt } from '../../projections/past.ts';
 import { openProjector } from '../../projections/projector.ts';
 import { createIndexes, createTables, type Tables, tablesOf } from '../../projections/tables.ts';
 import type { Bound, Where } from '../../projections/where.ts';
@@ -129,7 +131,8 @@ function listening(db: Sqlite): { db: Sqlite; heard: string[] } {
 /** How SQLite runs a statement: one line per table, with the indexes named as we name them. */
 function planOf({ db }: World, sql: string): string {
   const values = (sql.match(/\?/g) ?? []).map(() => null);
-  const steps = db.prepare(`EXPLAIN QUERY PLAN ${sql}`).all(...values) as { detail: string }[];
+  const named = sql.includes('@position') ? [{ position: 1, id: '' }] : [];
+  const steps = db.prepare(`EXPLAIN QUERY PLAN ${sql}`).all(...values, ...named) as { detail: string }[];
   return steps
     .map(({ detail }) => detail.replace(/sqlite_autoindex_documents (\w+)_1/, 'documents $1 id'))
     .filter((detail) => !/^(CO-ROUTINE|SCAN page|SCALAR SUBQUERY|LIST SUBQUERY|SCAN CONSTANT ROW)/.test(detail))
@@ -175,6 +178,30 @@ const benchmark: Record<string, Asked> = {
   R7: { page: 500 },
   R8: { limit: 100 },
 };
+
+describe('a document as of a position', () => {
+  it('is asked about by look-ups alone, whatever is indexed and what it points at', async () => {
+    for (const world of Object.values(worlds)) {
+      for (const where of [
+        { status: { equals: 'draft' }, 'seo.code': { equals: 'Code 1' } },
+        { 'author.name': { equals: 'Author 1' } },
+        { 'author.email': { equals: 'a1@example.com' } },
+        { 'editors.name': { like: 'author' }, editors: { contains: idOf(1) } },
+        { 'author.id': { not_equals: idOf(1) } },
+      ]) {
+        const { db, heard } = listening(world.db);
+        const asked = await readWhereObject(where, world.reach('posts'));
+        assert.equal(typeof matchedAt(preparer(db), world.tablesAt('posts'), asked)(5, idOf(12)), 'boolean');
+        const plan = planOf(world, heard.at(-1) ?? '');
+        assert.match(plan, /^SEARCH versions posts USING INTEGER PRIMARY KEY \(rowid=\?\)$/m);
+        if (Object.keys(where).some((path) => path.startsWith('author')))
+          assert.match(plan, /^SEARCH documents authors USING INDEX documents authors id \(id=\?\)$/m);
+        // But of one row, and of the items of a list.
+        assert.doesNotMatch(plan, /^SCAN (?!(d|t\d+)$|t\d+ (EXISTS )?VIRTUAL TABLE)|AUTOMATIC/m, JSON.stringify(where));
+      }
+    }
+  });
+});
 
 describe("the benchmark's lists", () => {
   it('walk in the order of the id where that is their order, whatever is indexed, and read the texts of one page', async () => {

@@ -11,6 +11,7 @@ import { compileUpcaster } from '../../events/upcasters.ts';
 import { openProjector } from '../../projections/projector.ts';
 import { createIndexes, createTables, projectionHash, tablesOf } from '../../projections/tables.ts';
 import { openDatabase, type Sqlite } from '../../storage/sqlite.ts';
+import { runsOf } from '../helpers/runs.ts';
 import { anyText } from '../helpers/text.ts';
 import { dump } from './directory.ts';
 
@@ -282,7 +283,7 @@ describe('a read file', () => {
         assert.equal(dump(applied(events, sizes)), live, 'in chunks');
         assert.equal(dump(applied(events, [Math.max(1, events.length)])), live, 'as a whole');
       }),
-      { numRuns: Number(process.env.TEST_RUNS ?? 120) },
+      { numRuns: runsOf(120) },
     );
   });
 
@@ -292,7 +293,7 @@ describe('a read file', () => {
         const { kept, counted } = countsOf(applied(events, sizes));
         assert.deepEqual(kept, counted);
       }),
-      { numRuns: Number(process.env.TEST_RUNS ?? 60) },
+      { numRuns: runsOf(60) },
     );
   });
 
@@ -310,7 +311,7 @@ describe('a read file', () => {
         createIndexes(db, tables);
         assert.equal(dump(db), whole);
       }),
-      { numRuns: Number(process.env.TEST_RUNS ?? 60) },
+      { numRuns: runsOf(60) },
     );
   });
 

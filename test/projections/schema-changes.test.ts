@@ -7,6 +7,7 @@ import { checkConfig } from '../../config/check.ts';
 import type { CollectionConfig, Config, FieldConfig } from '../../config/define.ts';
 import type { Json, JsonObject } from '../../config/schema.ts';
 import { lookAhead } from '../../projections/look-ahead.ts';
+import { runsOf } from '../helpers/runs.ts';
 import { dumpFile, openDirectory, quickFolder } from './directory.ts';
 
 const title: FieldConfig = { name: 'title', type: 'text' };
@@ -290,7 +291,7 @@ describe('what a schema changes for documents', () => {
           rmSync(folder, { recursive: true, force: true });
         }
       }),
-      { numRuns: Number(process.env.TEST_RUNS ?? 25) },
+      { numRuns: runsOf(25) },
     );
   });
 });

@@ -1,18 +1,19 @@
 import assert from 'node:assert/strict';
-import { existsSync, rmSync, truncateSync } from 'node:fs';
+import { cpSync, existsSync, readdirSync, renameSync, rmSync, truncateSync } from 'node:fs';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { documentStream } from '../../events/catalogue.ts';
 import { openDocuments } from '../../projections/documents.ts';
 import { openSearchFile } from '../../projections/search-file.ts';
 import { searchFileOf, searchTablesOf } from '../../projections/search-tables.ts';
+import { verifyDirectory } from '../../projections/verify.ts';
 import type { Where } from '../../projections/where.ts';
 import { readTerms } from '../../projections/words.ts';
 import { openSearchReader } from '../../server/queries/search-index.ts';
 import { announceFile, createSearchCell, publish } from '../../server/writer/search-cell.ts';
 import { openDatabase } from '../../storage/sqlite.ts';
 import { remainsIn } from '../helpers/remains.ts';
-import { type Directory, openDirectory, quickFolder } from './directory.ts';
+import { type Directory, findingIn, openDirectory, quickFolder } from './directory.ts';
 
 const config = {
   collections: [
@@ -251,4 +252,66 @@ describe('the search file', () => {
       'a rebuild is one of the search file too',
     );
   });
+
+  it('is compared with one that is made anew by annals verify, as far as it has come', () => {
+    const folder = quickFolder();
+    const directory = openDirectory(folder, config);
+    const first = directory.create('notes', valuesOf(['stone', 'river', 'bed']));
+    directory.create('notes', valuesOf(['stone again', '', 'bed']));
+    const file = openIndex(directory);
+    directory.update('notes', first, valuesOf(['another', 'river', 'bed']));
+    const gone = directory.create('notes', valuesOf(['quokkaburra', '', '']));
+    assert.equal(findingIn(folder), null, 'behind the documents');
+    file.fold.step();
+    directory.remove('notes', gone);
+    file.fold.step();
+    assert.equal(findingIn(folder), null);
+    file.close();
+
+    const path = searchFileIn(directory);
+    const [described] = searchTablesOf(directory.schema);
+    const { ids, words, trigrams } = described ?? assert.fail();
+    const kept = `${path}.kept`;
+    const findingAfter = (sql: string) => {
+      cpSync(path, kept);
+      const db = openDatabase(path);
+      db.unsafeMode();
+      db.exec(sql);
+      db.close();
+      const finding = findingIn(folder);
+      for (const suffix of ['-wal', '-shm']) rmSync(path + suffix, { force: true });
+      renameSync(kept, path);
+      return finding;
+    };
+    const wordsName = words?.name ?? assert.fail();
+    const isWrong = (table: string) => `search index: table ${table} is not what the documents make of it`;
+    assert.equal(findingAfter(`INSERT INTO ${wordsName} (rowid, c0) VALUES (9000, 'zebra')`), isMore(wordsName));
+    assert.equal(findingAfter(`INSERT INTO ${wordsName} (rowid, c0) VALUES (9000, 'aardvark')`), isWrong(wordsName));
+    assert.equal(
+      findingAfter(`DELETE FROM ${trigrams?.name} WHERE rowid = (SELECT min(key) FROM ${ids})`),
+      isWrong(trigrams?.name ?? ''),
+    );
+    assert.equal(findingAfter(`UPDATE ${ids} SET key = key + 1`), isWrong(ids));
+    assert.equal(findingAfter('DROP TABLE state'), 'search index: damaged: no such table: state');
+    assert.match(findingAfter(`DELETE FROM "${wordsName.slice(1, -1)}_data" WHERE id > 1`) ?? '', /^search index: /);
+    // Unfinished, or ahead of the documents: the next start makes it anew.
+    assert.equal(findingAfter('UPDATE state SET root = NULL'), null);
+    assert.equal(findingAfter('UPDATE state SET position = 1000000'), null);
+    assert.equal(findingIn(folder), null);
+
+    // Of what was erased since, a replay makes no words any more.
+    erase(directory, first);
+    directory.close();
+    const { finding, notes } = verifyDirectory(folder, true, { log: () => {}, replay: () => {} });
+    assert.deepEqual(
+      [finding, notes.filter((note) => /^the search index is behind an erasure/.test(note)).length],
+      [null, 1],
+    );
+    assert.deepEqual(
+      readdirSync(folder).filter((name) => name.includes('verify')),
+      [],
+    );
+  });
 });
+
+const isMore = (table: string) => `search index: table ${table} holds more than the documents make of it`;

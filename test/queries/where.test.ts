@@ -6,6 +6,7 @@ import { fieldTypeNames } from '../../config/fields.ts';
 import { readDatetime } from '../../config/times.ts';
 import { operatorNames } from '../../projections/where.ts';
 import { useServiceHere } from '../helpers/embedded.ts';
+import { runsOf } from '../helpers/runs.ts';
 import type { Answer, CallOptions } from '../helpers/service.ts';
 import { errorsOf, eventually, fieldsOf, logLines } from '../helpers/shared.ts';
 import { anyText } from '../helpers/text.ts';
@@ -1103,7 +1104,7 @@ describe(`Random query strings (TEST_SEED=${seed})`, () => {
         assert.ok(status === 200 || status === 400, `${status} ${JSON.stringify(body)}`);
         seen[status] = (seen[status] ?? 0) + 1;
       }),
-      { seed, numRuns: Number(process.env.TEST_RUNS ?? 1000) },
+      { seed, numRuns: runsOf(1000) },
     );
     assert.ok(seen[200] && seen[400], JSON.stringify(seen));
   });

@@ -6,6 +6,7 @@ import fc from 'fast-check';
 import type { EventType } from '../../events/catalogue.ts';
 import type { ExportFormat } from '../../server/audit/exports/formats.ts';
 import { run } from '../../verify/annals-verify.mjs';
+import { runsOf } from '../helpers/runs.ts';
 import { useFolder } from '../helpers/shared.ts';
 import { altered, type Files, forged, madeAt, restated, signedAt, useArchives } from './archives.ts';
 import { createHistory, createSigner, type Entry, exportOf, type Thing, zipOf } from './forger.ts';
@@ -111,7 +112,7 @@ describe('annals-verify makes again what people read', () => {
           assert.equal(exit, 0, `${text}${JSON.stringify(said)}`);
         }
       }),
-      { numRuns: Number(process.env.TEST_RUNS ?? 10) },
+      { numRuns: runsOf(10) },
     );
   });
 

@@ -3,6 +3,7 @@ import { type FormEvent, type ReactNode, useState } from 'react';
 import { messageOf } from '../service/queries.ts';
 import { useWords } from '../words/index.ts';
 import styles from './confirm.module.css';
+import { useDialog } from './dialog.ts';
 
 type Props = {
   title: string;
@@ -19,6 +20,7 @@ type Props = {
 
 /** A question before something is done that changes what others see. */
 export function Confirm({ title, children, button, isDangerous = false, reason, onClose, confirm }: Props) {
+  const dialog = useDialog();
   const { shared } = useWords();
   const [isBusy, setBusy] = useState(false);
   const [problem, setProblem] = useState('');
@@ -36,7 +38,7 @@ export function Confirm({ title, children, button, isDangerous = false, reason, 
     }
   };
   return (
-    <Modal opened onClose={onClose} title={title} closeButtonProps={{ 'aria-label': shared.close }}>
+    <Modal {...dialog} opened onClose={onClose} title={title} closeButtonProps={{ 'aria-label': shared.close }}>
       <form onSubmit={submit} className={styles.form}>
         {children}
         {reason !== undefined && (

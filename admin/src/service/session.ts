@@ -1,6 +1,7 @@
 import { useSyncExternalStore } from 'react';
 import { ApiError, type Boot } from '../../../client/index.ts';
 import { client, onExpiry, onOtherTab } from './client.ts';
+import { clearHere } from './kept-here.ts';
 import { storageName } from './place.ts';
 
 /** A user, as the service gives it. */
@@ -48,6 +49,11 @@ export function useAccount(): Account {
   const current = useSession();
   if (current.state !== 'in' && current.state !== 'expired') throw new Error('no user is logged in');
   return current.account;
+}
+
+/** The account that is logged in, or whose login has run out; null for none. */
+export function accountNow(): Account | null {
+  return 'account' in session ? session.account : null;
 }
 
 /** The collection whose users the application is for: that of the last login, else the one of the configuration. */
@@ -106,8 +112,14 @@ export async function logOut(): Promise<void> {
   if (boot === null || !('account' in current)) return;
   const ended = client.collection(current.account.collection).logout();
   await ended.catch(() => undefined);
+  await clearHere(nameOf(current.account)).catch(() => undefined);
   client.token = null;
   set({ state: 'out', boot });
+}
+
+/** An account as drafts and events name it. */
+export function nameOf({ collection, user }: Account): string {
+  return `${collection}/${user.id}`;
 }
 
 /** Takes over what the user has changed of the own account. */

@@ -5,15 +5,18 @@ import './mantine.ts';
 import './tokens.css';
 import './base.css';
 
+/** The head of a dialog is not the banner of the page. */
+const attributes = { header: { role: 'presentation' } };
+
 /** Colours stand in tokens.css: a policy without inline styles lets no variables of a theme through. */
 const theme = createTheme({
   cursorType: 'pointer',
   defaultRadius: 'sm',
   respectReducedMotion: true,
   components: {
-    Modal: { defaultProps: { lockScroll: false, centered: true } },
+    Modal: { defaultProps: { lockScroll: false, centered: true, attributes } },
     Badge: { defaultProps: { tt: 'none', fw: 600 } },
-    Drawer: { defaultProps: { lockScroll: false, position: 'right' } },
+    Drawer: { defaultProps: { lockScroll: false, position: 'right', attributes } },
     Tooltip: { defaultProps: { openDelay: 300, withArrow: true } },
   },
 });

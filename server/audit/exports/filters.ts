@@ -10,8 +10,8 @@ import { checked, type Values } from '../../queries/parameters.ts';
 import { filterOf, filters, stream } from '../event-query.ts';
 import { matches } from '../events.ts';
 
-/** Which events of a range are wanted: those to which all of it applies. */
-export type Filters = EventFilter & { stream?: string };
+/** Which events of a range are wanted: those to which all of it applies; `batch` is the id of a bulk call. */
+export type Filters = EventFilter & { stream?: string; batch?: string };
 
 /** The events at positions `from` to `to`, both inclusive, that fit the filters. */
 export type Range = { from: number; to: number; filters: Filters };
@@ -35,8 +35,9 @@ function requireStream(stream: string, name: string, { events }: { events: Pick<
 }
 
 /** Whether an event is one that is wanted. */
-export function fits({ stream, ...filter }: Filters, header: Header): boolean {
-  return (stream === undefined || header.stream === stream) && matches(header, filter);
+export function fits({ stream, batch, ...filter }: Filters, header: Header): boolean {
+  if (stream !== undefined && header.stream !== stream) return false;
+  return (batch === undefined || header.batch === batch) && matches(header, filter);
 }
 
 /** The positions of a range that are wanted, chunk by chunk. */

@@ -1,15 +1,14 @@
-import { verify } from '../data.ts';
-
 type Run = (args: readonly string[], environment: NodeJS.ProcessEnv) => Promise<number>;
 
-// Loaded when they run: no other command needs their packages.
 const backup: Run = async (...given) => (await import('./backup.ts')).backup(...given);
 const restore: Run = async (...given) => (await import('./restore.ts')).restore(...given);
 
 /** `annals verify [BACKUP]`: without one it is about a data directory. */
 export const verifyEither: Run = async (args, environment) => {
   const isOfBackup = args[0] !== undefined && !args[0].startsWith('-');
-  return isOfBackup ? (await import('./verify-backup.ts')).verifyBackup(args, environment) : verify(args, environment);
+  return isOfBackup
+    ? (await import('./verify-backup.ts')).verifyBackup(args, environment)
+    : (await import('../data.ts')).verify(args, environment);
 };
 
 /** The commands about backups, as `commands.ts` lists them. */

@@ -5,7 +5,7 @@ import { pipeline } from 'node:stream/promises';
 import { BlobMissingError, type BlobStore, isSha256 } from '../../../storage/blobs.ts';
 import { privateFile } from '../../../storage/private.ts';
 import { showProgress } from '../../platform/progress.ts';
-import { CallError } from '../operator.ts';
+import { CallError } from '../call-error.ts';
 import { paths } from './manifest.ts';
 
 /** The number of files that were copied, and a line for each that could not be. */

@@ -1,6 +1,7 @@
 import { DomainError } from '../../../config/errors.ts';
 import { isObject, type Json, type JsonObject } from '../../../config/schema.ts';
-import { type Answered, CallError, problemsIn } from '../operator.ts';
+import { CallError } from '../call-error.ts';
+import { type Answered, problemsIn } from '../operator.ts';
 import type { Calls } from './service.ts';
 
 /** A document as the service answers with it. */

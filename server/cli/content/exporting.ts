@@ -4,7 +4,7 @@ import { eventOf, type LogReader, textAt } from '../../../events/log-reader.ts';
 import type { openHistory } from '../../audit/history.ts';
 import { showProgress } from '../../platform/progress.ts';
 import { yieldToEventLoop } from '../../platform/yield.ts';
-import { CallError } from '../operator.ts';
+import { CallError } from '../call-error.ts';
 
 /**
  * The log that is exported: as of `position`, by the names and fields at `end`, where the log ended when the export began. A service that

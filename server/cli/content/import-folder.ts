@@ -3,19 +3,30 @@ import type { Collection, Field } from '../../../config/model.ts';
 import type { Json, JsonObject } from '../../../config/schema.ts';
 import { show } from '../../../config/suggest.ts';
 import { UsageError } from '../../settings/settings.ts';
+import { finishCall } from './bulk-calls.ts';
 import { accepted, asRowError, findDocument, RowError } from './documents.ts';
 import { type ExportFolder, requireWhole } from './folder.ts';
+import { groupsOf } from './groups.ts';
 import { type Importing, refusing, rowsOf, type Source, say, valuesOf } from './importing.ts';
 import { type Finding, type Found, type Resolved, resolveRelations } from './relations.ts';
 import type { Row } from './rows.ts';
 import type { State } from './state.ts';
-import { bodyOf, rowWriter, writeChange } from './writing.ts';
+import { bodyOf, writeChange } from './writing.ts';
 
 /** An import of an export: `dropsMissing` leaves out what points to documents that neither the export nor the service has. */
 export type FolderImport = Omit<Importing, 'state' | 'upsert'> & { state: State; dropsMissing: boolean };
 
-/** The parts of the work on an export; `refused` are the keys of rows that were refused, which are not tried again. */
-type Work = FolderImport & { exported: ExportFolder; ids: Ids; finding: Finding; refused: Set<string> };
+/**
+ * The parts of the work on an export: `finished` are the keys of rows of the call that an earlier run was making, `refused` those of rows that
+ * were refused, which are not tried again.
+ */
+type Work = FolderImport & {
+  exported: ExportFolder;
+  ids: Ids;
+  finding: Finding;
+  finished: ReadonlySet<string>;
+  refused: Set<string>;
+};
 
 /** The place of each document of an export in the order of the import, by collection and id. */
 type Ids = ReadonlyMap<string, Place>;
@@ -29,7 +40,8 @@ type Place = { source: number; row: number };
  */
 export async function importExport(importing: FolderImport, exported: ExportFolder): Promise<void> {
   const ids = await idsOf(importing, exported);
-  const work: Work = { ...importing, exported, ids, finding: findingIn(importing, ids), refused: new Set() };
+  const finished = await finishCall({ ...importing, upsert: null });
+  const work: Work = { ...importing, exported, ids, finding: findingIn(importing, ids), finished, refused: new Set() };
   const { counts } = importing;
   const { sources } = exported;
   for (let isFirst = true, before = -1, isWaiting = true; isWaiting; isFirst = false) {
@@ -102,33 +114,34 @@ async function createRows(
   source: Source,
   { isFirst, isLast }: { isFirst: boolean; isLast: boolean },
 ): Promise<boolean> {
-  const { state, counts, isDryRun, refused } = work;
-  const { slug, fields } = source.collection;
-  const write = rowWriter({ ...work, upsert: null, collection: source.collection });
+  const { state, counts, isDryRun, finished, refused } = work;
+  const { fields } = source.collection;
+  const { take, flush, finding } = groupsOf(
+    { ...work, upsert: null },
+    { collection: source.collection, finding: work.finding },
+    (key) => refused.add(key),
+  );
   let isWaiting = false;
   for await (const row of rowsOf(work, source)) {
     const key = keyOf(source, row);
     if (state.isDone(key)) {
-      if (isFirst) counts.skipped += 1;
+      if (isFirst && !finished.has(key)) counts.skipped += 1;
     } else if (!refused.has(key)) {
-      const isSound = await refusing(work, placeOf(source, row), async () => {
+      await take({ place: placeOf(source, row), key }, async () => {
         const given = rowIn(row);
         const later = isDryRun ? [] : await laterIn(work, source, given);
-        const resolved = await resolveRelations(fields, without(given, later), work.finding);
+        const resolved = await resolveRelations(fields, without(given, later), finding);
         const missing = fields.find(({ name }) => resolved.later.has(name));
         if (missing && !isLast) {
           isWaiting = true;
-          return;
+          return null;
         }
         tell(placeOf(source, row), resolved, missing);
-        const { outcome, id } = await write({ values: resolved.values, source: given, key: state.writeKey(key) });
-        counts[outcome] += 1;
-        if (id === null || isDryRun) return;
-        state.add({ key, slug, id, from: given.id, ...(later.length > 0 && { later }) });
+        return { values: resolved.values, source: given, from: given.id, ...(later.length > 0 && { later }) };
       });
-      if (!isSound) refused.add(key);
     }
   }
+  await flush();
   return isWaiting;
 }
 

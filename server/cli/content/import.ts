@@ -16,7 +16,8 @@ import { readReason } from '../writing.ts';
 import { filesBelow, filesOfExport } from './files.ts';
 import { isFolder, openExport } from './folder.ts';
 import { accountsIn, importExport } from './import-folder.ts';
-import { type Counts, importRows, noCounts } from './importing.ts';
+import { importRows } from './import-rows.ts';
+import { type Counts, noCounts } from './importing.ts';
 import { uniqueFieldsOf } from './relations.ts';
 import { type Format, formatOf, formats } from './rows.ts';
 import { type Calls, onService } from './service.ts';
@@ -79,9 +80,9 @@ async function importFile(
   await connected({ settings, loaded, takesFiles }, isDryRun, async (calls, signal) => {
     const ends = { log: logIdOf(settings), source: null };
     const state = upsert === null ? openState(asked.state ?? `${path}.imported`, ends, !isDryRun) : null;
-    const { collections } = loaded.model;
+    const { collections, limits } = loaded.model;
     const findFile = filesBelow(files);
-    const importing = { calls, collections, state, upsert, isDryRun, reason, findFile, signal, counts };
+    const importing = { calls, collections, limits, state, upsert, isDryRun, reason, findFile, signal, counts };
     await importRows(importing, { path, format, collection });
   });
   return tell(counts, isDryRun);
@@ -102,10 +103,10 @@ async function importFolder(settings: Settings, { path, asked }: { path: string;
   await connected({ settings, loaded, takesFiles }, isDryRun, async (calls, signal) => {
     const ends = { log: logIdOf(settings), source: `${source} ${position}` };
     const state = openState(asked.state ?? `${resolve(path)}.imported`, ends, !isDryRun);
-    const { collections } = loaded.model;
+    const { collections, limits } = loaded.model;
     const findFile = filesOfExport(exported.folder);
     const dropsMissing = asked['drop-missing'] === true;
-    const importing = { calls, collections, state, isDryRun, reason, findFile, signal, counts, dropsMissing };
+    const importing = { calls, collections, limits, state, isDryRun, reason, findFile, signal, counts, dropsMissing };
     await importExport(importing, exported);
   });
   const code = tell(counts, isDryRun);

@@ -1,18 +1,15 @@
-import { randomUUID } from 'node:crypto';
 import { statSync } from 'node:fs';
-import type { Collection } from '../../../config/model.ts';
+import type { Collection, Model } from '../../../config/model.ts';
 import type { JsonObject } from '../../../config/schema.ts';
 import { showProgress } from '../../platform/progress.ts';
-import { CallError } from '../operator.ts';
+import { CallError } from '../call-error.ts';
 import { printable } from '../terminal.ts';
 import { columnsOf } from './columns.ts';
-import { findDocument, RowError } from './documents.ts';
+import { RowError } from './documents.ts';
 import type { FindFile } from './files.ts';
-import { type Finding, resolveRelations } from './relations.ts';
 import { type Format, type Row, readRows } from './rows.ts';
 import type { Calls } from './service.ts';
-import { rowKeys, type State } from './state.ts';
-import { rowWriter } from './writing.ts';
+import type { State } from './state.ts';
 
 /** How many rows ended how. */
 export type Counts = { created: number; updated: number; unchanged: number; skipped: number; refused: number };
@@ -21,6 +18,7 @@ export type Counts = { created: number; updated: number; unchanged: number; skip
 export type Importing = {
   calls: Calls;
   collections: ReadonlyMap<string, Collection>;
+  limits: Model['limits'];
   state: State | null;
   upsert: string | null;
   isDryRun: boolean;
@@ -39,38 +37,6 @@ export function noCounts(): Counts {
 }
 
 /**
- * Imports the rows of a file, in their order: each is one write of the service, and prints a line for each reason if it is refused.
- *
- * @throws UsageError for a file that cannot be read; CallError when the service fails or the import is stopped.
- */
-export async function importRows(importing: Importing, source: Source): Promise<void> {
-  const { state, counts, calls, collections, isDryRun } = importing;
-  const { slug, fields } = source.collection;
-  const write = rowWriter({ ...importing, collection: source.collection });
-  const keyOf = rowKeys(slug);
-  const finding: Finding = {
-    collections,
-    byId: async (target, id) => ({ id: state?.imported(target, id) ?? id }),
-    find: (target, field, value) => findDocument(calls, target, { field, value }),
-  };
-  for await (const row of rowsOf(importing, source)) {
-    const key = row.problem === undefined ? keyOf(row.values) : '';
-    if (state?.isDone(key)) counts.skipped += 1;
-    else {
-      await refusing(importing, `${source.path}: row ${row.number}`, async () => {
-        const given = valuesOf(row);
-        const { values, problems } = await resolveRelations(fields, given, finding);
-        if (problems.length > 0) throw new RowError(problems.join('\n'));
-        const { outcome, id } = await write({ values, source: given, key: state?.writeKey(key) ?? randomUUID() });
-        counts[outcome] += 1;
-        if (id !== null && !isDryRun)
-          state?.add({ key, slug, id, ...(typeof given.id === 'string' && { from: given.id }) });
-      });
-    }
-  }
-}
-
-/**
  * The rows of a file, with the progress on standard error.
  *
  * @throws CallError when the import is stopped.
@@ -85,9 +51,14 @@ export async function* rowsOf(
   const readTitles = columnsOf(collection, collections);
   const file = { path, format, readTitles, onBytes: (bytes: number) => progress(bytes, size) };
   for await (const row of readRows(file)) {
-    if (signal.aborted) throw new CallError('stopped; the same command resumes the import');
+    stopIfAsked({ signal });
     yield row;
   }
+}
+
+/** @throws CallError when the import is to stop. */
+export function stopIfAsked({ signal }: Pick<Importing, 'signal'>): void {
+  if (signal.aborted) throw new CallError('stopped; the same command resumes the import');
 }
 
 /** The values of a row. @throws RowError for one that has none. */

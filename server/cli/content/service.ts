@@ -8,9 +8,9 @@ import type { Json, JsonObject } from '../../../config/schema.ts';
 import { codeOf, messageOf } from '../../../storage/errors.ts';
 import { LockedError } from '../../../storage/lock.ts';
 import { version } from '../../platform/version.ts';
+import { CallError } from '../call-error.ts';
 import {
   type Answered,
-  CallError,
   type Configured,
   type Line,
   lineToHolder,
@@ -23,12 +23,17 @@ import {
 /** A file to send with the fields of its document; `size` is bytes. */
 export type SentFile = { path: string; size: number; name: string };
 
-/** A request of the operator. With a file it is a form; `key` is an idempotency key, and `reason` goes on record. */
+/**
+ * A request of the operator. With a file it is a form; `text` is a body in JSON. `key` is an idempotency key, `reason` goes on record, and
+ * `patience` is milliseconds in which nothing comes.
+ */
 export type Ask = {
   method: 'GET' | 'POST' | 'PATCH';
   path: string;
   body?: JsonObject;
+  text?: string;
   file?: SentFile;
+  patience?: number;
   key?: string;
   reason?: string;
 };
@@ -38,6 +43,11 @@ export type Calls = {
   /** @throws CallError if it does not answer, refuses the credential or has failed: later requests would fare no better. */
   ask: (ask: Ask) => Promise<Answered>;
 };
+
+/** Thrown if the service failed over a request, and may take others. */
+export class FailedError extends CallError {
+  override name = 'FailedError';
+}
 
 /** A service stops for so long at most when it has asked to be called again. */
 const mostRetries = 30;
@@ -89,16 +99,17 @@ async function askPatiently(line: Line, agent: Agent, ask: Ask): Promise<Answere
       await wait(Math.min(Number(response.headers['retry-after'] ?? 1), 10) * 1000);
       continue;
     }
-    if (status === 401 || status >= 500) throw new CallError(problemsIn(body).join('\n'));
+    if (status === 401 || status === 503) throw new CallError(problemsIn(body).join('\n'));
+    if (status >= 500) throw new FailedError(problemsIn(body).join('\n'));
     return { status, body };
   }
 }
 
 /** Sends a request; again over a new connection if a kept one was closed in the meantime. */
 async function send(line: Line, agent: Agent, ask: Ask, isAgain = false): Promise<IncomingMessage> {
-  const { body, file } = ask;
+  const { body, file, text = JSON.stringify(body ?? {}), patience = stallMilliseconds } = ask;
   const boundary = `annals-${randomUUID()}`;
-  const start = file ? formStart(boundary, body ?? {}, file.name) : Buffer.from(JSON.stringify(body ?? {}));
+  const start = file ? formStart(boundary, body ?? {}, file.name) : Buffer.from(text);
   const end = file ? Buffer.from(`\r\n--${boundary}--\r\n`) : Buffer.alloc(0);
   const outgoing = request(new URL(`${line.address}${ask.path}`), {
     method: ask.method,
@@ -118,7 +129,7 @@ async function send(line: Line, agent: Agent, ask: Ask, isAgain = false): Promis
       ...(ask.reason === undefined ? {} : { 'x-change-reason': `UTF-8''${encodeURIComponent(ask.reason)}` }),
     },
   });
-  outgoing.setTimeout(stallMilliseconds, () => outgoing.destroy(new Error('nothing came for a long time')));
+  outgoing.setTimeout(patience, () => outgoing.destroy(new Error('nothing came for a long time')));
   const answered = new Promise<IncomingMessage>((resolve, reject) => {
     outgoing.once('response', resolve);
     // An error after the start of the answer is an error of the answer, too.

@@ -3,12 +3,10 @@ import { appendFileSync, existsSync, readFileSync, truncateSync } from 'node:fs'
 import { isObject, type Json, type JsonObject } from '../../../config/schema.ts';
 import { messageOf } from '../../../storage/errors.ts';
 import { UsageError } from '../../settings/settings.ts';
+import { dropCall, type KeptCall, keepCall, keptCall, type SentRow, sentRowIn } from './kept-call.ts';
 
-/**
- * A row that was imported: its key, and the ids of its document here and in the import. `later` are the fields that have yet to be written,
- * since they name documents that were imported after it.
- */
-export type Done = { key: string; slug: string; id: string; from?: string; later?: string[] };
+/** A row that was imported, and the id of its document here. */
+export type Done = SentRow & { id: string };
 
 /** The log that is written to, and the export that is imported, null for the file of one collection. */
 export type Ends = { log: string; source: string | null };
@@ -18,16 +16,30 @@ export type State = {
   isDone: (key: string) => boolean;
   /** A row of which fields have yet to be written; undefined for another one. */
   unfinished: (key: string) => Done | undefined;
+  /** Whether a row is written by itself: a call with others was refused, or there were none. */
+  isSingle: (key: string) => boolean;
   /** The id here of a document by its id in the import. */
   imported: (slug: string, from: string) => string | undefined;
   add: (row: Done) => void;
-  /** An idempotency key for the write of a row, the same however often the import is resumed. */
-  writeKey: (key: string) => string;
+  /** Keeps a bulk call before it is made, so that it can be made again as it was. */
+  begin: (call: Omit<KeptCall, 'import'>) => Promise<void>;
+  /** The bulk call that was kept and of which the outcome is not known; null without one. */
+  begun: () => KeptCall | null;
+  /**
+   * Ends a bulk call, by the ids that its rows have got, in their order; an error is that of a call that has written nothing.
+   *
+   * @returns the rows that are done by it.
+   */
+  end: (rows: readonly SentRow[], written: readonly { id: string | null }[] | Error) => Done[];
+  /** Ends a bulk call that is refused: from now on these rows are written by themselves. */
+  split: (rows: readonly { key: string }[]) => void;
+  /** An idempotency key for the write of rows, the same however often the import is resumed. */
+  writeKey: (...keys: string[]) => string;
 };
 
 /**
- * Opens the record of an import: a line of JSON for the log that it is of, then one for each imported row, and another one for a row that
- * is finished later.
+ * Opens the record of an import: a line of JSON for the log that it is of, then one for the rows of each call, one for a row that was
+ * written by itself, and another one for a row that is finished later. A call that is being made stands in a file beside it.
  *
  * @param isKept false for a dry run, which writes nothing.
  * @throws UsageError if the file is of another log or export, or is not a record of an import.
@@ -37,6 +49,8 @@ export function openState(path: string, { log, source }: Ends, isKept: boolean):
   const done = new Set<string>();
   const ids = new Map<string, string>();
   const unfinished = new Map<string, Done>();
+  const single = new Set<string>();
+  const callPath = `${path}.sending`;
   const note = (row: Done) => {
     const { key, slug, id, from, later } = row;
     done.add(key);
@@ -57,40 +71,76 @@ export function openState(path: string, { log, source }: Ends, isKept: boolean):
     if (source !== null && first.source !== source)
       throw new UsageError(`${path} is not the record of the import of this export; --state names another file`);
     head = { ...head, import: String(first.import) };
-    for (const line of lines) note(doneIn(path, line));
-  } else write(head);
+    for (const line of lines) read(line);
+  } else write(head, true);
 
   return {
     isDone: (key) => done.has(key),
+    isSingle: (key) => single.has(key),
     unfinished: (key) => unfinished.get(key),
     imported: (slug, from) => ids.get(`${slug}/${from}`),
     add(row) {
       note(row);
       write(row);
     },
-    writeKey: (key) => createHash('sha256').update(`${head.import}\n${key}`).digest('base64url'),
+    begin: (call) => keeping(() => keepCall(callPath, { ...call, import: head.import })),
+    begun() {
+      const call = isKept ? keptCall(callPath) : null;
+      // One of another record, or whose end was written down.
+      return call?.import === head.import && call.rows.some(({ key }) => !done.has(key)) ? call : null;
+    },
+    end(rows, written) {
+      const ended = written instanceof Error ? [] : doneBy(rows, written);
+      for (const row of ended) note(row);
+      if (ended.length > 0) write({ rows: ended }, true);
+      keeping(() => dropCall(callPath));
+      return ended;
+    },
+    split(rows) {
+      const keys = rows.map(({ key }) => key).filter((key) => !single.has(key));
+      for (const key of keys) single.add(key);
+      if (keys.length > 0) write({ single: keys }, true);
+      keeping(() => dropCall(callPath));
+    },
+    writeKey: (...keys) =>
+      createHash('sha256')
+        .update([head.import, ...keys].join('\n'))
+        .digest('base64url'),
   };
 
-  function write(line: typeof head | Done): void {
+  function doneBy(rows: readonly SentRow[], written: readonly { id: string | null }[]): Done[] {
+    return rows.flatMap((row, index) => {
+      const id = written[index]?.id ?? null;
+      return id === null || done.has(row.key) ? [] : [{ ...row, id }];
+    });
+  }
+
+  function read(line: Json): void {
+    if (isObject(line) && Array.isArray(line.rows)) for (const row of line.rows) note(doneIn(path, row));
+    else if (isObject(line) && Array.isArray(line.single)) for (const key of line.single) single.add(String(key));
+    else note(doneIn(path, line));
+  }
+
+  /** `isOnDisk`: the line survives a power cut, as it has to before a call is forgotten, or rows are written by themselves. */
+  function write(line: object, isOnDisk = false): void {
     if (!isKept) return;
-    try {
-      appendFileSync(path, `${JSON.stringify(line)}\n`, { mode: 0o600, flush: line === head });
-    } catch (error) {
-      throw new UsageError(`the record of the import cannot be written, --state names its file: ${messageOf(error)}`);
-    }
+    const text = `${JSON.stringify(line)}\n`;
+    keeping(() => appendFileSync(path, text, { mode: 0o600, flush: isOnDisk }));
+  }
+}
+
+function keeping<T>(run: () => T): T {
+  try {
+    return run();
+  } catch (error) {
+    throw new UsageError(`the record of the import cannot be written, --state names its file: ${messageOf(error)}`);
   }
 }
 
 function doneIn(path: string, line: Json): Done {
-  const { key, slug, id, from, later } = isObject(line) ? line : {};
-  if (typeof key !== 'string' || typeof slug !== 'string' || typeof id !== 'string') throw damaged(path);
-  return {
-    key,
-    slug,
-    id,
-    ...(typeof from === 'string' ? { from } : {}),
-    ...(Array.isArray(later) ? { later: later.map(String) } : {}),
-  };
+  const row = sentRowIn(line);
+  if (!row || !isObject(line) || typeof line.id !== 'string') throw damaged(path);
+  return { ...row, id: line.id };
 }
 
 function damaged(path: string): UsageError {

@@ -32,23 +32,12 @@ export function rowWriter(writing: Writing): (row: ToWrite) => Promise<Written> 
   const validator = compileValidator(collection);
 
   return async ({ values, source, key }) => {
-    if (collection.auth && Object.hasOwn(values, 'password')) {
-      throw new RowError(
-        'password is not imported: accounts come without, and are given one by a reset of the password',
-      );
-    }
     const file = collection.upload ? await writing.findFile(source) : null;
-    const body = bodyOf(collection, values);
-    const before = upsert === null ? null : await findBefore(upsert, body);
+    const body = rowBodyOf(collection, values);
+    const before = upsert === null ? null : await findDocument(calls, slug, keyIn(upsert, body));
     if (isDryRun) return check(writing, { body, file, before, validator });
     return before ? update(before, body, file) : create(body, file, key);
   };
-
-  async function findBefore(field: string, body: JsonObject): Promise<JsonDocument | null> {
-    const value = memberOf(body, field) ?? null;
-    if (value === null) throw new RowError(`${field} is missing: --upsert finds the document by it`);
-    return findDocument(calls, slug, { field, value });
-  }
 
   async function create(body: JsonObject, file: SentFile | null, key: string): Promise<Written> {
     const sent = { method: 'POST', path, body, key, reason, ...(file ? { file } : {}) } as const;
@@ -80,6 +69,19 @@ export async function writeChange(
   { path, values }: Change,
 ): Promise<JsonObject> {
   return accepted(await calls.ask({ method: 'PATCH', path, body: values, reason }));
+}
+
+/** The body of a row's document. @throws RowError for one with a password. */
+export function rowBodyOf(collection: Collection, values: JsonObject): JsonObject {
+  if (!collection.auth || !Object.hasOwn(values, 'password')) return bodyOf(collection, values);
+  throw new RowError('password is not imported: accounts come without, and are given one by a reset of the password');
+}
+
+/** The value by which `--upsert` finds the document of a row. @throws RowError without one. */
+export function keyIn(field: string, body: JsonObject): { field: string; value: Json } {
+  const value = memberOf(body, field) ?? null;
+  if (value === null) throw new RowError(`${field} is missing: --upsert finds the document by it`);
+  return { field, value };
 }
 
 /** The values of a row without what the service gives a document itself. */

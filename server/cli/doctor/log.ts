@@ -7,7 +7,7 @@ import { readLog } from '../../../events/log-reader.ts';
 import { readSecret, withVault } from '../../../events/vault.ts';
 import { logFile } from '../../../projections/files.ts';
 import { messageOf } from '../../../storage/errors.ts';
-import { operatorSecret } from '../../running/engine.ts';
+import { operatorSecret } from '../../running/shared.ts';
 import { type Finding, note, ok, trouble } from './findings.ts';
 
 /** Of the log: its id, its last time, and its newest checkpoint. */

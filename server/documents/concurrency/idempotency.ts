@@ -142,8 +142,7 @@ export async function once(
   }
 }
 
-function attemptOf({ app, request, body, ...write }: Attempted): IdempotencyRecord | null {
-  const { target, upload = null } = write;
+function attemptOf({ app, request, body, target, upload = null }: Attempted): IdempotencyRecord | null {
   const given: unknown = request.headers[header];
   if (given === undefined) return null;
   const name = String(given);

@@ -5,7 +5,7 @@ import type { Collection, Global } from '../../../config/model.ts';
 import type { JsonObject } from '../../../config/schema.ts';
 import { didYouMean, show } from '../../../config/suggest.ts';
 import { splitStream } from '../../../events/catalogue.ts';
-import type { OwnDraft } from '../../../events/kept-drafts.ts';
+import type { Kept, OwnDraft } from '../../../events/kept-drafts.ts';
 import { authorize, authorizeInAdvance, mayRead } from '../../access/access.ts';
 import { unlessRefused } from '../../access/asking.ts';
 import { refuseMissing } from '../../access/document-access.ts';
@@ -180,7 +180,16 @@ function stale(): DomainError {
   );
 }
 
-function full({ count, bytes }: { count: number; bytes: number }): DomainError {
-  const most = `${ownRoom.count} drafts of ${ownRoom.bytes} bytes in all`;
-  return new DomainError('too-large', `a user keeps at most ${most}; there are ${count} others, of ${bytes} bytes`);
+function full({ of, count, bytes }: Extract<Kept, { kind: 'full' }>): DomainError {
+  const { count: most, bytes: mostBytes } = ownRoom[of];
+  const room = `${most} drafts of ${mostBytes} bytes in all`;
+  if (of === 'user') {
+    const message = `a user keeps at most ${room}; there are ${count} others, of ${bytes} bytes: drop one of them`;
+    return new DomainError('too-large', message);
+  }
+  const message = `all users together keep at most ${room}: drop drafts, or try again when others have gone`;
+  return new DomainError('unavailable', message, [], fullRetrySeconds);
 }
+
+/** Expired drafts are deleted once a minute. */
+const fullRetrySeconds = 60;

@@ -5,8 +5,13 @@ import type { Vault } from '../../../events/vault.ts';
 const day = 24 * 60 * 60 * 1000;
 /** How long a draft is kept, in days. */
 export const draftDays = 30;
-/** The room of a user. */
-export const ownRoom: OwnRoom = { count: 100, bytes: 20 * 1024 * 1024, lifetime: draftDays * day };
+const mib = 1024 * 1024;
+/** The room of each user, and that of all. */
+export const ownRoom: OwnRoom = {
+  user: { count: 100, bytes: 20 * mib },
+  all: { count: 10_000, bytes: 1024 * mib },
+  lifetime: draftDays * day,
+};
 
 const purgeMilliseconds = 60_000;
 /** Between two steps of a purge, so that a long one does not hold up others. */
@@ -18,42 +23,48 @@ type Options = {
   now: () => number;
   /** Called when those that have expired could not be deleted; it is tried again. */
   onFailure: (error: Error) => void;
+  room?: OwnRoom;
 };
 
 /** Keeps drafts of users in the vault. */
-export function keepOwnDrafts({ drafts, now, onFailure }: Options) {
+export function keepOwnDrafts({ drafts, now, onFailure, room = ownRoom }: Options) {
   let isClosed = false;
   let purging: Promise<void> | null = null;
-  const since = () => now() - ownRoom.lifetime;
+  const since = () => now() - room.lifetime;
   const timer = setInterval(purgeInBackground, purgeMilliseconds).unref();
   purgeInBackground();
 
   function purgeInBackground(): void {
-    purging ??= purge()
-      .catch((error) => {
-        if (!isClosed) onFailure(error);
-      })
-      .finally(() => {
-        purging = null;
-      });
+    purge().catch((error) => {
+      if (!isClosed) onFailure(error);
+    });
   }
 
-  async function purge(): Promise<void> {
+  /** Deletes all that have expired, from the disk too. */
+  function purge(): Promise<void> {
+    purging ??= purgeAll().finally(() => {
+      purging = null;
+    });
+    return purging;
+  }
+
+  async function purgeAll(): Promise<void> {
     while (!isClosed && drafts.purge(since(), now())) await wait(restMilliseconds, undefined, { ref: false });
     if (!isClosed) drafts.leaveNoTrace();
   }
 
   return {
-    keep: (draft: NewOwnDraft): Kept => drafts.keep(draft, ownRoom, now()),
+    keep: (draft: NewOwnDraft): Kept => drafts.keep(draft, room, now()),
     read: (owner: string, target: string): (OwnDraft & { data: string }) | null => drafts.get(owner, target, since()),
     list: (owner: string): OwnDraft[] => drafts.all(owner, since()),
     remove: (owner: string, target: string, expected: NewOwnDraft['expected']): Removed =>
       drafts.remove(owner, target, { expected, since: since() }),
     forget: drafts.forget,
+    purge,
     async close(): Promise<void> {
       isClosed = true;
       clearInterval(timer);
-      await purging;
+      await purging?.catch(() => {});
     },
   };
 }

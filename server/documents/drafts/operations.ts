@@ -1,6 +1,14 @@
 import Joi from 'joi';
 import { ifMatch, type Operation } from '../../openapi/operation.ts';
-import { type Answer, type Answers, header, json, refusals, refusalsForNow } from '../../openapi/responses.ts';
+import {
+  type Answer,
+  type Answers,
+  header,
+  json,
+  refusals,
+  refusalsForNow,
+  unavailable,
+} from '../../openapi/responses.ts';
 import { draftDays, ownRoom } from './keeping.ts';
 
 const tag = 'system';
@@ -13,7 +21,7 @@ const ofDocument = Joi.object({
   id: Joi.string().required().description('The id of the document; `new-` and a UUID for one that is not there yet.'),
 });
 const stale: Answers = { 412: json('The draft is not the one that `If-Match` names.', 'Error') };
-const mebibytes = ownRoom.bytes / 1024 / 1024;
+const mebibytes = ownRoom.user.bytes / 1024 / 1024;
 
 /** `GET /api/drafts` */
 export function listDraftsOperation(): Operation {
@@ -49,7 +57,7 @@ export function keepDraftOperation(isGlobal: boolean): Operation {
     summary: `Keep a draft of a ${nameOf(isGlobal)}`,
     description:
       `Keeps what the user has typed for ${draftDays} days, in the place of what was kept before. It takes the right to write it; nothing else ` +
-      `of it is checked or recorded. A member \`password\`, at any depth, is refused. A user keeps at most ${ownRoom.count} drafts, of ` +
+      `of it is checked or recorded. A member \`password\`, at any depth, is refused. A user keeps at most ${ownRoom.user.count} drafts, of ` +
       `${mebibytes} MiB in all.`,
     headers,
     body: 'NewOwnDraft',
@@ -62,7 +70,9 @@ export function keepDraftOperation(isGlobal: boolean): Operation {
       404: json('There is nothing that the draft could be of.', 'Error'),
       ...stale,
       ...refusals([400, 408, 413, 415, 500]),
-      ...refusalsForNow([503]),
+      ...unavailable(
+        'There is no room on the disk, too many drafts wait to be kept, or all users together keep as many as there may be.',
+      ),
     },
   };
 }

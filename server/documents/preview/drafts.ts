@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto';
-import { setTimeout as wait, setImmediate as yieldToEventLoop } from 'node:timers/promises';
+import { setTimeout as wait } from 'node:timers/promises';
 import { DomainError } from '../../../config/errors.ts';
 import type { Draft, Room } from '../../../events/drafts.ts';
 import type { Vault } from '../../../events/vault.ts';
 import { isDiskFull } from '../../../storage/sqlite.ts';
+import { oneByOne } from '../../platform/one-by-one.ts';
 import type { KeptDraft, NewDraft } from '../../ports.ts';
 import { previewSeconds } from './tokens.ts';
 
@@ -35,8 +36,7 @@ const busySeconds = 5;
 
 /** Keeps the drafts of previews in the vault, each for 15 minutes. */
 export function keepDrafts({ drafts, now, onFailure, room = usual }: Options) {
-  let waiting = 0;
-  let last: Promise<unknown> = Promise.resolve();
+  const line = oneByOne(maxWaiting, () => unavailable('too many drafts wait to be kept'));
   let purging: Promise<void> | null = null;
   let isClosed = false;
   const timer = setInterval(purgeInBackground, purgeMilliseconds).unref();
@@ -44,20 +44,9 @@ export function keepDrafts({ drafts, now, onFailure, room = usual }: Options) {
 
   /** Gives the id under which the draft is found. @throws DomainError `unavailable` when there is no room for it. */
   async function keep({ isKey, ...draft }: NewDraft): Promise<string> {
-    if (waiting >= maxWaiting) throw unavailable('too many drafts wait to be kept');
-    waiting += 1;
     const id = randomUUID();
-    const kept = last.then(async () => {
-      await yieldToEventLoop();
-      write({ ...draft, id, expiresAt: now() + lifetime }, isKey ? room.key : room.user);
-    });
-    last = kept.catch(() => {});
-    try {
-      await kept;
-      return id;
-    } finally {
-      waiting -= 1;
-    }
+    await line.run(() => write({ ...draft, id, expiresAt: now() + lifetime }, isKey ? room.key : room.user));
+    return id;
   }
 
   function write(draft: Draft, own: Room): void {
@@ -101,7 +90,7 @@ export function keepDrafts({ drafts, now, onFailure, room = usual }: Options) {
     async close(): Promise<void> {
       isClosed = true;
       clearInterval(timer);
-      await Promise.all([last, purging]);
+      await Promise.all([line.ended(), purging]);
     },
   };
 }

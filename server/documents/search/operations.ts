@@ -1,10 +1,11 @@
 import type { Model } from '../../../config/model.ts';
 import type { Operation } from '../../openapi/operation.ts';
-import { json, refusals } from '../../openapi/responses.ts';
+import { json, refusalOfSearch, refusals } from '../../openapi/responses.ts';
 import { searchParameters } from './parameters.ts';
 
 /** `GET /api/search` */
 export function searchOperation(model: Model): Operation {
+  const collections = [...model.collections.values()];
   return {
     id: 'search',
     tag: 'system',
@@ -18,11 +19,12 @@ export function searchOperation(model: Model): Operation {
     answers: {
       200: json('The documents that were found.', 'Found'),
       ...refusals([400, 500]),
-      ...([...model.collections.values()].some(({ access, auth }) => access.read || auth) ? refusals([403]) : {}),
+      ...(collections.some(({ access, auth }) => access.read || auth) ? refusals([403]) : {}),
+      ...(collections.some(({ schema }) => schema.admin?.searchFields) ? refusalOfSearch : {}),
     },
     caller: {
       kind: 'known',
-      orAnybody: [...model.collections.values()].some(({ access }) => access.read !== undefined),
+      orAnybody: collections.some(({ access }) => access.read !== undefined),
     },
   };
 }

@@ -31,6 +31,9 @@ const needed = ['read', 'delete'] as const;
 /** How many deletions are looked for at a time. */
 const atOnce = 10_000;
 
+/** How many deleted documents rules are asked about before others have their turn. */
+const askedAtOnce = 50;
+
 /** The trash of a collection; the name of the operation that the caller may do to none of its documents, if there is one. */
 export async function binOf(call: Call<Collection>): Promise<Bin | (typeof needed)[number]> {
   const asked: (typeof needed)[number][] = [];
@@ -51,7 +54,8 @@ export async function trashIn(
   const found: { bin: Bin; gone: Gone }[] = [];
   for await (const positions of deletionsIn(app, bins)) {
     for (const bin of bins) {
-      for (const gone of bin.call.target.documents.goneAt(positions)) {
+      for (const [index, gone] of bin.call.target.documents.goneAt(positions).entries()) {
+        if (index > 0 && index % askedAtOnce === 0) await yieldToEventLoop();
         if (await isShown(bin, gone)) found.push({ bin, gone });
       }
     }

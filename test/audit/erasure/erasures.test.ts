@@ -31,6 +31,16 @@ const config = {
     { slug: 'files', upload: true, fields: [{ name: 'alt', type: 'text' }] },
   ],
   globals: [{ slug: 'site', fields: [{ name: 'motto', type: 'text' }] }],
+  // Its deliveries wait for ever: nothing listens there.
+  webhooks: [
+    {
+      name: 'front',
+      url: 'http://127.0.0.1:9/',
+      secret: `whsec_${Buffer.alloc(32, 7).toString('base64')}`,
+      collections: ['users'],
+      allowPrivate: true,
+    },
+  ],
 };
 
 const service = useServiceHere(config);
@@ -85,7 +95,8 @@ async function caught(to: string, kind: string): Promise<string> {
 describe('An erasure', () => {
   it('leaves no byte of a person in any file, and every proof as it was', async () => {
     const [email, other] = ['quokka-7341@example.org', 'wombat-9902@example.org'];
-    const texts = [email, other, 'Numbat-One', 'Numbat-Two', 'Numbat-Three', 'Bilby-Agent', 'Bilby-Again'];
+    const names = ['Numbat-One', 'Numbat-Two', 'Numbat-Three', 'Numbat-Draft', 'Numbat-Taste'];
+    const texts = [email, other, ...names, 'Bilby-Agent', 'Bilby-Again'];
     const agent = { headers: { 'user-agent': 'Bilby-Agent' } };
     const invited = await service.call('POST', '/api/collections/users/invite', { email }, admin.as);
     assert.equal(invited.status, 200);
@@ -102,6 +113,9 @@ describe('An erasure', () => {
     for (const name of ['Numbat-Two', 'Numbat-Three']) {
       assert.equal((await service.call('PATCH', `/api/collections/users/${id}`, { name }, own)).status, 200);
     }
+    const draft = { data: { motto: 'Numbat-Draft' }, version: null };
+    assert.equal((await service.call('PUT', '/api/drafts/globals/site', draft, own)).status, 200);
+    assert.equal((await service.call('PATCH', '/api/preferences', { theme: 'Numbat-Taste' }, own)).status, 200);
     assert.equal((await login(service, 'users', email, 'wrong')).status, 401);
     await service.call('PATCH', `/api/collections/users/${id}`, { email: other });
     // To the former address: no account has it now.
@@ -115,6 +129,14 @@ describe('An erasure', () => {
 
     const head = headAt();
     assert.ok(remainsIn(service.data, texts).length >= 6, 'they are there before');
+    assert.notDeepEqual(remainsIn(service.data, ['Numbat-Draft']), []);
+    assert.notDeepEqual(remainsIn(service.data, ['Numbat-Taste']), []);
+    const deliveries = async () => {
+      const { docs } = (await service.call('GET', '/api/webhooks/front/deliveries?limit=100')).body;
+      return docs.filter(({ data }: { data: { id: string } }) => data.id === id);
+    };
+    let waiting = await deliveries();
+    while (waiting.length < 4) waiting = await deliveries();
     const preview = await assertRecorded(service, () => erase('users', id, {}, '?dryRun=true'), []);
     assert.equal(preview.status, 200);
     const { erases } = preview.body;
@@ -128,6 +150,12 @@ describe('An erasure', () => {
     );
     assert.deepEqual([erased.status, erased.body.finished], [201, true], JSON.stringify(erased.body));
     assert.deepEqual(remainsIn(service.data, texts), []);
+    // They hold ids and positions only, and are made still.
+    const types = (await deliveries()).map(({ type }: { type: string }) => type);
+    assert.deepEqual(
+      types.slice(0, waiting.length),
+      waiting.map(({ type }: { type: string }) => type),
+    );
     assert.equal((await fetch(reset)).status, 404);
     assert.equal((await fetch(page)).status, 404);
     assert.equal((await service.call('GET', '/api/collections/users/me', undefined, own)).status, 401);

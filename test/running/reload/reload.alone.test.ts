@@ -12,6 +12,22 @@ const service = useStarted((t) => begin(t, 'serve'));
 
 describe('A configuration is reloaded', () => {
   it('while clients read and write, of whom none notices', () => reloadUnderLoad(service));
+
+  it('which turns the admin application off and on again', async () => {
+    const { folder, reload, url } = service;
+    const led = () => fetch(`${url}/`, { redirect: 'manual', headers: { accept: 'text/html' } });
+    const typeOf = async () => (await fetch(`${url}/admin/c/posts`)).headers.get('content-type');
+    write(folder, filesOf('one'));
+    await reload();
+    assert.deepEqual([(await led()).status, await typeOf()], [302, 'text/html; charset=utf-8']);
+    const config = filesOf('one')['annals.config.ts'] ?? '';
+    write(folder, { 'annals.config.ts': config.replace('bcryptCost: 4', 'bcryptCost: 4, admin: false') });
+    assert.equal((await reload()).code, 0);
+    assert.deepEqual([(await led()).status, await typeOf()], [404, 'application/json; charset=utf-8']);
+    write(folder, filesOf('one'));
+    assert.equal((await reload()).code, 0);
+    assert.deepEqual([(await led()).status, await typeOf()], [302, 'text/html; charset=utf-8']);
+  });
 });
 
 describe('Nothing is reloaded', () => {

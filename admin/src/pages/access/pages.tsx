@@ -4,6 +4,7 @@ import type { ApiError, Boot } from '../../../../client/index.ts';
 import { client } from '../../service/client.ts';
 import { enter, loginCollection, type User } from '../../service/session.ts';
 import { addresses } from '../../shell/addresses.ts';
+import { addressOf } from '../../shell/link.tsx';
 import { useWords, type Words } from '../../words/index.ts';
 import styles from './access.module.css';
 import { type AccessField, AccessForm } from './access-form.tsx';
@@ -34,7 +35,7 @@ export function LoginPage({ boot }: Props) {
     <Card title={access.logIn} above={boot.title}>
       <LoginForm boot={boot} />
       <p className={styles.below}>
-        <Link href={addresses.forgot}>{access.forgot}</Link>
+        <Link href={addressOf(addresses.forgot)}>{access.forgot}</Link>
       </p>
     </Card>
   );
@@ -106,7 +107,7 @@ export function AcceptInvitePage({ boot }: Props) {
       send={async (token, { password = '', ...rest }) => {
         const { user } = await client.collection(collection).acceptInvite({ ...rest, token, password });
         enter({ collection, user: user as unknown as User });
-        go('/');
+        go(addressOf('/'));
       }}
     />
   );
@@ -176,7 +177,7 @@ function ToLogin() {
   const { access } = useWords();
   return (
     <p className={styles.below}>
-      <Link href={addresses.login}>{access.toLogin}</Link>
+      <Link href={addressOf(addresses.login)}>{access.toLogin}</Link>
     </p>
   );
 }

@@ -20,7 +20,7 @@ export function AsOfButton() {
         <Button
           variant={asOf === null ? 'subtle' : 'light'}
           color="gray"
-          size="compact-md"
+          size="compact-sm"
           leftSection={<Icon name="clock" size={16} />}
           onClick={() => setOpen(!isOpen)}
           className={styles.button}

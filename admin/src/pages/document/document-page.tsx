@@ -1,11 +1,179 @@
-import { Page } from '../../shell/page.tsx';
+import { useQuery } from '@tanstack/react-query';
+import { useState } from 'react';
+import { useParams, useSearchParams } from 'wouter';
+import type { Collection } from '../../schema/model.ts';
+import { useAsOf } from '../../service/as-of.ts';
+import { useCollection } from '../../service/model.tsx';
+import { keys, useRead } from '../../service/queries.ts';
+import { nameOf, useAccount } from '../../service/session.ts';
+import { addresses } from '../../shell/addresses.ts';
+import { Link } from '../../shell/link.tsx';
+import { Loading } from '../../shell/loading.tsx';
+import { Failure, NotFound, Notice, Page } from '../../shell/page.tsx';
+import { useLanguage, useWords } from '../../words/index.ts';
+import { findDraft, findUnfinished } from './drafts/found.ts';
+import styles from './editor.module.css';
+import { EditorPage } from './editor-page.tsx';
+import { duplicated } from './form/bodies.ts';
+import { newKey } from './open-editor.ts';
+import { draftTarget, isWritable, readSubject, type Subject } from './save/subject.ts';
+import { sinceOf } from './since.ts';
 
-/** To be built. */
+/** The page of a document. */
 export function DocumentPage() {
-  return <Page title="DocumentPage">{null}</Page>;
+  const { slug = '', id = '' } = useParams();
+  const collection = useCollection(slug);
+  if (collection === undefined) return <NotFound />;
+  return <SubjectPage key={`${slug}/${id}`} subject={{ kind: 'document', collection, id }} />;
 }
 
-/** To be built. */
+/** Reads what a page is about, with the draft of it, and opens its form: not before both are there. */
+export function SubjectPage({ subject }: { subject: Subject }) {
+  const account = useAccount();
+  const { form: words } = useWords();
+  const asOf = useAsOf();
+  const isReadOnly = asOf !== null || !isWritable(subject);
+  const [slug, id] =
+    subject.kind === 'global' ? [subject.global.slug, ''] : [subject.collection.slug, subject.id ?? ''];
+  const { data, error, refetch } = useRead(
+    subject.kind === 'global' ? [...keys.global(slug), 'form'] : [...keys.document(slug, id), 'form'],
+    (reading) => readSubject(subject, reading),
+  );
+  const draft = useFound(isReadOnly ? null : draftTarget(subject, ''));
+  if (data === undefined) return error === null ? <Loading /> : <Failure error={error} again={() => void refetch()} />;
+  if (draft === undefined) return <Loading />;
+  if (data === null) {
+    return (
+      <Page title={words.gone}>
+        <Notice icon="search" title={words.goneText} />
+      </Page>
+    );
+  }
+  // Another moment is another form.
+  return (
+    <EditorPage
+      key={asOf ?? 'now'}
+      {...{ subject, account, isReadOnly }}
+      read={data}
+      latest={data}
+      prefill={null}
+      draftId=""
+      found={draft}
+    />
+  );
+}
+
+/** The draft of something, once for each page; undefined until it is known. */
+function useFound(target: ReturnType<typeof draftTarget> | null) {
+  const account = nameOf(useAccount());
+  const [opened] = useState(newKey);
+  const { data } = useQuery({
+    queryKey: ['found', opened, target],
+    queryFn: () => (target === null ? null : findDraft(account, target)),
+    gcTime: 0,
+    staleTime: Number.POSITIVE_INFINITY,
+  });
+  return data;
+}
+
+/** The page of a new document. */
 export function CreatePage() {
-  return <Page title="CreatePage">{null}</Page>;
+  const { slug = '' } = useParams();
+  const collection = useCollection(slug);
+  const [search] = useSearchParams();
+  const asOf = useAsOf();
+  if (collection === undefined) return <NotFound />;
+  const { isAuth, upload, access } = collection;
+  if (isAuth || upload || !access.create || asOf !== null) return <NoNew collection={collection} />;
+  return <NewDocument key={`${slug}${search.get('from')}`} collection={collection} />;
+}
+
+/** Why no document can be made in this place. */
+function NoNew({ collection: { slug, plural, singular, isAuth, upload } }: { collection: Collection }) {
+  const { form: words } = useWords();
+  const title = isAuth ? words.invitedOnly : upload ? words.fileNeeded : words.createForbidden;
+  return (
+    <Page title={words.newDocument(singular)} crumbs={[{ title: plural, to: addresses.list(slug) }]}>
+      <Notice icon="info" title={title}>
+        {isAuth && <Link to={addresses.people(slug)}>{words.invite}</Link>}
+        {upload && <Link to={addresses.media}>{words.toMedia}</Link>}
+      </Notice>
+    </Page>
+  );
+}
+
+/** The form of a new document: empty, as a copy of another (`?from=`), or as a draft has it (`?draft=`). */
+function NewDocument({ collection }: { collection: Collection }) {
+  const account = useAccount();
+  const [search, setSearch] = useSearchParams();
+  const [from] = useState(() => search.get('from'));
+  const [round, setRound] = useState(0);
+  const draftId = search.get('draft');
+  const [freshId] = useState(() => `new-${newKey()}`);
+  const subject: Subject = { kind: 'document', collection, id: null };
+  const copied = useRead(
+    [...keys.document(collection.slug, from ?? ''), 'copy'],
+    (reading) => readSubject({ ...subject, id: from } as Subject, reading),
+    { enabled: from !== null, staleTime: Number.POSITIVE_INFINITY },
+  );
+  const found = useFound(draftTarget(subject, draftId ?? freshId));
+  const goOn = (id: string) => {
+    setSearch(
+      (old) => {
+        old.set('draft', id);
+        return old;
+      },
+      { replace: true },
+    );
+    setRound((old) => old + 1);
+  };
+  if (copied.error !== null) return <Failure error={copied.error} />;
+  if (found === undefined || (from !== null && copied.data === undefined)) return <Loading />;
+  const prefill = copied.data ? duplicated(collection.fields, copied.data.document) : null;
+  return (
+    <>
+      {draftId === null && from === null && <Unfinished collection={collection} goOn={goOn} />}
+      <EditorPage
+        key={round}
+        {...{ subject, account, prefill, found }}
+        read={null}
+        latest={null}
+        draftId={draftId ?? freshId}
+        isReadOnly={false}
+        onDraft={draftId === null ? () => goOnQuietly(setSearch, freshId) : undefined}
+      />
+    </>
+  );
+}
+
+/** Names the draft in the address, so that the page finds it again when it is opened again. */
+function goOnQuietly(setSearch: ReturnType<typeof useSearchParams>[1], id: string): void {
+  setSearch(
+    (old) => {
+      old.set('draft', id);
+      return old;
+    },
+    { replace: true },
+  );
+}
+
+/** Offers to go on with a new document that was begun and not saved. */
+function Unfinished({ collection, goOn }: { collection: Collection; goOn: (id: string) => void }) {
+  const account = nameOf(useAccount());
+  const language = useLanguage();
+  const { form: words } = useWords();
+  const { data } = useQuery({
+    queryKey: ['drafts', 'unfinished', account, collection.slug],
+    queryFn: () => findUnfinished(account, collection.slug),
+    gcTime: 0,
+  });
+  if (data === null || data === undefined) return null;
+  return (
+    <div className={`${styles.band} ${styles.above}`} role="status" data-draft="unfinished">
+      <span>{words.unfinished(sinceOf(data.updatedAt, language, words))}</span>
+      <button type="button" onClick={() => goOn(data.id)}>
+        {words.goOn}
+      </button>
+    </div>
+  );
 }

@@ -1,6 +1,12 @@
-import { Page } from '../../shell/page.tsx';
+import { useParams } from 'wouter';
+import { useGlobal } from '../../service/model.tsx';
+import { NotFound } from '../../shell/page.tsx';
+import { SubjectPage } from './document-page.tsx';
 
-/** To be built. */
+/** The page of a global. */
 export function GlobalPage() {
-  return <Page title="GlobalPage">{null}</Page>;
+  const { slug = '' } = useParams();
+  const global = useGlobal(slug);
+  if (global === undefined) return <NotFound />;
+  return <SubjectPage key={slug} subject={{ kind: 'global', global }} />;
 }

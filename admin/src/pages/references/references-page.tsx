@@ -1,6 +1,72 @@
-import { Page } from '../../shell/page.tsx';
+import { useParams, useSearchParams } from 'wouter';
+import { Pager } from '../../parts/pager.tsx';
+import type { Collection } from '../../schema/model.ts';
+import { titleOf } from '../../schema/titles.ts';
+import { client } from '../../service/client.ts';
+import { useCollection } from '../../service/model.tsx';
+import { keys, useRead } from '../../service/queries.ts';
+import { addresses } from '../../shell/addresses.ts';
+import { Loading } from '../../shell/loading.tsx';
+import { Failure, NotFound, Notice, Page } from '../../shell/page.tsx';
+import { useLanguage, useWords } from '../../words/index.ts';
+import { ReferenceRow } from './reference-row.tsx';
+import styles from './references.module.css';
 
-/** To be built. */
+/** What points at a document. */
 export function ReferencesPage() {
-  return <Page title="ReferencesPage">{null}</Page>;
+  const { slug = '', id = '' } = useParams();
+  const collection = useCollection(slug);
+  return collection === undefined ? <NotFound /> : <References key={id} collection={collection} id={id} />;
+}
+
+const perPage = 50;
+
+function References({ collection, id }: { collection: Collection; id: string }) {
+  const { references } = useWords();
+  const language = useLanguage();
+  const [search, setSearch] = useSearchParams();
+  const page = Math.max(1, Math.trunc(Number(search.get('page'))) || 1);
+  const { slug } = collection;
+  const document = useRead(keys.document(slug, id), (reading) => client.collection(slug).findOne(id, reading));
+  const { data, error, refetch } = useRead(
+    ['references', slug, id, { page }],
+    (reading) => client.collection(slug).references(id, { ...reading, limit: perPage, page }),
+    { keep: true, enabled: document.data !== null },
+  );
+  if (document.data === null) return <NotFound />;
+  const title = document.data === undefined ? '…' : titleOf(collection, document.data);
+  const setPage = (next: number) => {
+    setSearch((now) => {
+      now.set('page', String(next));
+      return now;
+    });
+  };
+  return (
+    <Page
+      title={references.title}
+      crumbs={[
+        { title: collection.plural, to: addresses.list(slug) },
+        { title, to: addresses.document(slug, id) },
+      ]}
+      about={data && references.count(data.total, data.total.toLocaleString(language))}
+    >
+      {error !== null && <Failure error={error} again={() => void refetch()} />}
+      {data === undefined && error === null && <Loading />}
+      {data?.docs.length === 0 && (
+        <Notice icon="link" title={references.empty}>
+          <p>{references.emptyText}</p>
+        </Notice>
+      )}
+      {data !== undefined && data.docs.length > 0 && (
+        <div className={styles.panel}>
+          <ul className={styles.rows} aria-label={references.of(title)}>
+            {data.docs.map((reference) => (
+              <ReferenceRow key={`${reference.id}${reference.field}`} reference={reference} />
+            ))}
+          </ul>
+          <Pager page={page} pages={data.totalPages} setPage={setPage} />
+        </div>
+      )}
+    </Page>
+  );
 }

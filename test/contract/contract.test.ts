@@ -14,7 +14,7 @@ import { provoke } from './answers.ts';
 import { type Operation, operationOf, rightCall, vary } from './calls.ts';
 import { assertAllRecorded, type Records } from './recorded.ts';
 import { pairsOf, requestsFor } from './requests.ts';
-import { damage, expectAll, fill, overtake, type Prepared, prepare, stall } from './trouble.ts';
+import { damage, expectAll, fill, holdSearch, overtake, type Prepared, prepare, stall } from './trouble.ts';
 import { inJson } from './values.ts';
 import { createWorld, type World } from './world.ts';
 
@@ -206,6 +206,10 @@ describe('The contract (1)', () => {
     const patch = async (body: object, headers = {}) => world.send(`PATCH ${path}/{id}`, { ...at, body, headers });
     const { headers } = await patch({ others: [gone.id], number: 1 });
     await world.send(`DELETE ${path}/{id}`, { path: `${path}/${gone.id}` });
+    // A caller without the audit scopes is told neither its title nor who deleted it.
+    const trash = `GET ${path}/trash`;
+    const { docs } = (await world.send(trash, vary({ path: `${path}/trash` }, world.member))).body;
+    assert.deepEqual([docs[0].title, docs[0].deletedBy], [null, null]);
     await patch({ others: [], code: null, number: 2 });
     const stale = await patch({ number: 3 }, { 'if-match': headers.get('etag') });
     assert.equal(stale.status, 412);
@@ -227,6 +231,25 @@ describe('The contract (1)', () => {
       assert.equal((await world.send('GET /ready', { path: '/ready', key: null })).status, 503);
     } finally {
       makeRoom();
+    }
+  });
+
+  it('holds while the search index is behind the documents', async () => {
+    const letGo = holdSearch(service.data);
+    try {
+      await world.create('things');
+      const path = '/api/collections/things';
+      for (const [name, call] of [
+        ['GET /api/search', { path: '/api/search?q=a' }],
+        [`GET ${path}`, { path: `${path}?q=a` }],
+        [`GET ${path}/count`, { path: `${path}/count?q=a` }],
+      ] as const) {
+        const { status, body, headers } = await world.send(name, call);
+        const told = [status, headers.get('retry-after'), body.message];
+        assert.deepEqual(told, [503, '1', 'the search index is behind the documents: try again later'], name);
+      }
+    } finally {
+      letGo();
     }
   });
 

@@ -44,7 +44,7 @@ const config = {
 const password = 'correct horse battery';
 const mailbox = await useMailbox();
 const configFile = writeConfig(useFolder(), config);
-const service = useService(config, { ANNALS_LOG_LEVEL: 'debug', ANNALS_THREADS: '2' });
+const service = useService(config, { ANNALS_LOG_LEVEL: 'debug', ANNALS_THREADS: '1' });
 
 /** A service in a process of its own, or in this one. */
 type Answering = Pick<Service, 'call' | 'data'>;

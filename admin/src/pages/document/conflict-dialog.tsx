@@ -1,0 +1,103 @@
+import { Button, Modal } from '@mantine/core';
+import { useState } from 'react';
+import { labelOf } from '../../schema/fields.ts';
+import { useLanguage, useWords } from '../../words/index.ts';
+import styles from './conflict.module.css';
+import { type Difference, firstChoice, type Side, taken } from './form/merge.ts';
+import { shownValue } from './form/shown.ts';
+import { useIsPhone } from './phone.ts';
+import type { Conflict } from './save/conflict.ts';
+import { sinceOf } from './since.ts';
+import type { EditorView } from './use-editor.ts';
+
+/** Another version was saved meanwhile: what was read, what is there now, what stands here, and for each field a choice. */
+export function ConflictDialog({ editor, conflict }: { editor: EditorView; conflict: Conflict }) {
+  const { form: words, shared } = useWords();
+  const language = useLanguage();
+  const isPhone = useIsPhone();
+  const { differences, who, when } = conflict;
+  const [choices, setChoices] = useState(() => new Map(differences.map((one) => [one.field.name, firstChoice(one)])));
+  const save = () => editor.resolve(taken(differences, choices));
+  return (
+    <Modal
+      opened
+      onClose={editor.closeConflict}
+      title={words.conflictTitle}
+      size="62rem"
+      fullScreen={isPhone}
+      closeButtonProps={{ 'aria-label': shared.close }}
+    >
+      <div className={styles.dialog}>
+        <p>{words.conflictText(who, when === null ? null : sinceOf(when, language, words))}</p>
+        <ul className={styles.differences}>
+          {differences.map((difference) => (
+            <DifferenceRow
+              key={difference.field.name}
+              difference={difference}
+              choice={choices.get(difference.field.name) ?? 'mine'}
+              choose={(side) => setChoices((old) => new Map(old).set(difference.field.name, side))}
+            />
+          ))}
+        </ul>
+        <div className={styles.buttons}>
+          <Button variant="default" onClick={editor.closeConflict}>
+            {words.backToForm}
+          </Button>
+          <Button onClick={save} data-autofocus>
+            {words.saveChoice}
+          </Button>
+        </div>
+      </div>
+    </Modal>
+  );
+}
+
+type RowProps = { difference: Difference; choice: Side; choose: (side: Side) => void };
+
+function DifferenceRow({ difference, choice, choose }: RowProps) {
+  const { form: words } = useWords();
+  const { field, read, now, mine, isConflict, isTheirs } = difference;
+  const who = isConflict ? words.bothChanged : isTheirs ? words.theyChanged : words.youChanged;
+  const sides = [
+    ['now', words.asNow, words.keepTheirs, now],
+    ['mine', words.mine, words.keepMine, mine],
+  ] as const;
+  return (
+    <li className={styles.difference} data-conflict={field.name}>
+      <fieldset>
+        <legend>
+          {labelOf(field)} <span className={styles.who}>{who}</span>
+        </legend>
+        <div className={styles.columns}>
+          <div className={styles.read}>
+            <h3>{words.asRead}</h3>
+            <Shown field={field} value={read} />
+          </div>
+          {sides.map(([side, title, action, value]) => (
+            <label key={side} className={styles.side} data-chosen={choice === side || undefined}>
+              <span className={styles.sideHead}>
+                <input
+                  type="radio"
+                  name={`choice-${field.name}`}
+                  value={side}
+                  checked={choice === side}
+                  onChange={() => choose(side)}
+                  aria-label={`${labelOf(field)}: ${action}`}
+                />
+                <strong>{title}</strong>
+              </span>
+              <Shown field={field} value={value} />
+            </label>
+          ))}
+        </div>
+      </fieldset>
+    </li>
+  );
+}
+
+function Shown({ field, value }: { field: Difference['field']; value: unknown }) {
+  const { form: words, shared } = useWords();
+  const language = useLanguage();
+  const text = shownValue(field, value, { language, yes: shared.yes, no: shared.no });
+  return text === '' ? <p className={styles.empty}>{words.empty}</p> : <p className={styles.value}>{text}</p>;
+}

@@ -1,0 +1,67 @@
+import { Drawer } from '@mantine/core';
+import { useState } from 'react';
+import type { Collection } from '../../schema/model.ts';
+import { useCollection } from '../../service/model.tsx';
+import { useAccount } from '../../service/session.ts';
+import { useWords } from '../../words/index.ts';
+import styles from './editor.module.css';
+import { SaveActions } from './editor-actions.tsx';
+import { FailureBand } from './failure-band.tsx';
+import type { Values } from './form/values.ts';
+import { FormBody } from './form-body.tsx';
+import { newKey } from './open-editor.ts';
+import { useSaveKey } from './save-key.ts';
+import { useEditor } from './use-editor.ts';
+
+type Props = {
+  /** Slug of the collection. */
+  collection: string;
+  onClose: () => void;
+  onCreated: (document: Values & { id: string }) => void;
+  /** Values that are there from the start: what was searched for, as its title. */
+  prefill?: Values;
+};
+
+/** Makes a document beside another form, which stays as it is. */
+export function CreateDrawer({ collection: slug, ...rest }: Props) {
+  const collection = useCollection(slug);
+  return collection === undefined ? null : <DrawerForm collection={collection} {...rest} />;
+}
+
+function DrawerForm({
+  collection,
+  onClose,
+  onCreated,
+  prefill,
+}: Omit<Props, 'collection'> & { collection: Collection }) {
+  const { form: words, shared } = useWords();
+  const account = useAccount();
+  const [draftId] = useState(() => `new-${newKey()}`);
+  const editor = useEditor({
+    subject: { kind: 'document', collection, id: null },
+    account,
+    read: null,
+    prefill: prefill ?? null,
+    draftId,
+    found: null,
+    isReadOnly: false,
+    onCreated: (document) => onCreated(document as Values & { id: string }),
+  });
+  useSaveKey(editor.save);
+  return (
+    <Drawer
+      opened
+      onClose={onClose}
+      title={words.newDocument(collection.singular)}
+      size="min(40rem, 100vw)"
+      closeButtonProps={{ 'aria-label': shared.close }}
+    >
+      {/* Keys and clicks here are none of the form below. */}
+      <FailureBand editor={editor} />
+      <FormBody editor={editor} facts={null} />
+      <div className={styles.drawerFoot}>
+        <SaveActions editor={editor} />
+      </div>
+    </Drawer>
+  );
+}

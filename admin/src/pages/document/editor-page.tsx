@@ -1,0 +1,123 @@
+import { useEffect, useState } from 'react';
+import { titleOf } from '../../schema/titles.ts';
+import { useAsOf } from '../../service/as-of.ts';
+import { addresses } from '../../shell/addresses.ts';
+import { useGo } from '../../shell/link.tsx';
+import { Page } from '../../shell/page.tsx';
+import { useWords } from '../../words/index.ts';
+import { BlameProvider } from './blame.tsx';
+import { ConflictDialog } from './conflict-dialog.tsx';
+import { DeleteDialog } from './delete-dialog.tsx';
+import { DraftBand } from './draft-band.tsx';
+import styles from './editor.module.css';
+import { EditorActions, SaveActions } from './editor-actions.tsx';
+import { Changed, Facts } from './facts.tsx';
+import { FailureBand } from './failure-band.tsx';
+import { useFormStateOf } from './form/context.ts';
+import type { Values } from './form/values.ts';
+import { FormBody } from './form-body.tsx';
+import type { Opening } from './open-editor.ts';
+import { useIsPhone } from './phone.ts';
+import { PreviewFrame } from './preview-frame.tsx';
+import { nameOf, type Read, versionOf } from './save/subject.ts';
+import { useSaveKey } from './save-key.ts';
+import { useEditor } from './use-editor.ts';
+
+type Props = Opening & {
+  /** What was read last; it may be newer than what the form was opened with. */
+  latest: Read | null;
+  /** Called when a first draft of a new document is kept. */
+  onDraft?: (() => void) | undefined;
+};
+
+/** The page of a form: head, draft, fields, facts. */
+export function EditorPage({ latest, onDraft, ...opening }: Props) {
+  const { form: words } = useWords();
+  const go = useGo();
+  const { subject } = opening;
+  const asOf = useAsOf();
+  const onCreated = (document: Values) => {
+    if (subject.kind === 'document')
+      go(addresses.document(subject.collection.slug, String(document.id)), { replace: true });
+  };
+  const editor = useEditor({ ...opening, onCreated });
+  const [isDeleting, setDeleting] = useState(false);
+  useSaveKey(editor.save);
+  useLatest(editor, latest);
+  const { keeper } = editor;
+  useEffect(() => {
+    return keeper.subscribe(() => {
+      if (keeper.state() === 'here' || keeper.state() === 'service') onDraft?.();
+    });
+  }, [keeper, onDraft]);
+  const base = useFormStateOf(editor.form, (form) => form.base());
+  const isNew = opening.read === null;
+  const title =
+    isNew && subject.kind === 'document' ? words.newDocument(subject.collection.singular) : nameOf(subject, base);
+  const facts = isNew ? null : <Facts subject={subject} document={base} />;
+  const isPhone = useIsPhone();
+  return (
+    <div className={styles.editor}>
+      <Page
+        title={title}
+        crumbs={crumbsOf(opening)}
+        about={isNew ? undefined : <Changed subject={subject} document={base} etag={editor.saver.etag()} />}
+        actions={<EditorActions editor={editor} hasSave={!isPhone} openDelete={() => setDeleting(true)} />}
+        isWide
+      >
+        <DraftBand editor={editor} />
+        <FailureBand editor={editor} />
+        {opening.isReadOnly && <ReadOnlyBand />}
+        <BlameProvider subject={subject} version={asOf === null ? versionOf(editor.saver.etag()) : null}>
+          <PreviewFrame subject={subject} form={editor.form}>
+            <FormBody editor={editor} facts={facts} />
+          </PreviewFrame>
+        </BlameProvider>
+        {isPhone && !opening.isReadOnly && (
+          <div className={styles.phoneBar}>
+            <SaveActions editor={editor} />
+          </div>
+        )}
+        {editor.conflict !== null && <ConflictDialog editor={editor} conflict={editor.conflict} />}
+        {isDeleting && subject.kind === 'document' && subject.id !== null && (
+          <DeleteDialog
+            collection={subject.collection}
+            id={subject.id}
+            title={titleOf(subject.collection, base)}
+            etag={editor.saver.etag()}
+            onClose={() => setDeleting(false)}
+            onDeleted={() => {
+              editor.form.reset();
+              void editor.keeper.settle();
+            }}
+          />
+        )}
+      </Page>
+    </div>
+  );
+}
+
+function crumbsOf({ subject }: Opening): { title: string; to: string }[] {
+  if (subject.kind === 'global') return [];
+  const { slug, plural, isAuth } = subject.collection;
+  return [{ title: plural, to: isAuth ? addresses.people(slug) : addresses.list(slug) }];
+}
+
+/** Under a moment of the past, the band of the application says why. */
+function ReadOnlyBand() {
+  const { form } = useWords();
+  return useAsOf() === null ? <p className={styles.readOnly}>{form.readOnly}</p> : null;
+}
+
+/** A form in which nothing was typed follows the document; one in which something was waits for the save to tell. */
+function useLatest({ form, saver, root }: ReturnType<typeof useEditor>, latest: Read | null): void {
+  useEffect(() => {
+    if (latest === null || latest.etag === undefined || latest.etag === saver.etag()) return;
+    if (form.isChanged() || saver.isRunning()) return;
+    const focused = root.current?.contains(document.activeElement)
+      ? (document.activeElement?.closest<HTMLElement>('[data-field]')?.dataset.field?.split('.', 1)[0] ?? null)
+      : null;
+    form.saved(latest.document, form.values(), focused);
+    saver.setEtag(latest.etag);
+  }, [latest, form, saver, root]);
+}

@@ -1,0 +1,70 @@
+import type { ReactNode } from 'react';
+import { type DataField, labelOf } from '../../../schema/fields.ts';
+import { useWords } from '../../../words/index.ts';
+import { BlameNote } from '../blame.tsx';
+import { controlId, useFormPlace, useFormState } from '../form/context.ts';
+import styles from './fields.module.css';
+
+type Props = {
+  field: DataField;
+  path: string;
+  children: (control: { id: string; error: string | undefined; describedBy: string | undefined }) => ReactNode;
+};
+
+/** What stands around an input: label, description, and what is wrong. */
+export function Frame({ field, path, children }: Props) {
+  const place = useFormPlace();
+  const { form: words } = useWords();
+  const error = useFormState((form) => form.problemAt(path));
+  const id = controlId(place, path);
+  const description = field.admin?.description;
+  const described = [error !== undefined && `${id}-error`, description !== undefined && `${id}-about`].filter(Boolean);
+  // A switch says first what it is about.
+  const isInline = field.type === 'boolean' && field.required === true;
+  return (
+    <div className={styles.frame} data-field={path} data-invalid={error !== undefined || undefined}>
+      <div className={isInline ? styles.inline : styles.stacked}>
+        <div className={styles.labels}>
+          {hasOneControl(field) ? (
+            <label id={`${id}-label`} htmlFor={id}>
+              {labelOf(field)}
+            </label>
+          ) : (
+            <span id={`${id}-label`} className={styles.label}>
+              {labelOf(field)}
+            </span>
+          )}
+          {field.required && field.type !== 'boolean' && (
+            <span className={styles.required} title={words.required} aria-hidden="true">
+              *
+            </span>
+          )}
+          <BlameNote path={path} />
+        </div>
+        {children({ id, error, describedBy: described.length > 0 ? described.join(' ') : undefined })}
+      </div>
+      <ErrorText id={id} error={error} />
+      {description !== undefined && (
+        <p id={`${id}-about`} className={styles.about}>
+          {description}
+        </p>
+      )}
+    </div>
+  );
+}
+
+/** What is wrong with a field. */
+export function ErrorText({ id, error }: { id: string; error: string | undefined }) {
+  if (error === undefined) return null;
+  return (
+    <p id={`${id}-error`} className={styles.error}>
+      {error}
+    </p>
+  );
+}
+
+/** A group of controls is labelled by reference. */
+function hasOneControl({ type, required, hasDefault }: DataField): boolean {
+  if (type === 'boolean') return required === true || hasDefault === true;
+  return !['radio', 'multiSelect', 'join'].includes(type);
+}

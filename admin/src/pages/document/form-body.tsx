@@ -1,0 +1,70 @@
+import { Tabs } from '@mantine/core';
+import { type ReactNode, useMemo, useState } from 'react';
+import styles from './editor.module.css';
+import { Level } from './fields/level.tsx';
+import { FormContext, useFormState } from './form/context.ts';
+import { layoutOf, type Tab } from './form/layout.ts';
+import type { EditorView } from './use-editor.ts';
+
+/** The fields: those of the main column, in tabs where there are some, and those of the side. */
+export function FormBody({ editor, facts }: { editor: EditorView; facts: ReactNode }) {
+  const { form, place, root } = editor;
+  const layout = useMemo(() => layoutOf(form.fields), [form.fields]);
+  const hasSide = layout.side.length > 0 || facts !== null;
+  return (
+    <FormContext value={place}>
+      <div
+        className={hasSide ? styles.columns : undefined}
+        ref={(element) => {
+          root.current = element;
+        }}
+        data-form={place.slug}
+      >
+        <div className={styles.main}>
+          {layout.main.length > 0 && <Level fields={layout.main} />}
+          {layout.tabs.length > 0 && <TabbedFields tabs={layout.tabs} />}
+        </div>
+        {hasSide && (
+          <div className={styles.side}>
+            {layout.side.length > 0 && (
+              <div className={styles.sideFields}>
+                <Level fields={layout.side} />
+              </div>
+            )}
+            {facts}
+          </div>
+        )}
+      </div>
+    </FormContext>
+  );
+}
+
+/**
+ * Tabs stay where they are when another is chosen: what is typed in them too. One with a problem is marked. What is hidden goes
+ * on working (an `Activity` would not): problems are shown there, and slugs follow.
+ */
+function TabbedFields({ tabs }: { tabs: readonly Tab[] }) {
+  const [chosen, choose] = useState<string | null>(tabs[0]?.name ?? null);
+  const wrong = useFormState((form) => {
+    return tabs
+      .filter(({ names }) => names.some((name) => form.hasProblemIn(name)))
+      .map(({ name }) => name)
+      .join('\n');
+  });
+  return (
+    <Tabs value={chosen} onChange={choose} keepMountedMode="display-none">
+      <Tabs.List className={styles.tabs}>
+        {tabs.map(({ name }) => (
+          <Tabs.Tab key={name} value={name} data-wrong={wrong.split('\n').includes(name) || undefined}>
+            {name}
+          </Tabs.Tab>
+        ))}
+      </Tabs.List>
+      {tabs.map(({ name, fields }) => (
+        <Tabs.Panel key={name} value={name} className={styles.panel}>
+          <Level fields={fields} />
+        </Tabs.Panel>
+      ))}
+    </Tabs>
+  );
+}

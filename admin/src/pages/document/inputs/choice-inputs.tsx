@@ -1,0 +1,93 @@
+import { Checkbox, NativeSelect, Radio } from '@mantine/core';
+import { useWords } from '../../../words/index.ts';
+import { attributesOf } from './attributes.ts';
+import styles from './inputs.module.css';
+import type { InputProps } from './types.ts';
+
+/** One option, in the control of the browser: it works with every keyboard and on every phone. */
+export function SelectInput(props: InputProps<unknown>) {
+  const { field, defaultValue, onChange } = props;
+  const { form } = useWords();
+  const { placeholder, ...attributes } = attributesOf(props);
+  const value = typeof defaultValue === 'string' ? defaultValue : '';
+  return (
+    <NativeSelect
+      {...attributes}
+      defaultValue={value}
+      onChange={({ currentTarget }) => onChange(currentTarget.value || null)}
+    >
+      {(!field.required || value === '') && <option value="">{placeholder ?? form.choose}</option>}
+      {optionsOf(props).map((option) => (
+        <option key={option.value} value={option.value}>
+          {option.label}
+        </option>
+      ))}
+    </NativeSelect>
+  );
+}
+
+/** The options, and the value that is none of them any more. */
+function optionsOf({ field, defaultValue }: InputProps<unknown>): { label: string; value: string }[] {
+  const options = field.options ?? [];
+  const chosen = (Array.isArray(defaultValue) ? defaultValue : [defaultValue]).filter(
+    (one) => typeof one === 'string' && one !== '',
+  );
+  const gone = chosen.filter((value) => !options.some((option) => option.value === value));
+  return [...options, ...gone.map((value) => ({ label: value, value }))];
+}
+
+/** One option, all of them shown. */
+export function RadioInput(props: InputProps<unknown>) {
+  const { field, id, path, defaultValue, onChange, isDisabled, error, describedBy } = props;
+  const { form } = useWords();
+  return (
+    <Radio.Group
+      id={id}
+      name={path}
+      defaultValue={typeof defaultValue === 'string' ? defaultValue : ''}
+      onChange={(value) => onChange(value || null)}
+      aria-labelledby={`${id}-label`}
+      aria-describedby={describedBy}
+    >
+      <div className={styles.choices}>
+        {optionsOf(props).map(({ value, label }) => (
+          <Radio
+            key={value}
+            value={value}
+            label={label}
+            disabled={isDisabled}
+            aria-invalid={error !== undefined || undefined}
+          />
+        ))}
+        {!field.required && <Radio value="" label={form.noValue} disabled={isDisabled} />}
+      </div>
+    </Radio.Group>
+  );
+}
+
+/** Any of the options. */
+export function MultiSelectInput(props: InputProps<unknown>) {
+  const { id, path, defaultValue, onChange, isDisabled, error, describedBy } = props;
+  return (
+    <Checkbox.Group
+      id={id}
+      defaultValue={Array.isArray(defaultValue) ? defaultValue.map(String) : []}
+      onChange={onChange}
+      aria-labelledby={`${id}-label`}
+      aria-describedby={describedBy}
+    >
+      <div className={styles.choices}>
+        {optionsOf(props).map(({ value, label }) => (
+          <Checkbox
+            key={value}
+            name={path}
+            value={value}
+            label={label}
+            disabled={isDisabled}
+            aria-invalid={error !== undefined || undefined}
+          />
+        ))}
+      </div>
+    </Checkbox.Group>
+  );
+}

@@ -1,0 +1,188 @@
+import { lazy, type ReactNode, Suspense, useState } from 'react';
+import type { Collection } from '../../../schema/model.ts';
+import { titleOf } from '../../../schema/titles.ts';
+import { useCollection } from '../../../service/model.tsx';
+import { forget, messageOf } from '../../../service/queries.ts';
+import { addresses } from '../../../shell/addresses.ts';
+import { Link } from '../../../shell/link.tsx';
+import { Icon } from '../../../theme/icons.tsx';
+import { useWords } from '../../../words/index.ts';
+import styles from './relationship-input.module.css';
+import { Action, OrderedList } from './relationship-list.tsx';
+import { idsOf, withId, withoutId } from './relationship-order.ts';
+import { TargetSearch } from './relationship-search.tsx';
+import { type Target, useTargets } from './relationship-targets.ts';
+import type { InputProps } from './types.ts';
+
+// The form that it holds has inputs like this one in it.
+const CreateDrawer = lazy(async () => ({ default: (await import('../create-drawer.tsx')).CreateDrawer }));
+
+/** Points at documents of another collection, which are searched by their titles. */
+export function RelationshipInput(props: InputProps) {
+  const collection = useCollection(props.field.relationTo ?? '');
+  // Of a collection that the user knows nothing of there are only ids.
+  if (collection === undefined) return <p className={styles.ids}>{idsOf(props.defaultValue).join(', ')}</p>;
+  return <Targets {...props} collection={collection} />;
+}
+
+function Targets(props: InputProps & { collection: Collection }) {
+  const { field, collection, isDisabled, onChange } = props;
+  const [ids, setIds] = useState(() => idsOf(props.defaultValue));
+  const [picked, setPicked] = useState<readonly Target[]>([]);
+  const [isCreating, setCreating] = useState(false);
+  const read = useTargets(
+    collection,
+    ids.filter((id) => !picked.some((one) => one.id === id)),
+  );
+  const set = (next: string[]) => {
+    setIds(next);
+    onChange(field.hasMany ? next : (next[0] ?? null));
+  };
+  const add = (id: string) => set(field.hasMany ? withId(ids, id) : [id]);
+  const choose = (target: Target) => {
+    setPicked([...picked, target]);
+    add(target.id);
+  };
+  const leave = () => {
+    setCreating(false);
+    focusOn(props.id);
+  };
+  const shownOf = (id: string): Shown => {
+    const target = [...picked, ...(read.data ?? [])].find((one) => one.id === id);
+    if (target !== undefined) return { id, title: titleOf(collection, target), isGone: false };
+    return { id, title: id, isGone: read.isSuccess && !read.isPlaceholderData };
+  };
+  const shown = ids.map(shownOf);
+  const search = {
+    collection,
+    id: props.id,
+    isDisabled,
+    isInvalid: props.error !== undefined,
+    describedBy: props.describedBy,
+    onChoose: choose,
+    onCreate: canCreate(collection) ? () => setCreating(true) : undefined,
+  };
+  return (
+    <div className={styles.input}>
+      {field.hasMany ? (
+        <>
+          {shown.length > 0 && (
+            <OrderedList
+              items={shown.map((one) => ({ ...one, content: <Title collection={collection} {...one} /> }))}
+              isDisabled={isDisabled}
+              onOrder={set}
+              onRemove={(id) => {
+                set(withoutId(ids, id));
+                focusOn(props.id);
+              }}
+            />
+          )}
+          <TargetSearch {...search} shown="" without={ids} />
+        </>
+      ) : (
+        <One {...search} shown={shown[0]} onClear={() => set([])} />
+      )}
+      {read.error !== null && <p className={styles.problem}>{messageOf(read.error)}</p>}
+      {isCreating && (
+        <Create
+          collection={collection.slug}
+          onClose={leave}
+          onCreated={({ id }) => {
+            add(id);
+            leave();
+          }}
+        />
+      )}
+    </div>
+  );
+}
+
+/** Gives the focus to a control when what had it is gone. */
+function focusOn(id: string): void {
+  setTimeout(() => document.getElementById(id)?.focus());
+}
+
+type Shown = { id: string; title: string; isGone: boolean };
+
+/** Accounts are invited, and files are uploaded. */
+function canCreate({ access, upload, isAuth }: Collection): boolean {
+  return access.create && !upload && !isAuth;
+}
+
+type OneProps = Omit<Parameters<typeof TargetSearch>[0], 'shown' | 'without' | 'actions'> & {
+  shown: Shown | undefined;
+  onClear: () => void;
+};
+
+/** The one document of a field: its title stands in the box in which another is searched. */
+function One({ shown, onClear, ...search }: OneProps) {
+  const { inputs } = useWords();
+  const { collection, isDisabled } = search;
+  const clear = () => {
+    onClear();
+    focusOn(search.id);
+  };
+  const actions: ReactNode = shown !== undefined && (
+    <span className={styles.boxActions}>
+      {!shown.isGone && <OpenLink collection={collection} {...shown} />}
+      {!isDisabled && <Action icon="close" label={inputs.removeNamed(shown.title)} act={clear} />}
+    </span>
+  );
+  return (
+    <>
+      <TargetSearch
+        {...search}
+        shown={shown?.title ?? ''}
+        without={[]}
+        actions={actions}
+        onClear={shown === undefined ? undefined : onClear}
+      />
+      {shown?.isGone && <p className={styles.gone}>{inputs.gone}</p>}
+    </>
+  );
+}
+
+/** A document in a list, by its title. */
+function Title({ collection, id, title, isGone }: Shown & { collection: Collection }) {
+  const { inputs } = useWords();
+  return (
+    <span className={styles.title}>
+      <span>{title}</span>
+      {isGone ? <small className={styles.gone}>{inputs.gone}</small> : <OpenLink {...{ collection, id, title }} />}
+    </span>
+  );
+}
+
+function OpenLink({ collection, id, title }: { collection: Collection; id: string; title: string }) {
+  const { inputs } = useWords();
+  const label = inputs.openInTab(title);
+  return (
+    <Link
+      to={addresses.document(collection.slug, id)}
+      target="_blank"
+      className={styles.open}
+      aria-label={label}
+      title={label}
+    >
+      <Icon name="open" size={15} />
+    </Link>
+  );
+}
+
+type CreateProps = { collection: string; onClose: () => void; onCreated: (document: { id: string }) => void };
+
+/** A new document in a drawer over the form. What its own form sends is not sent by the one below it. */
+function Create({ onCreated, ...rest }: CreateProps) {
+  const created = (document: { id: string }) => {
+    void forget(rest.collection);
+    onCreated(document);
+  };
+  return (
+    // biome-ignore lint/a11y/noStaticElementInteractions: events of React go the way of its tree, out of the drawer
+    <div onSubmit={(event) => event.stopPropagation()} onKeyDown={(event) => event.stopPropagation()}>
+      <Suspense fallback={null}>
+        <CreateDrawer {...rest} onCreated={created} />
+      </Suspense>
+    </div>
+  );
+}

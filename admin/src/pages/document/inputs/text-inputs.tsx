@@ -1,0 +1,159 @@
+import { ActionIcon, Textarea, TextInput, Tooltip } from '@mantine/core';
+import { type ReactNode, useEffect, useRef, useState } from 'react';
+import { Icon } from '../../../theme/icons.tsx';
+import { useWords } from '../../../words/index.ts';
+import { useFormPlace, useFormState } from '../form/context.ts';
+import { slugOf } from '../form/slug.ts';
+import { attributesOf } from './attributes.ts';
+import styles from './inputs.module.css';
+import type { InputProps } from './types.ts';
+
+/** The kinds of a text of one line, as keyboards of phones know them. */
+const kinds = { text: 'text', email: 'email', url: 'url' } as const;
+
+/** A text of one line. */
+export function TextLine(props: InputProps<unknown>) {
+  const { field, defaultValue, onChange } = props;
+  if (field.admin?.displayAs === 'slug') return <SlugInput {...props} />;
+  if (field.admin?.displayAs === 'color') return <ColorInput {...props} />;
+  const kind = kinds[field.type as keyof typeof kinds] ?? 'text';
+  return (
+    <TextInput
+      {...attributesOf(props)}
+      // A type of email or url would have the browser refuse what the service allows.
+      inputMode={kind}
+      defaultValue={textOf(defaultValue)}
+      onChange={({ currentTarget }) => onChange(currentTarget.value || null)}
+      autoComplete="off"
+      spellCheck={field.type === 'text'}
+    />
+  );
+}
+
+/** A text of several lines; that of code is set as such. */
+export function TextArea(props: InputProps<unknown>) {
+  const { field, defaultValue, onChange } = props;
+  const isCode = field.admin?.language !== undefined;
+  return (
+    <Textarea
+      {...attributesOf(props)}
+      classNames={isCode ? { input: styles.code } : undefined}
+      rows={field.admin?.rows ?? (isCode ? 8 : 4)}
+      resize="vertical"
+      defaultValue={textOf(defaultValue)}
+      onChange={({ currentTarget }) => onChange(currentTarget.value || null)}
+      spellCheck={!isCode}
+    />
+  );
+}
+
+/** The text that stands in a control; a value of another type, from before the field was changed, is shown as JSON. */
+export function textOf(value: unknown): string {
+  if (value === null || value === undefined) return '';
+  return typeof value === 'string' ? value : JSON.stringify(value);
+}
+
+/** A slug that follows the field it is made of until it is written by hand. One that a document has already is let alone. */
+function SlugInput(props: InputProps<unknown>) {
+  const { field, path, defaultValue, onChange, isDisabled } = props;
+  const { form: words } = useWords();
+  const { form } = useFormPlace();
+  const control = useRef<HTMLInputElement>(null);
+  const from = field.admin?.from === undefined ? null : besides(path, field.admin.from);
+  const source = useFormState(() => (from === null ? '' : textOf(form.get(from))));
+  const [isFollowing, setFollowing] = useState(() => {
+    return (
+      from !== null &&
+      !isDisabled &&
+      (!textOf(defaultValue) || textOf(defaultValue) === slugOf(source)) &&
+      !isKnown(form.base(), path)
+    );
+  });
+  // biome-ignore lint/correctness/useExhaustiveDependencies: another text of the source is what it follows
+  useEffect(() => {
+    if (!isFollowing || control.current === null) return;
+    const slug = slugOf(source);
+    if (control.current.value === slug) return;
+    control.current.value = slug;
+    onChange(slug || null);
+  }, [source, isFollowing]);
+  const follow: ReactNode = from !== null && !isFollowing && !isDisabled && (
+    <Tooltip label={words.followAgain}>
+      <ActionIcon
+        variant="subtle"
+        color="gray"
+        size="sm"
+        aria-label={words.followAgain}
+        onClick={() => setFollowing(true)}
+      >
+        <Icon name="refresh" size={15} />
+      </ActionIcon>
+    </Tooltip>
+  );
+  return (
+    <TextInput
+      {...attributesOf(props)}
+      ref={control}
+      classNames={{ input: styles.code }}
+      defaultValue={textOf(defaultValue)}
+      onChange={({ currentTarget }) => {
+        setFollowing(false);
+        onChange(currentTarget.value || null);
+      }}
+      rightSection={follow}
+      autoComplete="off"
+      spellCheck={false}
+    />
+  );
+}
+
+/** The path of a field beside the one at a path. */
+function besides(path: string, name: string): string {
+  return [...path.split('.').slice(0, -1), name].join('.');
+}
+
+function isKnown(base: unknown, path: string): boolean {
+  let value: unknown = base;
+  for (const part of path.split('.')) value = (value as Record<string, unknown> | null | undefined)?.[part];
+  return typeof value === 'string' && value !== '';
+}
+
+const hexColor = /^#[\da-f]{6}$/i;
+
+/** A colour: as text, and to be picked. */
+function ColorInput(props: InputProps<unknown>) {
+  const { defaultValue, onChange, isDisabled } = props;
+  const { form: words } = useWords();
+  const control = useRef<HTMLInputElement>(null);
+  const picker = useRef<HTMLInputElement>(null);
+  const initial = textOf(defaultValue);
+  return (
+    <TextInput
+      {...attributesOf(props)}
+      ref={control}
+      classNames={{ input: styles.code }}
+      defaultValue={initial}
+      onChange={({ currentTarget }) => {
+        const { value } = currentTarget;
+        if (picker.current !== null && hexColor.test(value)) picker.current.value = value;
+        onChange(value || null);
+      }}
+      leftSection={
+        <input
+          ref={picker}
+          type="color"
+          className={styles.color}
+          aria-label={words.pickColor}
+          defaultValue={hexColor.test(initial) ? initial : '#000000'}
+          disabled={isDisabled}
+          onChange={({ currentTarget }) => {
+            if (control.current !== null) control.current.value = currentTarget.value;
+            onChange(currentTarget.value);
+          }}
+        />
+      }
+      autoComplete="off"
+      spellCheck={false}
+    />
+  );
+}

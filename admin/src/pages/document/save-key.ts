@@ -1,0 +1,26 @@
+import { useEffect, useRef } from 'react';
+
+/** The forms that are open, the one on top last: the keys are for that one. */
+const open: { current: () => void }[] = [];
+
+function hear(event: KeyboardEvent): void {
+  if (event.key.toLowerCase() !== 's' || !(event.ctrlKey || event.metaKey) || event.altKey || event.shiftKey) return;
+  const top = open.at(-1);
+  if (top === undefined) return;
+  event.preventDefault();
+  top.current();
+}
+
+/** Saves by Ctrl+S or ⌘S, wherever the focus is. */
+export function useSaveKey(save: () => void): void {
+  const current = useRef(save);
+  current.current = save;
+  useEffect(() => {
+    if (open.length === 0) addEventListener('keydown', hear);
+    open.push(current);
+    return () => {
+      open.splice(open.indexOf(current), 1);
+      if (open.length === 0) removeEventListener('keydown', hear);
+    };
+  }, []);
+}

@@ -1,0 +1,107 @@
+import type { OwnDraft, OwnDraftWithData, Version } from '../../../../../client/index.ts';
+import type { Field } from '../../../schema/fields.ts';
+import type { Collection, Global } from '../../../schema/model.ts';
+import { titleOf } from '../../../schema/titles.ts';
+import { client } from '../../../service/client.ts';
+import type { Values } from '../form/values.ts';
+
+/** What a form is about: a document, one that is not there yet (`id` null), or a global. */
+export type Subject =
+  | { kind: 'document'; collection: Collection; id: string | null }
+  | { kind: 'global'; global: Global };
+
+/** What was read, and the tag of its version. */
+export type Read = { document: Values; etag: string | undefined };
+
+type Writing = { ifMatch?: string | undefined; idempotencyKey: string; reason?: string | undefined };
+
+export function slugOf(subject: Subject): string {
+  return subject.kind === 'global' ? subject.global.slug : subject.collection.slug;
+}
+
+export function fieldsOf(subject: Subject): readonly Field[] {
+  return subject.kind === 'global' ? subject.global.fields : subject.collection.fields;
+}
+
+/** The words that what was read is called by. */
+export function nameOf(subject: Subject, document: Values): string {
+  return subject.kind === 'global' ? subject.global.label : titleOf(subject.collection, document);
+}
+
+/** Whether the user may write it, as far as that can be known beforehand. */
+export function isWritable(subject: Subject): boolean {
+  if (subject.kind === 'global') return subject.global.access.update;
+  return subject.id === null ? subject.collection.access.create : subject.collection.access.update;
+}
+
+export function needsReason(subject: Subject): boolean {
+  return subject.kind === 'document' && subject.collection.requireReason;
+}
+
+type Options = { signal?: AbortSignal; asOf?: string };
+
+/** Reads it; null where the user may know of none. */
+export async function readSubject(subject: Subject, options: Options = {}): Promise<Read | null> {
+  const found =
+    subject.kind === 'global'
+      ? await client.global(subject.global.slug).get(options)
+      : subject.id === null
+        ? null
+        : await client.collection(subject.collection.slug).findOne(subject.id, options);
+  return found === null ? null : readOf(found as Values);
+}
+
+function readOf(document: Values): Read {
+  return { document, etag: client.etagOf(document) };
+}
+
+/** Writes it. @throws ApiError */
+export async function writeSubject(subject: Subject, body: Values, options: Writing): Promise<Read> {
+  if (subject.kind === 'global') {
+    return readOf((await client.global(subject.global.slug).update(body, options)) as Values);
+  }
+  const documents = client.collection(subject.collection.slug);
+  if (subject.id !== null) return readOf((await documents.update(subject.id, body, options)) as unknown as Values);
+  const { ifMatch: _, ...creating } = options;
+  return readOf((await documents.create(body, creating)) as unknown as Values);
+}
+
+/** The version that a tag is of; null without one. */
+export function versionOf(etag: string | undefined): number | null {
+  const found = /^(?:W\/)?"(\d+)-/.exec(etag ?? '')?.[1];
+  return found === undefined ? null : Number(found);
+}
+
+/** A tag of a version, for `If-Match`, which looks at nothing else of it. */
+export function tagOf(version: number): string {
+  return `"${version}-draft"`;
+}
+
+/** One version in the history, with the name of who made it. @throws ApiError for who may not look there. */
+export async function versionIn(subject: Subject, version: number, signal?: AbortSignal): Promise<Version | null> {
+  // A global that was never written is at none.
+  if (version < 1) return null;
+  const options = { after: version - 1, limit: 1, actors: 'names' as const, signal };
+  if (subject.kind === 'global') return (await client.global(subject.global.slug).history(options)).versions[0] ?? null;
+  if (subject.id === null) return null;
+  return (await client.collection(subject.collection.slug).history(subject.id, options)).versions[0] ?? null;
+}
+
+/** What drafts are about: `draftId` is `new-<uuid>` where the document is not there yet. */
+export function draftTarget(
+  subject: Subject,
+  draftId: string,
+): { collection: string; id: string } | { global: string } {
+  if (subject.kind === 'global') return { global: subject.global.slug };
+  return { collection: subject.collection.slug, id: subject.id ?? draftId };
+}
+
+/** The same, as one text. */
+export function targetName(target: ReturnType<typeof draftTarget>): string {
+  return 'global' in target ? `globals/${target.global}` : `${target.collection}/${target.id}`;
+}
+
+export function isDraftOf(draft: OwnDraft | OwnDraftWithData, target: ReturnType<typeof draftTarget>): boolean {
+  if ('global' in draft) return 'global' in target && draft.global === target.global;
+  return 'collection' in target && draft.collection === target.collection && draft.id === target.id;
+}

@@ -1,0 +1,87 @@
+import { type DataField, dataFields } from '../../schema/fields.ts';
+import type { Collection } from '../../schema/model.ts';
+
+/** A document of an upload collection. */
+export type FileDocument = {
+  id: string;
+  filename: string;
+  mimeType: string;
+  filesize: number;
+  url: string;
+  width?: number | null;
+  height?: number | null;
+  createdAt?: string;
+  [field: string]: unknown;
+};
+
+/** What is read of a file to show it. */
+export const shownMembers = ['filename', 'mimeType', 'filesize', 'url', 'width', 'height', 'createdAt'];
+
+const units = ['byte', 'kilobyte', 'megabyte', 'gigabyte', 'terabyte'] as const;
+
+/** A number of bytes as people say it: "1.2 MB". */
+export function sizeOf(bytes: number, language: string): string {
+  let [size, unit] = [bytes, 0];
+  while (size >= 999.5 && unit < units.length - 1) {
+    size /= 1000;
+    unit += 1;
+  }
+  const format = { style: 'unit', unit: units[unit], unitDisplay: unit === 0 ? 'long' : 'short' } as const;
+  return new Intl.NumberFormat(language, { ...format, maximumFractionDigits: size < 10 && unit > 0 ? 1 : 0 }).format(
+    size,
+  );
+}
+
+/** What a dialog for files offers. Of plain text the service tells no kinds: `text/plain` are all of them. */
+export function acceptOf(mimeTypes: readonly string[] | undefined): string | undefined {
+  if (mimeTypes === undefined || mimeTypes.length === 0 || mimeTypes.includes('*/*')) return undefined;
+  const accepted = mimeTypes.flatMap((type) => (type === 'text/plain' ? ['text/*', '.md', '.json', '.csv'] : [type]));
+  return accepted.join(',');
+}
+
+/** Whether a file is larger than its collection takes. Its type is for the service to tell, by the bytes. */
+export function isTooLarge(file: { size: number }, upload: Collection['upload']): boolean {
+  return upload !== false && file.size > upload.maxFileSize;
+}
+
+export type FileKind = 'image' | 'video' | 'audio' | 'text' | 'other';
+
+/** The kind of a file, by its type. */
+export function kindOf(mimeType: string): FileKind {
+  const [kind = ''] = mimeType.split('/', 1);
+  if (kind === 'image' || kind === 'video' || kind === 'audio') return kind;
+  return kind === 'text' || mimeType === 'application/pdf' ? 'text' : 'other';
+}
+
+/** The last part of a name, in capitals: what a file is, where there is no picture of it. */
+export function extensionOf(filename: string): string {
+  const [, extension = ''] = /\.([\p{L}\d]{1,5})$/u.exec(filename) ?? [];
+  return extension.toUpperCase();
+}
+
+const askable = ['text', 'textarea', 'email', 'url'];
+
+/** The fields that are asked for beside a new file: those of text without which it is refused, and `alt`. */
+export function askedFields({ fields }: Pick<Collection, 'fields'>): DataField[] {
+  return dataFields(fields).filter((field) => {
+    if (!askable.includes(field.type) || field.access?.create === false) return false;
+    return isNeeded(field) || (field.name === 'alt' && !field.admin?.hidden);
+  });
+}
+
+/** Whether a file is refused without the field. */
+export function isNeeded(field: DataField): boolean {
+  return field.required === true && field.defaultValue === undefined && !field.hasDefault;
+}
+
+/** The name under which the reason of an upload stands beside its texts; no field is called so. */
+export const reasonName = '$reason';
+
+/** Texts beside a file, and the reason that stands among them. */
+export function withoutReason(texts: Record<string, string>): {
+  data: Record<string, string>;
+  reason: { reason?: string };
+} {
+  const { [reasonName]: reason, ...data } = texts;
+  return { data, reason: reason === undefined || reason === '' ? {} : { reason } };
+}

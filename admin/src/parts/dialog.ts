@@ -1,0 +1,34 @@
+import { useEffect, useState, useSyncExternalStore } from 'react';
+
+let open: readonly symbol[] = [];
+const listeners = new Set<() => void>();
+
+function set(next: readonly symbol[]): void {
+  open = next;
+  for (const listener of listeners) listener();
+}
+
+/**
+ * The properties of a dialog that is there while it is open: Escape closes the topmost only, and the focus goes back to what had it
+ * before.
+ */
+export function useDialog(): { closeOnEscape: boolean } {
+  const [id] = useState(() => Symbol('dialog'));
+  const [before] = useState(() => document.activeElement);
+  useEffect(() => {
+    set([...open, id]);
+    return () => {
+      set(open.filter((one) => one !== id));
+      // The dialog holds the focus until it is gone.
+      setTimeout(() => before instanceof HTMLElement && before.isConnected && before.focus({ preventScroll: true }));
+    };
+  }, [id, before]);
+  const top = useSyncExternalStore(
+    (listener) => {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+    () => open.at(-1),
+  );
+  return { closeOnEscape: top === id || top === undefined };
+}

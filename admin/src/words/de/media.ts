@@ -1,0 +1,81 @@
+import type { Words } from '../words.ts';
+
+export const media: Words['media'] = {
+  title: 'Medien',
+  collection: 'Sammlung',
+  search: 'Dateien suchen',
+  allTypes: 'Alle Arten',
+  images: 'Bilder',
+  videos: 'Videos',
+  audio: 'Ton',
+  texts: 'Text und PDF',
+  type: 'Art',
+  sort: 'Reihenfolge',
+  newest: 'Neueste zuerst',
+  oldest: 'Älteste zuerst',
+  byName: 'Nach Namen',
+  largest: 'Größte zuerst',
+  upload: 'Hochladen',
+  dropHere: 'Dateien zum Hochladen hierher ziehen',
+  dropTo: (name) => `Loslassen, um in ${name} hochzuladen`,
+  empty: 'Noch keine Dateien',
+  emptyText: 'Zieh Dateien hierher oder wähle sie aus.',
+  emptyRead: 'Es wurde noch nichts hochgeladen.',
+  noMatch: 'Keine Datei passt',
+  clear: 'Suche und Filter zurücksetzen',
+  noCollections: 'Es gibt keine Sammlung von Dateien, die dein Konto lesen darf.',
+  files: (count, text) => (count === 1 ? '1 Datei' : `${text} Dateien`),
+  select: (name) => `${name} auswählen`,
+  selected: (count) => `${count} ausgewählt`,
+  clearSelection: 'Auswahl aufheben',
+  deleteSelected: 'Löschen',
+  deleteMany: (count) => (count === 1 ? '1 Datei löschen?' : `${count} Dateien löschen?`),
+  deleteText: 'Sie kommen in den Papierkorb und lassen sich von dort zurückholen.',
+  deleting: (done, count) => `${done} von ${count} gelöscht`,
+  deleted: (count) => (count === 1 ? '1 Datei gelöscht' : `${count} Dateien gelöscht`),
+  stillThere: (count) =>
+    count === 1 ? '1 Datei konnte nicht gelöscht werden' : `${count} Dateien konnten nicht gelöscht werden`,
+  usedBy: 'Verwendet in',
+  unused: 'Nichts verweist auf diese Datei. Bilder in formatiertem Text sind nicht mitgezählt.',
+  usedWarning: (count) =>
+    count === 1
+      ? 'Eine Stelle verweist darauf und würde nichts mehr zeigen.'
+      : `${count} Stellen verweisen darauf und würden nichts mehr zeigen.`,
+  usedAmong: (count) =>
+    count === 1
+      ? 'Auf eine davon verweist etwas, das dann nichts mehr zeigen würde.'
+      : `Auf ${count} davon verweist etwas, das dann nichts mehr zeigen würde.`,
+  allReferences: (count) => `Alle ${count}`,
+  name: 'Name',
+  size: 'Größe',
+  dimensions: 'Maße',
+  uploaded: 'Hochgeladen',
+  address: 'Adresse',
+  copyAddress: 'Adresse kopieren',
+  openFile: 'Datei öffnen',
+  openDocument: 'Im Formular öffnen',
+  replaceFile: 'Datei ersetzen',
+  replacing: 'Die Adresse richtet sich nach dem Namen der neuen Datei.',
+  details: 'Datei',
+  sendings: 'Uploads',
+  retryNamed: (name) => `${name} erneut versuchen`,
+  cancelNamed: (name) => `${name} abbrechen`,
+  dismissNamed: (name) => `${name} ausblenden`,
+  sentShare: (name) => `Upload von ${name}`,
+  waiting: 'Wartet',
+  done: 'Hochgeladen',
+  clearDone: 'Hochgeladene ausblenden',
+  tooLarge: (size, most) => `Die Datei hat ${size}; erlaubt sind höchstens ${most}`,
+  pick: (name) => `Aus ${name} auswählen`,
+  take: 'Auswählen',
+};
+
+export const references: Words['references'] = {
+  title: 'Verwendet in',
+  of: (title) => `Was auf ${title} verweist`,
+  empty: 'Nichts verweist hierher',
+  emptyText:
+    'Kein Dokument und keine globale Einstellung, die du lesen darfst, nennt dies in einer Beziehung oder als Datei.',
+  field: 'über',
+  count: (count, text) => (count === 1 ? '1 Stelle' : `${text} Stellen`),
+};

@@ -1,0 +1,25 @@
+import type { Logger } from 'pino';
+import type { Progress } from '../../projections/rebuild.ts';
+import type { Reloading } from '../ports.ts';
+import type { Settings } from '../settings/settings.ts';
+import type { Configured } from './ways.ts';
+
+/** The parts and callbacks of an engine. */
+export type EngineOptions = {
+  settings: Settings;
+  /** Without a path it is an object, which no command can look at. */
+  loaded: Configured;
+  /** Reads the configuration again; by default it refuses, as it must for an object. */
+  reload?: Reloading['reload'];
+  log: Logger;
+  /** Called when a part ends without which it answers wrongly or not at all: only a new start helps. */
+  onFailure: (error: Error, message: string) => void;
+  /** Shows how far the read tables are, where they must be built first. */
+  progress?: Progress;
+  /** The holder of the data directory, as another process that wants it is told. */
+  holder?: string;
+  /** True for one that runs a single command: it sends no mail, which goes on waiting, since it would end in the middle. */
+  isBrief?: boolean;
+  /** True for a brief one that is sent files: else it leaves their store alone. */
+  takesFiles?: boolean | undefined;
+};

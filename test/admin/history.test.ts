@@ -1,0 +1,110 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import fc from 'fast-check';
+import { asOfText, localText, startOfYear, withDaysAgo } from '../../admin/src/pages/as-of/moments.ts';
+import { differenceOf, lineOf, relatedIn } from '../../admin/src/pages/history/values.ts';
+import type { Field } from '../../admin/src/schema/fields.ts';
+
+const text: Field = { name: 'title', type: 'text' };
+const borders: Field = { name: 'borders', type: 'relationship', relationTo: 'countries', hasMany: true };
+
+describe('The difference of a value', () => {
+  it('of a text is told by words', () => {
+    assert.deepEqual(differenceOf(text, 'Federal Republic of Germany', 'Republic of all Germany'), {
+      kind: 'text',
+      pieces: [
+        { kind: 'removed', text: 'Federal ' },
+        { kind: 'same', text: 'Republic of ' },
+        { kind: 'added', text: 'all ' },
+        { kind: 'same', text: 'Germany' },
+      ],
+    });
+  });
+
+  it('of any two texts gives both of them back', () => {
+    const word = fc.constantFrom('a', 'b', 'long word', ' ', '\n', 'Ä', '😀', '-');
+    const line = fc.array(word, { minLength: 1, maxLength: 12 }).map((words) => words.join(' '));
+    fc.assert(
+      fc.property(line, line, (before, after) => {
+        const difference = differenceOf(text, before, after);
+        assert.ok(difference.kind === 'text');
+        const join = (kind: string) =>
+          difference.pieces.flatMap((piece) => (piece.kind === kind ? [] : [piece.text])).join('');
+        assert.deepEqual([join('added'), join('removed')], [before, after]);
+      }),
+    );
+  });
+
+  it('of a text that was empty, of a choice and of a truth is told as a pair', () => {
+    assert.deepEqual(differenceOf(text, null, 'New'), { kind: 'pair', before: null, after: 'New' });
+    const status: Field = { name: 'status', type: 'select', options: [{ label: 'Out', value: 'published' }] };
+    assert.deepEqual(differenceOf(status, 'old', 'published'), { kind: 'pair', before: 'old', after: 'Out' });
+    const landlocked: Field = { name: 'landlocked', type: 'boolean' };
+    assert.deepEqual(differenceOf(landlocked, false, true), { kind: 'pair', before: '✗', after: '✓' });
+  });
+
+  it('of relationships names what came and what went, for their titles', () => {
+    const difference = differenceOf(borders, ['a', 'b'], ['b', 'c']);
+    assert.ok(difference.kind === 'list');
+    assert.deepEqual(
+      difference.items.map(({ kind, value }) => [kind, typeof value === 'object' && value.id]),
+      [
+        ['removed', 'a'],
+        ['same', 'b'],
+        ['added', 'c'],
+      ],
+    );
+    assert.deepEqual(
+      relatedIn(difference).map(({ relationTo, id }) => `${relationTo}/${id}`),
+      ['countries/a', 'countries/b', 'countries/c'],
+    );
+    const one = differenceOf({ name: 'region', type: 'relationship', relationTo: 'regions' }, null, 'x');
+    assert.deepEqual(one, { kind: 'pair', before: null, after: { relationTo: 'regions', id: 'x' } });
+  });
+
+  it('of an object is that of the fields inside that differ', () => {
+    const field: Field = {
+      name: 'place',
+      type: 'object',
+      fields: [text, { name: 'area', type: 'number', label: 'km²' }],
+    };
+    assert.deepEqual(differenceOf(field, { title: 'A', area: 1 }, { title: 'A', area: 2 }), {
+      kind: 'fields',
+      fields: [{ label: 'km²', difference: { kind: 'pair', before: '1', after: '2' } }],
+    });
+  });
+
+  it('of rich text is that of its words, and of blocks that of their lines', () => {
+    const doc = (words: string) => ({
+      type: 'doc',
+      content: [{ type: 'paragraph', content: [{ type: 'text', text: words }] }],
+    });
+    const rich = differenceOf({ name: 'body', type: 'richText' }, doc('one two'), doc('one three'));
+    assert.deepEqual(rich.kind === 'text' && rich.pieces.map((piece) => `${piece.kind}: ${piece.text}`), [
+      'same: one ',
+      'removed: two',
+      'added: three',
+    ]);
+    const blocks: Field = {
+      name: 'parts',
+      type: 'blocks',
+      blocks: [{ slug: 'quote', label: 'Quote', fields: [{ name: 'words', type: 'text' }] }],
+    };
+    assert.equal(lineOf(blocks, { blockType: 'quote', words: 'Hi' }), 'Quote · Words: Hi');
+  });
+});
+
+describe('The moment that is shown', () => {
+  it('is what was chosen, with its zone', () => {
+    assert.equal(asOfText(''), null);
+    assert.equal(asOfText('2026-03-03T23:59:59'), new Date(2026, 2, 3, 23, 59, 59).toISOString().replace('.000Z', 'Z'));
+    assert.equal(localText(new Date(2026, 2, 3, 23, 59, 59)), '2026-03-03T23:59:59');
+    assert.equal(localText(new Date(Number.NaN)), '');
+  });
+
+  it('may be some days ago, or the start of the year', () => {
+    const now = new Date(2026, 10, 23, 12);
+    assert.equal(withDaysAgo(now, 7).getTime(), now.getTime() - 7 * 24 * 3600 * 1000);
+    assert.equal(localText(startOfYear(now)), '2026-01-01T00:00:00');
+  });
+});

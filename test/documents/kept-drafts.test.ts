@@ -1,0 +1,133 @@
+import assert from 'node:assert/strict';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, it, type TestContext } from 'node:test';
+import type { Kept, NewOwnDraft, OwnRoom } from '../../events/kept-drafts.ts';
+import { openVault } from '../../events/vault.ts';
+import { keepOwnDrafts, ownRoom } from '../../server/documents/drafts/keeping.ts';
+import { oneByOne } from '../../server/platform/one-by-one.ts';
+import { temporaryFolder } from '../helpers/service.ts';
+
+const start2026 = Date.UTC(2026, 0, 1);
+const days = 24 * 60 * 60 * 1000;
+
+/** Drafts in a vault of their own, by a clock that stands. */
+async function open(t: TestContext, { room = ownRoom, folder = temporaryFolder(t), time = start2026 } = {}) {
+  const vault = openVault(join(folder, 'vault.db'));
+  const clock = { time };
+  const onFailure = (error: Error) => assert.fail(error);
+  const drafts = keepOwnDrafts({ drafts: vault.ownDrafts, now: () => clock.time, onFailure, room });
+  // The one of the start.
+  await drafts.purge();
+  let isOpen = true;
+  async function close(): Promise<void> {
+    if (!isOpen) return;
+    isOpen = false;
+    await drafts.close();
+    vault.close();
+  }
+  t.after(close);
+  const keep = (target: string, text: string, of: Partial<NewOwnDraft> = {}): Kept =>
+    drafts.keep({
+      owner: 'users/ada',
+      target,
+      version: 1,
+      title: 'A title',
+      data: JSON.stringify({ text }),
+      expected: null,
+      ...of,
+    });
+  return { drafts, keep, clock, folder, close };
+}
+
+const bytesOf = (folder: string) => Buffer.concat(readdirSync(folder).map((name) => readFileSync(join(folder, name))));
+
+describe('Drafts that users keep, in the vault', () => {
+  it('live for 30 days after they were kept last, and are gone from the disk then', async (t) => {
+    const { drafts, keep, clock, folder } = await open(t);
+    for (let index = 0; index < 50; index += 1) keep(`posts/${index}`, `small-trace-${'x'.repeat(50 * index)}`);
+    for (let index = 50; index < 56; index += 1) keep(`posts/${index}`, `large-trace-${'x'.repeat(500_000)}`);
+    clock.time += 20 * days;
+    keep('posts/0', 'kept again');
+    clock.time += 10 * days - 1;
+    await drafts.purge();
+    assert.equal(drafts.list('users/ada').length, 56);
+    assert.ok(bytesOf(folder).includes('-trace-'));
+    clock.time += 1;
+    assert.deepEqual(
+      drafts.list('users/ada').map(({ target }) => target),
+      ['posts/0'],
+      'before they are deleted',
+    );
+    assert.equal(drafts.read('users/ada', 'posts/1'), null);
+    assert.deepEqual(drafts.remove('users/ada', 'posts/1', null), { kind: 'none' });
+    await drafts.purge();
+    assert.ok(!bytesOf(folder).includes('-trace-'));
+    assert.equal(drafts.read('users/ada', 'posts/0')?.data, '{"text":"kept again"}');
+    clock.time += 20 * days;
+    await drafts.purge();
+    assert.ok(!bytesOf(folder).includes('kept again'));
+  });
+
+  it('of which a start finds some that have expired are deleted then', async (t) => {
+    const { keep, folder, close } = await open(t);
+    keep('posts/one', 'a trace of last month');
+    await close();
+    await open(t, { folder, time: start2026 + 30 * days });
+    assert.ok(!bytesOf(folder).includes('a trace of last month'));
+  });
+
+  it('do not live longer because the clock was put back', async (t) => {
+    const { drafts, keep, clock } = await open(t);
+    keep('posts/one', 'from tomorrow');
+    clock.time -= 400 * days;
+    await drafts.purge();
+    clock.time += 30 * days;
+    assert.deepEqual(drafts.list('users/ada'), []);
+  });
+
+  it('have a room of each user and one of all, in which one comes in the place of itself', async (t) => {
+    const room: OwnRoom = { user: { count: 3, bytes: 1000 }, all: { count: 5, bytes: 2000 }, lifetime: days };
+    const { drafts, keep, clock } = await open(t, { room });
+    const of = (owner: string) => ({ owner });
+    const kinds = (all: Kept[]) => all.map((one) => (one.kind === 'full' ? one.of : one.kind));
+    assert.deepEqual(kinds(['1', '2', '3', '4', '3'].map((id) => keep(`posts/${id}`, 'x'))), [
+      ...['kept', 'kept', 'kept', 'user'],
+      'kept',
+    ]);
+    assert.deepEqual(keep('posts/3', 'x'.repeat(1000)), { kind: 'full', of: 'user', count: 2, bytes: 38 });
+    assert.equal(keep('posts/3', 'x'.repeat(900)).kind, 'kept');
+    const bob = ['1', '2', '3', '2'].map((id) => keep(`posts/${id}`, 'y', of('users/bob')));
+    assert.deepEqual(kinds(bob), ['kept', 'kept', 'all', 'kept']);
+    assert.equal(drafts.remove('users/ada', 'posts/1', null).kind, 'removed');
+    const large = keep('posts/1', 'z'.repeat(950), of('users/eve'));
+    assert.deepEqual(kinds([large, keep('posts/2', 'z'.repeat(950), of('users/bob'))]), ['kept', 'all']);
+    // Expired ones take room until they are deleted.
+    clock.time += days;
+    assert.deepEqual(kinds([keep('posts/9', 'z', of('users/dan'))]), ['all']);
+    await drafts.purge();
+    assert.deepEqual(kinds([keep('posts/9', 'z', of('users/dan'))]), ['kept']);
+  });
+});
+
+describe('Work that is done one by one', () => {
+  it('has a turn each, in order, goes on after a failure, and is refused when too much waits', async () => {
+    const line = oneByOne(3, () => new Error('too many'));
+    const order: string[] = [];
+    const run = (name: string) =>
+      line.run(() => {
+        setImmediate(() => order.push(`after ${name}`));
+        order.push(name);
+        if (name === 'b') throw new Error('b failed');
+        return name;
+      });
+    const settled = await Promise.allSettled(['a', 'b', 'c', 'd'].map(run));
+    assert.deepEqual(
+      settled.map((one) => (one.status === 'fulfilled' ? one.value : one.reason.message)),
+      ['a', 'b failed', 'c', 'too many'],
+    );
+    assert.deepEqual(order.slice(0, 5), ['a', 'after a', 'b', 'after b', 'c']);
+    assert.equal(await run('e'), 'e');
+    await line.ended();
+  });
+});

@@ -1,4 +1,4 @@
-import { lazy, type ReactNode, Suspense, useState } from 'react';
+import { type ComponentProps, type ContextType, type ReactNode, Suspense, use, useState } from 'react';
 import { dataFields } from '../../../schema/fields.ts';
 import type { Collection } from '../../../schema/model.ts';
 import { titleField, titleOf } from '../../../schema/titles.ts';
@@ -8,15 +8,13 @@ import { addresses } from '../../../shell/addresses.ts';
 import { Link } from '../../../shell/link.tsx';
 import { Icon } from '../../../theme/icons.tsx';
 import { useWords } from '../../../words/index.ts';
+import { CreateContext } from './create-context.ts';
 import styles from './relationship-input.module.css';
 import { Action, OrderedList } from './relationship-list.tsx';
 import { idsOf, withId, withoutId } from './relationship-order.ts';
 import { TargetSearch } from './relationship-search.tsx';
 import { type Target, useTargets } from './relationship-targets.ts';
 import type { InputProps } from './types.ts';
-
-// The form that it holds has inputs like this one in it.
-const CreateDrawer = lazy(async () => ({ default: (await import('../create-drawer.tsx')).CreateDrawer }));
 
 /** Points at documents of another collection, which are searched by their titles. */
 export function RelationshipInput(props: InputProps) {
@@ -79,7 +77,7 @@ function Targets(props: InputProps & { collection: Collection }) {
               }}
             />
           )}
-          <TargetSearch {...search} shown="" without={ids} />
+          {!(isDisabled && ids.length > 0) && <TargetSearch {...search} shown="" without={ids} />}
         </>
       ) : (
         <One {...search} shown={shown[0]} onClear={() => set([])} />
@@ -179,19 +177,16 @@ function OpenLink({ collection, id, title }: { collection: Collection; id: strin
   );
 }
 
-type CreateProps = {
-  collection: string;
-  prefill: Record<string, unknown>;
-  onClose: () => void;
-  onCreated: (document: { id: string }) => void;
-};
+type CreateProps = ComponentProps<NonNullable<ContextType<typeof CreateContext>>>;
 
-/** A new document in a drawer over the form. What its own form sends is not sent by the one below it. */
+/** A new document in a drawer over the form. Its own form is sent, and the one below it is not. */
 function Create({ onCreated, ...rest }: CreateProps) {
+  const CreateDrawer = use(CreateContext);
   const created = (document: { id: string }) => {
     void forget(rest.collection);
     onCreated(document);
   };
+  if (CreateDrawer === null) return null;
   return (
     // biome-ignore lint/a11y/noStaticElementInteractions: events of React go the way of its tree, out of the drawer
     <div onSubmit={(event) => event.stopPropagation()} onKeyDown={(event) => event.stopPropagation()}>

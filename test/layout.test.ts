@@ -57,11 +57,11 @@ const rules: Record<string, Rule> = {
   admin: {
     folders: ['client'],
     packages: [
+      '@atlaskit/pragmatic-drag-and-drop',
       '@mantine/core',
       '@mantine/form',
       '@mantine/hooks',
       '@mantine/notifications',
-      '@mantine/spotlight',
       '@tanstack/react-query',
       '@tiptap/core',
       '@tiptap/pm',

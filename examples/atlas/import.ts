@@ -4,12 +4,19 @@ import { isDeepStrictEqual, parseArgs } from 'node:util';
 import type { Seed } from '../../config/define.ts';
 import { showProgress } from '../../server/platform/progress.ts';
 import { readAtlas } from './data.ts';
+import { readStories, type Story } from './stories.ts';
 
 type Fields = Record<string, unknown>;
 type Document = Fields & { id: string };
 type Page = { docs: Document[]; nextPage: number | null };
+type History = { document: { version: number } };
 type Flag = ReturnType<typeof readAtlas>['flags'][number];
-type Call = <Answer = unknown>(method: string, path: string, body?: Fields | FormData) => Promise<Answer>;
+type Call = <Answer = unknown>(
+  method: string,
+  path: string,
+  body?: Fields | FormData,
+  reason?: string,
+) => Promise<Answer>;
 
 const concurrency = 16;
 const pageSize = 100;
@@ -24,7 +31,9 @@ export const importAtlas: Seed = async ({ baseUrl, apiKey, siteId, progress }) =
   const call = connect(baseUrl, apiKey, siteId);
   const { regions, subregions, languages, currencies, flags, countries, site } = readAtlas();
   const bordering = countries.filter(({ borders }) => borders.length > 0);
-  const total = [regions, subregions, languages, currencies, flags, countries, bordering, site].flat().length;
+  const storyVersions = readStories({ country: String, flag: String }).flatMap(({ versions }) => versions);
+  const total = [regions, subregions, languages, currencies, flags, countries, storyVersions, bordering, site].flat()
+    .length;
   let done = 0;
   const advance = () => progress(++done, total);
 
@@ -51,6 +60,8 @@ export const importAtlas: Seed = async ({ baseUrl, apiKey, siteId, progress }) =
       borders: [],
     })),
   );
+  const stories = readStories({ country: (code) => country(code).id, flag: (code) => flag(code).id });
+  await inParallel(stories.toReversed(), addStory);
   await inParallel(bordering, async ({ code, borders }) => {
     const document = country(code);
     const wanted = borders.map((neighbour) => country(neighbour).id);
@@ -81,10 +92,23 @@ export const importAtlas: Seed = async ({ baseUrl, apiKey, siteId, progress }) =
     });
     return (value) => documents.get(value) ?? refuse(`there is no ${value} in ${slug}`);
   }
+
+  /** Writes a story version by version, each with its reason, from the first one on that the log does not have. */
+  async function addStory({ slug, versions }: Story): Promise<void> {
+    const path = '/api/collections/stories';
+    const { docs }: Page = await call('GET', `${path}?where[slug][equals]=${slug}`);
+    let [document] = docs;
+    const log = document && (await call<History>('GET', `/api/audit/documents/stories/${document.id}`));
+    for (const [index, { reason, data }] of versions.entries()) {
+      if (document === undefined) document = await call<Document>('POST', path, data, reason);
+      else if (index >= (log?.document.version ?? 0)) await call('PATCH', `${path}/${document.id}`, data, reason);
+      advance();
+    }
+  }
 };
 
 function connect(baseUrl: string, apiKey: string, siteId: string | null): Call {
-  return async (method, path, body) => {
+  return async (method, path, body, reason) => {
     const isForm = body instanceof FormData;
     const response = await fetch(baseUrl + path, {
       method,
@@ -93,6 +117,7 @@ function connect(baseUrl: string, apiKey: string, siteId: string | null): Call {
         'x-api-key': apiKey,
         ...(siteId !== null && { 'x-site-id': siteId }),
         ...(!isForm && { 'content-type': 'application/json' }),
+        ...(reason !== undefined && { 'x-change-reason': `UTF-8''${encodeURIComponent(reason)}` }),
       },
       ...(body && { body: isForm ? body : JSON.stringify(body) }),
     }).catch((error) => refuse(`${method} ${path}: ${error.cause?.message ?? error.message}`));

@@ -17,6 +17,7 @@ const config = {
         { name: 'title', type: 'text', required: true },
         { name: 'slug', type: 'text', unique: true, admin: { displayAs: 'slug', from: 'title' } },
         { name: 'lead', type: 'textarea' },
+        { name: 'author', type: 'relationship', relationTo: 'authors', admin: { position: 'side' } },
         {
           name: 'sections',
           type: 'blocks',
@@ -31,6 +32,7 @@ const config = {
         { name: 'day', type: 'date', admin: { condition: { status: { equals: 'published' } }, position: 'side' } },
       ],
     },
+    { slug: 'authors', labels: { singular: 'Author', plural: 'Authors' }, fields: [{ name: 'name', type: 'text' }] },
     { slug: 'notes', requireReason: true, fields: [{ name: 'text', type: 'text' }] },
   ],
   globals: [{ slug: 'site', fields: [{ name: 'motto', type: 'text' }] }],
@@ -65,7 +67,7 @@ function tests(): void {
     return body.id;
   }
 
-  /** A page of an editor who is logged in. What a policy stops is an error. */
+  /** A page of an editor who is logged in. Each thing that a policy stops is an error. */
   async function open(browser: Browser, path: string): Promise<Page & { problems: string[] }> {
     const context = await browser.newContext({ viewport: { width: 1280, height: 900 } });
     await context.addInitScript(() => {
@@ -161,7 +163,7 @@ function tests(): void {
       assert.deepEqual(page.problems, []);
     });
 
-    it('does not send what is no JSON, and says so at the field; it is there again after a reload', async () => {
+    it('does not send text that is not JSON, and says so at the field; it is there again after a reload', async () => {
       const id = await create({ title: 'One' });
       const page = await open(browser(), `/c/posts/${id}`);
       await page.getByRole('tab', { name: 'More' }).click();
@@ -245,6 +247,24 @@ function tests(): void {
       assert.deepEqual([title, lead, status], ['mine', 'theirs', 'published']);
       assert.equal(await page.inputValue('[name=lead]'), 'theirs');
       assert.equal(await page.inputValue('[name=status]'), 'published');
+      assert.deepEqual(page.problems, []);
+    });
+
+    it('makes a related document in a drawer, and loses nothing of the form below', async () => {
+      const page = await open(browser(), '/c/posts/new');
+      await page.fill('[name=title]', 'With an author');
+      await page.locator('[data-field=author] input').first().fill('Grace');
+      await page.getByRole('option', { name: /Create/ }).click();
+      const drawer = page.getByRole('dialog', { name: 'New: Author' });
+      await drawer.locator('[name=name]').fill('Grace Hopper');
+      await save(page, 201);
+      await drawer.waitFor({ state: 'detached' });
+      assert.equal(await page.inputValue('[name=title]'), 'With an author');
+      await save(page, 201);
+      await page.waitForURL(/\/c\/posts\/[\da-f-]{36}$/);
+      const { author } = await read(new URL(page.url()).pathname.split('/').at(-1) ?? '');
+      const made = await service.call('GET', `/api/collections/authors/${author}`, undefined, as());
+      assert.equal(made.body.name, 'Grace Hopper');
       assert.deepEqual(page.problems, []);
     });
 

@@ -386,6 +386,10 @@ describe('Accounts by the client', () => {
     assert.equal(client.token, refreshed.token);
     // Tokens kept elsewhere remain valid.
     assert.deepEqual(await clientOf({ token }).collection('__admins').me(), user);
+    const other = (await loggedIn()).collection('__admins');
+    const [mine] = (await other.sessions()).filter(({ isCurrent }) => isCurrent);
+    assert.equal((await admins.endOwnSession(mine?.sid ?? '')).sid, mine?.sid);
+    assert.equal((await refusalOf(other.me())).status, 401);
     await admins.logout();
     // Within one second they are the same.
     assert.deepEqual([client.token, tokens], [null, [...new Set([token, refreshed.token]), null]]);

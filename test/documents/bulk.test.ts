@@ -449,17 +449,19 @@ describe('POST …/bulk', () => {
         ],
       });
       const blind = { ...editor, headers: { ...editor.headers, 'x-who': 'blind' } };
-      for (const [code, as] of [
-        [hidden, editor],
-        [locked, editor],
-        [locked, blind],
+      for (const [code, as, verb] of [
+        [hidden, editor, 'update'],
+        [locked, editor, 'update'],
+        // One who may not create either is answered as where there is none.
+        [locked, blind, 'create'],
+        [fresh(), blind, 'create'],
       ] as const) {
         const answer = await assertRecorded(
           service,
           () => bulk('ruled', { docs: [{ title: 'x', code }], upsertBy: 'code' }, as),
           [],
         );
-        assert.deepEqual(tell(answer), [403, [{ field: 'docs.0', message: 'you may not update docs.0' }]]);
+        assert.deepEqual(tell(answer), [403, [{ field: 'docs.0', message: `you may not ${verb} docs.0` }]]);
       }
     });
 

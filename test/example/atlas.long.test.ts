@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { before, describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { richTextToText } from '../../client/index.ts';
 import { useMailbox } from '../helpers/mail.ts';
 import { apiKey, runCommand, type Service, startService, writeConfig } from '../helpers/service.ts';
 import { recordedEvents, useFolder, useService } from '../helpers/shared.ts';
@@ -15,9 +16,13 @@ const atlas = JSON.stringify(example);
 /** The atlas as it is, but for passwords that are hashed with less work: each example of the documentation waits for its own. */
 const config = `import atlas from ${atlas}; export { seed } from ${atlas}; export default { ...atlas, bcryptCost: 4 };`;
 const mailbox = await useMailbox();
-const counts = { countries: 250, regions: 6, subregions: 24, languages: 153, currencies: 162, flags: 250 };
+const counts = { countries: 250, regions: 6, subregions: 24, languages: 153, currencies: 162, flags: 250, stories: 5 };
 const documents = Object.values(counts).reduce((sum, count) => sum + count);
 const bordering = 165;
+/** Changes of stories after they were created. */
+const rewritten = 10;
+/** Stories that everybody may read. */
+const published = 4;
 
 type Document = Record<string, unknown> & { id: string };
 type Country = Document & { code: string; borders: string[] };
@@ -52,12 +57,12 @@ describe('the example, whose first load was killed twice', () => {
       assert.equal((await readAll(service, slug)).length, count, slug);
     assertBorders(await readAll(service, 'countries'));
     assert.equal(countOf(data, 'document.created'), documents);
-    assert.equal(countOf(data, 'document.updated'), bordering);
+    assert.equal(countOf(data, 'document.updated'), bordering + rewritten);
     assert.equal(countOf(data, 'global.updated'), 1);
   });
 
-  it('holds every document of the data set, readable without a key', async () => {
-    for (const [slug, count] of Object.entries(counts)) {
+  it('holds every document of the data set, readable without a key, but for the story that is a draft', async () => {
+    for (const [slug, count] of Object.entries({ ...counts, stories: published })) {
       const { status, body } = await service.call('GET', `/api/collections/${slug}?limit=1`, undefined, { key: null });
       assert.deepEqual([slug, status, body.total], [slug, 200, count]);
     }
@@ -145,6 +150,22 @@ describe('the example, whose first load was killed twice', () => {
     };
     assert.ok((await sizeOf('depth=1')) > 100_000);
     assert.ok((await sizeOf('select=name,region.name')) <= 5000);
+  });
+
+  it('tells stories whose history has something to show: versions, each with a reason', async () => {
+    for (const { id, slug, text, countries, cover } of await readAll(service, 'stories', 'depth=1')) {
+      const { body } = await service.call('GET', `/api/audit/documents/stories/${id}`);
+      const reasons = body.versions.map(({ reason }: Document) => reason);
+      assert.ok(reasons.length >= 2 && reasons.every((reason: unknown) => typeof reason === 'string'), String(slug));
+      assert.equal(reasons[0], 'First draft');
+      assert.ok(richTextToText(text).length > 50, String(slug));
+      assert.ok((countries as Document[]).length > 0 && (cover as Document).filename, String(slug));
+    }
+    const found = await service.call('GET', '/api/search?q=lozier&collections=stories');
+    assert.deepEqual(
+      found.body.hits.map(({ title }: Document) => title),
+      ['An island without people'],
+    );
   });
 
   it('says where the data comes from, in a global', async () => {

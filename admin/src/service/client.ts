@@ -41,3 +41,6 @@ export function onOtherTab(listener: (token: string | null) => void): () => void
   addEventListener('storage', hear);
   return () => removeEventListener('storage', hear);
 }
+
+/** Options of a call that is only tried: where a reason is demanded, the service demands one for this too, and keeps none. */
+export const reasonOfTrial = { headers: { 'x-change-reason': 'dry run' } };

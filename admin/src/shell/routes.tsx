@@ -1,6 +1,5 @@
 import { type ComponentType, lazy } from 'react';
 import { Route, Switch } from 'wouter';
-import { CreateContext } from '../pages/document/inputs/create-context.ts';
 import { NotFound } from './page.tsx';
 
 /** A page in a file of its own, which is loaded when the page is first opened. */
@@ -23,31 +22,25 @@ const PersonPage = page(() => import('../pages/people/person-page.tsx'), 'Person
 const KeysPage = page(() => import('../pages/keys/keys-page.tsx'), 'KeysPage');
 const MePage = page(() => import('../pages/me/me-page.tsx'), 'MePage');
 
-const CreateDrawer = lazy(async () => ({
-  default: (await import('../pages/document/create-drawer.tsx')).CreateDrawer,
-}));
-
 /** The page of an address behind the login. Each reads the parameters of its address itself. */
 export function Routes() {
   return (
-    <CreateContext value={CreateDrawer}>
-      <Switch>
-        <Route path="/" component={HomePage} />
-        <Route path="/c/:slug" component={ListPage} />
-        <Route path="/c/:slug/new" component={CreatePage} />
-        <Route path="/c/:slug/:id" component={DocumentPage} />
-        <Route path="/c/:slug/:id/history" component={HistoryPage} />
-        <Route path="/c/:slug/:id/references" component={ReferencesPage} />
-        <Route path="/g/:slug" component={GlobalPage} />
-        <Route path="/g/:slug/history" component={GlobalHistoryPage} />
-        <Route path="/media" component={MediaPage} />
-        <Route path="/trash" component={TrashPage} />
-        <Route path="/people/:slug" component={PeoplePage} />
-        <Route path="/people/:slug/:id" component={PersonPage} />
-        <Route path="/keys" component={KeysPage} />
-        <Route path="/me" component={MePage} />
-        <Route component={NotFound} />
-      </Switch>
-    </CreateContext>
+    <Switch>
+      <Route path="/" component={HomePage} />
+      <Route path="/c/:slug" component={ListPage} />
+      <Route path="/c/:slug/new" component={CreatePage} />
+      <Route path="/c/:slug/:id" component={DocumentPage} />
+      <Route path="/c/:slug/:id/history" component={HistoryPage} />
+      <Route path="/c/:slug/:id/references" component={ReferencesPage} />
+      <Route path="/g/:slug" component={GlobalPage} />
+      <Route path="/g/:slug/history" component={GlobalHistoryPage} />
+      <Route path="/media" component={MediaPage} />
+      <Route path="/trash" component={TrashPage} />
+      <Route path="/people/:slug" component={PeoplePage} />
+      <Route path="/people/:slug/:id" component={PersonPage} />
+      <Route path="/keys" component={KeysPage} />
+      <Route path="/me" component={MePage} />
+      <Route component={NotFound} />
+    </Switch>
   );
 }

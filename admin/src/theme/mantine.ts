@@ -43,4 +43,3 @@ import '@mantine/core/styles/Tooltip.css';
 import '@mantine/core/styles/Notification.css';
 import '@mantine/core/styles/Alert.css';
 import '@mantine/notifications/styles.css';
-import '@mantine/spotlight/styles.css';

@@ -1,4 +1,4 @@
-import { useEffect, useState } from 'react';
+import { lazy, useEffect, useState } from 'react';
 import { titleOf } from '../../schema/titles.ts';
 import { useAsOf } from '../../service/as-of.ts';
 import { addresses } from '../../shell/addresses.ts';
@@ -13,6 +13,7 @@ import styles from './editor.module.css';
 import { EditorActions, SaveActions } from './editor-actions.tsx';
 import { Changed, Facts } from './facts.tsx';
 import { FailureBand } from './failure-band.tsx';
+import { Level } from './fields/level.tsx';
 import { useFormStateOf } from './form/context.ts';
 import type { Values } from './form/values.ts';
 import { FormBody } from './form-body.tsx';
@@ -23,8 +24,10 @@ import { nameOf, type Read, versionOf } from './save/subject.ts';
 import { useSaveKey } from './save-key.ts';
 import { type EditorView, useEditor } from './use-editor.ts';
 
+const CreateDrawer = lazy(async () => ({ default: (await import('./create-drawer.tsx')).CreateDrawer }));
+
 type Props = Opening & {
-  /** What was read last; it may be newer than what the form was opened with. */
+  /** The document as it was read last; it may be newer than the one that the form was opened with. */
   latest: Read | null;
   /** Called when a first draft of a new document is kept. */
   onDraft?: (() => void) | undefined;
@@ -40,7 +43,7 @@ export function EditorPage({ latest, onDraft, ...opening }: Props) {
     if (subject.kind === 'document')
       go(addresses.document(subject.collection.slug, String(document.id)), { replace: true });
   };
-  const editor = useEditor({ ...opening, onCreated });
+  const editor = useEditor({ ...opening, onCreated, Level, CreateDrawer });
   const [isDeleting, setDeleting] = useState(false);
   useSaveKey(editor.save);
   useLatest(editor, latest);

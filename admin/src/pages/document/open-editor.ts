@@ -17,7 +17,7 @@ import {
   writeSubject,
 } from './save/subject.ts';
 
-/** What an editor is opened with. */
+/** The things that an editor is opened with. */
 export type Opening = {
   subject: Subject;
   account: Account;

@@ -1,4 +1,65 @@
-/** The search over everything. To be built. */
-export function Palette(_: { isOpen: boolean; setOpen: (isOpen: boolean) => void }) {
-  return null;
+import { lazy, Suspense, useEffect, useState } from 'react';
+import { useRoute } from 'wouter';
+import { groupsOf } from '../../schema/model.ts';
+import { useModel } from '../../service/model.tsx';
+import { useAccount } from '../../service/session.ts';
+import { addresses } from '../../shell/addresses.ts';
+import { useGo } from '../../shell/link.tsx';
+import { type Shortcut, useShortcutKeys, useShortcuts } from '../../shell/shortcuts.tsx';
+import { keepRecent } from './recent.ts';
+
+const PaletteDialog = lazy(async () => ({ default: (await import('./palette-dialog.tsx')).PaletteDialog }));
+const ShortcutsDialog = lazy(async () => ({ default: (await import('./shortcuts-dialog.tsx')).ShortcutsDialog }));
+
+type Props = { isOpen: boolean; setOpen: (isOpen: boolean) => void };
+
+/** The search over everything, and the keys of the whole application. Both dialogs are loaded when they are first opened. */
+export function Palette({ isOpen, setOpen }: Props) {
+  const [wasOpen, setWasOpen] = useState(isOpen);
+  const [isHelpOpen, setHelpOpen] = useState(false);
+  const [wasHelpOpen, setWasHelpOpen] = useState(false);
+  if (isOpen && !wasOpen) setWasOpen(true);
+  if (isHelpOpen && !wasHelpOpen) setWasHelpOpen(true);
+  const goes = useGoKeys();
+  useShortcutKeys();
+  useShortcuts([
+    { keys: 'mod+k', run: () => setOpen(!isOpen) },
+    { keys: '/', run: () => setOpen(true) },
+    { keys: '?', run: () => setHelpOpen(true) },
+    ...goes,
+  ]);
+  useRecent();
+  return (
+    <Suspense>
+      {wasOpen && (
+        <PaletteDialog isOpen={isOpen} close={() => setOpen(false)} openShortcuts={() => setHelpOpen(true)} />
+      )}
+      {wasHelpOpen && <ShortcutsDialog isOpen={isHelpOpen} close={() => setHelpOpen(false)} />}
+    </Suspense>
+  );
+}
+
+/** `g` and a letter go to a page. */
+function useGoKeys(): Shortcut[] {
+  const go = useGo();
+  const model = useModel();
+  const first = groupsOf(model).flatMap(({ collections }) => collections)[0];
+  return [
+    { keys: 'g h', run: () => go(addresses.home) },
+    { keys: 'g c', run: () => first && go(addresses.list(first.slug)) },
+    { keys: 'g m', run: () => go(addresses.media) },
+    { keys: 'g t', run: () => go(addresses.trash) },
+    { keys: 'g a', run: () => go(addresses.me) },
+  ];
+}
+
+/** Remembers the documents that were opened, in this browser, for this account. */
+function useRecent(): void {
+  const { collection, user } = useAccount();
+  const [isDocument, parameters] = useRoute('/c/:slug/:id');
+  const slug = isDocument ? parameters.slug : null;
+  const id = isDocument ? parameters.id : null;
+  useEffect(() => {
+    if (slug !== null && id !== null && id !== 'new') keepRecent(`${collection}/${user.id}`, { slug, id });
+  }, [collection, user.id, slug, id]);
 }

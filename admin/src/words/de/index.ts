@@ -4,9 +4,26 @@ import { form } from './form.ts';
 import { history } from './history.ts';
 import { home } from './home.ts';
 import { inputs } from './inputs.ts';
+import { list } from './list.ts';
 import { media, references } from './media.ts';
+import { palette } from './palette.ts';
 import { people } from './people.ts';
 import { shared } from './shared.ts';
 import { shell } from './shell.ts';
+import { trash } from './trash.ts';
 
-export const de: Words = { access, form, history, home, inputs, media, people, references, shared, shell };
+export const de: Words = {
+  access,
+  form,
+  history,
+  home,
+  inputs,
+  list,
+  media,
+  palette,
+  people,
+  references,
+  shared,
+  shell,
+  trash,
+};

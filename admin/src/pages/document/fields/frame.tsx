@@ -11,7 +11,7 @@ type Props = {
   children: (control: { id: string; error: string | undefined; describedBy: string | undefined }) => ReactNode;
 };
 
-/** What stands around an input: label, description, and what is wrong. */
+/** The surroundings of an input: label, description, problem. */
 export function Frame({ field, path, children }: Props) {
   const place = useFormPlace();
   const { form: words } = useWords();
@@ -55,7 +55,7 @@ export function Frame({ field, path, children }: Props) {
   );
 }
 
-/** What is wrong with a field. */
+/** The problem of a field. */
 export function ErrorText({ id, error }: { id: string; error: string | undefined }) {
   if (error === undefined) return null;
   return (

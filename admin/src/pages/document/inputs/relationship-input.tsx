@@ -1,4 +1,4 @@
-import { type ComponentProps, type ContextType, type ReactNode, Suspense, use, useState } from 'react';
+import { type ReactNode, Suspense, useState } from 'react';
 import { dataFields } from '../../../schema/fields.ts';
 import type { Collection } from '../../../schema/model.ts';
 import { titleField, titleOf } from '../../../schema/titles.ts';
@@ -8,7 +8,7 @@ import { addresses } from '../../../shell/addresses.ts';
 import { Link } from '../../../shell/link.tsx';
 import { Icon } from '../../../theme/icons.tsx';
 import { useWords } from '../../../words/index.ts';
-import { CreateContext } from './create-context.ts';
+import { useFormPlace } from '../form/context.ts';
 import styles from './relationship-input.module.css';
 import { Action, OrderedList } from './relationship-list.tsx';
 import { idsOf, withId, withoutId } from './relationship-order.ts';
@@ -177,16 +177,20 @@ function OpenLink({ collection, id, title }: { collection: Collection; id: strin
   );
 }
 
-type CreateProps = ComponentProps<NonNullable<ContextType<typeof CreateContext>>>;
+type CreateProps = {
+  collection: string;
+  prefill: Record<string, unknown>;
+  onClose: () => void;
+  onCreated: (document: { id: string }) => void;
+};
 
 /** A new document in a drawer over the form. Its own form is sent, and the one below it is not. */
 function Create({ onCreated, ...rest }: CreateProps) {
-  const CreateDrawer = use(CreateContext);
+  const { CreateDrawer } = useFormPlace();
   const created = (document: { id: string }) => {
     void forget(rest.collection);
     onCreated(document);
   };
-  if (CreateDrawer === null) return null;
   return (
     // biome-ignore lint/a11y/noStaticElementInteractions: events of React go the way of its tree, out of the drawer
     <div onSubmit={(event) => event.stopPropagation()} onKeyDown={(event) => event.stopPropagation()}>

@@ -1,0 +1,103 @@
+/** A condition of a request, as `where` takes it (docs/rest.md, Filtering). */
+export type Where = { [member: string]: unknown };
+
+/** One condition on one path: what a chip shows. */
+export type Condition = { path: string; operator: string; value: unknown };
+
+/** A part of a filter that is more than one condition: it is kept as it is, and shown as text. */
+export type Kept = { kept: Where };
+
+export type Item = Condition | Kept;
+
+/** Conditions of which all must hold, or any. */
+export type Filter = { joint: 'all' | 'any'; items: Item[] };
+
+export const noFilter: Filter = { joint: 'all', items: [] };
+
+export function isKept(item: Item): item is Kept {
+  return 'kept' in item;
+}
+
+function isObject(value: unknown): value is Where {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** Takes a condition apart into the chips of a filter. Whatever chips cannot show stays as it is. */
+export function filterOf(where: Where | null): Filter {
+  if (where === null) return noFilter;
+  const members = Object.entries(where);
+  const [only] = members;
+  if (members.length === 1 && only?.[0] === 'or' && isListOfObjects(only[1])) {
+    return { joint: 'any', items: only[1].map(itemOf) };
+  }
+  return { joint: 'all', items: members.flatMap(itemsOf) };
+}
+
+function isListOfObjects(value: unknown): value is Where[] {
+  return Array.isArray(value) && value.length > 0 && value.every(isObject);
+}
+
+function itemsOf([path, conditions]: [string, unknown]): Item[] {
+  if (path === 'and' && isListOfObjects(conditions)) return conditions.map(itemOf);
+  const isOne = path !== 'and' && path !== 'or' && isObject(conditions) && Object.keys(conditions).length > 0;
+  if (!isOne) return [{ kept: Object.fromEntries([[path, conditions]]) }];
+  return Object.entries(conditions).map(([operator, value]) => ({ path, operator, value }));
+}
+
+/** The chip of an object that holds one condition; of any other, the object. */
+export function itemOf(where: Where): Item {
+  const members = Object.entries(where);
+  const items = members.length === 1 && members[0]?.[0] !== 'and' ? members.flatMap(itemsOf) : [];
+  return items.length === 1 && items[0] !== undefined ? items[0] : { kept: where };
+}
+
+function whereOfItem(item: Item): Where {
+  if (isKept(item)) return item.kept;
+  return Object.fromEntries([[item.path, Object.fromEntries([[item.operator, item.value]])]]);
+}
+
+/** The condition of a filter; null for one that all documents meet. */
+export function whereOf({ joint, items }: Filter): Where | null {
+  if (items.length === 0) return null;
+  const parts = items.map(whereOfItem);
+  if (joint === 'any') return { or: parts };
+  const names = parts.flatMap(Object.keys);
+  const isPlain = items.every((item) => !isKept(item)) && new Set(names).size === names.length;
+  return isPlain ? Object.fromEntries(parts.flatMap(Object.entries)) : { and: parts };
+}
+
+/** The filter of an address: the condition, or the text where it is not a condition. */
+export type Written = { where: Where | null; broken: string | null };
+
+/** Reads the text of a condition, as JSON. */
+export function readWhere(text: string | null): Written {
+  if (text === null || text.trim() === '') return { where: null, broken: null };
+  try {
+    const value: unknown = JSON.parse(text);
+    if (isObject(value)) return { where: Object.keys(value).length === 0 ? null : value, broken: null };
+  } catch {
+    // The text is shown as what it is.
+  }
+  return { where: null, broken: text };
+}
+
+/** The beginning of the name that the service gives to an item of a filter in its errors. */
+export function spotOf(filter: Filter, index: number): string {
+  const where = whereOf(filter);
+  const item = filter.items[index];
+  if (where === null || item === undefined) return 'where';
+  if (filter.joint === 'any') return `where[or][${index}]`;
+  if (filter.items.length > 1 && Array.isArray(where.and)) return `where[and][${index}]`;
+  return isKept(item) ? 'where' : `where[${item.path}]`;
+}
+
+/** The message of the service about an item of a filter; null without one. */
+export function problemOf(
+  filter: Filter,
+  index: number,
+  errors: readonly { field: string; message: string }[],
+): string | null {
+  const spot = spotOf(filter, index);
+  const problem = errors.find(({ field }) => field === spot || field.startsWith(`${spot}[`));
+  return problem?.message.replace(`${problem.field}: `, '') ?? null;
+}

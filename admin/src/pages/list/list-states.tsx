@@ -1,0 +1,73 @@
+import { Button } from '@mantine/core';
+import type { ApiError } from '../../../../client/index.ts';
+import { Failure, Notice } from '../../shell/page.tsx';
+import { useWords } from '../../words/index.ts';
+import { problemOf } from './filter.ts';
+import styles from './list-page.module.css';
+import { NewButton } from './new-button.tsx';
+import { useChipText } from './use-chip-text.ts';
+import type { ListState } from './use-list.ts';
+
+/** A list without rows: why, and the way out. */
+export function ListEmpty({ state, total }: { state: ListState; total: number }) {
+  const { list } = useWords();
+  const { collection, view, filter } = state;
+  const chipText = useChipText(state);
+  if (total > 0) {
+    return (
+      <Notice icon="list" title={list.pastEnd}>
+        <Button variant="default" onClick={() => state.change({ page: 1 })}>
+          {list.firstPage}
+        </Button>
+      </Notice>
+    );
+  }
+  const conditions = filter.items.map(chipText).join(filter.joint === 'all' ? ` ${list.and} ` : ` ${list.or} `);
+  const texts = [view.q === '' || !state.isSearchable ? '' : `“${view.q}”`, conditions].filter(Boolean);
+  if (texts.length === 0) {
+    return (
+      <Notice icon="list" title={list.noDocuments(collection.plural)}>
+        {collection.hints.description && <p>{collection.hints.description}</p>}
+        <NewButton collection={collection} />
+      </Notice>
+    );
+  }
+  return (
+    <Notice icon="search" title={list.noMatch(collection.plural)}>
+      <p className={styles.cause}>{texts.join(', ')}</p>
+      <Button variant="default" onClick={() => state.change({ q: '', where: null })}>
+        {list.clearFilters}
+      </Button>
+    </Notice>
+  );
+}
+
+type ProblemProps = { state: ListState; error: ApiError; again: () => void };
+
+/** A list that the service refused, with the parameters that it names; messages that stand at chips are not repeated. */
+export function ListProblem({ state: { filter }, error, again }: ProblemProps) {
+  const { list, shared } = useWords();
+  const said = filter.items.map((_, index) => problemOf(filter, index, error.errors)).filter((text) => text !== null);
+  const others = error.errors.filter(({ message }) => message !== error.message);
+  if (said.length > 0 && said.length === error.errors.length) {
+    return (
+      <Notice icon="warning" title={list.refused}>
+        <Button variant="default" onClick={again}>
+          {shared.tryAgain}
+        </Button>
+      </Notice>
+    );
+  }
+  return (
+    <div className={styles.problem}>
+      <Failure error={error} again={again} />
+      {others.length > 0 && (
+        <ul>
+          {others.map(({ field, message }) => (
+            <li key={field}>{message}</li>
+          ))}
+        </ul>
+      )}
+    </div>
+  );
+}

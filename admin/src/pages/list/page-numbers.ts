@@ -1,0 +1,11 @@
+/** The numbers of pages that are shown: the first, the last, and those around this one. A number below 0 stands for a gap. */
+export function pageNumbers(page: number, last: number): number[] {
+  const near = [1, page - 1, page, page + 1, last].filter((number) => number >= 1 && number <= last);
+  const numbers = [...new Set(near)].sort((one, other) => one - other);
+  return numbers.flatMap((number, index) => {
+    const before = numbers[index - 1];
+    if (before === undefined || number - before === 1) return [number];
+    // A gap of one page is no shorter than its number.
+    return number - before === 2 ? [number - 1, number] : [-number, number];
+  });
+}

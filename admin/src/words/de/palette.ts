@@ -1,0 +1,47 @@
+import type { Words } from '../words.ts';
+
+export const palette: Words['palette'] = {
+  title: 'Suchen und springen',
+  placeholder: 'Alles durchsuchen oder tippen, wohin es geht',
+  results: 'Ergebnisse',
+  found: 'Dokumente',
+  foundCount: (shown, total, language) => {
+    if (shown < total) return `${shown} von ${total.toLocaleString(language)} Dokumenten`;
+    return total === 1 ? '1 Dokument' : `${total} Dokumente`;
+  },
+  goTo: 'Gehe zu',
+  actions: 'Aktionen',
+  recent: 'Zuletzt geöffnet',
+  create: (singular) => `${singular} anlegen`,
+  nothing: 'Nichts gefunden',
+  nothingText: 'Wörter werden ganz gefunden, das letzte auch vom Anfang her.',
+  searching: 'Sucht',
+  noSearchThen: 'Dokumente lassen sich nur im heutigen Stand durchsuchen. Geh dafür zurück zu heute.',
+  hints: '↑ ↓ wählen · ↵ öffnen · Esc schließen',
+  shortcuts: 'Tastenkürzel',
+  keys: {
+    palette: 'Suchen und springen',
+    search: 'Auf dieser Seite suchen',
+    help: 'Alle Kürzel',
+    go: 'Gehe zu …',
+    home: 'Start',
+    content: 'Erste Liste',
+    media: 'Medien',
+    trash: 'Papierkorb',
+    me: 'Mein Konto',
+    create: 'Neues Dokument',
+    move: 'Nächste und vorige Zeile',
+    openRow: 'Zeile öffnen',
+    selectRow: 'Zeile auswählen',
+    save: 'Speichern',
+    preview: 'Vorschau',
+    history: 'Verlauf',
+    versions: 'Version davor und danach',
+    close: 'Schließen',
+  },
+  everywhere: 'Überall',
+  inLists: 'In Listen',
+  inDocuments: 'In Dokumenten',
+  isOn: 'Tastenkürzel verwenden',
+  isOnHint: 'Kürzel gelten nie, während du in ein Feld schreibst.',
+};

@@ -1,0 +1,28 @@
+import type { Words } from '../words.ts';
+
+export const trash: Words['trash'] = {
+  about: 'Gelöschte Dokumente, die du wiederherstellen darfst. Das gibt eine Version mehr; der Verlauf bleibt.',
+  collection: 'Sammlung',
+  allCollections: 'Alle Sammlungen',
+  document: 'Dokument',
+  deletedAt: 'Gelöscht',
+  by: 'Von',
+  why: 'Warum',
+  restore: 'Wiederherstellen',
+  restoreTitle: (title) => `${title} wiederherstellen`,
+  hidden: 'nicht zu sehen: dein Konto darf die Inhalte des Verlaufs nicht sehen',
+  hiddenActor: 'nicht zu sehen: dein Konto darf nicht sehen, wer es war',
+  noReason: 'ohne Grund',
+  noTitle: (singular) => `${singular} (den Titel siehst du nicht)`,
+  empty: 'Der Papierkorb ist leer',
+  emptyText: 'Was gelöscht wird, lässt sich von hier zurückholen.',
+  asOfText: 'Der Papierkorb ist der von heute. Geh zurück zu heute, um hineinzusehen.',
+  looking: 'Sieht nach, was zurückkommt …',
+  comesBack: 'Kommt zurück',
+  fields: (count) => (count === 1 ? '1 Feld mit Wert' : `${count} Felder mit Wert`),
+  dangling: 'Zeigt auf Dokumente, die nicht mehr da sind',
+  conflicts: 'Kann nicht zurück: der Wert gehört inzwischen einem anderen Dokument',
+  taken: (field) => `${field} ist vergeben`,
+  openTaken: 'Dieses Dokument öffnen',
+  restored: (title) => `${title} ist wieder da`,
+};

@@ -1,0 +1,161 @@
+import assert from 'node:assert/strict';
+import { globSync, statSync } from 'node:fs';
+import { afterEach, describe } from 'node:test';
+import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core';
+import { describeInBrowser, executablePath } from '../helpers/browser.ts';
+import type { Service } from '../helpers/service.ts';
+
+const root = new URL('../../', import.meta.url);
+
+export type Credentials = { collection: string; email: string; password: string };
+
+/** The first user of a test service. */
+export const chief: Credentials = { collection: 'editors', email: 'ada@example.org', password: 'correct horse' };
+
+type Opening = {
+  service: Pick<Service, 'url' | 'call'>;
+  /** Below `/admin`; with a query if it has one. */
+  path?: string;
+  /** Logged in as this user; without one nobody is. */
+  user?: Credentials;
+  /** Statuses that the test provokes: the browser complains of each in its console. */
+  refusals?: number[];
+  options?: BrowserContextOptions;
+};
+
+/** A tab with the application. */
+export type Tab = { page: Page; context: BrowserContext; url: string; go: (path: string) => Promise<void> };
+
+/** Opens the application; each tab of the test is closed after it. */
+export type Open = (opening: Opening) => Promise<Tab>;
+
+/**
+ * A `describe` about the application in a browser. A test fails if one of its pages breaks the Content-Security-Policy, asks
+ * another origin for something, or complains in the console. Without a browser it is skipped.
+ */
+export function describeAdmin(name: string, tests: (open: Open, browser: () => Browser) => void): void {
+  if (executablePath === undefined) {
+    describe(name, { skip: 'no Chromium was found; CHROME_PATH may name one' }, () => {});
+    return;
+  }
+  describeInBrowser(name, (browser) => {
+    const problems: string[] = [];
+    const contexts: BrowserContext[] = [];
+    afterEach(async () => {
+      for (const context of contexts.splice(0)) await context.close();
+      assert.deepEqual(problems.splice(0), []);
+    });
+    const open: Open = async ({ service, path = '', user, refusals = [], options = {} }) => {
+      assertBuilt();
+      const url = `${service.url}/admin`;
+      const context = await browser().newContext({ ...options, ...(user && (await loggedInAs(service, user))) });
+      contexts.push(context);
+      await watch(context, new URL(url).origin, refusals, problems);
+      // The files of another origin, and pictures, are behind the cookie that login sets.
+      if (user) await context.addCookies(await cookiesOf(service, user));
+      const page = await context.newPage();
+      const go = async (address: string) => {
+        await page.goto(url + address);
+        await settled(page);
+      };
+      await go(path);
+      return { page, context, url, go };
+    };
+    tests(open, browser);
+  });
+}
+
+/** What is tested is what stands in the sources. */
+function assertBuilt(): void {
+  const built = statSync(new URL('admin/dist/index.html', root), { throwIfNoEntry: false });
+  const command = 'npm run build --workspace admin';
+  assert.ok(built, `the admin application is not built: ${command}`);
+  const newest = Math.max(
+    ...globSync('admin/src/**/*.{ts,tsx,css}', { cwd: root }).map((file) => statSync(new URL(file, root)).mtimeMs),
+  );
+  assert.ok(built.mtimeMs >= newest, `admin/dist is older than admin/src: ${command}`);
+}
+
+const logins = new Map<string, Promise<{ token: string; user: { id: string }; cookie: string }>>();
+
+/** Logs in once for all tabs: it costs a hash. */
+function login(service: Opening['service'], { collection, email, password }: Credentials) {
+  const key = `${service.url} ${collection} ${email}`;
+  const made = logins.get(key) ?? logIn();
+  logins.set(key, made);
+  return made;
+
+  async function logIn() {
+    const path = `/api/collections/${collection}/login`;
+    const { status, body, headers } = await service.call('POST', path, { email, password }, { key: null });
+    assert.equal(status, 200, JSON.stringify(body));
+    return { token: body.token, user: body.user, cookie: headers.get('set-cookie') ?? '' };
+  }
+}
+
+/** The token where the application keeps it. */
+async function loggedInAs(service: Opening['service'], user: Credentials): Promise<BrowserContextOptions> {
+  const { token } = await login(service, user);
+  const { origin, pathname } = new URL(service.url);
+  const mount = pathname === '/' ? [] : [pathname];
+  const localStorage = [
+    { name: ['annals', ...mount, 'token'].join(':'), value: token },
+    { name: ['annals', ...mount, 'collection'].join(':'), value: user.collection },
+  ];
+  return { storageState: { cookies: [], origins: [{ origin, localStorage }] } };
+}
+
+async function cookiesOf(service: Opening['service'], user: Credentials) {
+  const [pair = ''] = (await login(service, user)).cookie.split(';');
+  const [name = '', value = ''] = pair.split('=');
+  return name === '' ? [] : [{ name, value, url: service.url, httpOnly: true }];
+}
+
+/** Writes down what no page may do. */
+async function watch(context: BrowserContext, origin: string, refusals: number[], problems: string[]): Promise<void> {
+  await context.addInitScript(() => {
+    document.addEventListener('securitypolicyviolation', ({ violatedDirective, blockedURI, sourceFile }) => {
+      console.error(`policy: ${violatedDirective} ${blockedURI} ${sourceFile}`);
+    });
+  });
+  context.on('console', (message) => {
+    const status = /the server responded with a status of (\d+)/.exec(message.text())?.[1];
+    if (message.type() === 'error' && !refusals.includes(Number(status))) {
+      problems.push(`${message.text()} ${message.location().url}`);
+    }
+  });
+  context.on('weberror', (error) => problems.push(String(error.error().stack)));
+  context.on('request', (request) => {
+    const url = new URL(request.url());
+    if (!['data:', 'blob:'].includes(url.protocol) && url.origin !== origin) problems.push(`request of ${url.href}`);
+  });
+}
+
+/** Waits until the page shows its heading, and reads nothing any more. */
+export async function settled(page: Page): Promise<void> {
+  await page.locator('h1').first().waitFor();
+  await page.waitForLoadState('networkidle');
+}
+
+/** How far the page can be scrolled sideways, in pixels. */
+export function overhang(page: Page): Promise<number> {
+  return page.evaluate(() => {
+    const { scrollWidth, clientWidth } = document.documentElement;
+    const content = document.querySelector('main');
+    return Math.max(scrollWidth - clientWidth, content ? content.scrollWidth - content.clientWidth : 0);
+  });
+}
+
+/** Makes the first user by the setup link. */
+export async function makeFirstUser(
+  service: Pick<Service, 'call'> & { setupUrl: string | null },
+  user: Credentials = chief,
+  more: object = {},
+): Promise<void> {
+  const setupToken = new URL(service.setupUrl ?? '').searchParams.get('token');
+  const { collection, email, password } = user;
+  const body = { setupToken, email, password, ...more };
+  const path = `/api/collections/${collection}/first-user`;
+  const { status, body: answer } = await service.call('POST', path, body, { key: null });
+  assert.ok(status === 200 || status === 201, JSON.stringify(answer));
+}

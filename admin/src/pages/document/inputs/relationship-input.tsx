@@ -77,7 +77,7 @@ function Targets(props: InputProps & { collection: Collection }) {
               }}
             />
           )}
-          <TargetSearch {...search} shown="" without={ids} />
+          {!(isDisabled && ids.length > 0) && <TargetSearch {...search} shown="" without={ids} />}
         </>
       ) : (
         <One {...search} shown={shown[0]} onClear={() => set([])} />
@@ -184,7 +184,7 @@ type CreateProps = {
   onCreated: (document: { id: string }) => void;
 };
 
-/** A new document in a drawer over the form. What its own form sends is not sent by the one below it. */
+/** A new document in a drawer over the form. Its own form is sent, and the one below it is not. */
 function Create({ onCreated, ...rest }: CreateProps) {
   const { CreateDrawer } = useFormPlace();
   const created = (document: { id: string }) => {

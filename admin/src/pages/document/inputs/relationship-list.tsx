@@ -68,7 +68,7 @@ export function OrderedList({ path, items, isDisabled, onOrder, onRemove }: Prop
   );
 }
 
-/** What an item is dragged by; the buttons beside it do the same, so it says nothing. */
+/** The handle that an item is dragged by; the buttons beside it do the same, so it says nothing. */
 function Handle({ id, setDragged }: { id: string; setDragged: (id: string | null) => void }) {
   const begin = (event: DragEvent<HTMLSpanElement>) => {
     event.dataTransfer.effectAllowed = 'move';

@@ -14,7 +14,7 @@ const createOption = '+';
 type Props = {
   collection: Collection;
   id: string;
-  /** What stands in the box while nothing is searched: the title of the one document that is chosen. */
+  /** The text of the box while nothing is searched: the title of the one document that is chosen. */
   shown: string;
   /** Ids that are not offered. */
   without: readonly string[];
@@ -39,7 +39,7 @@ export function TargetSearch(props: Props) {
   const combobox = useCombobox({ onDropdownClose: () => combobox.resetSelectedOption() });
   const { data, error, isFetching, isPlaceholderData } = useFound(collection, words, combobox.dropdownOpened);
   const found = (data?.docs ?? []).filter(({ id }) => !without.includes(id));
-  // What was found for other words is not ready for Enter.
+  // Enter takes nothing that was found for other words.
   const isFresh = (typed ?? '').trim() === words && !isPlaceholderData;
   // biome-ignore lint/correctness/useExhaustiveDependencies: the first of each answer is
   useEffect(() => {

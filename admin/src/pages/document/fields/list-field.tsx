@@ -3,6 +3,7 @@ import { useState } from 'react';
 import { type DataField, inWords, labelOf } from '../../../schema/fields.ts';
 import { Icon } from '../../../theme/icons.tsx';
 import { useWords } from '../../../words/index.ts';
+import { BlameNote } from '../blame.tsx';
 import { controlId, useFormPlace, useFormState } from '../form/context.ts';
 import styles from './fields.module.css';
 import { ErrorText } from './frame.tsx';
@@ -43,6 +44,7 @@ export function ListField({ field, path, isDisabled }: { field: DataField; path:
             {folding.isFolded ? words.unfoldAll : words.foldAll}
           </button>
         )}
+        <BlameNote path={path} />
       </div>
       {field.admin?.description !== undefined && <p className={styles.about}>{field.admin.description}</p>}
       <ErrorText id={id} error={error} />

@@ -35,6 +35,7 @@ export function ListField({ field, path, isDisabled }: { field: DataField; path:
           {labelOf(field)}
         </span>
         <span className={styles.count}>{items.keys.length}</span>
+        <BlameNote path={path} />
         {items.keys.length > 1 && (
           <button
             type="button"
@@ -44,7 +45,6 @@ export function ListField({ field, path, isDisabled }: { field: DataField; path:
             {folding.isFolded ? words.unfoldAll : words.foldAll}
           </button>
         )}
-        <BlameNote path={path} />
       </div>
       {field.admin?.description !== undefined && <p className={styles.about}>{field.admin.description}</p>}
       <ErrorText id={id} error={error} />

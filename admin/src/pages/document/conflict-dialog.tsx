@@ -1,5 +1,6 @@
 import { Button, Modal } from '@mantine/core';
 import { useState } from 'react';
+import { useDialog } from '../../parts/dialog.ts';
 import { type DataField, labelOf } from '../../schema/fields.ts';
 import type { Collection } from '../../schema/model.ts';
 import { titleOf } from '../../schema/titles.ts';
@@ -25,6 +26,7 @@ export function ConflictDialog({ editor, conflict }: { editor: EditorView; confl
   const save = () => editor.resolve(taken(differences, choices));
   return (
     <Modal
+      {...useDialog()}
       opened
       onClose={editor.closeConflict}
       title={words.conflictTitle}

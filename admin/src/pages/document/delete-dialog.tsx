@@ -1,5 +1,6 @@
 import { Button, Modal, TextInput } from '@mantine/core';
 import { useState } from 'react';
+import { useDialog } from '../../parts/dialog.ts';
 import { tell } from '../../parts/toast.ts';
 import type { Collection } from '../../schema/model.ts';
 import { client } from '../../service/client.ts';
@@ -45,7 +46,13 @@ export function DeleteDialog({ collection, id, title, etag, onClose, onDeleted }
     }
   };
   return (
-    <Modal opened onClose={onClose} title={words.deleteTitle(title)} closeButtonProps={{ 'aria-label': shared.close }}>
+    <Modal
+      {...useDialog()}
+      opened
+      onClose={onClose}
+      title={words.deleteTitle(title)}
+      closeButtonProps={{ 'aria-label': shared.close }}
+    >
       <div className={styles.dialog}>
         <p>{words.deleteText}</p>
         {data !== undefined && data.total > 0 && (

@@ -1,6 +1,7 @@
 import { Button, Modal, TextInput } from '@mantine/core';
 import { useState } from 'react';
 import type { ApiKeyWithSecret } from '../../../../client/index.ts';
+import { useDialog } from '../../parts/dialog.ts';
 import { useWords } from '../../words/index.ts';
 import styles from './keys.module.css';
 
@@ -14,6 +15,7 @@ export function SecretDialog({ made, onClose }: { made: ApiKeyWithSecret; onClos
   };
   return (
     <Modal
+      {...useDialog()}
       opened
       onClose={onClose}
       closeOnClickOutside={false}

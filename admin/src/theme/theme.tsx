@@ -17,6 +17,8 @@ const theme = createTheme({
     Modal: { defaultProps: { lockScroll: false, centered: true, attributes } },
     Badge: { defaultProps: { tt: 'none', fw: 600 } },
     Drawer: { defaultProps: { lockScroll: false, position: 'right', attributes } },
+    // In the landmark that its button stands in, and without an element of no role among its items.
+    Menu: { defaultProps: { withinPortal: false, withInitialFocusPlaceholder: false } },
     Tooltip: { defaultProps: { openDelay: 300, withArrow: true } },
   },
 });

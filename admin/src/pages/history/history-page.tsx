@@ -85,7 +85,13 @@ function HistoryView({ target, title, address, crumbs, note, mayRestore }: Props
     ({ signal }) => readHistory(target, wanted, signal),
     { keep: true },
   );
-  if (error !== null) return <Failure error={error} again={() => void refetch()} />;
+  if (error !== null) {
+    return (
+      <Page title={history.of(title)} crumbs={crumbs}>
+        <Failure error={error} again={() => void refetch()} />
+      </Page>
+    );
+  }
   if (data === undefined) return <Loading />;
   const newest = data.state.version;
   const numberOf = (name: string) => Number(search.get(name)) || null;

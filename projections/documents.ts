@@ -3,7 +3,7 @@ import type { Sqlite } from '../storage/sqlite.ts';
 import { createCache } from './cache.ts';
 import { intact } from './damage.ts';
 import { fold } from './fold.ts';
-import { type GroupRequest, groupsOf } from './groups.ts';
+import { type GroupRequest, groupsOf, registerGroups } from './groups.ts';
 import {
   countIn,
   docOf,
@@ -182,8 +182,9 @@ function openLists(db: Sqlite, tables: Tables, { prepare, factors }: { prepare: 
   };
 }
 
-/** Registers the functions that queries call in SQL: `fold`, text as it is compared without regard to case, and those of searches. */
+/** Registers the functions that queries call in SQL: `fold`, text as it is compared without regard to case, and those of searches and groups. */
 export function registerFunctions(db: Sqlite): void {
   registerSearch(db);
+  registerGroups(db);
   db.function('fold', { deterministic: true }, (value) => (typeof value === 'string' ? fold(value) : value));
 }

@@ -1,3 +1,4 @@
+import type { Sqlite } from '../storage/sqlite.ts';
 import type { Prepare } from './lists.ts';
 import { eachOf, valueAt } from './places.ts';
 import type { Tables } from './tables.ts';
@@ -32,7 +33,10 @@ export type GroupOrder =
   | { by: 'key' | 'measure'; index: number; isDescending: boolean }
   | { by: 'count'; isDescending: boolean };
 
-/** `ids`: only these documents; null for all that meet `where`. */
+/**
+ * `ids`: only these documents; null for all that meet `where`. `patience`: the milliseconds that it may take where lists are combined; by
+ * default five seconds.
+ */
 export type GroupRequest = {
   where: Where | null;
   ids: readonly string[] | null;
@@ -40,6 +44,7 @@ export type GroupRequest = {
   measures: readonly Measure[];
   order: readonly GroupOrder[];
   limit: number;
+  patience?: number;
 };
 
 /** A group: its keys and measures in the order of the request, as they are stored. */
@@ -48,9 +53,54 @@ export type Group = { keys: Bound[]; count: number; measures: (number | string |
 /** The first groups, and how many there are in all. */
 export type Groups = { groups: Group[]; total: number };
 
+/** In milliseconds: nothing else is answered by the thread meanwhile. */
+const usualPatience = 5000;
+/** Many documents may take longer than a few. */
+const patienceOfDocument = 1;
+const rowsPerLook = 64;
+
+/** Thrown where the lists of documents have so many combinations of items that they are not grouped in time. */
+export class TooManyCombinationsError extends Error {
+  override name = 'TooManyCombinationsError';
+
+  constructor() {
+    super('the lists have too many combinations');
+  }
+}
+
+/** When the query that runs must have ended, by `performance.now()`: a thread runs one at a time. */
+let deadline = Number.POSITIVE_INFINITY;
+
+/**
+ * Registers `in_time`, which is asked about each combination of the items of a document, first the key of that document: it is true, or throws
+ * {@link TooManyCombinationsError}.
+ */
+export function registerGroups(db: Sqlite): void {
+  let rows = 0;
+  let last: unknown = null;
+  db.function('in_time', { varargs: true }, (document) => {
+    if (document !== last) deadline += patienceOfDocument;
+    last = document;
+    rows += 1;
+    if (rows % rowsPerLook === 0 && performance.now() > deadline) throw new TooManyCombinationsError();
+    return 1;
+  });
+}
+
+function inTime<T>(milliseconds: number, run: () => T): T {
+  deadline = performance.now() + milliseconds;
+  try {
+    return run();
+  } finally {
+    deadline = Number.POSITIVE_INFINITY;
+  }
+}
+
 /**
  * Groups documents. A document stands once in the group of each item of a list, and in the group of null where a path leads to no
  * value. Without keys, all documents are one group.
+ *
+ * @throws TooManyCombinationsError
  */
 export function groupsOf(tables: Tables, request: GroupRequest, prepare: Prepare): Groups {
   const { where, ids, keys, measures, order, limit } = request;
@@ -69,13 +119,15 @@ export function groupsOf(tables: Tables, request: GroupRequest, prepare: Prepare
     'count(*) OVER () AS total',
   ];
   const by = keys.length > 0 ? ` GROUP BY ${grouped.map((_, index) => `k${index}`).join(', ')}` : '';
-  const rows = `SELECT ${columns.join(', ')} FROM ${from.text()} WHERE ${condition.text}${among}${by}`;
+  const bound = from.boundOf(keys.length + measures.length);
+  const rows = `SELECT ${columns.join(', ')} FROM ${from.text()} WHERE ${condition.text}${among}${bound}${by}`;
   const shown = [...grouped.map((_, index) => `k${index}`), 'n', ...measured.map((_, index) => `m${index}`), 'total'];
   const select = prepare<string>(
     `SELECT json_array(${shown.join(', ')}) FROM (${rows}) ORDER BY ${orderOf(order, keys)} LIMIT ?`,
   );
   const values = [...from.values(), ...condition.values, ...(ids ? [JSON.stringify(ids)] : []), limit];
-  const found = select.all(...values).map((row) => JSON.parse(row) as Bound[]);
+  const texts = inTime(request.patience ?? usualPatience, () => select.all(...values));
+  const found = texts.map((row) => JSON.parse(row) as Bound[]);
   return {
     groups: found.map((row) => ({
       keys: row.slice(0, keys.length),
@@ -102,6 +154,8 @@ function orderOf(order: readonly GroupOrder[], keys: readonly GroupKey[]): strin
 function openFrom(tables: Tables) {
   const row = spotIn({ tables, alias: 'd' }, { lastAlias: 2000 });
   const joins: { text: string; values: Bound[] }[] = [];
+  /** The aliases of the items of lists. */
+  const items: string[] = [];
   const spots = new Map<string, Spot>();
 
   function spotAt(steps: readonly Step[]): Spot {
@@ -136,12 +190,14 @@ function openFrom(tables: Tables) {
     const type = blockTypes ? ` AND ${alias}.value ->> '$.blockType' IN (${blockTypes.map(() => '?').join(', ')})` : '';
     const condition = `CASE ${alias}.type WHEN 'object' THEN 1${type} END`;
     joins.push({ text: `LEFT JOIN ${eachOf(at)} AS ${alias} ON ${condition}`, values: [...(blockTypes ?? [])] });
+    items.push(alias);
     return { expression: `${alias}.value`, path: [], row: null, aliases: row.aliases };
   }
 
   function textsAt(at: Spot): string {
     const alias = nextAlias(row);
     joins.push({ text: `LEFT JOIN ${eachOf(at)} AS ${alias} ON ${alias}.type = 'text'`, values: [] });
+    items.push(alias);
     return `${alias}.value`;
   }
 
@@ -162,8 +218,19 @@ function openFrom(tables: Tables) {
     return known;
   }
 
+  /**
+   * The condition that ends what takes too long. A document of a megabyte may have 10,000 items in each of several lists, or be read anew for
+   * each item of one; one figure of one list takes no longer than it is long.
+   */
+  function boundOf(figures: number): string {
+    const isBounded = items.length === 0 || (joins.length === 1 && figures === 1);
+    // It names all items, so it is asked behind the last of them.
+    return isBounded ? '' : ` AND in_time(${['d', ...items].map((alias) => `${alias}.key`).join(', ')})`;
+  }
+
   return {
     expressionOf,
+    boundOf,
     text: () => [`${tables.documents} AS d`, ...joins.map(({ text }) => text)].join(' '),
     values: () => joins.flatMap(({ values }) => values),
   };

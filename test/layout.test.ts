@@ -57,12 +57,16 @@ const rules: Record<string, Rule> = {
   admin: {
     folders: ['client'],
     packages: [
+      '@atlaskit/pragmatic-drag-and-drop',
       '@mantine/core',
       '@mantine/form',
       '@mantine/hooks',
       '@mantine/notifications',
-      '@mantine/spotlight',
       '@tanstack/react-query',
+      '@tiptap/core',
+      '@tiptap/pm',
+      '@tiptap/react',
+      '@tiptap/starter-kit',
       '@vitejs/plugin-react',
       'diff',
       'react',

@@ -107,6 +107,7 @@ export async function authorizeInAdvance(call: Call, operation: Operation, doc: 
  */
 export async function authorizeSome(call: Call, operation: Operation): Promise<void> {
   requireCredential(call, operation);
+  requireScope(call.request, call.target.model, operation);
   const rule = ruleOf(call, operation);
   if (!rule || isTrusted(call.request, call.target.model)) return;
   const answer = await answerInAdvance(rule);

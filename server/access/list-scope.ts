@@ -85,13 +85,14 @@ export function reachOf(call: Call): Promise<Reach> {
   return reachBy(call, filterableFields, new Map());
 }
 
-/** As {@link reachOf}, without the fields whose values the caller sees only as an `afterRead` hook makes them. */
+/** As {@link reachOf}, without the fields whose values the caller sees only as a hook makes them when they are read. */
 export function plainReachOf(call: Call): Promise<Reach> {
   return reachBy(call, plainFields, new Map());
 }
 
 async function plainFields(call: Call): Promise<readonly Field[]> {
-  return call.target.model.hooks.afterRead ? [] : withoutHooks(await filterableFields(call));
+  const { hooks } = call.target.model;
+  return hooks.beforeRead || hooks.afterRead ? [] : withoutHooks(await filterableFields(call));
 }
 
 function withoutHooks(fields: readonly Field[]): Field[] {

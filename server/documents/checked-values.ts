@@ -30,14 +30,23 @@ export async function checkedValues(
 export async function validValues(hookContext: Writing, body: unknown): Promise<JsonObject> {
   const { request, target, operation, doc } = hookContext;
   noteRequest(request);
-  let values: JsonObject;
-  try {
-    values = operation === 'create' ? target.validator.create(body) : target.validator.update(body);
-  } catch (error) {
-    throw error instanceof InvalidBody ? await withOwnHints(hookContext, error) : error;
-  }
+  const values = await hintedValues({ request, target }, operation, body);
   checkRelations(hookContext, values, doc);
   return values;
+}
+
+/** The values of a body as far as it tells by itself. @throws DomainError `invalid` with hints that are for this caller. */
+export async function hintedValues(
+  asked: Pick<Writing, 'request' | 'target'>,
+  operation: Writing['operation'],
+  body: unknown,
+): Promise<JsonObject> {
+  const { validator } = asked.target;
+  try {
+    return operation === 'create' ? validator.create(body) : validator.update(body);
+  } catch (error) {
+    throw error instanceof InvalidBody ? await withOwnHints(asked, error) : error;
+  }
 }
 
 /** Valid values as hooks leave them. */

@@ -24,20 +24,15 @@ const networks = {
     '240.0.0.0/4',
   ],
   ipv6: [
-    '::/96',
-    '::ffff:0:0/96',
-    '64:ff9b::/96',
-    '64:ff9b:1::/48',
-    '100::/64',
+    // All outside of 2000::/3, from which alone addresses are given to be reached by everybody: also `::ffff:0:0:0/96` and its kin, which hold
+    // an address of IPv4.
+    '::/3',
+    '4000::/2',
+    '8000::/1',
     '2001::/23',
     '2001:db8::/32',
     '2002::/16',
     '3fff::/20',
-    '5f00::/16',
-    'fc00::/7',
-    'fe80::/10',
-    'fec0::/10',
-    'ff00::/8',
   ],
 } as const;
 

@@ -420,6 +420,30 @@ describe('The scopes of an API key', () => {
     assert.equal((await get('/api/collections/open', anonymous)).status, 200);
   });
 
+  it('are needed for bulk calls too, also for those that come to nothing, and the refusal says so', async () => {
+    const { as } = await make(here, { scopes: [of(['tags'], 'read')] });
+    const none = { where: { title: { equals: never } } };
+    const calls: [verb: string, path: string, body: object][] = [
+      ['create', '', { docs: [] }],
+      ['create', '', { docs: [{ title: 'x' }] }],
+      ['update', '/update', { ...none, data: { title: 'x' } }],
+      ['update', '/update', { ids: [], data: { title: 'x' }, dryRun: true }],
+      ['delete', '/delete', none],
+      ['delete', '/delete', { ids: [ids.tags] }],
+    ];
+    for (const [verb, path, body] of calls) {
+      const answer = await here.call('POST', `/api/collections/tags/bulk${path}`, body, as);
+      assert.equal(answer.status, 403, JSON.stringify(answer.body));
+      assert.equal(answer.body.message, `you may not ${verb} tags: the scopes of this API key do not hold it`);
+    }
+    const staff = await here.call('POST', '/api/collections/staff/bulk', { docs: [{ email: 'x@example.org' }] });
+    assert.equal(staff.status, 403);
+    assert.equal(
+      staff.body.message,
+      'you may not create staff: an API key counts here only where auth.useAPIKey is true',
+    );
+  });
+
   it('are asked and not the rules, of fields neither', async () => {
     const { as } = await make(here, { scopes: [of(['posts'], 'read', 'update')] });
     const { body } = await get(`/api/collections/posts/${ids.posts}`, as);

@@ -269,7 +269,7 @@ describe('a draft', () => {
     assert.equal(keeper.state(), 'none');
   });
 
-  it('of a form that is as it was is none', async (t) => {
+  it('is not kept of a form that is as it was', async (t) => {
     const { form, keeper, pause, calls } = keeperOf(t);
     form.set('title', 'on');
     form.set('title', 'a');

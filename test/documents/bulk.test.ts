@@ -307,6 +307,12 @@ describe('POST …/bulk', () => {
     const docs = [{ title: 'x' }];
     const matched = await bulk('posts', { docs }, { headers: { 'if-match': '*' } });
     assert.match(errorsOf(matched)['if-match'] ?? '', /^if-match has no place here/);
+    const keyed = await service.call('POST', '/api/preview-token', {}, { headers: { 'idempotency-key': 'x' } });
+    assert.equal(
+      errorsOf(keyed)['idempotency-key'],
+      'idempotency-key has no place here: it goes with POST, PATCH and DELETE of documents, PATCH of globals, their restore, ' +
+        'and bulk calls and the undoing of one',
+    );
     for (const path of ['bulk', 'bulk/update', 'bulk/delete']) {
       const { status, body } = await service.call('POST', `/api/collections/media/${path}`, { docs: [] });
       assert.deepEqual([status, body.message], [400, 'media holds files, which are written one by one']);
@@ -449,17 +455,19 @@ describe('POST …/bulk', () => {
         ],
       });
       const blind = { ...editor, headers: { ...editor.headers, 'x-who': 'blind' } };
-      for (const [code, as] of [
-        [hidden, editor],
-        [locked, editor],
-        [locked, blind],
+      for (const [code, as, verb] of [
+        [hidden, editor, 'update'],
+        [locked, editor, 'update'],
+        // One who may not create either is answered as where there is none.
+        [locked, blind, 'create'],
+        [fresh(), blind, 'create'],
       ] as const) {
         const answer = await assertRecorded(
           service,
           () => bulk('ruled', { docs: [{ title: 'x', code }], upsertBy: 'code' }, as),
           [],
         );
-        assert.deepEqual(tell(answer), [403, [{ field: 'docs.0', message: 'you may not update docs.0' }]]);
+        assert.deepEqual(tell(answer), [403, [{ field: 'docs.0', message: `you may not ${verb} docs.0` }]]);
       }
     });
 

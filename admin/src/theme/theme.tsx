@@ -15,6 +15,7 @@ const theme = createTheme({
   respectReducedMotion: true,
   components: {
     Modal: { defaultProps: { lockScroll: false, centered: true, attributes } },
+    Checkbox: { defaultProps: { radius: 4 } },
     Badge: { defaultProps: { tt: 'none', fw: 600 } },
     Drawer: { defaultProps: { lockScroll: false, position: 'right', attributes } },
     // In the landmark that its button stands in, and without an element of no role among its items.

@@ -41,8 +41,11 @@ export type Item = {
   current: Current | null;
   /** The write of this document alone. */
   write: Write;
-  /** The caller has found it by its content, so has to be allowed to read it. */
-  isFound?: boolean;
+  /**
+   * The caller has found it by its content, so has to be allowed to read it. One who may not is answered as for this write, of a document
+   * that is new, where that is refused: else the refusal would tell that there is one.
+   */
+  asNew?: Write;
   /** The state that its values are of, which the caller has to be allowed to read. */
   past?: { document: JsonObject; position: number };
 };
@@ -101,17 +104,18 @@ export async function admitAll(items: readonly Item[]): Promise<Map<Item, string
   const rules = new Map<Item, string | undefined>();
   const refused: Item[] = [];
   await inTurns(items, async (item) => {
-    const { write, current } = item;
-    if (await isAdmitted(item, current)) rules.set(item, write.request.app.rule);
-    else refused.push(item);
+    const { write, current, asNew, past } = item;
+    if (asNew && current && !(await mayRead(write, current.document))) {
+      refused.push((await isAdmitted(asNew, null)) ? item : { ...item, write: asNew });
+    } else if ((!past || (await readsPast(write, past))) && (await isAdmitted(write, current))) {
+      rules.set(item, write.request.app.rule);
+    } else refused.push(item);
   });
   if (refused.length > 0) throw refusedOf(refused, items);
   return rules;
 }
 
-async function isAdmitted({ write, isFound, past }: Item, current: Current | null): Promise<boolean> {
-  if (isFound && current && !(await mayRead(write, current.document))) return false;
-  if (past && !(await readsPast(write, past))) return false;
+async function isAdmitted(write: Write, current: Current | null): Promise<boolean> {
   try {
     await authorize(write, write.operation, { doc: () => current?.document ?? null, data: write.data });
     return true;

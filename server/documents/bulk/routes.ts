@@ -1,11 +1,13 @@
 import type { Request, Server, ServerRoute } from '@hapi/hapi';
 import { DomainError } from '../../../config/errors.ts';
 import type { Collection } from '../../../config/model.ts';
-import { requireCredential } from '../../access/access.ts';
-import type { App, Target } from '../../app.ts';
+import { authorizeSome, requireCredential } from '../../access/access.ts';
+import { requireScope } from '../../access/key-scopes.ts';
+import type { App, Call, Target } from '../../app.ts';
 import { strategy } from '../../callers/authentication.ts';
 import { requireLiving } from '../../callers/sessions.ts';
 import { jsonPayload, noPayload, readBody } from '../../http/body.ts';
+import { actorOf } from '../../http/requests.ts';
 import type { Operation } from '../../openapi/operation.ts';
 import { countSignUp } from '../passwords.ts';
 import { changeMany } from './change.ts';
@@ -49,7 +51,7 @@ function routesOf(server: Server, app: App, target: Target<Collection>): void {
       },
       handler: async (request, h) => {
         const call = { app, request, target };
-        requireCredential(call, 'create');
+        await authorizeWriter(call);
         const body = await bodyOf(request, app.model.limits.bulkBody);
         const wanted = readCreate(body, target);
         // Each is a sign-up.
@@ -73,10 +75,28 @@ function routesOf(server: Server, app: App, target: Target<Collection>): void {
       handler: async (request, h) => {
         const call = { app, request, target };
         requireCredential(call, operation);
+        requireScope(request, model, operation);
         const body = await bodyOf(request, app.model.limits.body);
         return changeMany({ ...call, h, writable, body }, operation, readChange(body, target, operation));
       },
     };
+  }
+}
+
+/**
+ * Refuses a caller without a credential, and an API key, that may create and change nothing here, before megabytes are read. To a user
+ * the refusal names the documents.
+ */
+async function authorizeWriter(call: Call<Collection>): Promise<void> {
+  requireCredential(call, 'create');
+  if (actorOf(call.request).type === 'user') return;
+  try {
+    await authorizeSome(call, 'create');
+  } catch (refusal) {
+    // Some may change what they may not create.
+    await authorizeSome(call, 'update').catch(() => {
+      throw refusal;
+    });
   }
 }
 

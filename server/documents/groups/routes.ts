@@ -1,6 +1,7 @@
 import type { Request, Server } from '@hapi/hapi';
+import { type DomainError, invalidField } from '../../../config/errors.ts';
 import type { Collection } from '../../../config/model.ts';
-import type { Groups } from '../../../projections/groups.ts';
+import { type Groups, TooManyCombinationsError } from '../../../projections/groups.ts';
 import { idIn, type ListRequest } from '../../../projections/lists.ts';
 import { authorizeList, type ListScope, plainReachOf } from '../../access/list-scope.ts';
 import type { App, Call, Target } from '../../app.ts';
@@ -26,7 +27,12 @@ function routesOf(server: Server, app: App, target: Target<Collection>): void {
     const moment = await readAsOf(app, request, target);
     const scope = await authorizeList(call);
     const query = await read(request.query, app, await plainReachOf(call));
-    return JSON.stringify(shape(query, await groupsOf(call, query, { scope, moment })));
+    const groups = await groupsOf(call, query, { scope, moment }).catch((error: unknown) => {
+      throw error instanceof TooManyCombinationsError
+        ? tooMany(read === readAggregateQuery ? 'groupBy' : 'field')
+        : error;
+    });
+    return JSON.stringify(shape(query, groups));
   }
 
   server.route([
@@ -47,6 +53,12 @@ function routesOf(server: Server, app: App, target: Target<Collection>): void {
       },
     },
   ]);
+}
+
+function tooMany(field: string): DomainError {
+  const problem =
+    'leads through lists with too many combinations of their items: name fewer of them, or narrow it by where';
+  return invalidField(field, problem);
 }
 
 type Seen = { scope: ListScope; moment: AsOf | null };

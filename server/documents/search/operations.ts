@@ -15,7 +15,7 @@ export function searchOperation(model: Model): Operation {
       'looks into fields that the caller may read, of documents that the caller may read. `title` is the field that the ' +
       'configuration names for it, else the first text, the name of the file, or the id. `excerpt` is HTML: text, escaped, with ' +
       '`<mark>` around the words; empty where no text may be shown by itself.',
-    query: searchParameters([...model.collections.keys()]),
+    query: searchParameters,
     answers: {
       200: json('The documents that were found.', 'Found'),
       ...refusals([400, 500]),

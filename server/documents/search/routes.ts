@@ -10,7 +10,7 @@ import { actorOf } from '../../http/requests.ts';
 import { readQuery } from '../../queries/parameters.ts';
 import { excerptOf } from './excerpts.ts';
 import { searchOperation } from './operations.ts';
-import { searchParameters } from './parameters.ts';
+import { searchParameters, unknownCollections } from './parameters.ts';
 import { type List, mostRanked, newestFirst, passing, type Ranked, rank, searchedBy, withSearch } from './searching.ts';
 import { showableIn, titleOf } from './titles.ts';
 
@@ -22,13 +22,12 @@ type Found = { call: Call; fields: readonly TextField[]; ranked: readonly Ranked
 
 /** The search in all collections. */
 export function search(server: Server, app: App): void {
-  const parameters = searchParameters([...app.collections.keys()]);
   server.route({
     method: 'GET',
     path: '/api/search',
     options: { auth: strategy, plugins: { openApi: () => searchOperation(app.model) } },
     handler: async (request) => {
-      const { q, limit, collections } = readQuery(parameters, request.query, app);
+      const { q, limit, collections } = readQuery(searchParameters, request.query, app);
       const scopes = await scopesOf(app, request, collections);
       const found: Found[] = [];
       for (const { call, scope } of scopes) found.push(await findIn(call, scope, q));
@@ -47,9 +46,18 @@ type Scoped = { call: Call; scope: ListScope };
 /**
  * The collections that are searched: those that are named, else all that the caller may read.
  *
- * @throws DomainError as a list of a named collection does; `unauthorized` where a caller without a credential may read none.
+ * @throws DomainError as a list of a named collection does; `unauthorized` where a caller without a credential may read none; `invalid`
+ * naming slugs of no collection, and of collections those alone that the caller may read.
  */
 async function scopesOf(app: App, request: Request, slugs: readonly string[] | null): Promise<Scoped[]> {
+  const unknown = slugs?.filter((slug) => !app.collections.has(slug)) ?? [];
+  if (unknown.length > 0) {
+    const readable = await scopesOf(app, request, null);
+    throw unknownCollections(
+      unknown,
+      readable.map(({ call }) => call.target.slug),
+    );
+  }
   const scoped: Scoped[] = [];
   for (const target of targetsOf(app, slugs)) {
     const call = { app, request, target };

@@ -1,10 +1,15 @@
 import { Button, Modal } from '@mantine/core';
 import { useState } from 'react';
-import { labelOf } from '../../schema/fields.ts';
+import { type DataField, labelOf } from '../../schema/fields.ts';
+import type { Collection } from '../../schema/model.ts';
+import { titleOf } from '../../schema/titles.ts';
+import { useCollection } from '../../service/model.tsx';
 import { useLanguage, useWords } from '../../words/index.ts';
 import styles from './conflict.module.css';
 import { type Difference, firstChoice, type Side, taken } from './form/merge.ts';
 import { shownValue } from './form/shown.ts';
+import { idsOf } from './inputs/relationship-order.ts';
+import { useTargets } from './inputs/relationship-targets.ts';
 import { useIsPhone } from './phone.ts';
 import type { Conflict } from './save/conflict.ts';
 import { sinceOf } from './since.ts';
@@ -95,9 +100,22 @@ function DifferenceRow({ difference, choice, choose }: RowProps) {
   );
 }
 
-function Shown({ field, value }: { field: Difference['field']; value: unknown }) {
+function Shown({ field, value }: { field: DataField; value: unknown }) {
   const { form: words, shared } = useWords();
   const language = useLanguage();
+  const collection = useCollection(field.relationTo ?? '');
   const text = shownValue(field, value, { language, yes: shared.yes, no: shared.no });
-  return text === '' ? <p className={styles.empty}>{words.empty}</p> : <p className={styles.value}>{text}</p>;
+  if (text === '') return <p className={styles.empty}>{words.empty}</p>;
+  if (collection !== undefined) return <Titles collection={collection} ids={idsOf(value)} />;
+  return <p className={styles.value}>{text}</p>;
+}
+
+/** Related documents by their titles; those that cannot be read, by their ids. */
+function Titles({ collection, ids }: { collection: Collection; ids: readonly string[] }) {
+  const { data = [] } = useTargets(collection, ids);
+  const titles = ids.map((id) => {
+    const found = data.find((one) => one.id === id);
+    return found === undefined ? id : titleOf(collection, found);
+  });
+  return <p className={styles.value}>{titles.join(', ')}</p>;
 }

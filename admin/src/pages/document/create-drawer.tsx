@@ -1,5 +1,6 @@
 import { Drawer } from '@mantine/core';
 import { useState } from 'react';
+import { useDialog } from '../../parts/dialog.ts';
 import type { Collection } from '../../schema/model.ts';
 import { useCollection } from '../../service/model.tsx';
 import { useAccount } from '../../service/session.ts';
@@ -7,23 +8,15 @@ import { useWords } from '../../words/index.ts';
 import styles from './editor.module.css';
 import { SaveActions } from './editor-actions.tsx';
 import { FailureBand } from './failure-band.tsx';
-import type { Values } from './form/values.ts';
+import { Level } from './fields/level.tsx';
+import type { CreateDrawerProps } from './form/context.ts';
 import { FormBody } from './form-body.tsx';
 import { newKey } from './open-editor.ts';
 import { useSaveKey } from './save-key.ts';
 import { useEditor } from './use-editor.ts';
 
-type Props = {
-  /** Slug of the collection. */
-  collection: string;
-  onClose: () => void;
-  onCreated: (document: Values & { id: string }) => void;
-  /** Values that are there from the start: what was searched for, as its title. */
-  prefill?: Values;
-};
-
 /** Makes a document beside another form, which stays as it is. */
-export function CreateDrawer({ collection: slug, ...rest }: Props) {
+export function CreateDrawer({ collection: slug, ...rest }: CreateDrawerProps) {
   const collection = useCollection(slug);
   return collection === undefined ? null : <DrawerForm collection={collection} {...rest} />;
 }
@@ -33,7 +26,7 @@ function DrawerForm({
   onClose,
   onCreated,
   prefill,
-}: Omit<Props, 'collection'> & { collection: Collection }) {
+}: Omit<CreateDrawerProps, 'collection'> & { collection: Collection }) {
   const { form: words, shared } = useWords();
   const account = useAccount();
   const [draftId] = useState(() => `new-${newKey()}`);
@@ -45,11 +38,15 @@ function DrawerForm({
     draftId,
     found: null,
     isReadOnly: false,
-    onCreated: (document) => onCreated(document as Values & { id: string }),
+    onCreated: (document) => onCreated(document as { id: string }),
+    Level,
+    CreateDrawer,
   });
   useSaveKey(editor.save);
+  const dialog = useDialog();
   return (
     <Drawer
+      {...dialog}
       opened
       onClose={onClose}
       title={words.newDocument(collection.singular)}

@@ -9,7 +9,7 @@ import { nameOf, useAccount } from '../../service/session.ts';
 import { addresses } from '../../shell/addresses.ts';
 import { Link } from '../../shell/link.tsx';
 import { Loading } from '../../shell/loading.tsx';
-import { FailurePage, NotFound, Notice, Page } from '../../shell/page.tsx';
+import { Failure, FailurePage, NotFound, Notice, Page } from '../../shell/page.tsx';
 import { useLanguage, useWords } from '../../words/index.ts';
 import { findDraft, findUnfinished } from './drafts/found.ts';
 import styles from './editor.module.css';
@@ -40,8 +40,14 @@ export function SubjectPage({ subject }: { subject: Subject }) {
     (reading) => readSubject(subject, reading),
   );
   const draft = useFound(isReadOnly ? null : draftTarget(subject, ''));
-  if (data === undefined)
-    return error === null ? <Loading /> : <FailurePage error={error} again={() => void refetch()} />;
+  if (data === undefined && error !== null) {
+    return (
+      <Page title={subject.kind === 'global' ? subject.global.label : subject.collection.singular}>
+        <Failure error={error} again={() => void refetch()} />
+      </Page>
+    );
+  }
+  if (data === undefined) return <Loading />;
   if (draft === undefined) return <Loading />;
   if (data === null) {
     return (

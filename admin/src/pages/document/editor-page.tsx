@@ -1,4 +1,4 @@
-import { useEffect, useState } from 'react';
+import { lazy, useEffect, useState } from 'react';
 import { titleOf } from '../../schema/titles.ts';
 import { useAsOf } from '../../service/as-of.ts';
 import { addresses } from '../../shell/addresses.ts';
@@ -13,18 +13,21 @@ import styles from './editor.module.css';
 import { EditorActions, SaveActions } from './editor-actions.tsx';
 import { Changed, Facts } from './facts.tsx';
 import { FailureBand } from './failure-band.tsx';
+import { Level } from './fields/level.tsx';
 import { useFormStateOf } from './form/context.ts';
 import type { Values } from './form/values.ts';
 import { FormBody } from './form-body.tsx';
-import type { Opening } from './open-editor.ts';
+import { focusedField, type Opening } from './open-editor.ts';
 import { useIsPhone } from './phone.ts';
 import { PreviewFrame } from './preview-frame.tsx';
 import { nameOf, type Read, versionOf } from './save/subject.ts';
 import { useSaveKey } from './save-key.ts';
-import { useEditor } from './use-editor.ts';
+import { type EditorView, useEditor } from './use-editor.ts';
+
+const CreateDrawer = lazy(async () => ({ default: (await import('./create-drawer.tsx')).CreateDrawer }));
 
 type Props = Opening & {
-  /** What was read last; it may be newer than what the form was opened with. */
+  /** The document as it was read last; it may be newer than the one that the form was opened with. */
   latest: Read | null;
   /** Called when a first draft of a new document is kept. */
   onDraft?: (() => void) | undefined;
@@ -40,7 +43,7 @@ export function EditorPage({ latest, onDraft, ...opening }: Props) {
     if (subject.kind === 'document')
       go(addresses.document(subject.collection.slug, String(document.id)), { replace: true });
   };
-  const editor = useEditor({ ...opening, onCreated });
+  const editor = useEditor({ ...opening, onCreated, Level, CreateDrawer });
   const [isDeleting, setDeleting] = useState(false);
   useSaveKey(editor.save);
   useLatest(editor, latest);
@@ -110,14 +113,13 @@ function ReadOnlyBand() {
 }
 
 /** A form in which nothing was typed follows the document; one in which something was waits for the save to tell. */
-function useLatest({ form, saver, root }: ReturnType<typeof useEditor>, latest: Read | null): void {
+function useLatest({ form, saver, root }: EditorView, latest: Read | null): void {
+  const isChanged = useFormStateOf(form, (one) => one.isChanged());
   useEffect(() => {
-    if (latest === null || latest.etag === undefined || latest.etag === saver.etag()) return;
-    if (form.isChanged() || saver.isRunning()) return;
-    const focused = root.current?.contains(document.activeElement)
-      ? (document.activeElement?.closest<HTMLElement>('[data-field]')?.dataset.field?.split('.', 1)[0] ?? null)
-      : null;
-    form.saved(latest.document, form.values(), focused);
+    // An answer that was on its way during a save is older than what the save gave.
+    const isNewer = latest !== null && (versionOf(latest.etag) ?? 0) > (versionOf(saver.etag()) ?? 0);
+    if (!isNewer || isChanged || saver.isRunning()) return;
+    form.saved(latest.document, form.values(), focusedField(root.current));
     saver.setEtag(latest.etag);
-  }, [latest, form, saver, root]);
+  }, [latest, isChanged, form, saver, root]);
 }

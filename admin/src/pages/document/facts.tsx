@@ -37,7 +37,7 @@ export function Changed({ subject, document, etag }: { subject: Subject; documen
   );
 }
 
-/** What is known of a document beside its fields. */
+/** The facts about a document beside its fields. */
 export function Facts({ subject, document }: { subject: Subject; document: Values }) {
   const { form: words, shared } = useWords();
   const { id, createdAt, updatedAt, url, mimeType } = document;

@@ -1,14 +1,14 @@
 import { Tabs } from '@mantine/core';
 import { type ReactNode, useMemo, useState } from 'react';
 import styles from './editor.module.css';
-import { Level } from './fields/level.tsx';
-import { FormContext, useFormState } from './form/context.ts';
+import { FormContext, useFormPlace, useFormState } from './form/context.ts';
 import { layoutOf, type Tab } from './form/layout.ts';
 import type { EditorView } from './use-editor.ts';
 
 /** The fields: those of the main column, in tabs where there are some, and those of the side. */
 export function FormBody({ editor, facts }: { editor: EditorView; facts: ReactNode }) {
   const { form, place, root } = editor;
+  const { Level } = place;
   const layout = useMemo(() => layoutOf(form.fields), [form.fields]);
   const hasSide = layout.side.length > 0 || facts !== null;
   return (
@@ -40,10 +40,11 @@ export function FormBody({ editor, facts }: { editor: EditorView; facts: ReactNo
 }
 
 /**
- * Tabs stay where they are when another is chosen: what is typed in them too. One with a problem is marked. What is hidden goes
- * on working (an `Activity` would not): problems are shown there, and slugs follow.
+ * Tabs stay where they are when another is chosen: what is typed in them too. One with a problem is marked. The hidden
+ * ones go on working (in an `Activity` they would not): problems are shown there, and slugs follow.
  */
 function TabbedFields({ tabs }: { tabs: readonly Tab[] }) {
+  const { Level } = useFormPlace();
   const [chosen, choose] = useState<string | null>(tabs[0]?.name ?? null);
   const wrong = useFormState((form) => {
     return tabs

@@ -17,7 +17,7 @@ import {
   writeSubject,
 } from './save/subject.ts';
 
-/** What an editor is opened with. */
+/** The things that an editor is opened with. */
 export type Opening = {
   subject: Subject;
   account: Account;
@@ -149,8 +149,8 @@ function placesOf(account: Account, target: ReturnType<typeof draftTarget>, foun
   };
 }
 
-/** The top-level field that has the focus. */
-function focusedField(root: HTMLElement | null): string | null {
+/** The top-level field of a form that has the focus; null without one. */
+export function focusedField(root: HTMLElement | null): string | null {
   const { activeElement } = document;
   if (root === null || !(activeElement instanceof HTMLElement) || !root.contains(activeElement)) return null;
   const path = activeElement.closest<HTMLElement>('[data-field]')?.dataset.field;

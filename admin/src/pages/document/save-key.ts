@@ -16,11 +16,12 @@ export function useSaveKey(save: () => void): void {
   const current = useRef(save);
   current.current = save;
   useEffect(() => {
-    if (open.length === 0) addEventListener('keydown', hear);
+    // Before all others: a drawer keeps its keys from the page below it.
+    if (open.length === 0) addEventListener('keydown', hear, { capture: true });
     open.push(current);
     return () => {
       open.splice(open.indexOf(current), 1);
-      if (open.length === 0) removeEventListener('keydown', hear);
+      if (open.length === 0) removeEventListener('keydown', hear, { capture: true });
     };
   }, []);
 }

@@ -14,13 +14,13 @@ import { failureText } from './save/failure.ts';
 import { focusFirstProblem } from './save/focus.ts';
 import { needsReason, slugOf } from './save/subject.ts';
 
-type Options = Opening & { onCreated: (document: Values) => void };
+type Options = Opening & Pick<FormPlace, 'Level' | 'CreateDrawer'> & { onCreated: (document: Values) => void };
 
-/** What the parts of a page need of its form. */
+/** The parts of a form that the parts of its page need. */
 export type EditorView = ReturnType<typeof useEditor>;
 
 /** The form of a page: opened once, saved, kept, and never lost. */
-export function useEditor({ onCreated, ...opening }: Options) {
+export function useEditor({ onCreated, Level, CreateDrawer, ...opening }: Options) {
   const { form: words } = useWords();
   const model = useModel();
   const [editor] = useState(() => openEditor(opening));
@@ -37,6 +37,8 @@ export function useEditor({ onCreated, ...opening }: Options) {
     slug: slugOf(subject),
     isNew: opening.read === null,
     isReadOnly: opening.isReadOnly,
+    Level,
+    CreateDrawer,
   };
 
   useKept(editor, opening);
@@ -147,6 +149,7 @@ export function useEditor({ onCreated, ...opening }: Options) {
       editor.draftBase.current = {};
       setFailure(null);
       void keeper.settle();
+      void forget(slugOf(subject));
       tell(words.discarded);
     },
   };
@@ -173,7 +176,7 @@ function useKept({ form, keeper }: ReturnType<typeof openEditor>, { account, isR
       document.removeEventListener('visibilitychange', onHidden);
       removeEventListener('beforeunload', hold);
       const now = accountNow();
-      // Who logs out leaves nothing here.
+      // A user who logs out leaves nothing here.
       if (now !== null && form.isChanged()) {
         flush();
         if (nameOf(now) === nameOf(account)) tell(said.current);

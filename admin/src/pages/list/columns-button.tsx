@@ -34,13 +34,13 @@ function Columns({ state }: { state: ListState }) {
   const set = (columns: string[] | null) => state.change({ columns }, { replace: true });
   return (
     <div className={styles.panel}>
-      <h3>{list.shownColumns}</h3>
+      <h2>{list.shownColumns}</h2>
       <ul className={styles.list}>
         {named(state.all, paths).map((column, index) => (
           <Shown key={column.path} {...{ column, index, paths, set }} />
         ))}
       </ul>
-      <h3>{list.otherColumns}</h3>
+      <h2>{list.otherColumns}</h2>
       {others.length > manyColumns && (
         <TextInput
           size="xs"

@@ -119,7 +119,7 @@ function FilterButton({ state, isPhone, index, set, name, className, children }:
           opened={isOpen}
           onClose={close}
           position="bottom"
-          size="auto"
+          size="30rem"
           title={name}
           closeButtonProps={{ 'aria-label': shared.close }}
         >

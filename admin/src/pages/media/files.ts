@@ -14,7 +14,7 @@ export type FileDocument = {
   [field: string]: unknown;
 };
 
-/** What is read of a file to show it. */
+/** The members that are read of a file to show it. */
 export const shownMembers = ['filename', 'mimeType', 'filesize', 'url', 'width', 'height', 'createdAt'];
 
 const units = ['byte', 'kilobyte', 'megabyte', 'gigabyte', 'terabyte'] as const;
@@ -32,7 +32,7 @@ export function sizeOf(bytes: number, language: string): string {
   );
 }
 
-/** What a dialog for files offers. Of plain text the service tells no kinds: `text/plain` are all of them. */
+/** The types that a dialog for files offers. Of plain text the service tells no kinds: `text/plain` are all of them. */
 export function acceptOf(mimeTypes: readonly string[] | undefined): string | undefined {
   if (mimeTypes === undefined || mimeTypes.length === 0 || mimeTypes.includes('*/*')) return undefined;
   const accepted = mimeTypes.flatMap((type) => (type === 'text/plain' ? ['text/*', '.md', '.json', '.csv'] : [type]));

@@ -39,7 +39,7 @@ export function MediaPage() {
   return <Library key={shown.slug} collection={shown} libraries={libraries} />;
 }
 
-/** What is looked at, as the address tells it. */
+/** The view that the address tells. */
 function useView() {
   const [search, setSearch] = useSearchParams();
   const set = (write: (search: URLSearchParams) => URLSearchParams, replace = false) =>

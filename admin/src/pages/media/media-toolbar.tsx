@@ -55,7 +55,7 @@ function Search({ q, change }: { q: string; change: (q: string) => void }) {
   );
 }
 
-/** What can be done with the files that are selected. */
+/** The actions on the files that are selected. */
 export function SelectionBar({ count, clear, remove }: { count: number; clear: () => void; remove: () => void }) {
   const { media } = useWords();
   return (

@@ -12,7 +12,7 @@ export type Sending<Item, Answer> = {
   /** Between 0 and 1. */
   share: number;
   problem: string | null;
-  /** What is wrong with the texts beside it, by the name of the field. */
+  /** Problems of the texts beside it, by the name of the field. */
   problems: Record<string, string>;
   answer: Answer | null;
 };
@@ -27,7 +27,7 @@ export type Change<Item, Answer> =
 
 type Queue<Item, Answer> = readonly Sending<Item, Answer>[];
 
-/** The queue after a change. What is not there any more is not changed: it was cancelled. */
+/** The queue after a change. A file that is not there any more was cancelled: nothing changes. */
 export function changed<Item, Answer>(queue: Queue<Item, Answer>, change: Change<Item, Answer>): Queue<Item, Answer> {
   const edit = (key: number, members: Partial<Sending<Item, Answer>>) =>
     queue.map((one) => (one.key === key ? { ...one, ...members } : one));

@@ -22,7 +22,7 @@ export function useSaving() {
   return { ...state, save };
 }
 
-/** What an error says of fields, and where it says nothing of them, its sentence. */
+/** Sentences of an error about fields, and where it says nothing of them, its sentence. */
 export function problemsOf(error: unknown): Problems {
   const errors = error instanceof ApiError ? error.errors : [];
   const problems = Object.fromEntries(errors.map(({ field, message }) => [field, message]));

@@ -61,7 +61,7 @@ export function useQueue(collection: Collection, { replaced, onSent }: Options =
   useEffect(() => {
     for (const one of nextOf(queue)) void send(one);
   }, [queue, send]);
-  // What is on its way when the page is left has no place to show its end.
+  // A file that is on its way when the page is left has no place to show its end.
   useEffect(() => {
     const all = aborts.current;
     return () => {

@@ -12,7 +12,7 @@ import { useLanguage, useWords } from '../../words/index.ts';
 import { ReferenceRow } from './reference-row.tsx';
 import styles from './references.module.css';
 
-/** What points at a document. */
+/** The page of all that points at a document. */
 export function ReferencesPage() {
   const { slug = '', id = '' } = useParams();
   const collection = useCollection(slug);

@@ -5,8 +5,8 @@ export const palette: Words['palette'] = {
   placeholder: 'Alles durchsuchen oder tippen, wohin es geht',
   results: 'Ergebnisse',
   found: 'Dokumente',
-  foundCount: (shown, total) => {
-    if (shown < total) return `${shown} von ${total} Dokumenten`;
+  foundCount: (shown, total, language) => {
+    if (shown < total) return `${shown} von ${total.toLocaleString(language)} Dokumenten`;
     return total === 1 ? '1 Dokument' : `${total} Dokumente`;
   },
   goTo: 'Gehe zu',

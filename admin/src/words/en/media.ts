@@ -71,7 +71,7 @@ export const media = {
 /** Words of the page of what points at a document. */
 export const references = {
   title: 'Used by',
-  of: (title: string) => `What points at ${title}`,
+  of: (title: string) => `Places that point at ${title}`,
   empty: 'Nothing points here',
   emptyText: 'No document and no global that you may read names this one in a relationship or as a file.',
   field: 'by',

@@ -4,8 +4,8 @@ export const palette = {
   placeholder: 'Search everything, or type where to go',
   results: 'Results',
   found: 'Documents',
-  foundCount: (shown: number, total: number) => {
-    if (shown < total) return `${shown} of ${total} documents`;
+  foundCount: (shown: number, total: number, language: string) => {
+    if (shown < total) return `${shown} of ${total.toLocaleString(language)} documents`;
     return total === 1 ? '1 document' : `${total} documents`;
   },
   goTo: 'Go to',

@@ -1,7 +1,7 @@
 import type { Form } from '../form/store.ts';
 import { type Values, withoutPasswords } from '../form/values.ts';
 
-/** What is kept of a form: the fields that differ, and the same as they were read. */
+/** The part of a form that is kept: the fields that differ, and the same as they were read. */
 export type Kept = { data: Values; base: Values; version: number | null };
 
 /** Where drafts are kept. Each call may fail; `atService` is the time of the service's own copy. */
@@ -106,7 +106,7 @@ export function openKeeper(form: Form, version: () => number | null, places: Pla
       timer = undefined;
       return enqueue(keep);
     },
-    /** What was typed is saved or given up: keeps what is left, if something is. */
+    /** The text is saved or given up: keeps the rest, if there is some. */
     settle(): Promise<void> {
       clearTimeout(timer);
       timer = undefined;

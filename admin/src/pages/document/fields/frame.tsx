@@ -11,11 +11,13 @@ type Props = {
   children: (control: { id: string; error: string | undefined; describedBy: string | undefined }) => ReactNode;
 };
 
-/** What stands around an input: label, description, and what is wrong. */
+/** The surroundings of an input: label, description, problem. */
 export function Frame({ field, path, children }: Props) {
   const place = useFormPlace();
   const { form: words } = useWords();
-  const error = useFormState((form) => form.problemAt(path));
+  // Of several related documents the service names the one that is wrong.
+  const isList = field.hasMany || field.type === 'multiSelect';
+  const error = useFormState((form) => form.problemAt(path) ?? (isList ? form.problemIn(path) : undefined));
   const id = controlId(place, path);
   const description = field.admin?.description;
   const described = [error !== undefined && `${id}-error`, description !== undefined && `${id}-about`].filter(Boolean);
@@ -53,7 +55,7 @@ export function Frame({ field, path, children }: Props) {
   );
 }
 
-/** What is wrong with a field. */
+/** The problem of a field. */
 export function ErrorText({ id, error }: { id: string; error: string | undefined }) {
   if (error === undefined) return null;
   return (

@@ -7,7 +7,6 @@ import { useFormPlace, useFormState } from '../form/context.ts';
 import { blockOf, getAt, isObject, itemFields } from '../form/values.ts';
 import styles from './fields.module.css';
 import { ErrorText } from './frame.tsx';
-import { Level } from './level.tsx';
 import { type Edge, useSorting } from './sorting.ts';
 import type { Items } from './use-items.ts';
 
@@ -28,7 +27,7 @@ type Props = {
 /** One item of a list. While it is folded its fields are not there, and its values stay where they are. */
 export function ListItem(props: Props) {
   const { field, path, index, isDisabled, items, folding } = props;
-  const { form } = useFormPlace();
+  const { form, Level } = useFormPlace();
   const { form: words } = useWords();
   const [isFolded, setFolded] = useState(props.isFoldedAtFirst);
   const hasProblem = useFormState(({ hasProblemIn }) => hasProblemIn(path));
@@ -84,7 +83,7 @@ export function ListItem(props: Props) {
   );
 }
 
-/** What an item is called by. */
+/** The words that an item is called by. */
 function Summary({ field, path }: { field: DataField; path: string }) {
   const text = useFormState((form) => summaryOf(field, form.get(path)));
   return <span className={styles.summary}>{text}</span>;

@@ -2,12 +2,12 @@ import { type DataField, labelOf } from '../../../schema/fields.ts';
 import { controlId, useFormPlace, useFormState } from '../form/context.ts';
 import styles from './fields.module.css';
 import { ErrorText } from './frame.tsx';
-import { Level } from './level.tsx';
 
 /** An object: its fields below its name. */
 export function ObjectField({ field, path }: { field: DataField; path: string }) {
   const place = useFormPlace();
   const error = useFormState((form) => form.problemAt(path));
+  const { Level } = place;
   const id = controlId(place, path);
   return (
     <fieldset className={styles.group} data-field={path} data-invalid={error !== undefined || undefined}>

@@ -21,7 +21,7 @@ function lists(condition: unknown): unknown[] {
   return Array.isArray(condition) ? condition : [];
 }
 
-/** What stands at a path: the single value, or one for each item of the lists on the way. */
+/** The values at a path: the single one, or one for each item of the lists on the way. */
 type Found = { values: unknown[]; isMany: boolean };
 
 function valuesAt(value: unknown, parts: readonly string[]): Found {

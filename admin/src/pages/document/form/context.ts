@@ -1,5 +1,19 @@
-import { createContext, useContext, useSyncExternalStore } from 'react';
+import { type ComponentType, createContext, useContext, useSyncExternalStore } from 'react';
+import type { Field } from '../../../schema/fields.ts';
 import type { Form } from './store.ts';
+
+/** The fields of a level; `prefix` is its path, with its dot. */
+export type LevelProps = { fields: readonly Field[]; prefix?: string };
+
+/** A form for a new document over the one that is open. */
+export type CreateDrawerProps = {
+  /** Slug of the collection. */
+  collection: string;
+  onClose: () => void;
+  onCreated: (document: { id: string; [field: string]: unknown }) => void;
+  /** Values that are there from the start: the words that were searched for, as its title. */
+  prefill?: Record<string, unknown>;
+};
 
 /** The form, and what the inputs need to know of the document. */
 export type FormPlace = {
@@ -11,6 +25,9 @@ export type FormPlace = {
   isNew: boolean;
   /** Nothing can be written: a moment of the past, or no right. */
   isReadOnly: boolean;
+  /** Draws the fields of an object, which may be of every type: from here, so that no file needs one that needs it. */
+  Level: ComponentType<LevelProps>;
+  CreateDrawer: ComponentType<CreateDrawerProps>;
 };
 
 export const FormContext = createContext<FormPlace | null>(null);

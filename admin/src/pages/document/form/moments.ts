@@ -7,7 +7,7 @@ export function wallClock(moment: string): string {
   return wall.slice(0, -1).replace(/(?::00)?\.000$/, '');
 }
 
-/** The moment of a wall clock of the browser, with its zone; null for what is none. */
+/** The moment of a wall clock of the browser, with its zone; null for any other text. */
 export function momentAt(wall: string): string | null {
   const date = new Date(wall);
   return wall === '' || Number.isNaN(date.getTime()) ? null : date.toISOString();

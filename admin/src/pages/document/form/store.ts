@@ -19,10 +19,10 @@ export function openForm(fields: readonly Field[], base: Values, values: Values 
   let problems = new Map<string, Problem>();
   /** How often each top-level field was set from outside: its input is made anew then. */
   const epochs = new Map<string, number>();
-  /** What the service has made of a field that is being typed in; it is taken over when the field is left. */
+  /** Values that the service has made of fields that are being typed in; each is taken over when its field is left. */
   const waiting = new Map<string, { sent: unknown; saved: unknown }>();
   const listeners = new Set<() => void>();
-  /** What differs, kept until something changes: several parts of a page ask at each key. */
+  /** The fields that differ, kept until something changes: several parts of a page ask at each key. */
   let changes: { current: Values; known: Values; names: string[] } | null = null;
 
   function changedNames(): string[] {
@@ -79,7 +79,7 @@ export function openForm(fields: readonly Field[], base: Values, values: Values 
       tell();
     },
     /**
-     * Takes the answer to a save. What has been typed since it was sent stays as it is, and is a change of the new base; a
+     * Takes the answer to a save. Text typed since it was sent stays as it is, and is a change of the new base; a
      * field that has the focus takes what the service made of it only when it is left.
      */
     saved(document: Values, sent: Values, focused: string | null): void {
@@ -110,6 +110,8 @@ export function openForm(fields: readonly Field[], base: Values, values: Values 
     },
 
     problemAt: (path: string) => problems.get(path)?.message,
+    /** The first that is wrong below a path: an item of a list that is one input. */
+    problemIn: (path: string) => [...problems].find(([one]) => isIn(one, path))?.[1].message,
     problems: () => problems,
     hasLocalProblem: () => [...problems.values()].some(({ isLocal }) => isLocal),
     /** Whether something at or below a path is wrong. */

@@ -61,7 +61,7 @@ export function itemFields(field: DataField, item: unknown): Field[] | undefined
   return field.type === 'blocks' ? blockOf(field, item)?.fields : field.fields;
 }
 
-/** The value at a path; undefined where there is none. */
+/** The value at a path; undefined where something on the way is missing. */
 export function getAt(values: unknown, path: string): unknown {
   let value = values;
   for (const part of path.split('.')) {

@@ -26,7 +26,7 @@ export function SelectInput(props: InputProps<unknown>) {
   );
 }
 
-/** The options, and the value that is none of them any more. */
+/** The options, and a chosen value that is not among them any more. */
 function optionsOf({ field, defaultValue }: InputProps<unknown>): { label: string; value: string }[] {
   const options = field.options ?? [];
   const chosen = (Array.isArray(defaultValue) ? defaultValue : [defaultValue]).filter(

@@ -13,7 +13,7 @@ export function JsonInput(props: InputProps<unknown>) {
   const { field, path, defaultValue, onChange } = props;
   const { form } = useFormPlace();
   const { form: words } = useWords();
-  // A draft may bring back what is no JSON yet.
+  // A draft may bring back text that is not JSON yet.
   // biome-ignore lint/correctness/useExhaustiveDependencies: only what it begins with
   useEffect(() => {
     if (!isUnparsed(defaultValue)) return;

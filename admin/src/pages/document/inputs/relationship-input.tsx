@@ -1,21 +1,20 @@
-import { lazy, type ReactNode, Suspense, useState } from 'react';
+import { type ReactNode, Suspense, useState } from 'react';
+import { dataFields } from '../../../schema/fields.ts';
 import type { Collection } from '../../../schema/model.ts';
-import { titleOf } from '../../../schema/titles.ts';
+import { titleField, titleOf } from '../../../schema/titles.ts';
 import { useCollection } from '../../../service/model.tsx';
 import { forget, messageOf } from '../../../service/queries.ts';
 import { addresses } from '../../../shell/addresses.ts';
 import { Link } from '../../../shell/link.tsx';
 import { Icon } from '../../../theme/icons.tsx';
 import { useWords } from '../../../words/index.ts';
+import { useFormPlace } from '../form/context.ts';
 import styles from './relationship-input.module.css';
 import { Action, OrderedList } from './relationship-list.tsx';
 import { idsOf, withId, withoutId } from './relationship-order.ts';
 import { TargetSearch } from './relationship-search.tsx';
 import { type Target, useTargets } from './relationship-targets.ts';
 import type { InputProps } from './types.ts';
-
-// The form that it holds has inputs like this one in it.
-const CreateDrawer = lazy(async () => ({ default: (await import('../create-drawer.tsx')).CreateDrawer }));
 
 /** Points at documents of another collection, which are searched by their titles. */
 export function RelationshipInput(props: InputProps) {
@@ -29,7 +28,7 @@ function Targets(props: InputProps & { collection: Collection }) {
   const { field, collection, isDisabled, onChange } = props;
   const [ids, setIds] = useState(() => idsOf(props.defaultValue));
   const [picked, setPicked] = useState<readonly Target[]>([]);
-  const [isCreating, setCreating] = useState(false);
+  const [title, setTitle] = useState<string | null>(null);
   const read = useTargets(
     collection,
     ids.filter((id) => !picked.some((one) => one.id === id)),
@@ -44,7 +43,7 @@ function Targets(props: InputProps & { collection: Collection }) {
     add(target.id);
   };
   const leave = () => {
-    setCreating(false);
+    setTitle(null);
     focusOn(props.id);
   };
   const shownOf = (id: string): Shown => {
@@ -60,7 +59,7 @@ function Targets(props: InputProps & { collection: Collection }) {
     isInvalid: props.error !== undefined,
     describedBy: props.describedBy,
     onChoose: choose,
-    onCreate: canCreate(collection) ? () => setCreating(true) : undefined,
+    onCreate: canCreate(collection) ? setTitle : undefined,
   };
   return (
     <div className={styles.input}>
@@ -68,6 +67,7 @@ function Targets(props: InputProps & { collection: Collection }) {
         <>
           {shown.length > 0 && (
             <OrderedList
+              path={props.path}
               items={shown.map((one) => ({ ...one, content: <Title collection={collection} {...one} /> }))}
               isDisabled={isDisabled}
               onOrder={set}
@@ -77,15 +77,16 @@ function Targets(props: InputProps & { collection: Collection }) {
               }}
             />
           )}
-          <TargetSearch {...search} shown="" without={ids} />
+          {!(isDisabled && ids.length > 0) && <TargetSearch {...search} shown="" without={ids} />}
         </>
       ) : (
         <One {...search} shown={shown[0]} onClear={() => set([])} />
       )}
       {read.error !== null && <p className={styles.problem}>{messageOf(read.error)}</p>}
-      {isCreating && (
+      {title !== null && (
         <Create
           collection={collection.slug}
+          prefill={prefillOf(collection, title)}
           onClose={leave}
           onCreated={({ id }) => {
             add(id);
@@ -103,6 +104,13 @@ function focusOn(id: string): void {
 }
 
 type Shown = { id: string; title: string; isGone: boolean };
+
+/** The words of a search as the title of a new document, where that is a text of its own. */
+function prefillOf(collection: Collection, title: string): Record<string, unknown> {
+  const name = titleField(collection);
+  const field = dataFields(collection.fields).find((one) => one.name === name);
+  return field?.type === 'text' && title !== '' ? { [name]: title } : {};
+}
 
 /** Accounts are invited, and files are uploaded. */
 function canCreate({ access, upload, isAuth }: Collection): boolean {
@@ -169,10 +177,16 @@ function OpenLink({ collection, id, title }: { collection: Collection; id: strin
   );
 }
 
-type CreateProps = { collection: string; onClose: () => void; onCreated: (document: { id: string }) => void };
+type CreateProps = {
+  collection: string;
+  prefill: Record<string, unknown>;
+  onClose: () => void;
+  onCreated: (document: { id: string }) => void;
+};
 
-/** A new document in a drawer over the form. What its own form sends is not sent by the one below it. */
+/** A new document in a drawer over the form. Its own form is sent, and the one below it is not. */
 function Create({ onCreated, ...rest }: CreateProps) {
+  const { CreateDrawer } = useFormPlace();
   const created = (document: { id: string }) => {
     void forget(rest.collection);
     onCreated(document);

@@ -9,6 +9,8 @@ import { moved } from './relationship-order.ts';
 export type Item = { id: string; title: string; content: ReactNode };
 
 type Props = {
+  /** Where the list is in the document. */
+  path: string;
   items: Item[];
   isDisabled: boolean;
   onOrder: (ids: string[]) => void;
@@ -16,7 +18,7 @@ type Props = {
 };
 
 /** Items one below the other, whose order is set by dragging or by buttons. */
-export function OrderedList({ items, isDisabled, onOrder, onRemove }: Props) {
+export function OrderedList({ path, items, isDisabled, onOrder, onRemove }: Props) {
   const { inputs } = useWords();
   const [dragged, setDragged] = useState<string | null>(null);
   const ids = items.map(({ id }) => id);
@@ -32,6 +34,7 @@ export function OrderedList({ items, isDisabled, onOrder, onRemove }: Props) {
       {items.map(({ id, title, content }, place) => (
         <li
           key={id}
+          data-item={`${path}.${place}`}
           className={id === dragged ? `${styles.row} ${styles.dragged}` : styles.row}
           onDragOver={(event) => over(event, place)}
           onDrop={(event) => dragged !== null && event.preventDefault()}
@@ -65,7 +68,7 @@ export function OrderedList({ items, isDisabled, onOrder, onRemove }: Props) {
   );
 }
 
-/** What an item is dragged by; the buttons beside it do the same, so it says nothing. */
+/** The handle that an item is dragged by; the buttons beside it do the same, so it says nothing. */
 function Handle({ id, setDragged }: { id: string; setDragged: (id: string | null) => void }) {
   const begin = (event: DragEvent<HTMLSpanElement>) => {
     event.dataTransfer.effectAllowed = 'move';

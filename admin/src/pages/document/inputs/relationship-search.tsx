@@ -14,7 +14,7 @@ const createOption = '+';
 type Props = {
   collection: Collection;
   id: string;
-  /** What stands in the box while nothing is searched: the title of the one document that is chosen. */
+  /** The text of the box while nothing is searched: the title of the one document that is chosen. */
   shown: string;
   /** Ids that are not offered. */
   without: readonly string[];
@@ -26,8 +26,8 @@ type Props = {
   onChoose: (target: Target) => void;
   /** Called where the text of the box was deleted; absent where there is nothing to clear. */
   onClear?: (() => void) | undefined;
-  /** Called to make a new document; absent where the user may not. */
-  onCreate?: (() => void) | undefined;
+  /** Called to make a new document by what was searched for; absent where the user may not. */
+  onCreate?: ((title: string) => void) | undefined;
 };
 
 /** A box in which documents of a collection are searched at the service (the combobox pattern of ARIA). */
@@ -37,12 +37,14 @@ export function TargetSearch(props: Props) {
   const [typed, setTyped] = useState<string | null>(null);
   const [words] = useDebouncedValue((typed ?? '').trim(), 200);
   const combobox = useCombobox({ onDropdownClose: () => combobox.resetSelectedOption() });
-  const { data, error, isFetching } = useFound(collection, words, combobox.dropdownOpened);
+  const { data, error, isFetching, isPlaceholderData } = useFound(collection, words, combobox.dropdownOpened);
   const found = (data?.docs ?? []).filter(({ id }) => !without.includes(id));
-  // biome-ignore lint/correctness/useExhaustiveDependencies: the first of each answer is ready for Enter
+  // Enter takes nothing that was found for other words.
+  const isFresh = (typed ?? '').trim() === words && !isPlaceholderData;
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the first of each answer is
   useEffect(() => {
-    if (words !== '' && combobox.dropdownOpened) combobox.selectFirstOption();
-  }, [data, words]);
+    if (isFresh && words !== '' && combobox.dropdownOpened) combobox.selectFirstOption();
+  }, [data, isFresh]);
   const leave = () => {
     if (typed !== null && typed.trim() === '') props.onClear?.();
     setTyped(null);
@@ -52,7 +54,7 @@ export function TargetSearch(props: Props) {
     const target = found.find(({ id }) => id === value);
     setTyped(null);
     combobox.closeDropdown();
-    if (value === createOption) onCreate?.();
+    if (value === createOption) onCreate?.((typed ?? '').trim());
     else if (target !== undefined) onChoose(target);
   };
   const press = (event: KeyboardEvent) => {
@@ -87,6 +89,7 @@ export function TargetSearch(props: Props) {
           classNames={{ section: styles.section ?? '' }}
           onChange={(event) => {
             setTyped(event.currentTarget.value);
+            combobox.resetSelectedOption();
             combobox.openDropdown();
           }}
           onFocus={(event) => event.currentTarget.select()}

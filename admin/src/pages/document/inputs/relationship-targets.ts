@@ -12,7 +12,7 @@ export type Target = { id: string; [member: string]: unknown };
 /** How many a search gives. */
 export const mostFound = 20;
 
-/** What is read of a document to show it: its title, where the user may read that, and what a file is. */
+/** The members that are read of a document to show it: its title, where the user may read that, and what a file is. */
 export function membersOf(collection: Collection): string[] {
   const title = titleField(collection);
   const [first] = title.split('.', 1);

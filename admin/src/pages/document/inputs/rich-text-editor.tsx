@@ -14,9 +14,9 @@ import type { InputProps } from './types.ts';
 
 type Props = InputProps & {
   doc: Record<string, unknown> | null;
-  /** What the toolbar offers; what the document has beside that is kept. */
+  /** The features of the toolbar; others that the document has are kept. */
   allowed: readonly Feature[];
-  /** What stands in the place of an editor that would not keep the document whole. */
+  /** Shown in the place of an editor that would not keep the document whole. */
   broken: ReactNode;
 };
 

@@ -4,7 +4,7 @@ import { holds, withMarksInOrder } from './rich-text-kept.ts';
 import { Image, Link } from './rich-text-nodes.tsx';
 import type { Feature } from './rich-text-shape.ts';
 
-/** What the editor knows: text, paragraphs, line breaks, undo, and these features. */
+/** The parts of the editor: text, paragraphs, line breaks, undo, and these features. */
 export function extensionsOf(features: ReadonlySet<Feature>): AnyExtension[] {
   const offUnless = (feature: Feature) => (features.has(feature) ? {} : (false as const));
   const hasList = features.has('bulletList') || features.has('orderedList');

@@ -5,7 +5,7 @@ const tag = /<([a-z][\w:-]*)((?:[^<>"']|"[^"]*"|'[^']*')*)>/gi;
 
 const attribute = /\s([a-z][\w:-]*)(?:\s*=\s*("[^"]*"|'[^']*'|[^\s"'>]+))?/gi;
 
-/** What the editor reads of a tag; `data-` is its own. */
+/** The attributes that the editor reads of a tag; `data-` is its own. */
 const kept = /^(?:href|alt|start|type|class|colspan|rowspan|data-[\w-]+)$/i;
 
 /**

@@ -1,7 +1,7 @@
 type Json = Record<string, unknown>;
 
 /**
- * What the editor may do with a value.
+ * How far the editor may go with a value.
  * - `doc`: to be edited; `null` is an empty one
  * - `foreign`: JSON of another shape, which is only shown
  * - `unknown`: parts that the editor would lose, so it only shows them

@@ -103,7 +103,7 @@ const watched: Feature[] = [
   'codeBlock',
 ];
 
-/** What holds where the cursor is. */
+/** The marks and nodes where the cursor is. */
 function useToolbarState(editor: Editor) {
   return useEditorState({
     editor,

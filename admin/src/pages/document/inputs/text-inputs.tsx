@@ -53,22 +53,18 @@ export function textOf(value: unknown): string {
   return typeof value === 'string' ? value : JSON.stringify(value);
 }
 
-/** A slug that follows the field it is made of until it is written by hand. One that a document has already is let alone. */
+/** A slug. That of a new document follows the field it is made of until it is written by hand; that of one that is there stands in addresses. */
 function SlugInput(props: InputProps<unknown>) {
   const { field, path, defaultValue, onChange, isDisabled } = props;
   const { form: words } = useWords();
-  const { form } = useFormPlace();
+  const { form, isNew } = useFormPlace();
   const control = useRef<HTMLInputElement>(null);
   const from = field.admin?.from === undefined ? null : besides(path, field.admin.from);
   const source = useFormState(() => (from === null ? '' : textOf(form.get(from))));
-  const [isFollowing, setFollowing] = useState(() => {
-    return (
-      from !== null &&
-      !isDisabled &&
-      (!textOf(defaultValue) || textOf(defaultValue) === slugOf(source)) &&
-      !isKnown(form.base(), path)
-    );
-  });
+  const initial = textOf(defaultValue);
+  const [isFollowing, setFollowing] = useState(
+    isNew && from !== null && !isDisabled && [slugOf(source), ''].includes(initial),
+  );
   // biome-ignore lint/correctness/useExhaustiveDependencies: another text of the source is what it follows
   useEffect(() => {
     if (!isFollowing || control.current === null) return;
@@ -95,7 +91,7 @@ function SlugInput(props: InputProps<unknown>) {
       {...attributesOf(props)}
       ref={control}
       classNames={{ input: styles.code }}
-      defaultValue={textOf(defaultValue)}
+      defaultValue={initial}
       onChange={({ currentTarget }) => {
         setFollowing(false);
         onChange(currentTarget.value || null);
@@ -110,12 +106,6 @@ function SlugInput(props: InputProps<unknown>) {
 /** The path of a field beside the one at a path. */
 function besides(path: string, name: string): string {
   return [...path.split('.').slice(0, -1), name].join('.');
-}
-
-function isKnown(base: unknown, path: string): boolean {
-  let value: unknown = base;
-  for (const part of path.split('.')) value = (value as Record<string, unknown> | null | undefined)?.[part];
-  return typeof value === 'string' && value !== '';
 }
 
 const hexColor = /^#[\da-f]{6}$/i;

@@ -1,6 +1,6 @@
 import type { DataField } from '../../../schema/fields.ts';
 
-/** What every input of the form gets. */
+/** The properties of every input of the form. */
 export type InputProps<Value = unknown> = {
   field: DataField;
   /** Where the value is in the document: `sections.0.title`. */

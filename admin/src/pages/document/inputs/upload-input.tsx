@@ -60,7 +60,7 @@ function useFiles({ field, collection, defaultValue, onChange }: Props) {
 
 function Files(props: Props) {
   const { field, collection, isDisabled } = props;
-  const { media } = useWords();
+  const { media, shared } = useWords();
   const { ids, keep, error, isRead, fileOf, set, add } = useFiles(props);
   const [fresh, setFresh] = useState<ReadonlySet<string>>(new Set());
   const { queue, ...sending } = useQueue(collection, {
@@ -94,6 +94,7 @@ function Files(props: Props) {
         <>
           {items.length > 0 && (
             <OrderedList
+              path={props.path}
               items={items}
               isDisabled={isDisabled}
               onOrder={set}
@@ -103,6 +104,7 @@ function Files(props: Props) {
               }}
             />
           )}
+          {isDisabled && ids.length === 0 && <p className={styles.hint}>{shared.none}</p>}
           {error !== null && <p className={sendingStyles.problem}>{messageOf(error)}</p>}
           {onWay.length > 0 && (
             <ul className={sendingStyles.rows} aria-label={media.sendings}>

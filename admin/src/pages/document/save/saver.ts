@@ -66,7 +66,7 @@ export function openSaver({ form, isNew, write, focused, newKey, onState, ...dep
     onState(true);
     try {
       let outcome = await saveOnce(reason);
-      // What was wished for meanwhile; a new document has become another page by then.
+      // Another save, wished for meanwhile; a new document has become another page by then.
       while (isWished && outcome.kind === 'saved' && !outcome.isNew) {
         isWished = false;
         const next = await saveOnce(reason);

@@ -5,12 +5,12 @@ import { titleOf } from '../../../schema/titles.ts';
 import { client } from '../../../service/client.ts';
 import type { Values } from '../form/values.ts';
 
-/** What a form is about: a document, one that is not there yet (`id` null), or a global. */
+/** The subject of a form: a document, one that is not there yet (`id` null), or a global. */
 export type Subject =
   | { kind: 'document'; collection: Collection; id: string | null }
   | { kind: 'global'; global: Global };
 
-/** What was read, and the tag of its version. */
+/** A document as it was read, and the tag of its version. */
 export type Read = { document: Values; etag: string | undefined };
 
 type Writing = { ifMatch?: string | undefined; idempotencyKey: string; reason?: string | undefined };
@@ -87,7 +87,7 @@ export async function versionIn(subject: Subject, version: number, signal?: Abor
   return (await client.collection(subject.collection.slug).history(subject.id, options)).versions[0] ?? null;
 }
 
-/** What drafts are about: `draftId` is `new-<uuid>` where the document is not there yet. */
+/** The subject of a draft: `draftId` is `new-<uuid>` where the document is not there yet. */
 export function draftTarget(
   subject: Subject,
   draftId: string,

@@ -51,7 +51,7 @@ describeAdmin('The form of a document', (open) => {
     await page
       .locator('[data-field=picture] input[type=file]')
       .setInputFiles({ name: 'loom.png', mimeType: 'image/png', buffer: pixel });
-    await page.getByLabel('Alternative text').fill('A loom');
+    await page.getByLabel('Alt', { exact: true }).fill('A loom');
     await page.locator('[data-field=picture]').getByRole('button', { name: 'Save' }).click();
     await page.getByRole('combobox', { name: 'Authors' }).fill('lov');
     await page.getByRole('option', { name: 'Ada Lovelace' }).click();
@@ -199,13 +199,13 @@ describeAdmin('The form of a document', (open) => {
     await field(page, 'teaser').fill('one, two');
     await page.keyboard.press('Control+s');
     await field(page, 'teaser').fill('one, two, three');
-    await page.waitForTimeout(1500);
-    assert.equal(await field(page, 'teaser').inputValue(), 'one, two, three');
     await page.keyboard.press('Control+s');
-    await page.waitForResponse((response) => response.request().method() === 'PATCH');
-    await settled(page);
+    await page.waitForTimeout(2500);
+    assert.equal(await field(page, 'teaser').inputValue(), 'one, two, three');
     assert.equal(most, 1);
     assert.equal((await stored(id)).teaser, 'one, two, three');
+    // At most one waits: it sends what there is when its turn comes.
+    assert.ok([3, 4].includes((await versions(id)).length), String((await versions(id)).length));
   });
 
   it('shows three columns if somebody else was first: of one field theirs is kept, of the other mine', async () => {

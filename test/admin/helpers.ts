@@ -49,6 +49,7 @@ export function describeAdmin(name: string, tests: (open: Open, browser: () => B
       assertBuilt();
       const url = `${service.url}/admin`;
       const context = await browser().newContext({ ...options, ...(user && (await loggedInAs(service, user))) });
+      context.setDefaultTimeout(15_000);
       contexts.push(context);
       await watch(context, new URL(url).origin, refusals, problems);
       const page = await context.newPage();

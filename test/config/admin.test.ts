@@ -97,6 +97,9 @@ describe('admin of a collection and of a global', () => {
       'https://site.example/preview',
       'javascript:{token}',
       '/preview?token={token}',
+      'https://a;script-src/{token}',
+      'https://*.example/{token}',
+      "https://a'b/{token}",
       'https://x/{id}?t={token}',
     ]) {
       assert.deepEqual(ofPosts({ preview: url }), [`${must} "${url}"`], url);

@@ -16,7 +16,7 @@ type Opening = {
   service: Pick<Service, 'url' | 'call'>;
   /** Below `/admin`; with a query if it has one. */
   path?: string;
-  /** Logged in as this user; without one nobody is. */
+  /** The user who is logged in; without one the page is that before a login. */
   user?: Credentials;
   /** Statuses that the test provokes: the browser complains of each in its console. */
   refusals?: number[];
@@ -65,7 +65,7 @@ export function describeAdmin(name: string, tests: (open: Open, browser: () => B
   });
 }
 
-/** What is tested is what stands in the sources. */
+/** Fails if the built application is older than its sources. */
 function assertBuilt(): void {
   const built = statSync(new URL('admin/dist/index.html', root), { throwIfNoEntry: false });
   const command = 'npm run build --workspace admin';

@@ -121,7 +121,7 @@ describe('a caller who may not', () => {
     assert.deepEqual([made.status, (await post('users/bulk', calls[0] ?? {}, again)).body], [201, made.body]);
     again.headers['idempotency-key'] = 'two';
     assert.equal((await post('users/bulk', calls[1] ?? {}, again)).status, 200);
-    assert.equal((await service.call('PATCH', `/api/collections/users/${ed.id}`, { name: 'nobody' })).status, 200);
+    assert.equal((await service.call('PATCH', `/api/collections/users/${ed.id}`, { name: 'no one' })).status, 200);
     for (const [index, key] of ['one', 'two'].entries()) {
       again.headers['idempotency-key'] = key;
       assert.equal((await post('users/bulk', calls[index] ?? {}, again)).status, 403, key);

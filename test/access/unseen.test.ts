@@ -4,7 +4,7 @@ import { anonymous, bearer, loggedIn } from '../helpers/accounts.ts';
 import { useServiceHere } from '../helpers/embedded.ts';
 import type { CallOptions } from '../helpers/service.ts';
 
-/** Of each collection a part is for everybody; `closed` is for nobody but trusted code. */
+/** Of each collection a part is for everybody; `closed` is for trusted code alone. */
 const config = `
 const title = { name: 'title', type: 'text', index: true };
 const fields = [

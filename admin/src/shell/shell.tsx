@@ -33,6 +33,8 @@ function Frame() {
   useEffect(() => {
     setMenuOpen(false);
     content.current?.scrollTo(0, 0);
+    // What had the focus is gone with the page before: the keyboard goes on in this one.
+    if (document.activeElement === document.body) content.current?.focus({ preventScroll: true });
   }, [address]);
   return (
     <PaletteContext value={() => setPaletteOpen(true)}>

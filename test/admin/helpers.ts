@@ -16,7 +16,7 @@ type Opening = {
   service: Pick<Service, 'url' | 'call'>;
   /** Below `/admin`; with a query if it has one. */
   path?: string;
-  /** Logged in as this user; without one nobody is. */
+  /** The user who is logged in; without one the page is that before a login. */
   user?: Credentials;
   /** Statuses that the test provokes: the browser complains of each in its console. */
   refusals?: number[];
@@ -66,7 +66,7 @@ export function describeAdmin(name: string, tests: (open: Open, browser: () => B
 
 let isBuilt = false;
 
-/** What is tested is what stands in the sources. */
+/** Fails if the built application is older than its sources. */
 function assertBuilt(): void {
   if (isBuilt) return;
   const built = statSync(new URL('admin/dist/index.html', root), { throwIfNoEntry: false });

@@ -1,6 +1,6 @@
 import { storageName } from './place.ts';
 
-/** What an account has typed and not saved, as this device keeps it. */
+/** Text that an account has typed and not saved, as this device keeps it. */
 export type KeptHere = {
   /** `<collection>/<id>` of the account. */
   account: string;
@@ -57,7 +57,7 @@ export async function keepHere(draft: KeptHere): Promise<void> {
   await run('readwrite', (store) => store.put(draft));
 }
 
-/** The draft of an account about something; undefined where there is none. */
+/** The draft of an account about something; undefined if there is not one. */
 export function findHere(account: string, target: string): Promise<KeptHere | undefined> {
   return run<KeptHere | undefined>('readonly', (store) => store.get([account, target]));
 }

@@ -1,12 +1,10 @@
 import { diffArrays, diffWordsWithSpace } from 'diff';
 import { richTextToText } from '../../../../client/rich-text.ts';
 import { dataFields, type Field, labelOf } from '../../schema/fields.ts';
+import type { Related } from '../../schema/titles.ts';
 
 /** A piece of a text: in both versions, or only in the one before or after. */
 export type Piece = { kind: 'same' | 'removed' | 'added'; text: string };
-
-/** An id of a related document, as a place in a text to put its title. */
-export type Related = { relationTo: string; id: string };
 
 /** The difference of one value. */
 export type ValueDifference =

@@ -1,6 +1,6 @@
+import { type Telling, textOfValue } from '../../parts/texts.ts';
 import { valueAt } from '../../schema/fields.ts';
 import type { Column } from './columns.ts';
-import { type Telling, textOfValue } from './texts.ts';
 
 /** Excel takes a file without one for text in the code page of its machine. */
 export const byteOrderMark = '\ufeff';

@@ -41,9 +41,9 @@ export const form = {
   notShown: 'These fields are not shown now:',
   refusedTooLarge: (size: string, limit: string) =>
     `This is too large to be saved: ${size}, and at most ${limit} are allowed. It is kept as a draft on this device.`,
-  refusedGone: 'Somebody has deleted this document in the meantime. What you typed is still here.',
+  refusedGone: 'Somebody has deleted this document in the meantime. Your text is still here.',
   refusedRight: (message: string) => `You may not do this: ${message}`,
-  unreachable: 'The service cannot be reached. What you typed is kept; try again in a moment.',
+  unreachable: 'The service cannot be reached. Your text is kept; try again in a moment.',
   tooMany: (seconds: number) => `Too many calls. Try again in ${seconds} s.`,
 
   justNow: 'a moment ago',

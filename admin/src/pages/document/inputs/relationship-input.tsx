@@ -1,4 +1,5 @@
 import { type ReactNode, Suspense, useState } from 'react';
+import { Action } from '../../../parts/action.tsx';
 import { dataFields } from '../../../schema/fields.ts';
 import type { Collection } from '../../../schema/model.ts';
 import { titleField, titleOf } from '../../../schema/titles.ts';
@@ -10,7 +11,7 @@ import { Icon } from '../../../theme/icons.tsx';
 import { useWords } from '../../../words/index.ts';
 import { useFormPlace } from '../form/context.ts';
 import styles from './relationship-input.module.css';
-import { Action, OrderedList } from './relationship-list.tsx';
+import { OrderedList } from './relationship-list.tsx';
 import { idsOf, withId, withoutId } from './relationship-order.ts';
 import { TargetSearch } from './relationship-search.tsx';
 import { type Target, useTargets } from './relationship-targets.ts';

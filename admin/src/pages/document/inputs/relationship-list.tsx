@@ -1,6 +1,6 @@
-import { ActionIcon } from '@mantine/core';
 import { type DragEvent, type ReactNode, useState } from 'react';
-import { Icon, type IconName } from '../../../theme/icons.tsx';
+import { Action } from '../../../parts/action.tsx';
+import { Icon } from '../../../theme/icons.tsx';
 import { useWords } from '../../../words/index.ts';
 import styles from './relationship-input.module.css';
 import { moved } from './relationship-order.ts';
@@ -81,29 +81,5 @@ function Handle({ id, setDragged }: { id: string; setDragged: (id: string | null
     <span className={styles.handle} draggable aria-hidden="true" onDragStart={begin} onDragEnd={() => setDragged(null)}>
       <Icon name="drag" size={16} />
     </span>
-  );
-}
-
-/** A small button of an item. One that can do nothing now keeps the focus that it has. */
-export function Action(props: { icon: IconName; label: string; isOff?: boolean; act: () => void }) {
-  const { icon, label, isOff = false, act } = props;
-  return (
-    <ActionIcon
-      variant="subtle"
-      color="gray"
-      size="md"
-      aria-label={label}
-      title={label}
-      aria-disabled={isOff || undefined}
-      data-off={isOff || undefined}
-      onClick={({ currentTarget }) => {
-        if (isOff) return;
-        act();
-        // An element that is put elsewhere loses the focus.
-        requestAnimationFrame(() => currentTarget.isConnected && currentTarget.focus());
-      }}
-    >
-      <Icon name={icon} size={16} />
-    </ActionIcon>
   );
 }

@@ -14,11 +14,6 @@ export function withoutId(ids: readonly string[], id: string): string[] {
   return ids.filter((one) => one !== id);
 }
 
-/** A list in which one id has taken the place of another. */
-export function withOther(ids: readonly string[], id: string, other: string): string[] {
-  return withoutId(ids, other).map((one) => (one === id ? other : one));
-}
-
 /** A list in which the item at `from` has gone to `to`; a place outside of the list is its nearest end. */
 export function moved<Item>(items: readonly Item[], from: number, to: number): Item[] {
   const rest = [...items];

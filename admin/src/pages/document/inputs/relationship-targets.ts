@@ -1,9 +1,7 @@
-import { type DataField, dataFields } from '../../../schema/fields.ts';
 import type { Collection } from '../../../schema/model.ts';
-import { titleField } from '../../../schema/titles.ts';
 import { client } from '../../../service/client.ts';
 import { type Reading, useRead } from '../../../service/queries.ts';
-import { askedFields, shownMembers } from '../../media/files.ts';
+import { membersOf } from '../../media/members.ts';
 import { partsOf } from './relationship-order.ts';
 
 /** A document that a field may point at, with what it is shown by. */
@@ -11,20 +9,6 @@ export type Target = { id: string; [member: string]: unknown };
 
 /** How many a search gives. */
 export const mostFound = 20;
-
-/** The members that are read of a document to show it: its title, where the user may read that, and what a file is. */
-export function membersOf(collection: Collection): string[] {
-  const title = titleField(collection);
-  const [first] = title.split('.', 1);
-  const field = dataFields(collection.fields).find(({ name }) => name === first);
-  const isReadable = field?.access?.read !== false;
-  const ofFile = collection.upload ? [...shownMembers, ...readable(askedFields(collection))] : [];
-  return [...new Set(['id', ...(isReadable ? [title] : []), ...ofFile])];
-}
-
-function readable(fields: readonly DataField[]): string[] {
-  return fields.filter(({ access }) => access?.read !== false).map(({ name }) => name);
-}
 
 /** The documents of these ids that there are; undefined until they are known. */
 export function useTargets(collection: Collection, ids: readonly string[]) {

@@ -2,10 +2,10 @@ import type { ReactNode } from 'react';
 import { useRoute } from 'wouter';
 import { groupsOf, type Model } from '../schema/model.ts';
 import { useModel } from '../service/model.tsx';
+import { addresses } from '../shell/addresses.ts';
+import { Link, usePalette } from '../shell/link.tsx';
 import { Icon, type IconName } from '../theme/icons.tsx';
 import { useWords } from '../words/index.ts';
-import { addresses } from './addresses.ts';
-import { Link, usePalette } from './link.tsx';
 import styles from './navigation.module.css';
 
 /** The way to every page, as far as the user may see what is there. */

@@ -1,6 +1,6 @@
 import { useMemo } from 'react';
-import { useModel } from '../../service/model.tsx';
-import { useLanguage, useWords } from '../../words/index.ts';
+import { useModel } from '../service/model.tsx';
+import { useLanguage, useWords } from '../words/index.ts';
 import type { Telling } from './texts.ts';
 
 /** The language and names that texts of values are made with. */

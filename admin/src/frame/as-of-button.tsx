@@ -1,11 +1,11 @@
 import { Button, Popover, TextInput } from '@mantine/core';
 import { type FormEvent, useState } from 'react';
-import { useAsOf, useSetAsOf } from '../../service/as-of.ts';
-import { useModel } from '../../service/model.tsx';
-import { Icon } from '../../theme/icons.tsx';
-import { useWords } from '../../words/index.ts';
+import { useAsOf, useSetAsOf } from '../service/as-of.ts';
+import { useModel } from '../service/model.tsx';
+import { Icon } from '../theme/icons.tsx';
+import { useWords } from '../words/index.ts';
 import styles from './as-of.module.css';
-import { asOfText, localText, startOfYear, withDaysAgo } from './moments.ts';
+import { asOfText, localText, startOfYear, withDaysAgo } from './as-of-moments.ts';
 
 /** Chooses the moment that the whole application shows, for users who may see what changed. */
 export function AsOfButton() {

@@ -1,7 +1,7 @@
-import { richTextToText } from '../../../../client/rich-text.ts';
-import type { DataField } from '../../schema/fields.ts';
-import type { Collection } from '../../schema/model.ts';
-import { titleOf } from '../../schema/titles.ts';
+import { richTextToText } from '../../../client/rich-text.ts';
+import type { DataField } from '../schema/fields.ts';
+import type { Collection } from '../schema/model.ts';
+import { titleOf } from '../schema/titles.ts';
 
 /** The language and names that the text of a value is made with. */
 export type Telling = {

@@ -1,6 +1,6 @@
 import { type ComponentType, lazy } from 'react';
 import { Route, Switch } from 'wouter';
-import { NotFound } from './page.tsx';
+import { NotFound } from '../shell/page.tsx';
 
 /** A page in a file of its own, which is loaded when the page is first opened. */
 function page<Name extends string>(load: () => Promise<{ [key in Name]: ComponentType }>, name: Name) {

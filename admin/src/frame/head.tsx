@@ -1,12 +1,12 @@
 import { ActionIcon, Menu, useMantineColorScheme } from '@mantine/core';
-import { AsOfButton } from '../pages/as-of/as-of-button.tsx';
 import { logOut, useAccount } from '../service/session.ts';
+import { addresses } from '../shell/addresses.ts';
+import { useGo, usePalette } from '../shell/link.tsx';
 import { Icon } from '../theme/icons.tsx';
 import { type Language, languages, useLanguage, useWords } from '../words/index.ts';
 import { useChooseLanguage } from '../words/language.ts';
-import { addresses } from './addresses.ts';
+import { AsOfButton } from './as-of-button.tsx';
 import styles from './head.module.css';
-import { useGo, usePalette } from './link.tsx';
 
 /** The bar above each page: search, the moment that is shown, the user. */
 export function Head({ openMenu }: { openMenu: () => void }) {

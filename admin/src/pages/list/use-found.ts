@@ -7,20 +7,7 @@ import { keys, useRead } from '../../service/queries.ts';
 type Found = { docs: { id: string }[] };
 
 /** How many documents a picker shows at once. */
-export const mostFound = 20;
-
-/** The titles of some documents of a collection, by id; what cannot be read is not there. */
-export function useTitles(slug: string | undefined, ids: readonly string[]): ReadonlyMap<string, string> {
-  const target = useModel().collections.get(slug ?? '');
-  const query = { where: { id: { in: ids } }, select: [target ? titleField(target) : 'id'], limit: 100, count: 'none' };
-  const { data } = useRead(
-    keys.list(slug ?? '', query),
-    async (reading) => (await client.collection(slug ?? '').find({ ...query, ...reading } as never)) as Found,
-    { enabled: target?.access.read === true && ids.length > 0, staleTime: 60_000 },
-  );
-  if (target === undefined) return new Map();
-  return new Map(data?.docs.map((document) => [document.id, titleOf(target, document)]));
-}
+const mostFound = 20;
 
 /** The documents of a collection whose title holds a text, at most 20. */
 export function useFound(slug: string, text: string, isEnabled: boolean) {

@@ -3,27 +3,27 @@ import { Suspense, useEffect, useRef, useState } from 'react';
 import { useLocation } from 'wouter';
 import { Palette } from '../pages/palette/palette.tsx';
 import { ModelProvider } from '../service/model.tsx';
+import { ErrorBoundary } from '../shell/error-boundary.tsx';
+import { PaletteContext } from '../shell/link.tsx';
+import { Loading } from '../shell/loading.tsx';
+import { Failure } from '../shell/page.tsx';
 import { useWords } from '../words/index.ts';
 import { AsOfBand } from './as-of-band.tsx';
-import { ErrorBoundary } from './error-boundary.tsx';
+import styles from './frame.module.css';
 import { Head } from './head.tsx';
-import { PaletteContext } from './link.tsx';
-import { Loading } from './loading.tsx';
 import { BottomBar, Navigation } from './navigation.tsx';
-import { Failure } from './page.tsx';
 import { Routes } from './routes.tsx';
-import styles from './shell.module.css';
 
 /** The frame of all pages behind the login: navigation, head, and the page itself. */
-export function Shell() {
+export function Frame() {
   return (
     <ModelProvider loading={<Loading />} failed={(error) => <Failure error={error} again={() => location.reload()} />}>
-      <Frame />
+      <Layout />
     </ModelProvider>
   );
 }
 
-function Frame() {
+function Layout() {
   const { shell } = useWords();
   const [isMenuOpen, setMenuOpen] = useState(false);
   const [isPaletteOpen, setPaletteOpen] = useState(false);

@@ -1,5 +1,5 @@
 /** A moment as a `datetime-local` control has it: the wall clock of the browser, without a zone. */
-export function wallClock(moment: string): string {
+export function wallClock(moment: string | Date): string {
   const date = new Date(moment);
   if (Number.isNaN(date.getTime())) return '';
   const wall = new Date(date.getTime() - date.getTimezoneOffset() * 60_000).toISOString();

@@ -258,6 +258,7 @@ describeAdmin('The form of a document', (open) => {
       .first()
       .waitFor();
     await page.keyboard.press('Escape');
+    await page.getByRole('combobox').waitFor({ state: 'hidden' });
     await page.keyboard.press('?');
     await page.getByRole('dialog', { name: 'Keyboard shortcuts' }).waitFor();
   });

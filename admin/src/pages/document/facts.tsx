@@ -74,7 +74,7 @@ export function Facts({ subject, document }: { subject: Subject; document: Value
             <CopyButton value={id}>
               {({ copied, copy }) => (
                 <Tooltip label={copied ? shared.copied : words.copyId}>
-                  <ActionIcon variant="subtle" color="gray" size="sm" aria-label={words.copyId} onClick={copy}>
+                  <ActionIcon variant="subtle" color="gray" size={24} aria-label={words.copyId} onClick={copy}>
                     <Icon name={copied ? 'check' : 'copy'} size={15} />
                   </ActionIcon>
                 </Tooltip>

@@ -8,7 +8,6 @@ export const home: Words['home'] = {
   drafts: 'Meine Entwürfe',
   noDrafts: 'Was du schreibst und noch nicht speicherst, bleibt hier 30 Tage aufgehoben.',
   counts: 'Inhalte',
-  documents: (count) => (count === 1 ? '1 Dokument' : `${count.toLocaleString('de')} Dokumente`),
   created: 'angelegt',
   updated: 'geändert',
   deleted: 'gelöscht',

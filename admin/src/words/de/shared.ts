@@ -28,5 +28,6 @@ export const shared: Words['shared'] = {
   next: 'Weiter',
   pageOf: (page, pages) => `Seite ${page} von ${pages}`,
   you: 'Du',
+  documents: (count) => (count === 1 ? '1 Dokument' : `${count.toLocaleString('de')} Dokumente`),
   actors: { user: 'Konto', apiKey: 'Ein API-Schlüssel', system: 'Der Dienst', anonymous: 'Ein Besucher' },
 };

@@ -7,7 +7,6 @@ export const home = {
   drafts: 'My drafts',
   noDrafts: 'Text that you type and do not save yet is kept here for 30 days.',
   counts: 'Content',
-  documents: (count: number) => (count === 1 ? '1 document' : `${count.toLocaleString('en')} documents`),
   created: 'created',
   updated: 'changed',
   deleted: 'deleted',

@@ -27,5 +27,6 @@ export const shared = {
   next: 'Next',
   pageOf: (page: number, pages: number) => `Page ${page} of ${pages}`,
   you: 'You',
+  documents: (count: number) => (count === 1 ? '1 document' : `${count.toLocaleString('en')} documents`),
   actors: { user: 'User', apiKey: 'An API key', system: 'The service', anonymous: 'A visitor' },
 };

@@ -18,6 +18,8 @@ const theme = createTheme({
     Checkbox: { defaultProps: { radius: 4 } },
     Badge: { defaultProps: { tt: 'none', fw: 600 } },
     Drawer: { defaultProps: { lockScroll: false, position: 'right', attributes } },
+    // In the landmark that its button stands in, and without an element of no role among its items.
+    Menu: { defaultProps: { withinPortal: false, withInitialFocusPlaceholder: false } },
     Tooltip: { defaultProps: { openDelay: 300, withArrow: true } },
   },
 });

@@ -32,6 +32,7 @@ export const shell: Words['shell'] = {
   asOfYearStart: 'Anfang des Jahres',
   backToNow: 'Zurück zu heute',
   notFound: 'Diese Seite gibt es nicht',
+  failed: 'Diese Seite kann nicht gezeigt werden',
   notFoundText: 'Die Adresse führt nirgendwohin, oder dein Konto darf nicht sehen, was dort ist.',
   toHome: 'Zur Startseite',
   unreachable: 'Der Dienst ist nicht erreichbar',

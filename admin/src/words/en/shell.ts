@@ -31,6 +31,7 @@ export const shell = {
   asOfYearStart: 'Start of this year',
   backToNow: 'Back to now',
   notFound: 'There is no such page',
+  failed: 'This page cannot be shown',
   notFoundText: 'The address leads nowhere, or your account may not see what is there.',
   toHome: 'Go to Home',
   unreachable: 'The service cannot be reached',

@@ -4,7 +4,7 @@ import { client } from '../../service/client.ts';
 import { readTitles } from '../../service/related-titles.ts';
 
 /** The kinds of events that change content. */
-export type ChangeKind = 'created' | 'updated' | 'deleted' | 'restored' | 'erased';
+type ChangeKind = 'created' | 'updated' | 'deleted' | 'restored' | 'erased';
 
 /** A change of a document or global, as the page tells it. */
 export type Change = {

@@ -31,7 +31,7 @@ export default defineConfig({
         group: 'World',
         description: 'The countries and territories of ISO 3166-1, and Kosovo.',
         useAsTitle: 'name',
-        defaultColumns: ['flag', 'name', 'code', 'region', 'area', 'unMember'],
+        defaultColumns: ['name', 'flag', 'code', 'region', 'area', 'landlocked'],
         defaultSort: 'name',
         pageSize: 25,
       },
@@ -298,7 +298,7 @@ export default defineConfig({
         description: 'Articles about countries. Drafts are for editors alone.',
         useAsTitle: 'title',
         searchFields: ['title', 'intro', 'text'],
-        defaultColumns: ['cover', 'title', 'status', 'publishedOn', 'author'],
+        defaultColumns: ['title', 'cover', 'status', 'publishedOn', 'author'],
         defaultSort: '-publishedOn',
       },
       fields: [

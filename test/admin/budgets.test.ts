@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { existsSync, globSync, readFileSync, statSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { before, describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { gzipSync } from 'node:zlib';
@@ -42,6 +42,17 @@ describe('The built admin application', () => {
     const files = [...page.matchAll(/href="\.\/assets\/([\w.-]+\.css)"/g)].map(([, name = '']) => name);
     const size = sizeOf(files);
     assert.ok(size > 5 * kB && size <= 30 * kB, `${size}`);
+  });
+
+  it('loads the editor of rich text where one is shown, 140 kB of it at most', () => {
+    const scripts = globSync('assets/*.js', { cwd: built }).map((file) => basename(file));
+    const editors = scripts.filter((name) => readFileSync(join(built, 'assets', name), 'utf8').includes('ProseMirror'));
+    assert.deepEqual(
+      editors.filter((name) => entry.has(name)),
+      [],
+    );
+    const own = new Set(editors.flatMap((name) => [...closureOf(name)]).filter((name) => !entry.has(name)));
+    assert.ok(own.size > 0 && sizeOf(own) <= 140 * kB, `${sizeOf(own)}`);
   });
 
   it('is 1.5 MiB of files at most, but for the licences, which no browser asks for', () => {

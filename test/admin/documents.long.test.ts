@@ -51,8 +51,9 @@ describeAdmin('The form of a document', (open) => {
     await page
       .locator('[data-field=picture] input[type=file]')
       .setInputFiles({ name: 'loom.png', mimeType: 'image/png', buffer: pixel });
-    await page.getByLabel('Alt', { exact: true }).fill('A loom');
-    await page.locator('[data-field=picture]').getByRole('button', { name: 'Save' }).click();
+    await page.getByRole('textbox', { name: 'Alt', exact: true }).fill('A loom');
+    await page.locator('[data-field=picture]').getByRole('button', { name: 'Upload', exact: true }).click();
+    await page.locator('[data-field=picture]').getByText('loom.png').waitFor();
     await page.getByRole('combobox', { name: 'Authors' }).fill('lov');
     await page.getByRole('option', { name: 'Ada Lovelace' }).click();
     await page.getByRole('button', { name: 'Add to Links' }).click();
@@ -242,6 +243,8 @@ describeAdmin('The form of a document', (open) => {
     await page.keyboard.press('Control+s');
     await page.waitForURL(/\/articles\/[\da-f-]{36}$/);
     assert.equal((await stored(idOf(page))).title, 'By keys');
+    await page.getByRole('heading', { level: 1, name: 'By keys' }).waitFor();
+    await settled(page);
     await page.evaluate(() => (document.activeElement as HTMLElement | null)?.blur());
     await page.keyboard.press('h');
     await page.waitForURL(/\/history/);
@@ -255,6 +258,7 @@ describeAdmin('The form of a document', (open) => {
       .first()
       .waitFor();
     await page.keyboard.press('Escape');
+    await page.getByRole('combobox').waitFor({ state: 'hidden' });
     await page.keyboard.press('?');
     await page.getByRole('dialog', { name: 'Keyboard shortcuts' }).waitFor();
   });
@@ -273,7 +277,7 @@ describeAdmin('The form of a document', (open) => {
     const box = page.getByRole('combobox', { name: 'Authors' });
     for (const name of ['Writer 17', 'Grace Hopper']) {
       await box.fill(name.toLowerCase());
-      await page.getByRole('option', { name }).first().click();
+      await page.getByRole('option', { name, exact: true }).click();
     }
     await page.getByRole('button', { name: 'Move Grace Hopper up' }).click();
     await page.getByRole('button', { name: /^Remove Writer 17/ }).click();

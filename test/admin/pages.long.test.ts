@@ -39,6 +39,16 @@ describeAdmin('Each page of the application, with the atlas', (open) => {
     });
   }
 
+  it('opens the text of each story in the editor, not as JSON that can only be read', async () => {
+    const { body } = await service.call('GET', '/api/collections/stories');
+    const { page, go } = await open({ service, user: chief });
+    for (const { id, slug } of body.docs) {
+      await go(`/c/stories/${id}`);
+      await page.getByRole('textbox', { name: 'Text' }).waitFor();
+      assert.equal(await page.getByText('can only be read').count(), 0, slug);
+    }
+  });
+
   it('is not scrolled sideways, however narrow', async () => {
     const found: Record<string, number> = {};
     for (const [name, shown] of Object.entries(pages)) {

@@ -29,10 +29,15 @@ function Layout() {
   const [isPaletteOpen, setPaletteOpen] = useState(false);
   const [address] = useLocation();
   const content = useRef<HTMLElement>(null);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: another page closes what lies over it
+  const before = useRef(address);
   useEffect(() => {
     setMenuOpen(false);
     content.current?.scrollTo(0, 0);
+    // What had the focus is gone with the page before: the keyboard goes on in this one.
+    if (before.current !== address && document.activeElement === document.body) {
+      content.current?.focus({ preventScroll: true });
+    }
+    before.current = address;
   }, [address]);
   return (
     <PaletteContext value={() => setPaletteOpen(true)}>

@@ -1,6 +1,7 @@
 import { createTheme, localStorageColorSchemeManager, MantineProvider } from '@mantine/core';
-import type { ReactNode } from 'react';
+import { type ReactNode, useMemo } from 'react';
 import { storageName } from '../service/place.ts';
+import { useWords } from '../words/index.ts';
 import './mantine.ts';
 import './tokens.css';
 import './base.css';
@@ -9,25 +10,29 @@ import './base.css';
 const attributes = { header: { role: 'presentation' } };
 
 /** Colours stand in tokens.css: a policy without inline styles lets no variables of a theme through. */
-const theme = createTheme({
-  cursorType: 'pointer',
-  defaultRadius: 'sm',
-  respectReducedMotion: true,
-  components: {
-    Modal: { defaultProps: { lockScroll: false, centered: true, attributes } },
-    Checkbox: { defaultProps: { radius: 4 } },
-    Badge: { defaultProps: { tt: 'none', fw: 600 } },
-    Drawer: { defaultProps: { lockScroll: false, position: 'right', attributes } },
-    // In the landmark that its button stands in, and without an element of no role among its items.
-    Menu: { defaultProps: { withinPortal: false, withInitialFocusPlaceholder: false } },
-    Tooltip: { defaultProps: { openDelay: 300, withArrow: true } },
-  },
-});
+const themeOf = (close: string) =>
+  createTheme({
+    cursorType: 'pointer',
+    defaultRadius: 'sm',
+    respectReducedMotion: true,
+    components: {
+      Modal: { defaultProps: { lockScroll: false, centered: true, attributes } },
+      Checkbox: { defaultProps: { radius: 4 } },
+      Badge: { defaultProps: { tt: 'none', fw: 600 } },
+      Drawer: { defaultProps: { lockScroll: false, position: 'right', attributes } },
+      // In the landmark that its button stands in, and without an element of no role among its items.
+      Menu: { defaultProps: { withinPortal: false, withInitialFocusPlaceholder: false } },
+      Notification: { defaultProps: { closeButtonProps: { 'aria-label': close } } },
+      Tooltip: { defaultProps: { openDelay: 300, withArrow: true } },
+    },
+  });
 
 const schemes = localStorageColorSchemeManager({ key: storageName('theme') });
 
 /** The look of the application. */
 export function ThemeProvider({ children }: { children: ReactNode }) {
+  const { shared } = useWords();
+  const theme = useMemo(() => themeOf(shared.close), [shared.close]);
   return (
     <MantineProvider
       theme={theme}

@@ -127,6 +127,10 @@ export function shown(field: Field | undefined, value: unknown): Related | strin
   if (value === null || value === undefined || value === '') return null;
   if (field?.type === 'richText') return richTextOf(value);
   if (field?.options !== undefined && !Array.isArray(value)) return optionLabel(field, value);
+  if ((field?.type === 'array' || field?.type === 'blocks') && Array.isArray(value)) {
+    return value.map((item) => lineOf(field, item)).join('; ') || null;
+  }
+  if (field?.type === 'object') return lineOf(field, value) || null;
   if (typeof value === 'boolean') return value ? '✓' : '✗';
   if (typeof value === 'string' || typeof value === 'number') return String(value);
   return JSON.stringify(value, null, 2);

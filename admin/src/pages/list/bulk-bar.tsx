@@ -27,7 +27,7 @@ export function BulkBar({ state, selection, total }: Props) {
   const selectAll = async () => selection.set(await all.read(), true);
   return (
     <section className={styles.bar} aria-label={list.bulkActions}>
-      <CloseButton size="sm" aria-label={list.clearSelection} title={list.clearSelection} onClick={selection.clear} />
+      <CloseButton size={24} aria-label={list.clearSelection} title={list.clearSelection} onClick={selection.clear} />
       <strong role="status">{list.selected(count)}</strong>
       {count < total &&
         (total <= mostAtOnce ? (

@@ -1,7 +1,4 @@
-import { countedIn } from '../counting.ts';
 import type { Words } from '../words.ts';
-
-const counted = countedIn('de');
 
 export const home: Words['home'] = {
   greeting: (name) => `Willkommen, ${name}`,
@@ -10,7 +7,6 @@ export const home: Words['home'] = {
   drafts: 'Meine Entwürfe',
   noDrafts: 'Text, den du schreibst und noch nicht speicherst, bleibt hier 30 Tage gesichert.',
   counts: 'Inhalte',
-  documents: (count) => counted(count, '# Dokument', '# Dokumente'),
   created: 'angelegt',
   updated: 'geändert',
   deleted: 'gelöscht',

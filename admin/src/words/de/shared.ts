@@ -1,4 +1,7 @@
+import { countedIn } from '../counting.ts';
 import type { Words } from '../words.ts';
+
+const counted = countedIn('de');
 
 export const shared: Words['shared'] = {
   save: 'Speichern',
@@ -23,5 +26,6 @@ export const shared: Words['shared'] = {
   next: 'Weiter',
   pageOf: (page, pages) => `Seite ${page} von ${pages}`,
   you: 'Du',
+  documents: (count) => counted(count, '# Dokument', '# Dokumente'),
   actors: { user: 'Konto', apiKey: 'Ein API-Schlüssel', system: 'Der Dienst', anonymous: 'Ein Besucher' },
 };

@@ -1,7 +1,3 @@
-import { countedIn } from '../counting.ts';
-
-const counted = countedIn('en');
-
 /** Words of the first page after a login. */
 export const home = {
   greeting: (name: string) => `Welcome, ${name}`,
@@ -10,7 +6,6 @@ export const home = {
   drafts: 'My drafts',
   noDrafts: 'Text that you type and do not save yet is kept here for 30 days.',
   counts: 'Content',
-  documents: (count: number) => counted(count, '# document', '# documents'),
   created: 'created',
   updated: 'changed',
   deleted: 'deleted',

@@ -1,3 +1,7 @@
+import { countedIn } from '../counting.ts';
+
+const counted = countedIn('en');
+
 /** Words of every page. */
 export const shared = {
   save: 'Save',
@@ -22,5 +26,6 @@ export const shared = {
   next: 'Next',
   pageOf: (page: number, pages: number) => `Page ${page} of ${pages}`,
   you: 'You',
+  documents: (count: number) => counted(count, '# document', '# documents'),
   actors: { user: 'User', apiKey: 'An API key', system: 'The service', anonymous: 'A visitor' },
 };

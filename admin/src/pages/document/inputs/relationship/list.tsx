@@ -68,6 +68,12 @@ export function OrderedList({ path, items, isDisabled, onOrder, onRemove }: Prop
   );
 }
 
+/** The place of a title or name that is read: quiet, and for a moment empty. */
+export function Awaited() {
+  const { shared } = useWords();
+  return <span className={styles.awaited} role="img" aria-label={shared.loading} data-awaited="" />;
+}
+
 /** The handle that an item is dragged by; the buttons beside it do the same, so it says nothing. */
 function Handle({ id, setDragged }: { id: string; setDragged: (id: string | null) => void }) {
   const begin = (event: DragEvent<HTMLSpanElement>) => {

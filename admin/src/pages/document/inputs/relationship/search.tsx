@@ -16,6 +16,8 @@ type Props = {
   id: string;
   /** The text of the box while nothing is searched: the title of the one document that is chosen. */
   shown: string;
+  /** That title is on its way. */
+  isAwaited?: boolean;
   /** Ids that are not offered. */
   without: readonly string[];
   isDisabled: boolean;
@@ -77,7 +79,7 @@ export function TargetSearch(props: Props) {
           id={props.id}
           role="combobox"
           value={typed ?? shown}
-          placeholder={inputs.search(collection.plural)}
+          placeholder={props.isAwaited ? '' : inputs.search(collection.plural)}
           autoComplete="off"
           spellCheck={false}
           disabled={props.isDisabled}

@@ -82,11 +82,12 @@ function Files(props: Props) {
         id={id}
         file={file}
         isGone={isRead}
+        isAwaited={!isRead && error === null}
         isFresh={fresh.has(id)}
         onSaved={keep}
       />
     );
-    return { id, title: file?.filename ?? id, content };
+    return { id, title: file?.filename ?? (isRead || error !== null ? id : ''), content };
   });
   return (
     <Drop className={styles.input} isOff={!canSend} onFiles={send}>

@@ -1,13 +1,13 @@
 import { Combobox, Loader, TextInput, useCombobox } from '@mantine/core';
 import { useDebouncedValue } from '@mantine/hooks';
 import { type KeyboardEvent, type ReactNode, useEffect, useState } from 'react';
-import type { Collection } from '../../../schema/model.ts';
-import { titleOf } from '../../../schema/titles.ts';
-import { messageOf } from '../../../service/queries.ts';
-import { Icon } from '../../../theme/icons.tsx';
-import { useWords } from '../../../words/index.ts';
-import styles from './relationship-input.module.css';
-import { type Target, useFound } from './relationship-targets.ts';
+import type { Collection } from '../../../../schema/model.ts';
+import { titleOf } from '../../../../schema/titles.ts';
+import { messageOf } from '../../../../service/queries.ts';
+import { Icon } from '../../../../theme/icons.tsx';
+import { useWords } from '../../../../words/index.ts';
+import styles from './input.module.css';
+import { type Target, useFound } from './targets.ts';
 
 const createOption = '+';
 

@@ -1,15 +1,15 @@
 import { useState } from 'react';
-import type { Collection } from '../../../schema/model.ts';
-import { client } from '../../../service/client.ts';
-import { forget } from '../../../service/queries.ts';
-import { Icon } from '../../../theme/icons.tsx';
-import { useLanguage, useWords } from '../../../words/index.ts';
-import { askedFields, type FileDocument, sizeOf, withoutReason } from '../../media/files.ts';
-import { useSaving } from '../../media/saving.ts';
-import { Texts } from '../../media/sending-row.tsx';
-import { Thumbnail } from '../../media/thumbnail.tsx';
-import { Awaited } from './relationship-list.tsx';
-import styles from './upload-input.module.css';
+import type { Collection } from '../../../../schema/model.ts';
+import { client } from '../../../../service/client.ts';
+import { forget } from '../../../../service/queries.ts';
+import { Icon } from '../../../../theme/icons.tsx';
+import { useLanguage, useWords } from '../../../../words/index.ts';
+import { askedFields, type FileDocument, sizeOf, withoutReason } from '../../../media/files.ts';
+import { useSaving } from '../../../media/saving.ts';
+import { Texts } from '../../../media/sending-row.tsx';
+import { Thumbnail } from '../../../media/thumbnail.tsx';
+import { Awaited } from '../relationship/list.tsx';
+import styles from './input.module.css';
 
 type Props = {
   collection: Collection;

@@ -1,21 +1,21 @@
 import { type ReactNode, Suspense, useState } from 'react';
-import { Action } from '../../../parts/action.tsx';
-import { dataFields } from '../../../schema/fields.ts';
-import type { Collection } from '../../../schema/model.ts';
-import { titleField, titleOf } from '../../../schema/titles.ts';
-import { useCollection } from '../../../service/model.tsx';
-import { forget, messageOf } from '../../../service/queries.ts';
-import { addresses } from '../../../shell/addresses.ts';
-import { Link } from '../../../shell/link.tsx';
-import { Icon } from '../../../theme/icons.tsx';
-import { useWords } from '../../../words/index.ts';
-import { useFormPlace } from '../form/context.ts';
-import styles from './relationship-input.module.css';
-import { Awaited, OrderedList } from './relationship-list.tsx';
-import { idsOf, withId, withoutId } from './relationship-order.ts';
-import { TargetSearch } from './relationship-search.tsx';
-import { type Target, useTargets } from './relationship-targets.ts';
-import type { InputProps } from './types.ts';
+import { Action } from '../../../../parts/action.tsx';
+import { dataFields } from '../../../../schema/fields.ts';
+import type { Collection } from '../../../../schema/model.ts';
+import { titleField, titleOf } from '../../../../schema/titles.ts';
+import { useCollection } from '../../../../service/model.tsx';
+import { forget, messageOf } from '../../../../service/queries.ts';
+import { addresses } from '../../../../shell/addresses.ts';
+import { Link } from '../../../../shell/link.tsx';
+import { Icon } from '../../../../theme/icons.tsx';
+import { useWords } from '../../../../words/index.ts';
+import { useFormPlace } from '../../form/context.ts';
+import type { InputProps } from '../types.ts';
+import styles from './input.module.css';
+import { Awaited, OrderedList } from './list.tsx';
+import { idsOf, withId, withoutId } from './order.ts';
+import { TargetSearch } from './search.tsx';
+import { type Target, useTargets } from './targets.ts';
 
 /** Points at documents of another collection, which are searched by their titles. */
 export function RelationshipInput(props: InputProps) {

@@ -1,10 +1,10 @@
 import { Button, Modal, TextInput } from '@mantine/core';
 import type { Editor } from '@tiptap/react';
 import { useState } from 'react';
-import { useDialog } from '../../../parts/dialog.ts';
-import { useWords } from '../../../words/index.ts';
-import styles from './rich-text-input.module.css';
-import { linkOf } from './rich-text-shape.ts';
+import { useDialog } from '../../../../parts/dialog.ts';
+import { useWords } from '../../../../words/index.ts';
+import styles from './input.module.css';
+import { linkOf } from './shape.ts';
 
 /** Asks where a link leads. Without words that are selected, its address is its text. */
 export function LinkDialog({ editor, onClose }: { editor: Editor; onClose: () => void }) {

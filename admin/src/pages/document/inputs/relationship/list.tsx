@@ -1,9 +1,9 @@
 import { type DragEvent, type ReactNode, useState } from 'react';
-import { Action } from '../../../parts/action.tsx';
-import { Icon } from '../../../theme/icons.tsx';
-import { useWords } from '../../../words/index.ts';
-import styles from './relationship-input.module.css';
-import { moved } from './relationship-order.ts';
+import { Action } from '../../../../parts/action.tsx';
+import { Icon } from '../../../../theme/icons.tsx';
+import { useWords } from '../../../../words/index.ts';
+import styles from './input.module.css';
+import { moved } from './order.ts';
 
 /** An item of a list that can be put into order. */
 export type Item = { id: string; title: string; content: ReactNode };

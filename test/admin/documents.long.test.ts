@@ -289,4 +289,36 @@ describeAdmin('The form of a document', (open) => {
     assert.ok(asked.length > 0 && Math.max(...asked) <= 20, String(asked));
     assert.equal(authors.length, 1);
   });
+
+  it('takes files that are dropped: those of a wrong type or too large are refused by name, and the others go on', async () => {
+    const { page } = await open({ service, user: chief, path: '/media', refusals: [400, 413, 415] });
+    const png = pixel.toString('base64');
+    const transfer = await page.evaluateHandle((base64) => {
+      const bytes = Uint8Array.from(atob(base64), (letter) => letter.charCodeAt(0));
+      const files = [
+        new File([bytes], 'one.png', { type: 'image/png' }),
+        new File([new Uint8Array(200_000)], 'large.png', { type: 'image/png' }),
+        new File(['just words'], 'words.txt', { type: 'text/plain' }),
+      ];
+      const dropped = new DataTransfer();
+      for (const file of files) dropped.items.add(file);
+      return dropped;
+    }, png);
+    for (const type of ['dragenter', 'dragover', 'drop']) {
+      await page.locator('main h1').dispatchEvent(type, { dataTransfer: transfer });
+    }
+    const uploads = page.getByRole('list', { name: 'Uploads' });
+    await uploads.getByText('one.png').waitFor();
+    await uploads
+      .getByText(/at most/)
+      .first()
+      .waitFor();
+    for (const name of ['large.png', 'words.txt']) await uploads.getByText(name).first().waitFor();
+    await uploads.getByRole('textbox', { name: 'Alt', exact: true }).first().fill('One pixel');
+    await uploads.getByRole('button', { name: 'Upload', exact: true }).first().click();
+    await page.getByText('Uploaded', { exact: true }).first().waitFor();
+    const { body } = await service.call('GET', '/api/collections/pictures?sort=-createdAt');
+    const names = body.docs.map(({ filename }: { filename: string }) => filename);
+    assert.ok(names.includes('one.png') && !names.some((name: string) => /large|words/.test(name)), names.join());
+  });
 });

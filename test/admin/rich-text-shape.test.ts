@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { holds, withMarksInOrder } from '../../admin/src/pages/document/inputs/rich-text/kept.ts';
+import { holds, withMarksInOrder, withTextsJoined } from '../../admin/src/pages/document/inputs/rich-text/kept.ts';
 import { linkOf, shapeOf, usedFeatures, withoutNulls } from '../../admin/src/pages/document/inputs/rich-text/shape.ts';
 
 const text = (words: string, ...marks: object[]) => ({ type: 'text', text: words, ...(marks.length ? { marks } : {}) });
@@ -110,6 +110,18 @@ describe('rich text that the editor took', () => {
     assert.equal(holds(doc(...value.content.slice(0, 1)), value), false);
     assert.equal(holds(doc(value.content[0], { type: 'heading', attrs: { level: 1 } }), value), false);
     assert.equal(holds(doc(value.content[0], { type: 'heading' }), value), false);
+  });
+
+  it('has neighbouring texts of the same marks as one', () => {
+    const bold = { type: 'bold' };
+    const value = doc(
+      paragraph(text('a'), text('b'), text('c', bold), { ...text('d', bold), marks: [bold] }, text('e')),
+    );
+    const one = doc(paragraph(text('ab'), text('cd', bold), text('e')));
+    assert.deepEqual(withTextsJoined(value), one);
+    assert.deepEqual(withTextsJoined(one), one);
+    const links = ['/a', '/b'].map((href) => text('x', { type: 'link', attrs: { href } }));
+    assert.deepEqual(withTextsJoined(doc(paragraph(...links))), doc(paragraph(...links)));
   });
 
   it('has its marks in one order', () => {

@@ -8,5 +8,10 @@ export function tell(message: string): void {
 
 /** Tells in a corner what did not succeed; it stays longer, for it is read. */
 export function tellError(error: unknown): void {
-  notifications.show({ message: messageOf(error), color: 'red', autoClose: 12_000 });
+  warn(messageOf(error));
+}
+
+/** Tells in a corner what is wrong, in words of the application. */
+export function warn(message: string): void {
+  notifications.show({ message, color: 'red', autoClose: 12_000 });
 }

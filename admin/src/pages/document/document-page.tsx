@@ -13,7 +13,7 @@ import { Failure, FailurePage, NotFound, Notice, Page } from '../../shell/page.t
 import { useLanguage, useWords } from '../../words/index.ts';
 import { findDraft, findUnfinished } from './drafts/found.ts';
 import styles from './editor.module.css';
-import { EditorPage } from './editor-page.tsx';
+import { crumbsOf, EditorPage } from './editor-page.tsx';
 import { duplicated } from './form/bodies.ts';
 import { newKey } from './open-editor.ts';
 import { draftTarget, isWritable, readSubject, type Subject } from './save/subject.ts';
@@ -42,7 +42,10 @@ export function SubjectPage({ subject }: { subject: Subject }) {
   const draft = useFound(isReadOnly ? null : draftTarget(subject, ''));
   if (data === undefined && error !== null) {
     return (
-      <Page title={subject.kind === 'global' ? subject.global.label : subject.collection.singular}>
+      <Page
+        title={subject.kind === 'global' ? subject.global.label : subject.collection.singular}
+        crumbs={crumbsOf(subject)}
+      >
         <Failure error={error} again={() => void refetch()} />
       </Page>
     );
@@ -51,7 +54,7 @@ export function SubjectPage({ subject }: { subject: Subject }) {
   if (draft === undefined) return <Loading />;
   if (data === null) {
     return (
-      <Page title={words.gone}>
+      <Page title={words.gone} crumbs={crumbsOf(subject)}>
         <Notice icon="search" title={words.goneText} />
       </Page>
     );

@@ -40,19 +40,18 @@ export function SaveActions({ editor }: { editor: EditorView }) {
   return (
     <>
       <KeptMark editor={editor} isChanged={isChanged} />
-      {(isChanged || needed || reason !== '') && (
-        <TextInput
-          id={`${id}-reason`}
-          className={styles.reason}
-          aria-label={needed ? shared.reason : shared.optionalReason}
-          placeholder={words.reasonPlaceholder}
-          maxLength={500}
-          value={reason}
-          required={needed}
-          error={reasonProblem}
-          onChange={({ currentTarget }) => setReason(currentTarget.value)}
-        />
-      )}
+      {/* It has its place before it is shown: nothing moves with the first letter that is typed. */}
+      <TextInput
+        id={`${id}-reason`}
+        className={isChanged || needed || reason !== '' ? styles.reason : `${styles.reason} ${styles.idle}`}
+        aria-label={needed ? shared.reason : shared.optionalReason}
+        placeholder={words.reasonPlaceholder}
+        maxLength={500}
+        value={reason}
+        required={needed}
+        error={reasonProblem}
+        onChange={({ currentTarget }) => setReason(currentTarget.value)}
+      />
       <Button
         onClick={save}
         variant={isChanged || place.isNew ? 'filled' : 'default'}

@@ -20,7 +20,7 @@ import { FormBody } from './form-body.tsx';
 import { focusedField, type Opening } from './open-editor.ts';
 import { useIsPhone } from './phone.ts';
 import { PreviewFrame } from './preview-frame.tsx';
-import { nameOf, type Read, versionOf } from './save/subject.ts';
+import { nameOf, type Read, type Subject, versionOf } from './save/subject.ts';
 import { useSaveKey } from './save-key.ts';
 import { type EditorView, useEditor } from './use-editor.ts';
 
@@ -63,7 +63,7 @@ export function EditorPage({ latest, onDraft, ...opening }: Props) {
     <div className={styles.editor}>
       <Page
         title={title}
-        crumbs={crumbsOf(opening)}
+        crumbs={crumbsOf(subject)}
         about={isNew ? undefined : <Changed subject={subject} document={base} etag={editor.saver.etag()} />}
         actions={<EditorActions editor={editor} hasSave={!isPhone} openDelete={() => setDeleting(true)} />}
         isWide
@@ -100,7 +100,8 @@ export function EditorPage({ latest, onDraft, ...opening }: Props) {
   );
 }
 
-function crumbsOf({ subject }: Opening): { title: string; to: string }[] {
+/** The pages above that of a form. */
+export function crumbsOf(subject: Subject): { title: string; to: string }[] {
   if (subject.kind === 'global') return [];
   const { slug, plural, isAuth } = subject.collection;
   return [{ title: plural, to: isAuth ? addresses.people(slug) : addresses.list(slug) }];

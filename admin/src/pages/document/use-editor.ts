@@ -1,6 +1,6 @@
 import { useEffect, useId, useRef, useState, useSyncExternalStore } from 'react';
 import { ApiError } from '../../../../client/index.ts';
-import { tell, tellError } from '../../parts/toast.ts';
+import { tell, tellError, warn } from '../../parts/toast.ts';
 import { useModel } from '../../service/model.tsx';
 import { forget } from '../../service/queries.ts';
 import { accountNow, nameOf } from '../../service/session.ts';
@@ -57,7 +57,7 @@ export function useEditor({ onCreated, Level, CreateDrawer, ...opening }: Option
       errors.filter((one) => one !== about && one.field !== ''),
     );
     form.refuse(ofFields);
-    if (ofFields.length > 0) tell(words.fieldsWrong(ofFields.length));
+    if (ofFields.length > 0) warn(words.fieldsWrong(ofFields.length));
     const unseen = await focusFirstProblem(root.current, ofFields);
     setFailure(ofFields.length > 0 && unseen.length === 0 ? null : { text, unseen });
   }
@@ -98,7 +98,7 @@ export function useEditor({ onCreated, Level, CreateDrawer, ...opening }: Option
 
   async function showUnfinished(): Promise<void> {
     const wrong = [...form.problems().keys()].map((field) => ({ field, message: '' }));
-    tell(words.fieldsWrong(Math.max(1, wrong.length)));
+    warn(words.fieldsWrong(Math.max(1, wrong.length)));
     await focusFirstProblem(root.current, wrong);
   }
 

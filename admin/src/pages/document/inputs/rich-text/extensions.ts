@@ -1,6 +1,6 @@
 import { type AnyExtension, type Content, getSchema } from '@tiptap/core';
 import StarterKit from '@tiptap/starter-kit';
-import { holds, withMarksInOrder } from './kept.ts';
+import { holds, withMarksInOrder, withTextsJoined } from './kept.ts';
 import { Image, Link } from './nodes.tsx';
 import type { Feature } from './shape.ts';
 
@@ -34,7 +34,7 @@ export function extensionsOf(features: ReadonlySet<Feature>): AnyExtension[] {
 /** A document as the editor takes it; null where it would not give it back whole. */
 export function taken(extensions: AnyExtension[], doc: object): Content | null {
   const schema = getSchema(extensions);
-  const ordered = withMarksInOrder(doc, (mark) => Object.keys(schema.marks).indexOf(mark));
+  const ordered = withTextsJoined(withMarksInOrder(doc, (mark) => Object.keys(schema.marks).indexOf(mark)));
   try {
     const node = schema.nodeFromJSON(ordered);
     node.check();

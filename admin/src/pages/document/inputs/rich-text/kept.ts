@@ -1,3 +1,5 @@
+import { withoutNulls } from './rich-text-shape.ts';
+
 type Json = Record<string, unknown>;
 
 function isJson(value: unknown): value is Json {
@@ -34,4 +36,27 @@ export function withMarksInOrder(value: unknown, rankOf: (mark: string) => numbe
       return [name, [...member].sort((one, other) => rank(one) - rank(other))];
     }),
   );
+}
+
+/** A document in which neighbouring texts of the same marks are one text, as the editor has them. */
+export function withTextsJoined(value: unknown): unknown {
+  if (Array.isArray(value)) return value.reduce<unknown[]>(joined, []);
+  if (!isJson(value)) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([name, member]) => [name, name === 'content' ? withTextsJoined(member) : member]),
+  );
+}
+
+function joined(before: unknown[], node: unknown): unknown[] {
+  const last = before.at(-1);
+  if (!isText(last) || !isText(node) || marksOf(last) !== marksOf(node)) return [...before, withTextsJoined(node)];
+  return [...before.slice(0, -1), { ...last, text: last.text + node.text }];
+}
+
+function isText(node: unknown): node is Json & { text: string } {
+  return isJson(node) && node.type === 'text' && typeof node.text === 'string';
+}
+
+function marksOf({ marks }: Json): string {
+  return JSON.stringify(withoutNulls(Array.isArray(marks) ? marks : []));
 }

@@ -1,4 +1,4 @@
-import { withoutNulls } from './rich-text-shape.ts';
+import { withoutNulls } from './shape.ts';
 
 type Json = Record<string, unknown>;
 

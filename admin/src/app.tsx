@@ -6,6 +6,7 @@ import { Frame } from './frame/frame.tsx';
 import { LoginDialog } from './pages/access/login-dialog.tsx';
 import { AcceptInvitePage, ForgotPage, LoginPage, ResetPage, SetupPage } from './pages/access/pages.tsx';
 import { UnreachablePage } from './pages/access/unreachable-page.tsx';
+import styles from './parts/toasts.module.css';
 import { adminPath } from './service/place.ts';
 import { queries } from './service/queries.ts';
 import { keepFresh, type Session, useSession } from './service/session.ts';
@@ -35,7 +36,7 @@ export function App(initial: { language: Language; words: Words }) {
             <Router base={adminPath}>
               <Pages session={useSession()} />
             </Router>
-            <Notifications position="bottom-right" />
+            <Notifications position="bottom-right" classNames={{ root: styles.toasts ?? '' }} />
           </QueryClientProvider>
         </ThemeProvider>
       </WordsContext>

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { idsOf, moved, partsOf, withId, withoutId } from '../../admin/src/pages/document/inputs/relationship-order.ts';
+import { idsOf, moved, partsOf, withId, withoutId } from '../../admin/src/pages/document/inputs/relationship/order.ts';
 
 describe('the order of related documents', () => {
   it('takes a single id, a list, and no value', () => {

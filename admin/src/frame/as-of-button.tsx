@@ -22,10 +22,11 @@ export function AsOfButton() {
           color="gray"
           size="compact-sm"
           leftSection={<Icon name="clock" size={16} />}
+          title={shell.asOfTitle}
           onClick={() => setOpen(!isOpen)}
           className={styles.button}
         >
-          {shell.asOf}
+          <span className={styles.text}>{shell.asOf}</span>
         </Button>
       </Popover.Target>
       <Popover.Dropdown aria-label={shell.asOfTitle}>

@@ -60,7 +60,7 @@ function wordsOf(text: string, { type, options, relationTo }: DataField, { langu
 }
 
 /** A day of the calendar, wherever the user is. */
-export function dayText(day: string, language: string): string {
+function dayText(day: string, language: string): string {
   const time = Date.parse(`${day}T00:00:00Z`);
   return Number.isNaN(time)
     ? day

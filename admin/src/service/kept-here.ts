@@ -67,6 +67,7 @@ export function listHere(account: string): Promise<KeptHere[]> {
   return run<KeptHere[]>('readonly', (store) => store.getAll(rangeOf(account)));
 }
 
+/** Forgets a draft of an account, if there is one. */
 export async function dropHere(account: string, target: string): Promise<void> {
   await run('readwrite', (store) => store.delete([account, target]));
 }

@@ -27,7 +27,7 @@ function DrawerForm({
   onCreated,
   prefill,
 }: Omit<CreateDrawerProps, 'collection'> & { collection: Collection }) {
-  const { form: words, shared } = useWords();
+  const { form: words } = useWords();
   const account = useAccount();
   const [draftId] = useState(() => `new-${newKey()}`);
   const editor = useEditor({
@@ -43,16 +43,9 @@ function DrawerForm({
     CreateDrawer,
   });
   useSaveKey(editor.save);
-  const dialog = useDialog();
+  const dialog = useDialog(onClose);
   return (
-    <Drawer
-      {...dialog}
-      opened
-      onClose={onClose}
-      title={words.newDocument(collection.singular)}
-      size="min(40rem, 100vw)"
-      closeButtonProps={{ 'aria-label': shared.close }}
-    >
+    <Drawer {...dialog} title={words.newDocument(collection.singular)} size="min(40rem, 100vw)">
       {/* Keys and clicks here are none of the form below. */}
       <FailureBand editor={editor} />
       <FormBody editor={editor} facts={null} />

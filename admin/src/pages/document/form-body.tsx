@@ -45,7 +45,8 @@ export function FormBody({ editor, facts }: { editor: EditorView; facts: ReactNo
  */
 function TabbedFields({ tabs }: { tabs: readonly Tab[] }) {
   const { Level } = useFormPlace();
-  const [chosen, choose] = useState<string | null>(tabs[0]?.name ?? null);
+  // The number of a tab: ids are made of it, and an id has no spaces.
+  const [chosen, choose] = useState<string | null>('0');
   const wrong = useFormState((form) => {
     return tabs
       .filter(({ names }) => names.some((name) => form.hasProblemIn(name)))
@@ -55,14 +56,14 @@ function TabbedFields({ tabs }: { tabs: readonly Tab[] }) {
   return (
     <Tabs value={chosen} onChange={choose} keepMountedMode="display-none">
       <Tabs.List className={styles.tabs}>
-        {tabs.map(({ name }) => (
-          <Tabs.Tab key={name} value={name} data-wrong={wrong.split('\n').includes(name) || undefined}>
+        {tabs.map(({ name }, index) => (
+          <Tabs.Tab key={name} value={String(index)} data-wrong={wrong.split('\n').includes(name) || undefined}>
             {name}
           </Tabs.Tab>
         ))}
       </Tabs.List>
-      {tabs.map(({ name, fields }) => (
-        <Tabs.Panel key={name} value={name} className={styles.panel}>
+      {tabs.map(({ name, fields }, index) => (
+        <Tabs.Panel key={name} value={String(index)} className={styles.panel}>
           <Level fields={fields} />
         </Tabs.Panel>
       ))}

@@ -22,11 +22,12 @@ export function PreviewFrame({ subject, form, children }: Props) {
   const [search] = useSearchParams();
   const isNow = useAsOf() === null;
   const page = previewOf(subject);
-  if (!isNow || page === null || !search.has(previewParameter)) return children;
+  const isOpen = isNow && page !== null && search.has(previewParameter);
+  // The form stays where it is in the tree, so that tabs and folded items stay as they are.
   return (
-    <div className={styles.columns}>
-      <div className={styles.form}>{children}</div>
-      <Site subject={subject} form={form} page={page} />
+    <div className={isOpen ? styles.columns : undefined}>
+      <div className={isOpen ? styles.form : undefined}>{children}</div>
+      {isOpen && <Site subject={subject} form={form} page={page} />}
     </div>
   );
 }

@@ -37,7 +37,7 @@ export function HomePage() {
 }
 
 function Counts() {
-  const { home } = useWords();
+  const { home, shared } = useWords();
   const model = useModel();
   const { data } = useRead(keys.counts, (reading) => client.counts(reading), { keep: true });
   const collections = groupsOf(model).flatMap((group) => group.collections);
@@ -49,7 +49,7 @@ function Counts() {
           <li key={slug}>
             <Link to={addresses.list(slug)} className={styles.card}>
               <strong>{plural}</strong>
-              <span>{data === undefined ? ' ' : home.documents(data[slug]?.total ?? 0)}</span>
+              <span>{data === undefined ? ' ' : shared.documents(data[slug]?.total ?? 0)}</span>
             </Link>
           </li>
         ))}

@@ -11,7 +11,7 @@ import { useRowTitle } from './use-row-title.ts';
 import type { Named, Selection } from './use-selection.ts';
 
 /** As many documents as the service changes in one call. */
-export const mostAtOnce = 1_000;
+const mostAtOnce = 1_000;
 
 type Props = { state: ListState; selection: Selection; total: number };
 
@@ -27,7 +27,7 @@ export function BulkBar({ state, selection, total }: Props) {
   const selectAll = async () => selection.set(await all.read(), true);
   return (
     <section className={styles.bar} aria-label={list.bulkActions}>
-      <CloseButton size="sm" aria-label={list.clearSelection} title={list.clearSelection} onClick={selection.clear} />
+      <CloseButton size={24} aria-label={list.clearSelection} title={list.clearSelection} onClick={selection.clear} />
       <strong role="status">{list.selected(count)}</strong>
       {count < total &&
         (total <= mostAtOnce ? (

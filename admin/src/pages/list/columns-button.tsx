@@ -89,7 +89,7 @@ function Small({ icon, label, act }: { icon: IconName; label: string; act: (() =
     <ActionIcon
       variant="subtle"
       color="gray"
-      size="sm"
+      size={24}
       aria-label={label}
       title={label}
       disabled={act === null}

@@ -6,7 +6,7 @@ import { useAsOf } from '../../service/as-of.ts';
 import { useCollection } from '../../service/model.tsx';
 import { NotFound, Page } from '../../shell/page.tsx';
 import { useShortcuts } from '../../shell/shortcuts.tsx';
-import { useLanguage, useWords } from '../../words/index.ts';
+import { useWords } from '../../words/index.ts';
 import { BulkBar } from './bulk-bar.tsx';
 import { Cards } from './cards.tsx';
 import { FilterBar } from './filter-bar.tsx';
@@ -30,7 +30,6 @@ export function ListPage() {
 
 function List({ collection }: { collection: Collection }) {
   const words = useWords();
-  const language = useLanguage();
   const asOf = useAsOf();
   const state = useListState(collection);
   useKeptView(state);
@@ -55,15 +54,14 @@ function List({ collection }: { collection: Collection }) {
     selection: canChange ? selection : null,
     isStale: isPlaceholderData,
   };
-  const total = data?.total.toLocaleString(language);
   return (
     <Page
       title={collection.plural}
       isWide
       about={
         <>
-          {total !== undefined && <span className={styles.total}>{total}</span>}
-          {total !== undefined && collection.hints.description && ' · '}
+          {data !== undefined && <span className={styles.total}>{words.shared.documents(data.total)}</span>}
+          {data !== undefined && collection.hints.description && ' · '}
           {collection.hints.description}
         </>
       }

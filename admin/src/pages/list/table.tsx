@@ -17,6 +17,7 @@ import type { ListState, Row } from './use-list.ts';
 import { useRowTitle } from './use-row-title.ts';
 import type { Named, Selection } from './use-selection.ts';
 
+/** The rows of a list, as a table and as cards. */
 export type RowsProps = {
   state: ListState;
   rows: readonly Row[];

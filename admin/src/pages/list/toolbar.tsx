@@ -68,7 +68,7 @@ function SearchBox({ state }: { state: ListState }) {
       maxLength={200}
       leftSection={<Icon name="search" size={16} />}
       rightSection={
-        text === '' ? null : <CloseButton size="sm" aria-label={list.clearSearch} onClick={() => setText('')} />
+        text === '' ? null : <CloseButton size={24} aria-label={list.clearSearch} onClick={() => setText('')} />
       }
       value={text}
       onChange={(event) => setText(event.currentTarget.value)}

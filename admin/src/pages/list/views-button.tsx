@@ -112,7 +112,7 @@ function ViewLine({ name, query, here, views, save, show }: LineProps) {
       </button>
       <Menu position="bottom-end" withinPortal={false}>
         <Menu.Target>
-          <ActionIcon variant="subtle" color="gray" size="sm" aria-label={list.viewActions(name)}>
+          <ActionIcon variant="subtle" color="gray" size={24} aria-label={list.viewActions(name)}>
             <Icon name="more" size={14} />
           </ActionIcon>
         </Menu.Target>

@@ -1,13 +1,11 @@
 /** Words of the first page after a login. */
 export const home = {
-  title: 'Home',
   greeting: (name: string) => `Welcome, ${name}`,
   changes: 'Latest changes',
-  noChanges: 'Nothing was changed yet.',
+  noChanges: 'Nothing has been changed yet.',
   drafts: 'My drafts',
   noDrafts: 'Text that you type and do not save yet is kept here for 30 days.',
   counts: 'Content',
-  documents: (count: number) => (count === 1 ? '1 document' : `${count.toLocaleString('en')} documents`),
   created: 'created',
   updated: 'changed',
   deleted: 'deleted',

@@ -3,6 +3,7 @@ import { useState } from 'react';
 import { type DataField, inWords, labelOf } from '../../../schema/fields.ts';
 import { Icon } from '../../../theme/icons.tsx';
 import { useWords } from '../../../words/index.ts';
+import { BlameNote } from '../blame.tsx';
 import { controlId, useFormPlace, useFormState } from '../form/context.ts';
 import styles from './fields.module.css';
 import { ErrorText } from './frame.tsx';
@@ -34,6 +35,7 @@ export function ListField({ field, path, isDisabled }: { field: DataField; path:
           {labelOf(field)}
         </span>
         <span className={styles.count}>{items.keys.length}</span>
+        <BlameNote path={path} />
         {items.keys.length > 1 && (
           <button
             type="button"

@@ -78,7 +78,7 @@ function SlugInput(props: InputProps<unknown>) {
       <ActionIcon
         variant="subtle"
         color="gray"
-        size="sm"
+        size={24}
         aria-label={words.followAgain}
         onClick={() => setFollowing(true)}
       >

@@ -1,13 +1,13 @@
 import { Combobox, Loader, TextInput, useCombobox } from '@mantine/core';
 import { useDebouncedValue } from '@mantine/hooks';
 import { type KeyboardEvent, type ReactNode, useEffect, useState } from 'react';
-import type { Collection } from '../../../schema/model.ts';
-import { titleOf } from '../../../schema/titles.ts';
-import { messageOf } from '../../../service/queries.ts';
-import { Icon } from '../../../theme/icons.tsx';
-import { useWords } from '../../../words/index.ts';
-import styles from './relationship-input.module.css';
-import { type Target, useFound } from './relationship-targets.ts';
+import type { Collection } from '../../../../schema/model.ts';
+import { titleOf } from '../../../../schema/titles.ts';
+import { messageOf } from '../../../../service/queries.ts';
+import { Icon } from '../../../../theme/icons.tsx';
+import { useWords } from '../../../../words/index.ts';
+import styles from './input.module.css';
+import { type Target, useFound } from './targets.ts';
 
 const createOption = '+';
 
@@ -16,6 +16,8 @@ type Props = {
   id: string;
   /** The text of the box while nothing is searched: the title of the one document that is chosen. */
   shown: string;
+  /** That title is on its way. */
+  isAwaited?: boolean;
   /** Ids that are not offered. */
   without: readonly string[];
   isDisabled: boolean;
@@ -77,7 +79,7 @@ export function TargetSearch(props: Props) {
           id={props.id}
           role="combobox"
           value={typed ?? shown}
-          placeholder={inputs.search(collection.plural)}
+          placeholder={props.isAwaited ? '' : inputs.search(collection.plural)}
           autoComplete="off"
           spellCheck={false}
           disabled={props.isDisabled}

@@ -1,13 +1,13 @@
 import { lazy, Suspense, useMemo } from 'react';
-import { useModel } from '../../../service/model.tsx';
-import { Loading } from '../../../shell/loading.tsx';
-import { Icon } from '../../../theme/icons.tsx';
-import { useWords } from '../../../words/index.ts';
-import styles from './rich-text-input.module.css';
-import { type Feature, features, shapeOf } from './rich-text-shape.ts';
-import type { InputProps } from './types.ts';
+import { useModel } from '../../../../service/model.tsx';
+import { Loading } from '../../../../shell/loading.tsx';
+import { Icon } from '../../../../theme/icons.tsx';
+import { useWords } from '../../../../words/index.ts';
+import type { InputProps } from '../types.ts';
+import styles from './input.module.css';
+import { type Feature, features, shapeOf } from './shape.ts';
 
-const RichTextEditor = lazy(async () => ({ default: (await import('./rich-text-editor.tsx')).RichTextEditor }));
+const RichTextEditor = lazy(async () => ({ default: (await import('./editor.tsx')).RichTextEditor }));
 
 /** Rich text, kept as JSON of ProseMirror. A value that the editor would not keep whole is shown and never written. */
 export function RichTextInput(props: InputProps) {

@@ -1,7 +1,7 @@
 import { Mark, mergeAttributes, Node } from '@tiptap/core';
 import { ReactNodeViewRenderer } from '@tiptap/react';
-import { Picture } from './rich-text-picture.tsx';
-import { linkOf } from './rich-text-shape.ts';
+import { Picture } from './picture.tsx';
+import { linkOf } from './shape.ts';
 
 const kept = (...names: string[]) =>
   Object.fromEntries(names.map((name) => [name, { default: null, rendered: false }]));

@@ -1,23 +1,23 @@
 import { Button } from '@mantine/core';
 import { useRef, useState } from 'react';
-import type { Collection } from '../../../schema/model.ts';
-import { useCollection } from '../../../service/model.tsx';
-import { messageOf } from '../../../service/queries.ts';
-import { Icon } from '../../../theme/icons.tsx';
-import { useLanguage, useWords } from '../../../words/index.ts';
-import { Drop } from '../../media/drop.tsx';
-import { acceptOf, type FileDocument, sizeOf } from '../../media/files.ts';
-import { LibraryDialog } from '../../media/library-dialog.tsx';
-import { PickButton } from '../../media/pick-button.tsx';
-import sendingStyles from '../../media/sending.module.css';
-import { SendingRow } from '../../media/sending-row.tsx';
-import { useQueue } from '../../media/use-queue.ts';
-import { OrderedList } from './relationship-list.tsx';
-import { idsOf, withId, withoutId } from './relationship-order.ts';
-import { useTargets } from './relationship-targets.ts';
-import type { InputProps } from './types.ts';
-import styles from './upload-input.module.css';
-import { FileLine } from './upload-line.tsx';
+import type { Collection } from '../../../../schema/model.ts';
+import { useCollection } from '../../../../service/model.tsx';
+import { messageOf } from '../../../../service/queries.ts';
+import { Icon } from '../../../../theme/icons.tsx';
+import { useLanguage, useWords } from '../../../../words/index.ts';
+import { Drop } from '../../../media/drop.tsx';
+import { acceptOf, type FileDocument, sizeOf } from '../../../media/files.ts';
+import { LibraryDialog } from '../../../media/library-dialog.tsx';
+import { PickButton } from '../../../media/pick-button.tsx';
+import sendingStyles from '../../../media/sending.module.css';
+import { SendingRow } from '../../../media/sending-row.tsx';
+import { useQueue } from '../../../media/use-queue.ts';
+import { OrderedList } from '../relationship/list.tsx';
+import { idsOf, withId, withoutId } from '../relationship/order.ts';
+import { useTargets } from '../relationship/targets.ts';
+import type { InputProps } from '../types.ts';
+import styles from './input.module.css';
+import { FileLine } from './line.tsx';
 
 /** Points at files, which are uploaded here or chosen from the library. */
 export function UploadInput(props: InputProps) {
@@ -82,11 +82,12 @@ function Files(props: Props) {
         id={id}
         file={file}
         isGone={isRead}
+        isAwaited={!isRead && error === null}
         isFresh={fresh.has(id)}
         onSaved={keep}
       />
     );
-    return { id, title: file?.filename ?? id, content };
+    return { id, title: file?.filename ?? (isRead || error !== null ? id : ''), content };
   });
   return (
     <Drop className={styles.input} isOff={!canSend} onFiles={send}>

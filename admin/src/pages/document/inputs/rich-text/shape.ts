@@ -6,7 +6,7 @@ type Json = Record<string, unknown>;
  * - `foreign`: JSON of another shape, which is only shown
  * - `unknown`: parts that the editor would lose, so it only shows them
  */
-export type Shape = { kind: 'doc'; doc: Json | null } | { kind: 'foreign' } | { kind: 'unknown'; parts: string[] };
+type Shape = { kind: 'doc'; doc: Json | null } | { kind: 'foreign' } | { kind: 'unknown'; parts: string[] };
 
 /** All features of the editor. */
 export const features = [
@@ -25,6 +25,7 @@ export const features = [
   'image',
 ] as const;
 
+/** A mark or node of rich text that a field can allow. */
 export type Feature = (typeof features)[number];
 
 /** The attributes of each node that the editor keeps. */

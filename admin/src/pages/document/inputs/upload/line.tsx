@@ -1,14 +1,15 @@
 import { useState } from 'react';
-import type { Collection } from '../../../schema/model.ts';
-import { client } from '../../../service/client.ts';
-import { forget } from '../../../service/queries.ts';
-import { Icon } from '../../../theme/icons.tsx';
-import { useLanguage, useWords } from '../../../words/index.ts';
-import { askedFields, type FileDocument, sizeOf, withoutReason } from '../../media/files.ts';
-import { useSaving } from '../../media/saving.ts';
-import { Texts } from '../../media/sending-row.tsx';
-import { Thumbnail } from '../../media/thumbnail.tsx';
-import styles from './upload-input.module.css';
+import type { Collection } from '../../../../schema/model.ts';
+import { client } from '../../../../service/client.ts';
+import { forget } from '../../../../service/queries.ts';
+import { Icon } from '../../../../theme/icons.tsx';
+import { useLanguage, useWords } from '../../../../words/index.ts';
+import { askedFields, type FileDocument, sizeOf, withoutReason } from '../../../media/files.ts';
+import { useSaving } from '../../../media/saving.ts';
+import { Texts } from '../../../media/sending-row.tsx';
+import { Thumbnail } from '../../../media/thumbnail.tsx';
+import { Awaited } from '../relationship/list.tsx';
+import styles from './input.module.css';
 
 type Props = {
   collection: Collection;
@@ -16,19 +17,21 @@ type Props = {
   file: FileDocument | undefined;
   /** Whether a file that is not known is known not to be there. */
   isGone: boolean;
+  /** It is being read. */
+  isAwaited: boolean;
   /** It was uploaded just now, so its texts are asked for. */
   isFresh: boolean;
   onSaved: (file: FileDocument) => void;
 };
 
 /** A file of a field: its picture, its name, what it is. */
-export function FileLine({ collection, id, file, isGone, isFresh, onSaved }: Props) {
+export function FileLine({ collection, id, file, isGone, isAwaited, isFresh, onSaved }: Props) {
   const { inputs } = useWords();
   const language = useLanguage();
   if (file === undefined) {
     return (
       <span className={styles.line}>
-        <span className={styles.name}>{id}</span>
+        {isAwaited ? <Awaited /> : <span className={styles.name}>{id}</span>}
         {isGone && <small className={styles.gone}>{inputs.gone}</small>}
       </span>
     );

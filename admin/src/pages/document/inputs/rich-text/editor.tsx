@@ -1,16 +1,16 @@
 import type { EditorView } from '@tiptap/pm/view';
 import { EditorContent, useEditor } from '@tiptap/react';
 import { type ReactNode, useEffect, useMemo, useState } from 'react';
-import { labelOf } from '../../../schema/fields.ts';
-import { useModel } from '../../../service/model.tsx';
-import { LibraryDialog } from '../../media/library-dialog.tsx';
-import { extensionsOf, taken } from './rich-text-extensions.ts';
-import styles from './rich-text-input.module.css';
-import { LinkDialog } from './rich-text-link.tsx';
-import { pasted } from './rich-text-paste.ts';
-import { type Feature, linkOf, usedFeatures, withoutNulls } from './rich-text-shape.ts';
-import { Toolbar } from './rich-text-toolbar.tsx';
-import type { InputProps } from './types.ts';
+import { labelOf } from '../../../../schema/fields.ts';
+import { useModel } from '../../../../service/model.tsx';
+import { LibraryDialog } from '../../../media/library-dialog.tsx';
+import type { InputProps } from '../types.ts';
+import { extensionsOf, taken } from './extensions.ts';
+import styles from './input.module.css';
+import { LinkDialog } from './link.tsx';
+import { pasted } from './paste.ts';
+import { type Feature, linkOf, usedFeatures, withoutNulls } from './shape.ts';
+import { Toolbar } from './toolbar.tsx';
 
 type Props = InputProps & {
   doc: Record<string, unknown> | null;

@@ -1,21 +1,21 @@
 import { type ReactNode, Suspense, useState } from 'react';
-import { Action } from '../../../parts/action.tsx';
-import { dataFields } from '../../../schema/fields.ts';
-import type { Collection } from '../../../schema/model.ts';
-import { titleField, titleOf } from '../../../schema/titles.ts';
-import { useCollection } from '../../../service/model.tsx';
-import { forget, messageOf } from '../../../service/queries.ts';
-import { addresses } from '../../../shell/addresses.ts';
-import { Link } from '../../../shell/link.tsx';
-import { Icon } from '../../../theme/icons.tsx';
-import { useWords } from '../../../words/index.ts';
-import { useFormPlace } from '../form/context.ts';
-import styles from './relationship-input.module.css';
-import { OrderedList } from './relationship-list.tsx';
-import { idsOf, withId, withoutId } from './relationship-order.ts';
-import { TargetSearch } from './relationship-search.tsx';
-import { type Target, useTargets } from './relationship-targets.ts';
-import type { InputProps } from './types.ts';
+import { Action } from '../../../../parts/action.tsx';
+import { dataFields } from '../../../../schema/fields.ts';
+import type { Collection } from '../../../../schema/model.ts';
+import { titleField, titleOf } from '../../../../schema/titles.ts';
+import { useCollection } from '../../../../service/model.tsx';
+import { forget, messageOf } from '../../../../service/queries.ts';
+import { addresses } from '../../../../shell/addresses.ts';
+import { Link } from '../../../../shell/link.tsx';
+import { Icon } from '../../../../theme/icons.tsx';
+import { useWords } from '../../../../words/index.ts';
+import { useFormPlace } from '../../form/context.ts';
+import type { InputProps } from '../types.ts';
+import styles from './input.module.css';
+import { Awaited, OrderedList } from './list.tsx';
+import { idsOf, withId, withoutId } from './order.ts';
+import { TargetSearch } from './search.tsx';
+import { type Target, useTargets } from './targets.ts';
 
 /** Points at documents of another collection, which are searched by their titles. */
 export function RelationshipInput(props: InputProps) {
@@ -49,8 +49,10 @@ function Targets(props: InputProps & { collection: Collection }) {
   };
   const shownOf = (id: string): Shown => {
     const target = [...picked, ...(read.data ?? [])].find((one) => one.id === id);
-    if (target !== undefined) return { id, title: titleOf(collection, target), isGone: false };
-    return { id, title: id, isGone: read.isSuccess && !read.isPlaceholderData };
+    if (target !== undefined) return { id, title: titleOf(collection, target), state: 'known' };
+    if (read.error !== null) return { id, title: id, state: 'known' };
+    const isRead = read.isSuccess && !read.isPlaceholderData;
+    return isRead ? { id, title: id, state: 'gone' } : { id, title: '', state: 'awaited' };
   };
   const shown = ids.map(shownOf);
   const search = {
@@ -104,7 +106,8 @@ function focusOn(id: string): void {
   setTimeout(() => document.getElementById(id)?.focus());
 }
 
-type Shown = { id: string; title: string; isGone: boolean };
+/** A document of the field: without a title while that is read, with its id for one where there is no such document. */
+type Shown = { id: string; title: string; state: 'known' | 'awaited' | 'gone' };
 
 /** The words of a search as the title of a new document, where that is a text of its own. */
 function prefillOf(collection: Collection, title: string): Record<string, unknown> {
@@ -118,7 +121,7 @@ function canCreate({ access, upload, isAuth }: Collection): boolean {
   return access.create && !upload && !isAuth;
 }
 
-type OneProps = Omit<Parameters<typeof TargetSearch>[0], 'shown' | 'without' | 'actions'> & {
+type OneProps = Omit<Parameters<typeof TargetSearch>[0], 'shown' | 'isAwaited' | 'without' | 'actions'> & {
   shown: Shown | undefined;
   onClear: () => void;
 };
@@ -133,7 +136,7 @@ function One({ shown, onClear, ...search }: OneProps) {
   };
   const actions: ReactNode = shown !== undefined && (
     <span className={styles.boxActions}>
-      {!shown.isGone && <OpenLink collection={collection} {...shown} />}
+      {shown.state === 'known' && <OpenLink collection={collection} {...shown} />}
       {!isDisabled && <Action icon="close" label={inputs.removeNamed(shown.title)} act={clear} />}
     </span>
   );
@@ -142,22 +145,24 @@ function One({ shown, onClear, ...search }: OneProps) {
       <TargetSearch
         {...search}
         shown={shown?.title ?? ''}
+        isAwaited={shown?.state === 'awaited'}
         without={[]}
         actions={actions}
         onClear={shown === undefined ? undefined : onClear}
       />
-      {shown?.isGone && <p className={styles.gone}>{inputs.gone}</p>}
+      {shown?.state === 'gone' && <p className={styles.gone}>{inputs.gone}</p>}
     </>
   );
 }
 
 /** A document in a list, by its title. */
-function Title({ collection, id, title, isGone }: Shown & { collection: Collection }) {
+function Title({ collection, id, title, state }: Shown & { collection: Collection }) {
   const { inputs } = useWords();
   return (
     <span className={styles.title}>
-      <span>{title}</span>
-      {isGone ? <small className={styles.gone}>{inputs.gone}</small> : <OpenLink {...{ collection, id, title }} />}
+      {state === 'awaited' ? <Awaited /> : <span>{title}</span>}
+      {state === 'gone' && <small className={styles.gone}>{inputs.gone}</small>}
+      {state === 'known' && <OpenLink {...{ collection, id, title }} />}
     </span>
   );
 }

@@ -1,8 +1,8 @@
 import { type AnyExtension, type Content, getSchema } from '@tiptap/core';
 import StarterKit from '@tiptap/starter-kit';
-import { holds, withMarksInOrder } from './rich-text-kept.ts';
-import { Image, Link } from './rich-text-nodes.tsx';
-import type { Feature } from './rich-text-shape.ts';
+import { holds, withMarksInOrder } from './kept.ts';
+import { Image, Link } from './nodes.tsx';
+import type { Feature } from './shape.ts';
 
 /** The parts of the editor: text, paragraphs, line breaks, undo, and these features. */
 export function extensionsOf(features: ReadonlySet<Feature>): AnyExtension[] {

@@ -1,15 +1,15 @@
 import { Button, Modal, TextInput } from '@mantine/core';
 import type { Editor } from '@tiptap/react';
 import { useState } from 'react';
-import { useDialog } from '../../../parts/dialog.ts';
-import { useWords } from '../../../words/index.ts';
-import styles from './rich-text-input.module.css';
-import { linkOf } from './rich-text-shape.ts';
+import { useDialog } from '../../../../parts/dialog.ts';
+import { useWords } from '../../../../words/index.ts';
+import styles from './input.module.css';
+import { linkOf } from './shape.ts';
 
 /** Asks where a link leads. Without words that are selected, its address is its text. */
 export function LinkDialog({ editor, onClose }: { editor: Editor; onClose: () => void }) {
-  const dialog = useDialog();
-  const { inputs, shared } = useWords();
+  const dialog = useDialog(onClose);
+  const { inputs } = useWords();
   const [address, setAddress] = useState(String(editor.getAttributes('link').href ?? ''));
   const [isWrong, setWrong] = useState(false);
   const isLink = editor.isActive('link');
@@ -27,7 +27,7 @@ export function LinkDialog({ editor, onClose }: { editor: Editor; onClose: () =>
     onClose();
   };
   return (
-    <Modal {...dialog} opened onClose={onClose} title={inputs.link} closeButtonProps={{ 'aria-label': shared.close }}>
+    <Modal {...dialog} title={inputs.link}>
       <div className={styles.dialog}>
         <TextInput
           data-autofocus

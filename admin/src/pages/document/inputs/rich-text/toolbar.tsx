@@ -1,9 +1,9 @@
 import { type Editor, useEditorState } from '@tiptap/react';
 import { type KeyboardEvent, type ReactNode, useRef } from 'react';
-import { Icon, type IconName } from '../../../theme/icons.tsx';
-import { useWords, type Words } from '../../../words/index.ts';
-import styles from './rich-text-input.module.css';
-import type { Feature } from './rich-text-shape.ts';
+import { Icon, type IconName } from '../../../../theme/icons.tsx';
+import { useWords, type Words } from '../../../../words/index.ts';
+import styles from './input.module.css';
+import type { Feature } from './shape.ts';
 
 type Tool = { icon: IconName; keys?: string; run: (editor: Editor) => void };
 

@@ -1,9 +1,9 @@
 import { type DragEvent, type ReactNode, useState } from 'react';
-import { Action } from '../../../parts/action.tsx';
-import { Icon } from '../../../theme/icons.tsx';
-import { useWords } from '../../../words/index.ts';
-import styles from './relationship-input.module.css';
-import { moved } from './relationship-order.ts';
+import { Action } from '../../../../parts/action.tsx';
+import { Icon } from '../../../../theme/icons.tsx';
+import { useWords } from '../../../../words/index.ts';
+import styles from './input.module.css';
+import { moved } from './order.ts';
 
 /** An item of a list that can be put into order. */
 export type Item = { id: string; title: string; content: ReactNode };
@@ -66,6 +66,12 @@ export function OrderedList({ path, items, isDisabled, onOrder, onRemove }: Prop
       ))}
     </ol>
   );
+}
+
+/** The place of a title or name that is read: quiet, and for a moment empty. */
+export function Awaited() {
+  const { shared } = useWords();
+  return <span className={styles.awaited} role="img" aria-label={shared.loading} data-awaited="" />;
 }
 
 /** The handle that an item is dragged by; the buttons beside it do the same, so it says nothing. */

@@ -1,11 +1,11 @@
 import { NodeViewWrapper, type ReactNodeViewProps } from '@tiptap/react';
-import { Action } from '../../../parts/action.tsx';
-import { client } from '../../../service/client.ts';
-import { keys, useRead } from '../../../service/queries.ts';
-import { useWords } from '../../../words/index.ts';
-import { type FileDocument, shownMembers } from '../../media/files.ts';
-import { Thumbnail } from '../../media/thumbnail.tsx';
-import styles from './rich-text-input.module.css';
+import { Action } from '../../../../parts/action.tsx';
+import { client } from '../../../../service/client.ts';
+import { keys, useRead } from '../../../../service/queries.ts';
+import { useWords } from '../../../../words/index.ts';
+import { type FileDocument, shownMembers } from '../../../media/files.ts';
+import { Thumbnail } from '../../../media/thumbnail.tsx';
+import styles from './input.module.css';
 
 /** A picture in the text: the file, and the words for those who do not see it. */
 export function Picture({ node, selected, editor, updateAttributes, deleteNode }: ReactNodeViewProps) {

@@ -307,16 +307,18 @@ describeAdmin('The form of a document', (open) => {
     for (const type of ['dragenter', 'dragover', 'drop']) {
       await page.locator('main h1').dispatchEvent(type, { dataTransfer: transfer });
     }
-    const uploads = page.getByRole('list', { name: 'Uploads' });
-    await uploads.getByText('one.png').waitFor();
-    await uploads
-      .getByText(/at most/)
-      .first()
+    const uploads = page.getByRole('region', { name: 'Uploads' });
+    const itemOf = (name: string) => uploads.getByRole('listitem').filter({ hasText: name });
+    await itemOf('large.png')
+      .getByText(/at most 100 kB/)
       .waitFor();
-    for (const name of ['large.png', 'words.txt']) await uploads.getByText(name).first().waitFor();
-    await uploads.getByRole('textbox', { name: 'Alt', exact: true }).first().fill('One pixel');
-    await uploads.getByRole('button', { name: 'Upload', exact: true }).first().click();
-    await page.getByText('Uploaded', { exact: true }).first().waitFor();
+    const arrived = page.waitForResponse((response) => response.status() === 201);
+    for (const name of ['words.txt', 'one.png']) {
+      await itemOf(name).getByRole('textbox', { name: 'Alt', exact: true }).fill(name);
+      await itemOf(name).getByRole('button', { name: 'Upload', exact: true }).click();
+    }
+    await itemOf('words.txt').getByRole('alert').getByText(/image/).waitFor();
+    await arrived;
     const { body } = await service.call('GET', '/api/collections/pictures?sort=-createdAt');
     const names = body.docs.map(({ filename }: { filename: string }) => filename);
     assert.ok(names.includes('one.png') && !names.some((name: string) => /large|words/.test(name)), names.join());

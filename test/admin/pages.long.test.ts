@@ -44,7 +44,7 @@ describeAdmin('Each page of the application, with the atlas', (open) => {
     const { page, go } = await open({ service, user: chief });
     for (const { id, slug } of body.docs) {
       await go(`/c/stories/${id}`);
-      await page.getByRole('textbox', { name: 'Text' }).waitFor();
+      await page.getByRole('textbox', { name: 'Text', exact: true }).waitFor();
       assert.equal(await page.getByText('can only be read').count(), 0, slug);
     }
   });

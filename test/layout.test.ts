@@ -59,7 +59,6 @@ const rules: Record<string, Rule> = {
     packages: [
       '@atlaskit/pragmatic-drag-and-drop',
       '@mantine/core',
-      '@mantine/form',
       '@mantine/hooks',
       '@mantine/notifications',
       '@tanstack/react-query',

@@ -229,6 +229,8 @@ describeAdmin('The form of a document', (open) => {
       .check();
     await dialog.getByRole('button', { name: 'Save this choice' }).click();
     await dialog.waitFor({ state: 'hidden' });
+    // The dialog is gone as soon as the save is sent.
+    await page.getByText(/Version 3$/).waitFor();
     const { teaser, section } = await stored(id);
     assert.deepEqual([teaser, section].sort(), ['mine', 'theirs']);
     assert.equal((await versions(id)).length, 3);

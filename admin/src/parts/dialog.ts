@@ -9,6 +9,12 @@ function set(next: readonly symbol[]): void {
   for (const listener of listeners) listener();
 }
 
+/** What the focus goes back to: of an item of a menu, which is gone by then, the button of the menu. */
+function openerOf(focused: Element | null): Element | null {
+  const menu = focused?.closest('[role=menu]');
+  return menu ? document.querySelector(`[aria-controls="${CSS.escape(menu.id)}"]`) : focused;
+}
+
 /**
  * The properties of a dialog or drawer that is there while it is open: Escape closes the topmost only, and the focus goes back to
  * the element that had it before.
@@ -16,7 +22,7 @@ function set(next: readonly symbol[]): void {
 export function useDialog(onClose: () => void) {
   const { shared } = useWords();
   const [id] = useState(() => Symbol('dialog'));
-  const [before] = useState(() => document.activeElement);
+  const [before] = useState(() => openerOf(document.activeElement));
   useEffect(() => {
     set([...open, id]);
     return () => {

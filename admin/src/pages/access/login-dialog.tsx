@@ -1,5 +1,6 @@
 import { Modal } from '@mantine/core';
 import type { Boot } from '../../../../client/index.ts';
+import { useDialog } from '../../parts/dialog.ts';
 import type { Account } from '../../service/session.ts';
 import { useWords } from '../../words/index.ts';
 import { LoginForm } from './login-form.tsx';
@@ -8,7 +9,7 @@ import { LoginForm } from './login-form.tsx';
 export function LoginDialog({ boot, account: { collection, user } }: { boot: Boot; account: Account }) {
   const { access } = useWords();
   return (
-    <Modal opened onClose={() => undefined} withCloseButton={false} title={access.logInAgain}>
+    <Modal {...useDialog(() => undefined)} withCloseButton={false} title={access.logInAgain}>
       <p>
         {access.expired} {access.otherAccount}
       </p>

@@ -1,5 +1,5 @@
 import { Drawer } from '@mantine/core';
-import { useState } from 'react';
+import { useEffect, useState } from 'react';
 import { useDialog } from '../../parts/dialog.ts';
 import type { Collection } from '../../schema/model.ts';
 import { useCollection } from '../../service/model.tsx';
@@ -44,6 +44,12 @@ function DrawerForm({
   });
   useSaveKey(editor.save);
   const dialog = useDialog(onClose);
+  const { root } = editor;
+  useEffect(() => {
+    // The drawer gives the focus to its first button.
+    const timer = setTimeout(() => root.current?.querySelector<HTMLElement>('input, textarea, select')?.focus(), 100);
+    return () => clearTimeout(timer);
+  }, [root]);
   return (
     <Drawer {...dialog} title={words.newDocument(collection.singular)} size="min(40rem, 100vw)">
       {/* Keys and clicks here are none of the form below. */}

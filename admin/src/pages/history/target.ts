@@ -1,6 +1,6 @@
 import type { RestorePlan, RestoreSource, StreamState, Version } from '../../../../client/index.ts';
 import type { Field } from '../../schema/fields.ts';
-import { client } from '../../service/client.ts';
+import { client, reasonOfTrial } from '../../service/client.ts';
 
 /** A document or global whose history is shown. */
 export type Target = { slug: string; fields: Field[]; requireReason: boolean } & (
@@ -45,7 +45,7 @@ export async function readHistory(target: Target, wanted: number, signal: AbortS
 
 /** Tells what a restore would change. */
 export function planRestore(target: Target, source: RestoreSource, signal: AbortSignal): Promise<RestorePlan> {
-  const options = { dryRun: true, signal } as const;
+  const options = { dryRun: true, signal, ...reasonOfTrial } as const;
   return target.kind === 'global'
     ? client.global(target.slug).restore(source, options)
     : client.collection(target.slug).restore(target.id, source, options);

@@ -2,6 +2,7 @@ import { Checkbox } from '@mantine/core';
 import { type ReactNode, useRef } from 'react';
 import { useTelling } from '../../parts/use-texts.ts';
 import { valueAt } from '../../schema/fields.ts';
+import { titleField } from '../../schema/titles.ts';
 import { addresses } from '../../shell/addresses.ts';
 import { Link } from '../../shell/link.tsx';
 import { useWords } from '../../words/index.ts';
@@ -57,7 +58,8 @@ function Card({ row, title, state }: { row: Row; title: string; state: ListState
   const telling = useTelling();
   const picture = state.columns.find(({ field }) => field.type === 'upload');
   const file = picture === undefined ? null : valueAt(row, picture.path);
-  const isFact = (column: Column) => column !== picture && column !== state.columns[0] && hasValue(row, column);
+  const named = titleField(state.collection);
+  const isFact = (column: Column) => column !== picture && column.path !== named && hasValue(row, column);
   return (
     <>
       <div className={styles.text}>

@@ -114,7 +114,6 @@ function SectionPart({ section, listId, active, open }: PartProps) {
         <Choice
           key={option.id}
           id={`${listId} ${option.id}`.replaceAll(/\s/g, '-')}
-          option={option}
           isActive={option === active}
           open={() => open(option)}
         >
@@ -130,9 +129,9 @@ function SectionPart({ section, listId, active, open }: PartProps) {
   );
 }
 
-type ChoiceProps = { id: string; option: Option; isActive: boolean; open: () => void; children: ReactNode };
+type ChoiceProps = { id: string; isActive: boolean; open: () => void; children: ReactNode };
 
-function Choice({ id, option, isActive, open, children }: ChoiceProps) {
+function Choice({ id, isActive, open, children }: ChoiceProps) {
   useEffect(() => {
     if (isActive) document.getElementById(id)?.scrollIntoView({ block: 'nearest' });
   }, [id, isActive]);
@@ -143,7 +142,6 @@ function Choice({ id, option, isActive, open, children }: ChoiceProps) {
       role="option"
       tabIndex={-1}
       aria-selected={isActive}
-      aria-label={option.hint === undefined ? option.name : `${option.name}, ${option.hint}`}
       className={styles.option}
       onClick={open}
       // The focus stays in the input.

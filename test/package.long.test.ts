@@ -109,7 +109,9 @@ describe('The package that npm makes', () => {
   }
 
   it('holds what it is made of, and nothing of tests, benchmarks and the example', () => {
-    const rest = packed.files.map(({ path }) => path).filter((path) => !/^dist\/.+\.js$|^docs\/[\w-]+\.md$/.test(path));
+    const rest = packed.files
+      .map(({ path }) => path)
+      .filter((path) => !/^dist\/.+\.js$|^docs\/([\w-]+\.md|images\/[\w-]+\.png)$/.test(path));
     const many = /^dist\/(.+\.d\.ts|vendor\/[\w-]+\/prebuilds\/.+\.node|admin\/assets\/[\w-]+\.(css|svg))$/;
     const few = rest.filter((path) => !many.test(path));
     assert.deepEqual(few.sort(), [

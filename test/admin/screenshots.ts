@@ -16,8 +16,6 @@ const schemes = ['light', 'dark'] as const;
 
 /** The pictures in docs/images: page, width, scheme. */
 const documented = [
-  ['home', 1280, 'light'],
-  ['countries', 1280, 'light'],
   ['country', 1280, 'light'],
   ['story', 1280, 'dark'],
   ['history', 1280, 'light'],

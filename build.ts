@@ -13,7 +13,7 @@ const root = import.meta.dirname;
 const dist = join(root, 'dist');
 
 rmSync(dist, { recursive: true, force: true });
-execFileSync(process.execPath, ['runtime/admin.js', 'build'], { cwd: root, stdio: 'inherit' });
+execFileSync(process.execPath, ['runtime/admin.js', 'ensure'], { cwd: root, stdio: 'inherit' });
 cpSync(join(root, 'admin/dist'), join(dist, 'admin'), { recursive: true });
 execFileSync(process.execPath, [binOf('typescript', 'tsc'), '--project', 'tsconfig.build.json'], {
   cwd: root,

@@ -9,9 +9,9 @@ export type AdminParts = { files: string[]; packages: string[] };
 /** The file in which Vite lists the packages that it bundles, with their licences (`build.license` in admin/vite.config.ts). */
 const licencesFile = 'licences.json';
 
-/** Builds it. */
+/** Builds it, unless it is built. */
 export function buildAdmin(): AdminParts {
-  execFileSync(process.execPath, ['runtime/admin.js', 'build'], { cwd: root, stdio: ['ignore', 'ignore', 'inherit'] });
+  execFileSync(process.execPath, ['runtime/admin.js', 'ensure'], { cwd: root, stdio: ['ignore', 'ignore', 'inherit'] });
   const folder = join(root, 'admin/dist');
   const files = readdirSync(folder, { recursive: true, encoding: 'utf8' })
     .filter((path) => statSync(join(folder, path)).isFile())

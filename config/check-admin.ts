@@ -51,6 +51,7 @@ function accountsOf(collections: readonly Collection[]): Rule<string> {
   return {
     passes: (value): value is string => slugs.some((slug) => slug === value),
     must: slugs.length > 0 ? `be an auth collection (${showAll(slugs)})` : 'be left out: there is no auth collection',
+    words: slugs,
   };
 }
 
@@ -60,8 +61,11 @@ const picture: Rule<string> = {
   must: 'be an http or https URL, or a path that begins with "/"',
 };
 
+/** The hosts of these stand in a Content-Security-Policy, in which `;` would begin another directive, and `*` is every name. */
+const plainHost = /^(?:[\w.-]+|\[[\da-f:]+\])$/i;
+
 function isWebAddress(value: string): boolean {
-  return /^https?:\/\/[^\s/]\S*$/i.test(value) && URL.canParse(value);
+  return /^https?:\/\/[^\s/]\S*$/i.test(value) && URL.canParse(value) && plainHost.test(new URL(value).hostname);
 }
 
 const preview: Rule<string> = {
@@ -201,7 +205,8 @@ export function checkFieldAdmin(spot: Spot, type: FieldType): { admin?: JsonObje
 /** Refuses a hint that names a field which is not among these. */
 export function requireFieldAmong(spot: Omit<Spot, 'value'>, name: unknown, names: readonly string[]): void {
   if (typeof name !== 'string' || names.includes(name)) return;
-  report(spot, `${show(name)} is not a field here${didYouMean(name, names)}; allowed: ${showAll(names)}`);
+  const allowed = names.length > 0 ? `; allowed: ${showAll(names)}` : '; there are no others';
+  report(spot, `${show(name)} is not a field here${didYouMean(name, names)}${allowed}`);
 }
 
 /** The features of the editor of rich text; nothing where it has all. */
@@ -225,6 +230,7 @@ function oneOf<T extends string>(words: readonly T[]): Rule<T> {
   return {
     passes: (value): value is T => words.some((word) => word === value),
     must: `be one of ${showAll(words)}`,
+    words,
   };
 }
 

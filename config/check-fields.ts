@@ -5,7 +5,7 @@ import { ordered, readOptions } from './check-options.ts';
 import { type FieldType, typeFacts } from './field-types.ts';
 import { fieldTypeNames, fieldTypes } from './fields.ts';
 import type { Field } from './model.ts';
-import { fieldsInside } from './nesting.ts';
+import { fieldsInside, isNesting } from './nesting.ts';
 import { otherWord } from './other-words.ts';
 import {
   at,
@@ -245,6 +245,8 @@ function checkReferences(spot: Spot, field: FieldSchema, place: Place): void {
 
 /** The field that a folded item of a list is called by stands in the item. */
 function checkSummary(spot: Spot, schema: FieldSchema): void {
+  // Of another type it is refused already.
+  if (!isNesting(schema)) return;
   const names = new Set(dataFields(fieldsInside(schema)).map(({ name }) => name));
   requireFieldAmong(at(at(spot, 'admin'), 'summary'), schema.admin?.summary, [...names]);
 }

@@ -1,5 +1,6 @@
 import { checkAdmin, checkCollectionAdmin, checkGlobalAdmin, checkRichText } from './check-admin.ts';
 import { adminCollectionOf, checkAuth, checkUrls, warnOfMissingRules, withEmail } from './check-auth.ts';
+import { checkConditions } from './check-conditions.ts';
 import { checkCors } from './check-cors.ts';
 import { checkEmail } from './check-email.ts';
 import { checkFields, checkSlug, type Place } from './check-fields.ts';
@@ -203,6 +204,7 @@ function checkCollection({ entry: spot, slug }: Written): Collection {
   const hasPublicHistory = optionOf(at(spot, 'history'), publicOnly, false) !== false;
   const requiresReason = optionOf(at(spot, 'requireReason'), rules.boolean, false);
   const admin = checkCollectionAdmin(at(spot, 'admin'), { path: spot.path, slug, fields });
+  checkConditions(spot.checking, spot.path, schema);
   return {
     kind: 'collection',
     slug,
@@ -232,6 +234,7 @@ const publicOnly: Rule<'public'> = { passes: (value) => value === 'public', must
 function checkGlobal({ entry: spot, slug }: Written): Global {
   const place: Place = { isTop: true, isInList: false, reserved: serverFields };
   const { schema, fields } = checkFields(at(spot, 'fields'), place);
+  checkConditions(spot.checking, spot.path, schema);
   const label = optionOf(at(spot, 'label'), rules.text, undefined);
   return {
     kind: 'global',

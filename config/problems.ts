@@ -20,8 +20,8 @@ export type Spot<T = unknown> = { checking: Checking; path: string; value: T };
 /** An object of the configuration before it is checked. */
 export type Entry = { readonly [key: string]: unknown };
 
-/** A test of an option's value, which is a T where it passes; `must` ends the sentence "must …". */
-export type Rule<T = unknown> = { passes: (value: unknown) => value is T; must: string };
+/** A test of an option's value, which is a T where it passes; `must` ends the sentence "must …"; `words` are all that pass, if so. */
+export type Rule<T = unknown> = { passes: (value: unknown) => value is T; must: string; words?: readonly string[] };
 
 /** The form of a field's name. */
 export const namePattern = /^[A-Za-z_][A-Za-z0-9_]*$/;
@@ -86,10 +86,10 @@ export function own(object: Entry, key: string): unknown {
 }
 
 /** True if the value passes; if not, that is a problem. `undefined` fails the rule, but is not reported. */
-export function passes<T>(spot: Spot, { passes, must }: Rule<T>): spot is Spot<T> {
+export function passes<T>(spot: Spot, { passes, must, words = [] }: Rule<T>): spot is Spot<T> {
   if (spot.value === undefined) return false;
   if (passes(spot.value)) return true;
-  report(spot, `must ${must}, got ${show(spot.value)}`);
+  report(spot, `must ${must}, got ${show(spot.value)}${didYouMean(spot.value, words)}`);
   return false;
 }
 

@@ -1,23 +1,8 @@
+import type { Operator } from '../config/operators.ts';
 import { fold } from './fold.ts';
 import { columnOf, eachOf, type Place, type Row, rowOf, type Value, type ValueKind, valueAt } from './places.ts';
 import { compileSearch, compileTrigrams, type Search, type ServingIndex } from './search.ts';
 import { jsonPath, type Tables } from './tables.ts';
-
-/** Every operator of the API (contract, section 4.9). */
-export const operatorNames = [
-  'equals',
-  'not_equals',
-  'like',
-  'contains',
-  'in',
-  'not_in',
-  'greater_than',
-  'less_than',
-  'greater_than_equal',
-  'less_than_equal',
-  'exists',
-] as const;
-export type Operator = (typeof operatorNames)[number];
 
 /** How a path goes on from where it is. */
 export type Step =

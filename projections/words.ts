@@ -57,22 +57,62 @@ export function readTerms(text: string): Term[] {
   return [...new Map(terms.map((term) => [JSON.stringify(term), term])).values()];
 }
 
-/** The places in a list of words at which a term begins. */
-export function placesOf({ words: wanted, isPrefix }: Term, words: readonly string[]): number[] {
-  const places: number[] = [];
-  for (let at = 0; at + wanted.length <= words.length; at += 1) {
-    const isHere = wanted.every((word, offset) => {
-      const found = words[at + offset] ?? '';
-      return isPrefix && offset === wanted.length - 1 ? found.startsWith(word) : found === word;
-    });
-    if (isHere) places.push(at);
+/** The words of a text in their order, and the places of each. */
+export type Places = { words: readonly string[]; of: ReadonlyMap<string, readonly number[]> };
+
+/** Notes the places of words: a text may be a megabyte, and be asked about a hundred terms. */
+export function placesIn(words: readonly string[]): Places {
+  const of = new Map<string, number[]>();
+  for (const [place, word] of words.entries()) {
+    const known = of.get(word);
+    if (known) known.push(place);
+    else of.set(word, [place]);
   }
+  return { words, of };
+}
+
+/** The places at which a term begins. */
+export function placesOf(term: Term, { words, of }: Places): number[] {
+  const { words: wanted, isPrefix } = term;
+  const [first = ''] = wanted;
+  const begins = isPrefix && wanted.length === 1 ? words.keys() : (of.get(first) ?? []);
+  const places: number[] = [];
+  for (const at of begins) if (standsAt(term, words, at)) places.push(at);
   return places;
+}
+
+function standsAt({ words: wanted, isPrefix }: Term, words: readonly string[], at: number): boolean {
+  return wanted.every((word, offset) => {
+    const found = words[at + offset];
+    if (found === undefined) return false;
+    return isPrefix && offset === wanted.length - 1 ? found.startsWith(word) : found === word;
+  });
 }
 
 /** Whether a text holds a term. */
 export function holds(text: string, term: Term): boolean {
-  return placesOf(term, foldedWords(text)).length > 0;
+  const words = lastWords(text);
+  const [first = ''] = term.words;
+  if (term.words.length > 1) return words.some((word, at) => word === first && standsAt(term, words, at));
+  return term.isPrefix ? words.some((word) => word.startsWith(first)) : words.includes(first);
+}
+
+/** Texts from which on their words are kept for the next term, in characters, and how many of them. */
+const longText = 4096;
+const mostKept = 8;
+const kept: { text: string; words: string[] }[] = [];
+
+/** SQLite asks about one term after the other, and of each about one field after the other. */
+function lastWords(text: string): string[] {
+  if (text.length < longText) return foldedWords(text);
+  const known = kept.find((one) => one.text === text);
+  if (known) return known.words;
+  const words = foldedWords(text);
+  // Of a text that is erased nothing stays behind the query.
+  if (kept.length === 0) setImmediate(() => kept.splice(0));
+  kept.push({ text, words });
+  if (kept.length > mostKept) kept.shift();
+  return words;
 }
 
 /**
@@ -83,11 +123,12 @@ export function holds(text: string, term: Term): boolean {
 export function scoreOf(texts: readonly string[], terms: readonly Term[]): number {
   let score = 0;
   for (const [index, text] of texts.entries()) {
-    const words = foldedWords(text);
+    const places = placesIn(foldedWords(text));
+    const { words } = places;
     for (const term of terms) {
       const last = term.words.at(-1) ?? '';
       let found = 0;
-      for (const at of placesOf(term, words)) found += words[at + term.words.length - 1] === last ? 1 : 0.5;
+      for (const at of placesOf(term, places)) found += words[at + term.words.length - 1] === last ? 1 : 0.5;
       if (found > 0) score += (found / (found + 0.5 + words.length / 50)) * (1 / (1 + index));
     }
   }

@@ -1,17 +1,19 @@
 import { spawnSync } from 'node:child_process';
+import { readdirSync, statSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { isNewEnough } from '../server/platform/node-version.js';
 import { findInstalled, problemOf } from './node.js';
 
-// Builds the admin application in a checkout: admin/dist. `node runtime/admin.js build` is what npm run build --workspace admin runs.
+// Builds the admin application in a checkout: admin/dist. `node runtime/admin.js build` is what npm run build --workspace admin runs;
+// with `ensure`, as the package and the binary ask for it, files that are newer than their sources stay.
 // npm runs `node runtime/admin.js prepare` after npm ci and npm install: the service works without the application, so what keeps it
 // from being built is told, and does not fail the installation.
 const folder = fileURLToPath(new URL('../admin', import.meta.url));
 const isPrepare = process.argv[2] === 'prepare';
 
-const problem = build();
+const problem = process.argv[2] === 'ensure' && isFresh() ? null : build();
 if (problem) {
   console.error(`the admin application was not built: ${problem}. npm run build --workspace admin builds it`);
   if (!isPrepare) process.exitCode = 1;
@@ -31,6 +33,30 @@ function build() {
     stdio: ['ignore', 2, 2],
   });
   return status === 0 ? null : `vite ended with ${error?.message ?? signal ?? status}`;
+}
+
+/** Whether what is built is newer than what it is made of. */
+function isFresh() {
+  const built = timeOf(join(folder, 'dist/index.html'));
+  const sources = [
+    'admin/src',
+    'admin/index.html',
+    'admin/vite.config.ts',
+    'admin/package.json',
+    'client',
+    'package-lock.json',
+  ];
+  return sources.every((path) => newestIn(join(folder, '..', path)) < built);
+}
+
+/** The time of the newest file at a path, in milliseconds. */
+function newestIn(path) {
+  if (!statSync(path).isDirectory()) return timeOf(path);
+  return Math.max(...readdirSync(path, { recursive: true }).map((file) => timeOf(join(path, String(file)))));
+}
+
+function timeOf(path) {
+  return statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0;
 }
 
 /** The script of Vite; null where it is not installed. */

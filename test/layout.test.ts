@@ -59,7 +59,6 @@ const rules: Record<string, Rule> = {
     packages: [
       '@atlaskit/pragmatic-drag-and-drop',
       '@mantine/core',
-      '@mantine/form',
       '@mantine/hooks',
       '@mantine/notifications',
       '@tanstack/react-query',
@@ -107,6 +106,23 @@ const floors = [
   'main.js',
 ] as const;
 
+/** The rooms of `admin/src/`, from the ground up. */
+const adminFloors: readonly string[] = [
+  'schema',
+  'service',
+  'words',
+  'theme',
+  'parts',
+  'shell',
+  'pages',
+  'frame',
+  'app.tsx',
+  'main.tsx',
+];
+
+/** The areas of `admin/src/pages/` that an area may take parts of, beside itself: forms choose files, files show their references. */
+const neighbours: Record<string, readonly string[]> = { document: ['media'], media: ['references'] };
+
 /** Every module that a source text imports, statically, dynamically, for its types or by re-export. */
 function importsOf(text: string): string[] {
   const code = text.replace(/^\s*\/\/.*$/gm, '').replace(/\/\*.*?\*\//gs, '');
@@ -140,6 +156,19 @@ function climbOf(file: string, specifier: string): string | null {
   const [from, to] = [floorOf(file), floorOf(target)];
   if (from === -1 || to === -1) return `${from === -1 ? file : target} stands on no floor of server/`;
   return to > from ? `${file} may not import ${specifier}: ${floors[from]} stands below ${floors[to]}` : null;
+}
+
+/** The fault of an import inside `admin/src/`, or null. */
+function adminFault(file: string, specifier: string): string | null {
+  const partsOf = (path: string) => path.replaceAll('\\', '/').split('/').slice(2);
+  const path = normalize(join(dirname(file), specifier)).replaceAll('\\', '/');
+  if (!specifier.startsWith('.') || !path.startsWith('admin/src/')) return null;
+  const [[room = '', area = ''], [targetRoom = '', targetArea = '']] = [partsOf(file), partsOf(path)];
+  const [from, to] = [adminFloors.indexOf(room), adminFloors.indexOf(targetRoom)];
+  if (from === -1 || to === -1) return `${file} or ${path} stands on no floor of admin/src/`;
+  if (to > from) return `${file} may not import ${specifier}: ${room} is below ${targetRoom}`;
+  const isStrange = room === 'pages' && targetRoom === 'pages' && area !== targetArea;
+  return isStrange && !neighbours[area]?.includes(targetArea) ? `${file} may not import ${specifier}` : null;
 }
 
 /** Files that import each other in a loop, types counted, as groups of two and more. */
@@ -193,6 +222,16 @@ describe('The import direction (style 1.1)', () => {
     );
     assert.deepEqual(
       problems.filter((problem) => problem !== null),
+      [],
+    );
+  });
+
+  it('holds inside admin/src/, for types too', () => {
+    const faults = filesOf('admin/src/**/*.{ts,tsx}').flatMap((file) =>
+      importsOf(readFileSync(join(root, file), 'utf8')).map((specifier) => adminFault(file, specifier)),
+    );
+    assert.deepEqual(
+      faults.filter((fault) => fault !== null),
       [],
     );
   });
@@ -328,6 +367,17 @@ describe('The import direction (style 1.1)', () => {
         null,
         null,
         'server/odd/x.ts stands on no floor of server/',
+      ],
+    );
+    assert.deepEqual(
+      ['../document/form/store.ts', '../references/reference-row.tsx', '../../frame/head.tsx', '../../odd/x.ts'].map(
+        (specifier) => adminFault('admin/src/pages/media/x.ts', specifier),
+      ),
+      [
+        'admin/src/pages/media/x.ts may not import ../document/form/store.ts',
+        null,
+        'admin/src/pages/media/x.ts may not import ../../frame/head.tsx: pages is below frame',
+        'admin/src/pages/media/x.ts or admin/src/odd/x.ts stands on no floor of admin/src/',
       ],
     );
     const ring = new Map([

@@ -2,6 +2,7 @@ import { Notifications } from '@mantine/notifications';
 import { QueryClientProvider } from '@tanstack/react-query';
 import { useEffect, useState } from 'react';
 import { Redirect, Route, Router, Switch } from 'wouter';
+import { Frame } from './frame/frame.tsx';
 import { LoginDialog } from './pages/access/login-dialog.tsx';
 import { AcceptInvitePage, ForgotPage, LoginPage, ResetPage, SetupPage } from './pages/access/pages.tsx';
 import { UnreachablePage } from './pages/access/unreachable-page.tsx';
@@ -12,7 +13,6 @@ import { keepFresh, type Session, useSession } from './service/session.ts';
 import { addresses } from './shell/addresses.ts';
 import { addressOf } from './shell/link.tsx';
 import { Loading } from './shell/loading.tsx';
-import { Shell } from './shell/shell.tsx';
 import { ThemeProvider } from './theme/theme.tsx';
 import { keepLanguage, type Language, type Words, WordsContext, wordsOf } from './words/index.ts';
 import { LanguageContext } from './words/language.ts';
@@ -72,7 +72,7 @@ function Pages({ session }: { session: Session }) {
         ) : (
           <>
             {/* Another account has pages of its own: nothing of the one before is left in them. */}
-            <Shell key={`${session.account.collection}/${session.account.user.id}`} />
+            <Frame key={`${session.account.collection}/${session.account.user.id}`} />
             {session.state === 'expired' && <LoginDialog boot={boot} account={session.account} />}
           </>
         )}

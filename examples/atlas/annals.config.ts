@@ -31,7 +31,7 @@ export default defineConfig({
         group: 'World',
         description: 'The countries and territories of ISO 3166-1, and Kosovo.',
         useAsTitle: 'name',
-        defaultColumns: ['flag', 'name', 'code', 'region', 'area', 'unMember'],
+        defaultColumns: ['name', 'flag', 'code', 'region', 'area', 'landlocked'],
         defaultSort: 'name',
         pageSize: 25,
       },
@@ -295,10 +295,10 @@ export default defineConfig({
       access: { ...access, read: (args) => isEditor(args) || { status: { equals: 'published' } } },
       admin: {
         group: 'Writing',
-        description: 'What there is to tell about countries. Drafts are for editors alone.',
+        description: 'Articles about countries. Drafts are for editors alone.',
         useAsTitle: 'title',
         searchFields: ['title', 'intro', 'text'],
-        defaultColumns: ['cover', 'title', 'status', 'publishedOn', 'author'],
+        defaultColumns: ['title', 'cover', 'status', 'publishedOn', 'author'],
         defaultSort: '-publishedOn',
       },
       fields: [
@@ -318,7 +318,7 @@ export default defineConfig({
         {
           name: 'sections',
           type: 'blocks',
-          admin: { summary: 'caption', description: 'What stands below the text, in this order.' },
+          admin: { summary: 'caption', description: 'Parts below the text, in this order.' },
           blocks: [
             {
               slug: 'picture',
@@ -409,7 +409,7 @@ export default defineConfig({
     {
       slug: 'site',
       label: 'Site',
-      admin: { group: 'Writing', description: 'What the site is called, and where its data comes from.' },
+      admin: { group: 'Writing', description: 'The name of the site, and the sources of its data.' },
       access: { read: () => true, update: isEditor },
       fields: [
         { name: 'title', type: 'text', required: true, defaultValue: 'Atlas', maxLength: 100 },

@@ -32,7 +32,7 @@ export const importAtlas: Seed = async ({ baseUrl, apiKey, siteId, progress }) =
   const { regions, subregions, languages, currencies, flags, countries, site } = readAtlas();
   const bordering = countries.filter(({ borders }) => borders.length > 0);
   const storyVersions = readStories({ country: String, flag: String }).flatMap(({ versions }) => versions);
-  const total = [regions, subregions, languages, currencies, flags, countries, storyVersions, bordering, site].flat()
+  const total = [regions, subregions, languages, currencies, flags, countries, bordering, site, storyVersions].flat()
     .length;
   let done = 0;
   const advance = () => progress(++done, total);
@@ -60,8 +60,6 @@ export const importAtlas: Seed = async ({ baseUrl, apiKey, siteId, progress }) =
       borders: [],
     })),
   );
-  const stories = readStories({ country: (code) => country(code).id, flag: (code) => flag(code).id });
-  await inParallel(stories.toReversed(), addStory);
   await inParallel(bordering, async ({ code, borders }) => {
     const document = country(code);
     const wanted = borders.map((neighbour) => country(neighbour).id);
@@ -73,6 +71,9 @@ export const importAtlas: Seed = async ({ baseUrl, apiKey, siteId, progress }) =
   const { createdAt } = await call<Fields>('GET', '/api/globals/site');
   if (createdAt === null) await call('PATCH', '/api/globals/site', site);
   advance();
+  // The last ones, so that they are the latest changes that the first editor sees.
+  const stories = readStories({ country: (code) => country(code).id, flag: (code) => flag(code).id });
+  await inParallel(stories.toReversed(), addStory);
 
   /**
    * Creates the rows whose `key` no document has; gives a function from a key to its document. The last row is created

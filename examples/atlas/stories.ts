@@ -39,8 +39,8 @@ function bouvet({ country, flag }: Ids): Story {
     rich(
       text('In the South Atlantic, some 1,700 km from the coast of Antarctica, lies ', bold('Bouvet Island'), '.'),
       text(
-        `The French officer Jean-Baptiste Charles Bouvet de Lozier saw it first, on 1 January ${year}. `,
-        'Since 1930 it has been a dependency of Norway, since 1971 a nature reserve. Ice covers more than nine tenths of it.',
+        `The French officer Jean-Baptiste Charles Bouvet de Lozier saw it first, on 1 January ${year}. ` +
+          'Since 1930 it has been a dependency of Norway, since 1971 a nature reserve. Ice covers more than nine tenths of it.',
       ),
       heading('A place on the Internet'),
       text('It has a top-level domain, ', italic('.bv'), ', in which no name can be registered, and no capital.'),
@@ -111,8 +111,8 @@ function doublyLandlocked({ country, flag }: Ids): Story {
             heading('The crown of Liechtenstein'),
             picture(flag('LIE'), 'Flag of Liechtenstein'),
             text(
-              'At the Olympic Games of 1936, Liechtenstein found that its flag looked like that of Haiti. ',
-              'The next year it put a crown on its own.',
+              'At the Olympic Games of 1936, Liechtenstein found that its flag looked like that of Haiti. ' +
+                'The next year it put a crown on its own.',
             ),
           ),
           cover: flag('LIE'),

@@ -116,6 +116,17 @@ export async function authorizeSome(call: Call, operation: Operation): Promise<v
   if (isNever) refuse(call, operation);
 }
 
+/** As {@link authorizeSome}, of a caller who may do neither: the refusal is that of the first. */
+export async function authorizeEither(call: Call, first: Operation, second: Operation): Promise<void> {
+  try {
+    await authorizeSome(call, first);
+  } catch (refusal) {
+    await authorizeSome(call, second).catch(() => {
+      throw refusal;
+    });
+  }
+}
+
 /**
  * Refuses a caller without a credential where only a credential could help, before its body is read.
  *

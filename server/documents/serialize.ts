@@ -1,11 +1,12 @@
 import type { Request } from '@hapi/hapi';
+import type { Field } from '../../config/model.ts';
 import type { JsonObject } from '../../config/schema.ts';
 import { mediaRoot } from '../../config/uploads.ts';
 import type { Sources } from '../../projections/joins.ts';
 import type { Members, Page } from '../../projections/lists.ts';
 import { someOf } from '../access/document-access.ts';
-import { readableFields } from '../access/field-access.ts';
-import { scopeElsewhere } from '../access/list-scope.ts';
+import { filterableFields, readableFields, selectableFields } from '../access/field-access.ts';
+import { type ListScope, scopeElsewhere } from '../access/list-scope.ts';
 import type { App, Call, Join, RouteCall, Target } from '../app.ts';
 import { asOfFor } from '../http/requests.ts';
 import type { ListQuery } from '../queries/query.ts';
@@ -144,13 +145,18 @@ async function withJoins(call: Call, stored: readonly JsonObject[], joins: reado
   });
 }
 
-/** The documents that point at documents, today or as of then, as far as the caller may read it: the limit counts readable documents only. */
+/**
+ * The documents that point at documents, today or as of then, as far as the caller may read them, and the field by which they do: the limit
+ * counts these only.
+ */
 async function sourcesOf({ app, request }: RouteCall, join: Join, ids: readonly string[]): Promise<Sources> {
   const target = app.collections.get(join.collection);
   const call = target && { app, request, target };
   const scope = call && (await scopeElsewhere(call));
   if (!scope) return new Map();
-  const { where, row } = scope;
+  const { where } = scope;
+  const row = await rowOf(call, scope, join.field.field);
+  if (row === 'none') return new Map();
   const limit = row ? null : join.limit;
   const moment = asOfFor(request);
   const sources = moment
@@ -162,6 +168,17 @@ async function sourcesOf({ app, request }: RouteCall, join: Join, ids: readonly 
     return [id, join.limit === null ? some : some.slice(0, join.limit)] as const;
   });
   return new Map(shown);
+}
+
+/** The rule about each document that points by a field, with that about the field where it looks at the document; `none`: it is hidden. */
+async function rowOf(call: Call, { row }: ListScope, name: string): Promise<ListScope['row'] | 'none'> {
+  const isIn = (fields: readonly Field[]) => fields.some((field) => field.name === name);
+  if (!call.target.hasReadRules || isIn(await filterableFields(call))) return row;
+  if (!isIn(await selectableFields(call))) return 'none';
+  return async (document) => {
+    if (row && !(await row(document))) return false;
+    return Object.hasOwn(await readableFields(call, document, String(document.id)), name);
+  };
 }
 
 async function readableIn(

@@ -2,9 +2,9 @@ import { affinityOf, isList, typeFacts } from '../../config/field-types.ts';
 import { fieldTypes, validation } from '../../config/fields.ts';
 import type { Collection, Field, UploadOptions } from '../../config/model.ts';
 import { isNesting, partsOf, tagOf } from '../../config/nesting.ts';
+import type { Operator } from '../../config/operators.ts';
 import type { Json, JsonObject } from '../../config/schema.ts';
 import { mediaPath } from '../../config/uploads.ts';
-import type { Operator } from '../../projections/where.ts';
 import { leafOf } from '../queries/paths.ts';
 import { operatorsFor } from '../queries/values.ts';
 

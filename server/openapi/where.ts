@@ -1,6 +1,6 @@
 import type { Collection, Field } from '../../config/model.ts';
+import { type Operator, operatorNames } from '../../config/operators.ts';
 import { ownFields } from '../../config/sorting.ts';
-import { type Operator, operatorNames } from '../../projections/where.ts';
 import { leafOf } from '../queries/paths.ts';
 import { operatorsFor } from '../queries/values.ts';
 import { nullable, type Schema, schemaRef } from './fields.ts';

@@ -16,7 +16,11 @@ const service = useServiceHere({
     {
       slug: 'users',
       auth: { useAPIKey: true },
-      access: { create: (args) => isOf(args, 'editor') },
+      access: {
+        read: (args) => isOf(args, 'editor'),
+        create: (args) => isOf(args, 'editor'),
+        update: (args) => isOf(args, 'editor'),
+      },
       fields: [{ name: 'name', type: 'text' }],
     },
     {
@@ -104,6 +108,24 @@ describe('a caller who may not', () => {
       { docs: [], upsertBy: 'x' },
     ])
       assert.equal((await post('papers/bulk', body, scopeless)).status, 403, JSON.stringify(body));
+  });
+
+  it('is not answered again what it has done while it was let in', async () => {
+    const credentials = { email: 'ed@example.org', password: 'correct horse battery' };
+    const { body: ed } = await post('users', { ...credentials, name: 'editor' });
+    const { as } = await loggedIn(service, 'users', credentials.email, credentials.password);
+    const again = { ...as, headers: { ...as.headers, 'idempotency-key': 'one' } };
+    const docs = [{ email: 'new@example.org', name: 'new' }];
+    const calls = [{ docs }, { docs, upsertBy: 'email' }];
+    const made = await post('users/bulk', calls[0] ?? {}, again);
+    assert.deepEqual([made.status, (await post('users/bulk', calls[0] ?? {}, again)).body], [201, made.body]);
+    again.headers['idempotency-key'] = 'two';
+    assert.equal((await post('users/bulk', calls[1] ?? {}, again)).status, 200);
+    assert.equal((await service.call('PATCH', `/api/collections/users/${ed.id}`, { name: 'no one' })).status, 200);
+    for (const [index, key] of ['one', 'two'].entries()) {
+      again.headers['idempotency-key'] = key;
+      assert.equal((await post('users/bulk', calls[index] ?? {}, again)).status, 403, key);
+    }
   });
 
   it('is not told the names of hidden fields by the values that documents are found by', async () => {

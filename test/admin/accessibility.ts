@@ -13,7 +13,7 @@ type Results = {
 export const widths = { phone: 390, tablet: 768, laptop: 1280, desktop: 1440 };
 export const heights: Record<number, number> = { 320: 640, 390: 844, 768: 1024, 1280: 800, 1440: 900 };
 
-/** What axe-core finds wrong with a page as it is, of any impact: each with the first of the elements. */
+/** The violations that axe-core finds in a page as it is, of any impact: each with the first of the elements. */
 export async function violations(page: Page): Promise<string[]> {
   // It is not loaded by the page, so the policy does not forbid it.
   await page.evaluate(source);

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import fc from 'fast-check';
 import {
   changedFields,
   createBody,
@@ -9,7 +10,6 @@ import {
 } from '../../admin/src/pages/document/form/bodies.ts';
 import { layoutOf } from '../../admin/src/pages/document/form/layout.ts';
 import { compare, firstChoice, taken } from '../../admin/src/pages/document/form/merge.ts';
-import { momentAt, wallClock } from '../../admin/src/pages/document/form/moments.ts';
 import { labelAt, saidAtFields } from '../../admin/src/pages/document/form/problems.ts';
 import { shownValue } from '../../admin/src/pages/document/form/shown.ts';
 import { slugOf } from '../../admin/src/pages/document/form/slug.ts';
@@ -23,6 +23,7 @@ import {
   unparsed,
   withoutPasswords,
 } from '../../admin/src/pages/document/form/values.ts';
+import { momentAt, wallClock } from '../../admin/src/parts/wall-clock.ts';
 import type { DataField, Field } from '../../admin/src/schema/fields.ts';
 
 /** Fields of every type there is. */
@@ -359,6 +360,8 @@ describe('what a form shows', () => {
     for (const moment of ['2026-03-01T09:00:00.000Z', '2026-07-01T09:00:30.000Z', '2026-03-01T09:00:00.123Z']) {
       assert.equal(momentAt(wallClock(moment)), moment);
     }
+    const moments = fc.date({ min: new Date(0), max: new Date('2100-01-01'), noInvalidDate: true });
+    fc.assert(fc.property(moments, (date) => assert.equal(momentAt(wallClock(date)), date.toISOString())));
     assert.equal(wallClock('2026-03-01T09:00:00.000Z').length, '2026-03-01T09:00'.length);
     assert.equal(wallClock('not a moment'), '');
     assert.equal(momentAt(''), null);

@@ -16,7 +16,7 @@ type Opening = {
   service: Pick<Service, 'url' | 'call'>;
   /** Below `/admin`; with a query if it has one. */
   path?: string;
-  /** Logged in as this user; without one nobody is. */
+  /** The user who is logged in; without one the page is that before a login. */
   user?: Credentials;
   /** Statuses that the test provokes: the browser complains of each in its console. */
   refusals?: number[];
@@ -49,10 +49,9 @@ export function describeAdmin(name: string, tests: (open: Open, browser: () => B
       assertBuilt();
       const url = `${service.url}/admin`;
       const context = await browser().newContext({ ...options, ...(user && (await loggedInAs(service, user))) });
+      context.setDefaultTimeout(15_000);
       contexts.push(context);
       await watch(context, new URL(url).origin, refusals, problems);
-      // The files of another origin, and pictures, are behind the cookie that login sets.
-      if (user) await context.addCookies(await cookiesOf(service, user));
       const page = await context.newPage();
       const go = async (address: string) => {
         await page.goto(url + address);
@@ -65,8 +64,11 @@ export function describeAdmin(name: string, tests: (open: Open, browser: () => B
   });
 }
 
-/** What is tested is what stands in the sources. */
+let isBuilt = false;
+
+/** Fails if the built application is older than its sources. */
 function assertBuilt(): void {
+  if (isBuilt) return;
   const built = statSync(new URL('admin/dist/index.html', root), { throwIfNoEntry: false });
   const command = 'npm run build --workspace admin';
   assert.ok(built, `the admin application is not built: ${command}`);
@@ -74,6 +76,7 @@ function assertBuilt(): void {
     ...globSync('admin/src/**/*.{ts,tsx,css}', { cwd: root }).map((file) => statSync(new URL(file, root)).mtimeMs),
   );
   assert.ok(built.mtimeMs >= newest, `admin/dist is older than admin/src: ${command}`);
+  isBuilt = true;
 }
 
 const logins = new Map<string, Promise<{ token: string; user: { id: string }; cookie: string }>>();
@@ -93,22 +96,20 @@ function login(service: Opening['service'], { collection, email, password }: Cre
   }
 }
 
-/** The token where the application keeps it. */
-async function loggedInAs(service: Opening['service'], user: Credentials): Promise<BrowserContextOptions> {
-  const { token } = await login(service, user);
+/** A browser in which a user is logged in: the token stands where the application keeps it. */
+export async function loggedInAs(service: Opening['service'], user: Credentials): Promise<BrowserContextOptions> {
+  const { token, cookie } = await login(service, user);
   const { origin, pathname } = new URL(service.url);
   const mount = pathname === '/' ? [] : [pathname];
   const localStorage = [
     { name: ['annals', ...mount, 'token'].join(':'), value: token },
     { name: ['annals', ...mount, 'collection'].join(':'), value: user.collection },
   ];
-  return { storageState: { cookies: [], origins: [{ origin, localStorage }] } };
-}
-
-async function cookiesOf(service: Opening['service'], user: Credentials) {
-  const [pair = ''] = (await login(service, user)).cookie.split(';');
-  const [name = '', value = ''] = pair.split('=');
-  return name === '' ? [] : [{ name, value, url: service.url, httpOnly: true }];
+  // Pictures come by the cookie: <img> sends no token.
+  const [name = '', value = ''] = cookie.split(';')[0]?.split('=') ?? [];
+  const place = { domain: new URL(service.url).hostname, path: '/', expires: -1 };
+  const cookies = [{ name, value, ...place, httpOnly: true, secure: false, sameSite: 'Lax' as const }];
+  return { storageState: { cookies, origins: [{ origin, localStorage }] } };
 }
 
 /** Writes down what no page may do. */

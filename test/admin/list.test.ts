@@ -13,12 +13,11 @@ import {
   sortOf,
 } from '../../admin/src/pages/list/columns.ts';
 import { cellOf, csvRow } from '../../admin/src/pages/list/csv.ts';
-import { localOf, utcOf } from '../../admin/src/pages/list/local-time.ts';
 import { operatorsOf } from '../../admin/src/pages/list/operators.ts';
 import { pageNumbers } from '../../admin/src/pages/list/page-numbers.ts';
 import { rangeOf } from '../../admin/src/pages/list/range.ts';
-import { type Telling, textOfValue } from '../../admin/src/pages/list/texts.ts';
 import { changeView, queryOf, readView, withQuery } from '../../admin/src/pages/list/view.ts';
+import { type Telling, textOfValue } from '../../admin/src/parts/texts.ts';
 import type { DataField } from '../../admin/src/schema/fields.ts';
 import { modelOf } from '../../admin/src/schema/model.ts';
 import { ApiError } from '../../client/index.ts';
@@ -263,17 +262,5 @@ describe('the parts of a list', () => {
     assert.deepEqual(problemsOf(new ApiError('no such docs.7', { status: 404, error: 'Not Found' }), chosen), [
       'no such docs.7',
     ]);
-  });
-
-  it('read a moment in the zone of the browser, and give it back in UTC', () => {
-    const minutes = fc.date({ min: new Date(0), max: new Date('2100-01-01'), noInvalidDate: true });
-    fc.assert(
-      fc.property(minutes, (date) => {
-        const moment = `${date.toISOString().slice(0, 16)}:00.000Z`;
-        assert.equal(utcOf(localOf(moment)), moment);
-      }),
-    );
-    assert.equal(localOf('never'), '');
-    assert.equal(utcOf(''), null);
   });
 });

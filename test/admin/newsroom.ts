@@ -19,7 +19,7 @@ export const newsroom: Config = {
       slug: 'articles',
       labels: { singular: 'Article', plural: 'Articles' },
       access: byWriters,
-      admin: { group: 'Paper', useAsTitle: 'title', description: 'What the paper prints.' },
+      admin: { group: 'Paper', useAsTitle: 'title', description: 'The articles of the paper.' },
       fields: [
         { name: 'title', type: 'text', required: true, minLength: 3, maxLength: 80 },
         {

@@ -1,52 +1,8 @@
-import assert from 'node:assert/strict';
-import { before, it } from 'node:test';
-import { heights, show, violations, widths } from './accessibility.ts';
-import { useAtlas } from './atlas.ts';
-import { chief, describeAdmin, overhang, settled } from './helpers.ts';
-import { addressesOf, pages, type Shown } from './pages.ts';
+import { widths } from './accessibility.ts';
+import { testEachPage } from './each-page.ts';
 
-const schemes = ['light', 'dark'] as const;
-
-describeAdmin('Each page of the application, with the atlas', (open) => {
-  const service = useAtlas();
-  let addressOf: (shown: Shown) => string;
-  before(async () => {
-    addressOf = await addressesOf(service);
-  });
-  const openIn = (width: number, page: Shown) =>
-    open({
-      service,
-      path: addressOf(page),
-      options: { viewport: { width, height: heights[width] ?? 800 }, reducedMotion: 'reduce' },
-      ...(page.refusals && { refusals: page.refusals }),
-      ...(!page.isOutside && { user: chief }),
-    });
-
-  for (const [name, shown] of Object.entries(pages)) {
-    it(`is for everybody, in each width and scheme: axe-core finds nothing in ${name}`, async () => {
-      const { page } = await openIn(1280, shown);
-      await shown.open?.(page);
-      await settled(page);
-      const found: Record<string, string[]> = {};
-      for (const width of Object.values(widths)) {
-        for (const scheme of schemes) {
-          await show(page, width, scheme);
-          const wrong = await violations(page);
-          if (wrong.length > 0) found[`${width} ${scheme}`] = wrong;
-        }
-      }
-      assert.deepEqual(found, {});
-    });
-  }
-
-  it('is not scrolled sideways, however narrow', async () => {
-    const found: Record<string, number> = {};
-    for (const [name, shown] of Object.entries(pages)) {
-      const { page, context } = await openIn(320, shown);
-      const pixels = await overhang(page);
-      if (pixels > 0) found[name] = pixels;
-      await context.close();
-    }
-    assert.deepEqual(found, {});
-  });
-});
+// All widths and schemes: npm run test:pages.
+testEachPage([
+  [widths.phone, 'dark'],
+  [widths.laptop, 'light'],
+]);

@@ -7,7 +7,7 @@ export type Shown = {
   path: string;
   /** Before a login. */
   isOutside?: boolean;
-  /** What is opened on it: a menu, a dialog. */
+  /** Opens something on it: a menu, a dialog. */
   open?: (page: Page) => Promise<void>;
   /** Answers that it provokes. */
   refusals?: number[];

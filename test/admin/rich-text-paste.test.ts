@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { pasted } from '../../admin/src/pages/document/inputs/rich-text-paste.ts';
+import { pasted } from '../../admin/src/pages/document/inputs/rich-text/paste.ts';
 
 describe('what is pasted into rich text', () => {
   it('has lost its styles, handlers, scripts and comments', () => {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { holds, withMarksInOrder, withTextsJoined } from '../../admin/src/pages/document/inputs/rich-text-kept.ts';
-import { linkOf, shapeOf, usedFeatures, withoutNulls } from '../../admin/src/pages/document/inputs/rich-text-shape.ts';
+import { holds, withMarksInOrder, withTextsJoined } from '../../admin/src/pages/document/inputs/rich-text/kept.ts';
+import { linkOf, shapeOf, usedFeatures, withoutNulls } from '../../admin/src/pages/document/inputs/rich-text/shape.ts';
 
 const text = (words: string, ...marks: object[]) => ({ type: 'text', text: words, ...(marks.length ? { marks } : {}) });
 const doc = (...content: unknown[]) => ({ type: 'doc', content });

@@ -5,7 +5,7 @@ import { useServiceHere } from '../helpers/embedded.ts';
 import { type Credentials, chief, describeAdmin, makeFirstUser, settled } from './helpers.ts';
 import { addEditor, newsroom } from './newsroom.ts';
 
-describeAdmin('What a user of the application sees', (open) => {
+describeAdmin('The view of a user of the application', (open) => {
   const service = useServiceHere(newsroom);
   let reader: Credentials;
   let writer: Credentials;

@@ -97,6 +97,9 @@ describe('admin of a collection and of a global', () => {
       'https://site.example/preview',
       'javascript:{token}',
       '/preview?token={token}',
+      'https://a;script-src/{token}',
+      'https://*.example/{token}',
+      "https://a'b/{token}",
       'https://x/{id}?t={token}',
     ]) {
       assert.deepEqual(ofPosts({ preview: url }), [`${must} "${url}"`], url);
@@ -171,6 +174,92 @@ describe('richText', () => {
     assert.match(
       ofFields({ ...title, richText: { features: [] } })[0] ?? '',
       /^title\.richText: is not an option of "text"; the types that take it: "richText"/,
+    );
+  });
+});
+
+describe('hints of fields', () => {
+  it('are refused once, with the nearest word', () => {
+    assert.deepEqual(ofFields({ ...title, admin: { displayAs: 'colour', summary: 'x', position: 'mian' } }), [
+      'title.admin.position: must be one of "main", "side", got "mian"; did you mean "main"?',
+      'title.admin.displayAs: must be one of "color", "slug", got "colour"; did you mean "color"?',
+      'title.admin.summary: is not for "text"; the types that take it: "array", "blocks"',
+    ]);
+    assert.deepEqual(ofFields({ ...title, admin: { displayAs: 'slug', from: 'x' } }), [
+      'title.admin.from: "x" is not a field here; there are no others',
+    ]);
+  });
+});
+
+describe('admin.condition', () => {
+  const of = (condition: unknown, ...others: object[]) =>
+    ofFields({ ...title, admin: { condition } }, ...others).map((line) => line.replace('title.admin.', ''));
+  const others = [
+    { name: 'status', type: 'select', options: ['draft', 'published'] },
+    { name: 'author', type: 'relationship', relationTo: 'posts' },
+    { type: 'row', fields: [{ name: 'rank', type: 'number' }] },
+    { name: 'links', type: 'array', fields: [{ name: 'label', type: 'text' }] },
+    { name: 'layout', type: 'blocks', blocks: [{ slug: 'hero', fields: [{ name: 'heading', type: 'text' }] }] },
+  ];
+
+  it('may name each value of the form: of the document, of rows, inside objects, lists and blocks', () => {
+    const paths = ['id', 'createdAt', 'status', 'author', 'rank', 'links.label', 'layout.heading', 'layout.blockType'];
+    const or = paths.map((path) => ({ [path]: { exists: true } }));
+    assert.deepEqual(of({ status: { equals: 'draft', not_in: ['published'] }, and: [{ or }] }, ...others), []);
+  });
+
+  it('begins, inside an object or a list, with a field of that level or of one further out', () => {
+    const inside = (condition: object) =>
+      ofFields(
+        { name: 'seo', type: 'object', fields: [title, { name: 'tag', type: 'text', admin: { condition } }] },
+        { name: 'rank', type: 'number' },
+      );
+    assert.deepEqual(inside({ title: { exists: true }, rank: { greater_than: 1 }, 'seo.tag': { exists: true } }), []);
+    assert.deepEqual(inside({ titel: { exists: true } }), [
+      'seo.fields.tag.admin.condition.titel: "titel" is not a field; did you mean "title"?; ' +
+        'allowed: "title", "tag", "seo", "rank", "id", "createdAt", "updatedAt"',
+    ]);
+    const layout = {
+      ...others[4],
+      blocks: [
+        { slug: 'hero', fields: [{ ...title, admin: { condition: { blockType: { equals: 'hero' }, x: {} } } }] },
+      ],
+    };
+    assert.match(ofFields(layout)[0] ?? '', /^layout\.blocks\.hero\.fields\.title\.admin\.condition\.x: "x" is not/);
+  });
+
+  it('is refused with a field, an operator or a form that does not exist', () => {
+    const operators = 'allowed: "equals", "not_equals", "like", "contains", "in", "not_in"';
+    const first = (condition: unknown) => of(condition, ...others)[0] ?? '';
+    assert.match(
+      first({ statis: { equals: 'x' } }),
+      /^condition\.statis: "statis" is not a field; did you mean "status"\?; /,
+    );
+    assert.ok(
+      first({ or: [{ rank: { greater_thn: 5 } }] }).startsWith(
+        `condition.or.0.rank.greater_thn: "greater_thn" is not an operator; did you mean "greater_than"?; ${operators}`,
+      ),
+    );
+    assert.match(
+      first({ status: 'draft' }),
+      /^condition\.status: needs an operator, like \{ equals: value \}; operators: /,
+    );
+    assert.match(first({ status: {} }), /^condition\.status: needs an operator/);
+    assert.equal(first({ and: {} }), 'condition.and: must be a list of where objects, got an object');
+    assert.equal(first({ and: ['x'] }), 'condition.and.0: must be an object, got "x"');
+    assert.match(
+      first({ 'links.lable': { exists: true } }),
+      /: "lable" is not a field of "links"; did you mean "label"\?/,
+    );
+    assert.match(first({ 'status.x': { exists: true } }), /: "status" has no fields inside$/);
+    assert.match(first({ 'author.title': { exists: true } }), /: "author" is an id in a form/);
+  });
+
+  it('is checked in globals too', () => {
+    const fields = [{ ...title, admin: { condition: { titel: { exists: true } } } }];
+    assert.match(
+      problemsOf({ globals: [{ slug: 'site', fields }] })[0] ?? '',
+      /^globals\.site\.fields\.title\.admin\.condition\.titel: /,
     );
   });
 });

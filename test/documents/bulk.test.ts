@@ -458,7 +458,7 @@ describe('POST …/bulk', () => {
       for (const [code, as, verb] of [
         [hidden, editor, 'update'],
         [locked, editor, 'update'],
-        // One who may not create either is answered as where there is none.
+        // A caller who may not create either gets the answer about a new value.
         [locked, blind, 'create'],
         [fresh(), blind, 'create'],
       ] as const) {

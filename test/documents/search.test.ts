@@ -270,7 +270,7 @@ describe('A search with any text', () => {
       text
         .normalize('NFD')
         .toLowerCase()
-        .replace(/[\u0300-\u036f]/g, '')
+        .replace(/\p{Script=Inherited}/gu, '')
         .split(/[^\p{L}\p{N}\p{M}\p{Co}]+/u)
         .filter((word) => word !== '');
     const quoted = q.split('"');

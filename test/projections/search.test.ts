@@ -8,11 +8,12 @@ import { openSearchFile } from '../../projections/search-file.ts';
 import { searchFileOf, searchTablesOf } from '../../projections/search-tables.ts';
 import { verifyDirectory } from '../../projections/verify.ts';
 import type { Where } from '../../projections/where.ts';
-import { readTerms } from '../../projections/words.ts';
+import { foldedWords, holds, placesIn, placesOf, readTerms, type Term } from '../../projections/words.ts';
 import { openSearchReader } from '../../server/queries/search-index.ts';
 import { announceFile, createSearchCell, publish } from '../../server/writer/search-cell.ts';
 import { openDatabase } from '../../storage/sqlite.ts';
 import { remainsIn } from '../helpers/remains.ts';
+import { runsOf } from '../helpers/runs.ts';
 import { type Directory, findingIn, openDirectory, quickFolder } from './directory.ts';
 
 const config = {
@@ -120,6 +121,32 @@ function erase({ log, record }: Directory, id: string): void {
   const change = { stream, expectedVersion: log.versionOf(stream), events: [event], claims: [], releases: [] };
   record(change, { erases: [stream], context: { reason: 'asked to' } });
 }
+
+describe('the words of a text', () => {
+  it('are found at the places where looking at each of them finds them, in short texts and long ones', () => {
+    const some = fc.constantFrom('a', 'ab', 'abc', 'b', 'ba');
+    const texts = fc.record({ words: fc.array(some, { maxLength: 12 }), times: fc.constantFrom(1, 1000) });
+    const terms = fc.array(
+      fc.record({ words: fc.array(some, { minLength: 1, maxLength: 3 }), isPrefix: fc.boolean() }),
+    );
+    const startsAt = ({ words: wanted, isPrefix }: Term, words: readonly string[]) =>
+      wanted.every((word, index) => {
+        const found = words[index] ?? '';
+        return isPrefix && index === wanted.length - 1 ? found.startsWith(word) : found === word;
+      });
+    const property = fc.property(texts, terms, ({ words, times }, asked) => {
+      const text = [...Array.from({ length: times }, () => words.join(' ')), 'end'].join(' ');
+      const folded = foldedWords(text);
+      const places = placesIn(folded);
+      for (const term of asked.map((one) => ({ ...one, words: one.words.map((word) => word.toUpperCase()) }))) {
+        const wanted = [...folded.keys()].filter((at) => startsAt(term, folded.slice(at, at + 3)));
+        assert.deepEqual(placesOf(term, places), wanted);
+        assert.equal(holds(text, term), wanted.length > 0);
+      }
+    });
+    fc.assert(property, { numRuns: runsOf(60) });
+  });
+});
 
 describe('the search file', () => {
   it('holds after any history what one has that is made anew', () => {

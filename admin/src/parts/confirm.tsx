@@ -20,7 +20,7 @@ type Props = {
 
 /** A question before something is done that changes what others see. */
 export function Confirm({ title, children, button, isDangerous = false, reason, onClose, confirm }: Props) {
-  const dialog = useDialog();
+  const dialog = useDialog(onClose);
   const { shared } = useWords();
   const [isBusy, setBusy] = useState(false);
   const [problem, setProblem] = useState('');
@@ -38,7 +38,7 @@ export function Confirm({ title, children, button, isDangerous = false, reason, 
     }
   };
   return (
-    <Modal {...dialog} opened onClose={onClose} title={title} closeButtonProps={{ 'aria-label': shared.close }}>
+    <Modal {...dialog} title={title}>
       <form onSubmit={submit} className={styles.form}>
         {children}
         {reason !== undefined && (

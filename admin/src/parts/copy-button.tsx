@@ -1,29 +1,23 @@
-import { Button } from '@mantine/core';
-import { useState } from 'react';
+import { Button, type ButtonProps } from '@mantine/core';
 import { Icon } from '../theme/icons.tsx';
 import { useWords } from '../words/index.ts';
+import { useCopy } from './use-copy.ts';
 
-const told = 2_000;
+type Props = { text: string; label?: string } & Pick<ButtonProps, 'variant' | 'size'>;
 
-/** Copies a text, and says so. */
-export function CopyButton({ text }: { text: string }) {
+/** Copies a text, and says so. Nothing without a clipboard: the text can be selected where it stands. */
+export function CopyButton({ text, label, variant = 'default', size = 'xs' }: Props) {
   const { shared } = useWords();
-  const [isCopied, setCopied] = useState(false);
-  const copy = async () => {
-    // Pages that did not come by https have no clipboard; the text can then be selected where it stands.
-    await navigator.clipboard?.writeText(text);
-    if (navigator.clipboard === undefined) return;
-    setCopied(true);
-    setTimeout(() => setCopied(false), told);
-  };
+  const { isCopied, copy } = useCopy(text);
+  if (copy === undefined) return null;
   return (
     <Button
-      size="xs"
-      variant="subtle"
-      leftSection={<Icon name={isCopied ? 'check' : 'copy'} size={14} />}
+      size={size}
+      variant={variant}
+      leftSection={<Icon name={isCopied ? 'check' : 'copy'} size={16} />}
       onClick={() => void copy()}
     >
-      <span role="status">{isCopied ? shared.copied : shared.copy}</span>
+      <span role="status">{isCopied ? shared.copied : (label ?? shared.copy)}</span>
     </Button>
   );
 }

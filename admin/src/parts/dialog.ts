@@ -1,4 +1,5 @@
 import { useEffect, useState, useSyncExternalStore } from 'react';
+import { useWords } from '../words/index.ts';
 
 let open: readonly symbol[] = [];
 const listeners = new Set<() => void>();
@@ -15,10 +16,11 @@ function openerOf(focused: Element | null): Element | null {
 }
 
 /**
- * The properties of a dialog that is there while it is open: Escape closes the topmost only, and the focus goes back to what had it
- * before.
+ * The properties of a dialog or drawer that is there while it is open: Escape closes the topmost only, and the focus goes back to
+ * the element that had it before.
  */
-export function useDialog(): { closeOnEscape: boolean } {
+export function useDialog(onClose: () => void) {
+  const { shared } = useWords();
   const [id] = useState(() => Symbol('dialog'));
   const [before] = useState(() => openerOf(document.activeElement));
   useEffect(() => {
@@ -36,5 +38,10 @@ export function useDialog(): { closeOnEscape: boolean } {
     },
     () => open.at(-1),
   );
-  return { closeOnEscape: top === id || top === undefined };
+  return {
+    opened: true,
+    onClose,
+    closeOnEscape: top === id || top === undefined,
+    closeButtonProps: { 'aria-label': shared.close },
+  };
 }

@@ -1,7 +1,7 @@
 import type { FieldSchema } from '../../../client/index.ts';
 
 /** Hints of the configuration about a field. */
-export type FieldHints = {
+type FieldHints = {
   description?: string;
   hidden?: boolean;
   readOnly?: boolean;

@@ -1,6 +1,9 @@
 import { dataFields, type Field, valueAt } from './fields.ts';
 import type { Collection } from './model.ts';
 
+/** A document that something points at. */
+export type Related = { relationTo: string; id: string };
+
 /** The field that names documents of a collection, as the service decides it; without one, `id`. */
 export function titleField({ hints, fields, upload }: Pick<Collection, 'hints' | 'fields' | 'upload'>): string {
   if (hints.useAsTitle !== undefined) return hints.useAsTitle;

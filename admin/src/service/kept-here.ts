@@ -1,6 +1,6 @@
 import { storageName } from './place.ts';
 
-/** What an account has typed and not saved, as this device keeps it. */
+/** Text that an account has typed and not saved, as this device keeps it. */
 export type KeptHere = {
   /** `<collection>/<id>` of the account. */
   account: string;
@@ -57,7 +57,7 @@ export async function keepHere(draft: KeptHere): Promise<void> {
   await run('readwrite', (store) => store.put(draft));
 }
 
-/** The draft of an account about something; undefined where there is none. */
+/** The draft of an account about something; undefined if there is not one. */
 export function findHere(account: string, target: string): Promise<KeptHere | undefined> {
   return run<KeptHere | undefined>('readonly', (store) => store.get([account, target]));
 }
@@ -67,6 +67,7 @@ export function listHere(account: string): Promise<KeptHere[]> {
   return run<KeptHere[]>('readonly', (store) => store.getAll(rangeOf(account)));
 }
 
+/** Forgets a draft of an account, if there is one. */
 export async function dropHere(account: string, target: string): Promise<void> {
   await run('readwrite', (store) => store.delete([account, target]));
 }

@@ -42,7 +42,7 @@ export function useRead<Answer>(
 
 /** Forgets what was read of a collection or global, and what is made of all: counts, drafts, searches, trash. */
 export async function forget(slug: string): Promise<void> {
-  const derived = ['counts', 'trash', 'drafts', 'search', 'changes', 'references'];
+  const derived = ['counts', 'titles', 'trash', 'drafts', 'search', 'changes', 'references'];
   await queries.invalidateQueries({
     predicate: ({ queryKey }) => queryKey[1] === slug || derived.includes(String(queryKey[0])),
   });

@@ -1,17 +1,21 @@
 import type { Model } from '../schema/model.ts';
-import { titleField, titleOf } from '../schema/titles.ts';
+import { type Related, titleField, titleOf } from '../schema/titles.ts';
 import { client } from './client.ts';
+import { useModel } from './model.tsx';
+import { type Reading, useRead } from './queries.ts';
 
 /** The most ids of one request. */
 const most = 100;
-
-type Ids = readonly { relationTo: string; id: string }[];
 
 /**
  * The titles of related documents, by `<collection>/<id>`, as of a moment if one is given. Those that are gone, or that the user
  * may not read, are missing.
  */
-export async function readTitles(model: Model, ids: Ids, reading: { signal: AbortSignal; asOf?: string | number }) {
+export async function readTitles(
+  model: Model,
+  ids: readonly Related[],
+  reading: Omit<Reading, 'asOf'> & { asOf?: string | number },
+) {
   const titles = new Map<string, string>();
   const byCollection = Map.groupBy(ids, ({ relationTo }) => relationTo);
   await Promise.all(
@@ -31,4 +35,14 @@ export async function readTitles(model: Model, ids: Ids, reading: { signal: Abor
     }),
   );
   return titles;
+}
+
+/** The same as of the moment that the application shows; empty until they are read. */
+export function useTitles(ids: readonly Related[]): ReadonlyMap<string, string> {
+  const model = useModel();
+  const { data } = useRead(['titles', ids], (reading) => readTitles(model, ids, reading), {
+    enabled: ids.length > 0,
+    staleTime: 60_000,
+  });
+  return data ?? new Map();
 }

@@ -122,11 +122,6 @@ export function nameOf({ collection, user }: Account): string {
   return `${collection}/${user.id}`;
 }
 
-/** Takes over what the user has changed of the own account. */
-export function renewUser(user: User): void {
-  if (session.state === 'in') set({ ...session, account: { ...session.account, user } });
-}
-
 onExpiry(() => {
   if (session.state === 'in') set({ ...session, state: 'expired' });
 });

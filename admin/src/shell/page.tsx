@@ -65,8 +65,10 @@ export function Notice({ icon, title, children }: StateProps) {
   );
 }
 
+type FailureProps = { error: unknown; again?: () => void };
+
 /** An error in the place of content, in the words of the service. */
-export function Failure({ error, again }: { error: unknown; again?: () => void }) {
+export function Failure({ error, again }: FailureProps) {
   const { shared } = useWords();
   return (
     <div role="alert">
@@ -78,6 +80,16 @@ export function Failure({ error, again }: { error: unknown; again?: () => void }
         )}
       </Notice>
     </div>
+  );
+}
+
+/** An error in the place of a whole page. */
+export function FailurePage(props: FailureProps) {
+  const { shell } = useWords();
+  return (
+    <Page title={shell.failed}>
+      <Failure {...props} />
+    </Page>
   );
 }
 

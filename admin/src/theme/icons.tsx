@@ -56,6 +56,7 @@ const paths = {
   send: 'M21 3L10 14M21 3l-7 18-4-7-7-4z',
 } as const;
 
+/** The name of an icon. */
 export type IconName = keyof typeof paths;
 
 /** An icon; it says nothing to a screen reader, so what it stands for is said beside it. */

@@ -1,4 +1,4 @@
-import { createTheme, localStorageColorSchemeManager, MantineProvider, mergeThemeOverrides } from '@mantine/core';
+import { createTheme, localStorageColorSchemeManager, MantineProvider } from '@mantine/core';
 import { type ReactNode, useMemo } from 'react';
 import { storageName } from '../service/place.ts';
 import { useWords } from '../words/index.ts';
@@ -10,40 +10,32 @@ import './base.css';
 const attributes = { header: { role: 'presentation' } };
 
 /** Colours stand in tokens.css: a policy without inline styles lets no variables of a theme through. */
-const theme = createTheme({
-  cursorType: 'pointer',
-  defaultRadius: 'sm',
-  respectReducedMotion: true,
-  components: {
-    Modal: { defaultProps: { lockScroll: false, centered: true, attributes } },
-    Checkbox: { defaultProps: { radius: 4 } },
-    Badge: { defaultProps: { tt: 'none', fw: 600 } },
-    // In its place, a menu is in the landmark of its button, and next to it in the order of reading.
-    Menu: { defaultProps: { withinPortal: false, withInitialFocusPlaceholder: false } },
-    Drawer: { defaultProps: { lockScroll: false, position: 'right', attributes } },
-    Tooltip: { defaultProps: { openDelay: 300, withArrow: true } },
-  },
-});
-
-/** The theme, with the words that its parts say by themselves. */
-function useTheme() {
-  const { shared } = useWords();
-  return useMemo(
-    () =>
-      mergeThemeOverrides(theme, {
-        components: { Notification: { defaultProps: { closeButtonProps: { 'aria-label': shared.close } } } },
-      }),
-    [shared.close],
-  );
-}
+const themeOf = (close: string) =>
+  createTheme({
+    cursorType: 'pointer',
+    defaultRadius: 'sm',
+    respectReducedMotion: true,
+    components: {
+      Modal: { defaultProps: { lockScroll: false, centered: true, attributes } },
+      Checkbox: { defaultProps: { radius: 4 } },
+      Badge: { defaultProps: { tt: 'none', fw: 600 } },
+      Drawer: { defaultProps: { lockScroll: false, position: 'right', attributes } },
+      // In the landmark that its button stands in, and without an element of no role among its items.
+      Menu: { defaultProps: { withinPortal: false, withInitialFocusPlaceholder: false } },
+      Notification: { defaultProps: { closeButtonProps: { 'aria-label': close } } },
+      Tooltip: { defaultProps: { openDelay: 300, withArrow: true } },
+    },
+  });
 
 const schemes = localStorageColorSchemeManager({ key: storageName('theme') });
 
 /** The look of the application. */
 export function ThemeProvider({ children }: { children: ReactNode }) {
+  const { shared } = useWords();
+  const theme = useMemo(() => themeOf(shared.close), [shared.close]);
   return (
     <MantineProvider
-      theme={useTheme()}
+      theme={theme}
       colorSchemeManager={schemes}
       defaultColorScheme="auto"
       withCssVariables={false}

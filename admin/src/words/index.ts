@@ -8,10 +8,12 @@ export type { Words };
 /** The languages of the interface, each by its own name. */
 export const languages = { en: 'English', de: 'Deutsch' } as const;
 
+/** The tag of a language of the interface. */
 export type Language = keyof typeof languages;
 
 const languageName = storageName('language');
 
+/** The words and the language of all components below. */
 export const WordsContext = createContext<{ words: Words; language: Language }>({ words: en, language: 'en' });
 
 /** The words of the interface in the language of the user. */

@@ -1,6 +1,7 @@
 import { createContext, use } from 'react';
 import type { Language } from './index.ts';
 
+/** The function that changes the language, for all components below. */
 export const LanguageContext = createContext<(language: Language) => void>(() => undefined);
 
 /** The function that changes the language of the interface. */

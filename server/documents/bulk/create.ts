@@ -7,7 +7,7 @@ import { claimsOf, type UniqueField } from '../../../events/claims.ts';
 import type { Claim } from '../../../events/log.ts';
 import { idIn } from '../../../projections/lists.ts';
 import type { Bound, Leaf, Step } from '../../../projections/where.ts';
-import { authorizeSome } from '../../access/access.ts';
+import { authorizeEither, authorizeSome } from '../../access/access.ts';
 import { reachOf } from '../../access/list-scope.ts';
 import { noteReason } from '../../http/reason.ts';
 import { actorOf } from '../../http/requests.ts';
@@ -31,8 +31,9 @@ export async function createMany(bulk: BulkCall, { docs, upsertBy }: CreateReque
   rejectQuery(request.query);
   if (upsertBy !== null) return upsertMany(bulk, docs, await keyOf(bulk, upsertBy));
 
+  const items = docs.map((body, index) => newItem(bulk, { body, index }));
+
   async function create(): Promise<ResponseObject> {
-    const items = docs.map((body, index) => newItem(bulk, { body, index }));
     const rules = await admitAll(items);
     noteReason(request, bulk.target.model);
     const decided = await decideAll(items, rules);
@@ -41,6 +42,7 @@ export async function createMany(bulk: BulkCall, { docs, upsertBy }: CreateReque
   }
 
   return once(bulk, create, async (batch, position) => {
+    await admitAll(items);
     const headers = headersIn(bulk.app, batch, position);
     const results = headers.map(({ stream, version }, index) => ({ index, id: splitStream(stream)[1], version }));
     return h.response({ results, batch: headers.length > 0 ? batch : null }).code(201);
@@ -115,6 +117,7 @@ async function upsertMany(bulk: BulkCall, docs: readonly unknown[], key: Key): P
   }
 
   return once(bulk, upsert, async (batch, position) => {
+    await authorizeEither(bulk, 'create', 'update');
     const headers = headersIn(app, batch, position);
     const found = await matchesOf(listerOf(app, target, position), key, claims);
     const made = headers.filter(({ type }) => type === 'document.created').values();
@@ -139,6 +142,7 @@ async function claimsIn(bulk: BulkCall, docs: readonly unknown[], { name, unique
   const first = new Map<string, number>();
   const claims: Claim[] = [];
   for (const [index, doc] of docs.entries()) {
+    if (errors.isFull()) break;
     await errors.check(`docs.${index}`, async () => {
       const claim = await claimIn(bulk, doc, unique);
       const other = first.get(claim.value);

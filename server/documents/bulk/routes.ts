@@ -1,7 +1,7 @@
 import type { Request, Server, ServerRoute } from '@hapi/hapi';
 import { DomainError } from '../../../config/errors.ts';
 import type { Collection } from '../../../config/model.ts';
-import { authorizeSome, requireCredential } from '../../access/access.ts';
+import { authorizeEither, requireCredential } from '../../access/access.ts';
 import { requireScope } from '../../access/key-scopes.ts';
 import type { App, Call, Target } from '../../app.ts';
 import { strategy } from '../../callers/authentication.ts';
@@ -90,14 +90,8 @@ function routesOf(server: Server, app: App, target: Target<Collection>): void {
 async function authorizeWriter(call: Call<Collection>): Promise<void> {
   requireCredential(call, 'create');
   if (actorOf(call.request).type === 'user') return;
-  try {
-    await authorizeSome(call, 'create');
-  } catch (refusal) {
-    // Some may change what they may not create.
-    await authorizeSome(call, 'update').catch(() => {
-      throw refusal;
-    });
-  }
+  // Some may change what they may not create.
+  await authorizeEither(call, 'create', 'update');
 }
 
 /** A document of a file comes with its bytes, one by one. */

@@ -113,7 +113,8 @@ async function thenOf(
 /**
  * Runs a write of many documents at most once for each `Idempotency-Key`, as {@link idempotency} does with those of one.
  *
- * @param again gives the first answer again, of the bulk call with this id, before which the log had come to a position.
+ * @param again gives the first answer again, of the bulk call with this id, before which the log had come to a position, to a caller who may
+ * do such a thing still.
  */
 export async function once(
   call: Pick<Write, 'app' | 'request' | 'body'>,

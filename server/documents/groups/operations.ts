@@ -14,7 +14,7 @@ export function aggregateOperation(target: Collection): Operation {
     description:
       'Groups the documents that the caller may read by the values of up to three paths, and tells how many are in each group, with ' +
       'sums, least and greatest values and means. A document is in the group of each item of a list, and in the group of `null` where ' +
-      'it has no value. Fields that are not readable whatever the document, or pass through an `afterRead` hook, are refused.',
+      'it has no value. Fields that are not readable whatever the document, or pass through a hook when they are read, are refused.',
     query: { ...aggregateParameters, ...whereQueryOf(target) },
     answers: {
       200: asOfThen(json('The first groups, and how many there are in all.', 'Groups')),

@@ -1,4 +1,4 @@
-import { placesOf, type Term, type Word, wordsIn } from '../../../projections/words.ts';
+import { placesIn, placesOf, type Term, type Word, wordsIn } from '../../../projections/words.ts';
 import { escapeHtml } from '../../platform/html.ts';
 
 /** Characters before the first place that is shown, and in all. */
@@ -21,10 +21,10 @@ export function excerptOf(texts: readonly string[], terms: readonly Term[]): str
 
 /** The indexes of the words that belong to a place of a term. */
 function markedIn(words: readonly Word[], terms: readonly Term[]): Set<number> {
-  const folded = words.map((word) => word.folded);
+  const places = placesIn(words.map((word) => word.folded));
   const marked = new Set<number>();
   for (const term of terms) {
-    for (const place of placesOf(term, folded)) {
+    for (const place of placesOf(term, places)) {
       for (const offset of term.words.keys()) marked.add(place + offset);
     }
   }

@@ -56,7 +56,10 @@ describe('GET /metrics', () => {
       await service.call('GET', `/secret-${ids[0]}/x?token=abc`);
       const found = await until(
         service.url,
-        (found) => sumOf(found, requests, created) === 12 && sumOf(found, requests, { route: `${posts}/{id}` }) === 13,
+        (found) =>
+          sumOf(found, requests, created) === 12 &&
+          sumOf(found, requests, { route: `${posts}/{id}` }) === 13 &&
+          sumOf(found, requests, { status: '404' }) === 2,
       );
       assert.equal(sumOf(found, requests, { route: '/{any*}', status: '404' }), 1);
       assert.equal(sumOf(found, requests, { method: 'GET', route: `${posts}/{id}`, status: '404' }), 1);

@@ -9,7 +9,7 @@ import { LoginForm } from './login-form.tsx';
 export function LoginDialog({ boot, account: { collection, user } }: { boot: Boot; account: Account }) {
   const { access } = useWords();
   return (
-    <Modal {...useDialog()} opened onClose={() => undefined} withCloseButton={false} title={access.logInAgain}>
+    <Modal {...useDialog(() => undefined)} withCloseButton={false} title={access.logInAgain}>
       <p>
         {access.expired} {access.otherAccount}
       </p>

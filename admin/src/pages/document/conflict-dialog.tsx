@@ -9,8 +9,8 @@ import { useLanguage, useWords } from '../../words/index.ts';
 import styles from './conflict.module.css';
 import { type Difference, firstChoice, type Side, taken } from './form/merge.ts';
 import { shownValue } from './form/shown.ts';
-import { idsOf } from './inputs/relationship-order.ts';
-import { useTargets } from './inputs/relationship-targets.ts';
+import { idsOf } from './inputs/relationship/order.ts';
+import { useTargets } from './inputs/relationship/targets.ts';
 import { useIsPhone } from './phone.ts';
 import type { Conflict } from './save/conflict.ts';
 import { sinceOf } from './since.ts';
@@ -18,22 +18,15 @@ import type { EditorView } from './use-editor.ts';
 
 /** Another version was saved meanwhile: what was read, what is there now, what stands here, and for each field a choice. */
 export function ConflictDialog({ editor, conflict }: { editor: EditorView; conflict: Conflict }) {
-  const { form: words, shared } = useWords();
+  const dialog = useDialog(editor.closeConflict);
+  const { form: words } = useWords();
   const language = useLanguage();
   const isPhone = useIsPhone();
   const { differences, who, when } = conflict;
   const [choices, setChoices] = useState(() => new Map(differences.map((one) => [one.field.name, firstChoice(one)])));
   const save = () => editor.resolve(taken(differences, choices));
   return (
-    <Modal
-      {...useDialog()}
-      opened
-      onClose={editor.closeConflict}
-      title={words.conflictTitle}
-      size="62rem"
-      fullScreen={isPhone}
-      closeButtonProps={{ 'aria-label': shared.close }}
-    >
+    <Modal {...dialog} title={words.conflictTitle} size="62rem" fullScreen={isPhone}>
       <div className={styles.dialog}>
         <p>{words.conflictText(who, when === null ? null : sinceOf(when, language, words))}</p>
         <ul className={styles.differences}>

@@ -27,7 +27,7 @@ function DrawerForm({
   onCreated,
   prefill,
 }: Omit<CreateDrawerProps, 'collection'> & { collection: Collection }) {
-  const { form: words, shared } = useWords();
+  const { form: words } = useWords();
   const account = useAccount();
   const [draftId] = useState(() => `new-${newKey()}`);
   const editor = useEditor({
@@ -43,7 +43,7 @@ function DrawerForm({
     CreateDrawer,
   });
   useSaveKey(editor.save);
-  const dialog = useDialog();
+  const dialog = useDialog(onClose);
   const { root } = editor;
   useEffect(() => {
     // The drawer gives the focus to its first button.
@@ -51,14 +51,7 @@ function DrawerForm({
     return () => clearTimeout(timer);
   }, [root]);
   return (
-    <Drawer
-      {...dialog}
-      opened
-      onClose={onClose}
-      title={words.newDocument(collection.singular)}
-      size="min(40rem, 100vw)"
-      closeButtonProps={{ 'aria-label': shared.close }}
-    >
+    <Drawer {...dialog} title={words.newDocument(collection.singular)} size="min(40rem, 100vw)">
       {/* Keys and clicks here are none of the form below. */}
       <FailureBand editor={editor} />
       <FormBody editor={editor} facts={null} />

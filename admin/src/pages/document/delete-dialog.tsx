@@ -21,6 +21,7 @@ type Props = {
 
 /** Asks before a document is deleted, and says what points at it. */
 export function DeleteDialog({ collection, id, title, etag, onClose, onDeleted }: Props) {
+  const dialog = useDialog(onClose);
   const { form: words, shared } = useWords();
   const go = useGo();
   const { slug, requireReason, isAuth } = collection;
@@ -46,13 +47,7 @@ export function DeleteDialog({ collection, id, title, etag, onClose, onDeleted }
     }
   };
   return (
-    <Modal
-      {...useDialog()}
-      opened
-      onClose={onClose}
-      title={words.deleteTitle(title)}
-      closeButtonProps={{ 'aria-label': shared.close }}
-    >
+    <Modal {...dialog} title={words.deleteTitle(title)}>
       <div className={styles.dialog}>
         <p>{words.deleteText}</p>
         {data !== undefined && data.total > 0 && (

@@ -9,7 +9,7 @@ import { nameOf, useAccount } from '../../service/session.ts';
 import { addresses } from '../../shell/addresses.ts';
 import { Link } from '../../shell/link.tsx';
 import { Loading } from '../../shell/loading.tsx';
-import { Failure, NotFound, Notice, Page } from '../../shell/page.tsx';
+import { Failure, FailurePage, NotFound, Notice, Page } from '../../shell/page.tsx';
 import { useLanguage, useWords } from '../../words/index.ts';
 import { findDraft, findUnfinished } from './drafts/found.ts';
 import styles from './editor.module.css';
@@ -137,7 +137,7 @@ function NewDocument({ collection }: { collection: Collection }) {
     );
     setRound((old) => old + 1);
   };
-  if (copied.error !== null) return <Failure error={copied.error} />;
+  if (copied.error !== null) return <FailurePage error={copied.error} />;
   if (found === undefined || (from !== null && copied.data === undefined)) return <Loading />;
   const prefill = copied.data ? duplicated(collection.fields, copied.data.document) : null;
   return (

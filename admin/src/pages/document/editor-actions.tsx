@@ -4,6 +4,7 @@ import { useAsOf } from '../../service/as-of.ts';
 import { useModel } from '../../service/model.tsx';
 import { addresses } from '../../shell/addresses.ts';
 import { useGo } from '../../shell/link.tsx';
+import { useShortcuts } from '../../shell/shortcuts.tsx';
 import { Icon } from '../../theme/icons.tsx';
 import { useWords } from '../../words/index.ts';
 import styles from './editor.module.css';
@@ -103,6 +104,8 @@ function MoreMenu({ editor, openDelete }: { editor: EditorView; openDelete: () =
     items.push({ name: words.references, icon: 'link', act: () => go(addresses.references(slug, id)) });
     if (access.delete && asOf === null) items.push({ name: words.deleteIt, icon: 'trash', act: openDelete });
   }
+  const history = items.find(({ icon }) => icon === 'history');
+  useShortcuts(history === undefined ? [] : [{ keys: 'h', run: history.act }]);
   if (items.length === 0) return null;
   return (
     <Menu position="bottom-end" width={200}>

@@ -1,5 +1,6 @@
-import { ActionIcon, CopyButton, Tooltip } from '@mantine/core';
-import { Ago } from '../../parts/times.tsx';
+import { ActionIcon, Tooltip } from '@mantine/core';
+import { Ago, momentOf } from '../../parts/times.tsx';
+import { useCopy } from '../../parts/use-copy.ts';
 import { useAsOf } from '../../service/as-of.ts';
 import { client } from '../../service/client.ts';
 import { useModel } from '../../service/model.tsx';
@@ -30,7 +31,7 @@ export function Changed({ subject, document, etag }: { subject: Subject; documen
   const name = mayLook ? data?.actor.label : null;
   const ago = sinceOf(updatedAt, language, words);
   return (
-    <span title={new Date(updatedAt).toLocaleString(language)} data-version={version ?? undefined}>
+    <span title={momentOf(updatedAt, language)} data-version={version ?? undefined}>
       {name ? words.changedBy(ago, name) : words.changed(ago)}
       {version !== null && ` · ${words.version(version)}`}
     </span>
@@ -39,7 +40,7 @@ export function Changed({ subject, document, etag }: { subject: Subject; documen
 
 /** The facts about a document beside its fields. */
 export function Facts({ subject, document }: { subject: Subject; document: Values }) {
-  const { form: words, shared } = useWords();
+  const { form: words } = useWords();
   const { id, createdAt, updatedAt, url, mimeType } = document;
   if (typeof createdAt !== 'string' && typeof id !== 'string') return null;
   const isPicture = typeof url === 'string' && typeof mimeType === 'string' && mimeType.startsWith('image/');
@@ -71,18 +72,23 @@ export function Facts({ subject, document }: { subject: Subject; document: Value
           <dt>{words.id}</dt>
           <dd className={styles.id}>
             <code title={id}>{id}</code>
-            <CopyButton value={id}>
-              {({ copied, copy }) => (
-                <Tooltip label={copied ? shared.copied : words.copyId}>
-                  <ActionIcon variant="subtle" color="gray" size={24} aria-label={words.copyId} onClick={copy}>
-                    <Icon name={copied ? 'check' : 'copy'} size={15} />
-                  </ActionIcon>
-                </Tooltip>
-              )}
-            </CopyButton>
+            <CopyId id={id} />
           </dd>
         </div>
       )}
     </dl>
+  );
+}
+
+function CopyId({ id }: { id: string }) {
+  const { form: words, shared } = useWords();
+  const { isCopied, copy } = useCopy(id);
+  if (copy === undefined) return null;
+  return (
+    <Tooltip label={isCopied ? shared.copied : words.copyId}>
+      <ActionIcon variant="subtle" color="gray" size="sm" aria-label={words.copyId} onClick={() => void copy()}>
+        <Icon name={isCopied ? 'check' : 'copy'} size={15} />
+      </ActionIcon>
+    </Tooltip>
   );
 }

@@ -1,6 +1,7 @@
 import { Button } from '@mantine/core';
 import { useSearchParams } from 'wouter';
 import { useAsOf } from '../../service/as-of.ts';
+import { useShortcuts } from '../../shell/shortcuts.tsx';
 import { Icon } from '../../theme/icons.tsx';
 import { useWords } from '../../words/index.ts';
 import { isWritable, type Subject } from './save/subject.ts';
@@ -20,7 +21,7 @@ export function PreviewButton({ subject }: { subject: Subject }) {
   const { form } = useWords();
   const asOf = useAsOf();
   const [search, setSearch] = useSearchParams();
-  if (asOf !== null || previewOf(subject) === null) return null;
+  const isPossible = asOf === null && previewOf(subject) !== null;
   const isOpen = search.has(previewParameter);
   const toggle = () =>
     setSearch(
@@ -31,6 +32,8 @@ export function PreviewButton({ subject }: { subject: Subject }) {
       },
       { replace: true },
     );
+  useShortcuts(isPossible ? [{ keys: 'mod+shift+p', run: toggle }] : []);
+  if (!isPossible) return null;
   return (
     <Button
       variant={isOpen ? 'light' : 'default'}

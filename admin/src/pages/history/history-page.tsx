@@ -10,6 +10,7 @@ import { keys, useRead } from '../../service/queries.ts';
 import { addresses } from '../../shell/addresses.ts';
 import { Loading } from '../../shell/loading.tsx';
 import { Failure, NotFound, Notice, Page } from '../../shell/page.tsx';
+import { useShortcuts } from '../../shell/shortcuts.tsx';
 import { useWords } from '../../words/index.ts';
 import { DifferencePanel } from './difference-panel.tsx';
 import styles from './history.module.css';
@@ -85,18 +86,27 @@ function HistoryView({ target, title, address, crumbs, note, mayRestore }: Props
     ({ signal }) => readHistory(target, wanted, signal),
     { keep: true },
   );
-  if (error !== null) return <Failure error={error} again={() => void refetch()} />;
-  if (data === undefined) return <Loading />;
-  const newest = data.state.version;
-  const numberOf = (name: string) => Number(search.get(name)) || null;
-  const version = numberOf('v') ?? newest;
-  const against = search.get('against') === '0' ? 0 : (numberOf('against') ?? version - 1);
+  const version = numberOf(search, 'v') ?? data?.state.version ?? 0;
   const open = (changes: Record<string, number>) =>
     setSearch((own) => {
       own.delete('against');
       for (const [name, value] of Object.entries(changes)) own.set(name, String(value));
       return own;
     });
+  useShortcuts([
+    { keys: '[', run: () => version > (data?.first ?? 1) && open({ v: version - 1 }) },
+    { keys: ']', run: () => version < (data?.state.version ?? 0) && open({ v: version + 1 }) },
+  ]);
+  if (error !== null) {
+    return (
+      <Page title={history.of(title)} crumbs={crumbs}>
+        <Failure error={error} again={() => void refetch()} />
+      </Page>
+    );
+  }
+  if (data === undefined) return <Loading />;
+  const newest = data.state.version;
+  const against = search.get('against') === '0' ? 0 : (numberOf(search, 'against') ?? version - 1);
   return (
     <Page title={history.of(title)} crumbs={crumbs} about={data.state.erased ? history.erasedStream : note} isWide>
       {newest === 0 ? (
@@ -129,4 +139,8 @@ function HistoryView({ target, title, address, crumbs, note, mayRestore }: Props
       )}
     </Page>
   );
+}
+
+function numberOf(search: URLSearchParams, name: string): number | null {
+  return Number(search.get(name)) || null;
 }

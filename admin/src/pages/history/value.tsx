@@ -1,7 +1,8 @@
 import { VisuallyHidden } from '@mantine/core';
+import type { Related } from '../../schema/titles.ts';
 import { useWords } from '../../words/index.ts';
 import styles from './history.module.css';
-import type { Related, ValueDifference } from './values.ts';
+import type { ValueDifference } from './values.ts';
 
 type Props = { difference: ValueDifference; titles: Map<string, string> };
 

@@ -1,12 +1,10 @@
 import { diffArrays, diffWordsWithSpace } from 'diff';
 import { richTextToText } from '../../../../client/rich-text.ts';
 import { dataFields, type Field, labelOf } from '../../schema/fields.ts';
+import type { Related } from '../../schema/titles.ts';
 
 /** A piece of a text: in both versions, or only in the one before or after. */
 export type Piece = { kind: 'same' | 'removed' | 'added'; text: string };
-
-/** An id of a related document, as a place in a text to put its title. */
-export type Related = { relationTo: string; id: string };
 
 /** The difference of one value. */
 export type ValueDifference =
@@ -129,6 +127,10 @@ export function shown(field: Field | undefined, value: unknown): Related | strin
   if (value === null || value === undefined || value === '') return null;
   if (field?.type === 'richText') return richTextOf(value);
   if (field?.options !== undefined && !Array.isArray(value)) return optionLabel(field, value);
+  if ((field?.type === 'array' || field?.type === 'blocks') && Array.isArray(value)) {
+    return value.map((item) => lineOf(field, item)).join('; ') || null;
+  }
+  if (field?.type === 'object') return lineOf(field, value) || null;
   if (typeof value === 'boolean') return value ? '✓' : '✗';
   if (typeof value === 'string' || typeof value === 'number') return String(value);
   return JSON.stringify(value, null, 2);

@@ -1,10 +1,10 @@
 import type { Actor, LogEvent } from '../../../../client/index.ts';
 import type { Model } from '../../schema/model.ts';
-import { titleField, titleOf } from '../../schema/titles.ts';
 import { client } from '../../service/client.ts';
+import { readTitles } from '../../service/related-titles.ts';
 
 /** The kinds of events that change content. */
-export type ChangeKind = 'created' | 'updated' | 'deleted' | 'restored' | 'erased';
+type ChangeKind = 'created' | 'updated' | 'deleted' | 'restored' | 'erased';
 
 /** A change of a document or global, as the page tells it. */
 export type Change = {
@@ -65,20 +65,13 @@ function changeOf({ header, data, context }: LogEvent, model: Model): Change[] {
 
 /** The titles of today; a document that is gone keeps its id. */
 async function withTitles(changes: Change[], model: Model, signal: AbortSignal): Promise<Change[]> {
-  const titles = new Map<string, string>();
-  const documents = changes.filter((change) => 'collection' in change);
-  await Promise.all(
-    [...Map.groupBy(documents, ({ collection }) => collection)].map(async ([slug, own]) => {
-      const collection = model.collections.get(slug);
-      if (collection === undefined) return;
-      const where = { id: { in: [...new Set(own.map(({ id }) => id))] } };
-      const options = { where, select: titleField(collection), limit: shown, count: 'none', signal } as const;
-      for (const document of (await client.collection(slug).find(options)).docs) {
-        titles.set(String(document.id), titleOf(collection, document));
-      }
-    }),
+  const documents = changes.flatMap((change) =>
+    'collection' in change ? [{ relationTo: change.collection, id: change.id }] : [],
   );
+  const titles = await readTitles(model, documents, { signal });
   return changes.map((change) =>
-    'collection' in change ? { ...change, title: titles.get(change.id) ?? change.id } : change,
+    'collection' in change
+      ? { ...change, title: titles.get(`${change.collection}/${change.id}`) ?? change.id }
+      : change,
   );
 }

@@ -1,7 +1,9 @@
 import type { ApiKey, KeyAudit, KeyOperation } from '../../../../client/index.ts';
 import type { Words } from '../../words/words.ts';
 
+/** The operations that a scope can allow, in the order of the dialog. */
 export const operations: readonly KeyOperation[] = ['read', 'create', 'update', 'delete'];
+/** The rights on the history that a key can have, in the order of the dialog. */
 export const audits: readonly KeyAudit[] = ['headers', 'payloads', 'export', 'erase'];
 
 /** The rights of a key in words: a line for each scope, one for the history. */

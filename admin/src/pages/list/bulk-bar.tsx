@@ -11,7 +11,7 @@ import { useRowTitle } from './use-row-title.ts';
 import type { Named, Selection } from './use-selection.ts';
 
 /** As many documents as the service changes in one call. */
-export const mostAtOnce = 1_000;
+const mostAtOnce = 1_000;
 
 type Props = { state: ListState; selection: Selection; total: number };
 

@@ -1,5 +1,6 @@
 import { Checkbox } from '@mantine/core';
 import { type ReactNode, useRef } from 'react';
+import { useTelling } from '../../parts/use-texts.ts';
 import { valueAt } from '../../schema/fields.ts';
 import { titleField } from '../../schema/titles.ts';
 import { addresses } from '../../shell/addresses.ts';
@@ -12,7 +13,6 @@ import type { RowsProps } from './table.tsx';
 import { Thumbnail } from './thumbnail.tsx';
 import type { ListState, Row } from './use-list.ts';
 import { useRowTitle } from './use-row-title.ts';
-import { useTelling } from './use-texts.ts';
 
 type CardsProps = RowsProps & { isPicking: boolean; setPicking: (isPicking: boolean) => void };
 

@@ -1,9 +1,9 @@
+import { type Telling, textOfValue } from '../../parts/texts.ts';
 import { Ago } from '../../parts/times.tsx';
 import { valueAt } from '../../schema/fields.ts';
 import { Icon } from '../../theme/icons.tsx';
 import styles from './cell.module.css';
 import type { Column } from './columns.ts';
-import { type Telling, textOfValue } from './texts.ts';
 import { Thumbnail } from './thumbnail.tsx';
 import type { Row } from './use-list.ts';
 

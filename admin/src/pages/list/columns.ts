@@ -16,7 +16,7 @@ export type Column = {
 };
 
 /** The names of the times that each document has, in the language of the user. */
-export type TimeNames = { createdAt: string; updatedAt: string };
+type TimeNames = { createdAt: string; updatedAt: string };
 
 /** The fields of every document, and of every file. */
 function ownFields({ upload }: Pick<Collection, 'upload'>, names: TimeNames): DataField[] {

@@ -1,6 +1,6 @@
+import { type Telling, textOfValue } from '../../parts/texts.ts';
 import { valueAt } from '../../schema/fields.ts';
 import type { Column } from './columns.ts';
-import { type Telling, textOfValue } from './texts.ts';
 
 /** Excel takes a file without one for text in the code page of its machine. */
 export const byteOrderMark = '\ufeff';
@@ -18,7 +18,7 @@ export function csvRow(cells: readonly string[]): string {
 }
 
 /** A text that no spreadsheet takes for a formula, guarded by apostrophes as in the exports of the service. */
-export function harmless(text: string): string {
+function harmless(text: string): string {
   const start = isFormula(text) || text.startsWith("'") ? `'${text}` : text;
   return start.replace(/[;\t\r\n]/g, (separator, at: number) => {
     return isFormula(start.slice(at + separator.length)) ? `${separator}'` : separator;

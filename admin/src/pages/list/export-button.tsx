@@ -1,6 +1,7 @@
 import { ActionIcon, Button, Modal, Progress } from '@mantine/core';
 import { useRef, useState } from 'react';
 import { tell } from '../../parts/toast.ts';
+import { useTelling } from '../../parts/use-texts.ts';
 import { useAsOf } from '../../service/as-of.ts';
 import { client } from '../../service/client.ts';
 import { messageOf } from '../../service/queries.ts';
@@ -9,7 +10,6 @@ import { useLanguage, useWords } from '../../words/index.ts';
 import styles from './bulk.module.css';
 import { byteOrderMark, cellOf, csvRow, mostRows } from './csv.ts';
 import { type ListState, requestOf } from './use-list.ts';
-import { useTelling } from './use-texts.ts';
 
 /** Takes the documents that match away, as a file for spreadsheets. */
 export function ExportButton({ state, total }: { state: ListState; total: number | null }) {

@@ -149,7 +149,7 @@ function TextForm({ filter, broken, set }: TextProps) {
         onChange={(event) => setText(event.currentTarget.value)}
       />
       <div className={styles.buttons}>
-        <CopyButton text={text} />
+        <CopyButton text={text} variant="subtle" />
         <Button type="submit" size="xs" variant="default">
           {list.apply}
         </Button>

@@ -7,13 +7,15 @@ export type Condition = { path: string; operator: string; value: unknown };
 /** A part of a filter that is more than one condition: it is kept as it is, and shown as text. */
 export type Kept = { kept: Where };
 
+/** A condition that the panel can show, or a part of a filter that it keeps as it is. */
 export type Item = Condition | Kept;
 
 /** Conditions of which all must hold, or any. */
 export type Filter = { joint: 'all' | 'any'; items: Item[] };
 
-export const noFilter: Filter = { joint: 'all', items: [] };
+const noFilter: Filter = { joint: 'all', items: [] };
 
+/** Whether an item is a part that the panel cannot show. */
 export function isKept(item: Item): item is Kept {
   return 'kept' in item;
 }

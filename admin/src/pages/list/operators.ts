@@ -15,6 +15,7 @@ export const operators = [
   'exists',
 ] as const;
 
+/** An operator of `where`. */
 export type Operator = (typeof operators)[number];
 
 const equality: Operator[] = ['equals', 'not_equals'];

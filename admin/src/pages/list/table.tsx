@@ -1,5 +1,7 @@
 import { Checkbox } from '@mantine/core';
 import type { ReactNode } from 'react';
+import type { Telling } from '../../parts/texts.ts';
+import { useTelling } from '../../parts/use-texts.ts';
 import { valueAt } from '../../schema/fields.ts';
 import { titleField } from '../../schema/titles.ts';
 import { addresses } from '../../shell/addresses.ts';
@@ -11,12 +13,11 @@ import { Cell, isNumeric } from './cell.tsx';
 import { type Column, nextSort, sortOf } from './columns.ts';
 import { focusedRow } from './move.ts';
 import styles from './table.module.css';
-import type { Telling } from './texts.ts';
 import type { ListState, Row } from './use-list.ts';
 import { useRowTitle } from './use-row-title.ts';
 import type { Named, Selection } from './use-selection.ts';
-import { useTelling } from './use-texts.ts';
 
+/** The rows of a list, as a table and as cards. */
 export type RowsProps = {
   state: ListState;
   rows: readonly Row[];

@@ -1,18 +1,19 @@
 import { Select } from '@mantine/core';
 import { useDebouncedValue } from '@mantine/hooks';
 import { useState } from 'react';
+import { useTitles } from '../../service/related-titles.ts';
 import { useWords } from '../../words/index.ts';
-import { useFound, useTitles } from './use-titles.ts';
+import { useFound } from './use-found.ts';
 
 type Props = { slug: string; label: string; value: string | null; onChange: (id: string | null) => void };
 
 /** Finds a document by its title: the service searches, by 20. */
 export function TargetPicker({ slug, label, value, onChange }: Props) {
   const { list } = useWords();
-  const titles = useTitles(slug, value === null ? [] : [value]);
+  const titles = useTitles(value === null ? [] : [{ relationTo: slug, id: value }]);
   const [text, setText] = useState('');
   const [isOpen, setOpen] = useState(false);
-  const chosen = value === null ? undefined : titles.get(value);
+  const chosen = titles.get(`${slug}/${value}`);
   const [words] = useDebouncedValue(text === chosen ? '' : text, 150);
   const { found, isFetching } = useFound(slug, words, isOpen);
   const isKnown = value === null || found.some((one) => one.value === value);

@@ -1,10 +1,11 @@
+import { textOfValue } from '../../parts/texts.ts';
+import { useTelling } from '../../parts/use-texts.ts';
+import type { Related } from '../../schema/titles.ts';
+import { useTitles } from '../../service/related-titles.ts';
 import { useWords } from '../../words/index.ts';
 import { placesOf } from './columns.ts';
 import { type Item, isKept } from './filter.ts';
-import { textOfValue } from './texts.ts';
 import type { ListState } from './use-list.ts';
-import { useTelling } from './use-texts.ts';
-import { useTitles } from './use-titles.ts';
 
 const mostLetters = 80;
 
@@ -24,7 +25,7 @@ export function useChipText({ collection, filter }: ListState): (item: Item) => 
   const operatorText = useOperatorText();
   const places = placesOf(collection, { createdAt: list.createdAt, updatedAt: list.updatedAt });
   const placeOf = (path: string) => places.find((place) => place.path === path);
-  const titles = useAllTitles(filter.items, (path) => placeOf(path)?.field.relationTo);
+  const titles = useTitles(relatedOf(filter.items, (path) => placeOf(path)?.field.relationTo));
   return (item) => {
     if (isKept(item)) return shortened(JSON.stringify(item.kept));
     const place = placeOf(item.path);
@@ -33,29 +34,22 @@ export function useChipText({ collection, filter }: ListState): (item: Item) => 
     const values = Array.isArray(item.value) ? item.value : [item.value];
     const texts = values.map((value) => {
       if (value === null) return list.empty;
-      if (typeof value === 'string' && titles.has(value)) return titles.get(value);
+      const title = titles.get(`${place?.field.relationTo}/${value}`);
+      if (title !== undefined) return title;
       return place ? textOfValue(value, place.field, telling) || JSON.stringify(value) : JSON.stringify(value);
     });
     return shortened(`${label} ${operatorText(item.operator, place?.field.type)} ${texts.join(', ')}`);
   };
 }
 
-/** The titles of the documents that the conditions name: those of one collection in one read, of three collections at most. */
-function useAllTitles(items: readonly Item[], targetOf: (path: string) => string | undefined) {
-  const ids = new Map<string, string[]>();
-  for (const item of items) {
-    if (isKept(item)) continue;
-    const slug = targetOf(item.path);
-    const texts = [item.value].flat().filter((value) => typeof value === 'string');
-    if (slug !== undefined) ids.set(slug, [...(ids.get(slug) ?? []), ...texts]);
-  }
-  const [first, second, third] = [...ids];
-  const found = [useTitles(...read(first)), useTitles(...read(second)), useTitles(...read(third))];
-  return new Map(found.flatMap((titles) => [...titles]));
-}
-
-function read(entry: [string, string[]] | undefined): [string | undefined, string[]] {
-  return entry === undefined ? [undefined, []] : [entry[0], [...new Set(entry[1])].slice(0, 100)];
+/** The documents that the conditions name. */
+function relatedOf(items: readonly Item[], targetOf: (path: string) => string | undefined): Related[] {
+  return items.flatMap((item) => {
+    const relationTo = isKept(item) ? undefined : targetOf(item.path);
+    if (isKept(item) || relationTo === undefined) return [];
+    const ids = [item.value].flat().filter((value) => typeof value === 'string');
+    return ids.map((id) => ({ relationTo, id }));
+  });
 }
 
 function shortened(text: string): string {

@@ -4,6 +4,7 @@ import { rangeOf } from './range.ts';
 /** A chosen document, by what it is called. */
 export type Chosen = ReadonlyMap<string, string>;
 
+/** The rows that are selected, and the acts that change them. */
 export type Selection = {
   chosen: Chosen;
   /** Chooses a row or lets it go; with `range`, all rows from the last one on. */

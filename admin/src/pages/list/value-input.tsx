@@ -1,7 +1,7 @@
 import { Checkbox, NativeSelect, TextInput } from '@mantine/core';
+import { momentAt, wallClock } from '../../parts/wall-clock.ts';
 import type { DataField } from '../../schema/fields.ts';
 import { useWords } from '../../words/index.ts';
-import { localOf, utcOf } from './local-time.ts';
 import { takesMany } from './operators.ts';
 import { TargetPicker } from './target-picker.tsx';
 import styles from './value-input.module.css';
@@ -94,11 +94,11 @@ const kinds: Partial<Record<DataField['type'], string>> = {
 /** One line: a text, a number, a day, a moment. */
 function Line({ field, label, value, onChange }: Omit<Props, 'operator'>) {
   const kind = kinds[field.type] ?? 'text';
-  const shown = field.type === 'datetime' && typeof value === 'string' ? localOf(value) : (value ?? '');
+  const shown = field.type === 'datetime' && typeof value === 'string' ? wallClock(value) : (value ?? '');
   const read = (text: string): unknown => {
     if (text === '') return null;
     if (field.type === 'number') return Number(text);
-    return field.type === 'datetime' ? utcOf(text) : text;
+    return field.type === 'datetime' ? momentAt(text) : text;
   };
   return (
     <TextInput

@@ -57,7 +57,7 @@ function keepPage(): () => void {
 }
 
 /** The files of a drop; folders are left out, for they cannot be sent. */
-export function filesOf(transfer: Pick<DataTransfer, 'items' | 'files'>): File[] {
+function filesOf(transfer: Pick<DataTransfer, 'items' | 'files'>): File[] {
   const items = [...transfer.items].filter((item) => item.kind === 'file');
   if (items.length === 0) return [...transfer.files];
   return items

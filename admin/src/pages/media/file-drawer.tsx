@@ -1,8 +1,8 @@
 import { Button, Drawer } from '@mantine/core';
 import { useState } from 'react';
+import { CopyButton } from '../../parts/copy-button.tsx';
 import { useDialog } from '../../parts/dialog.ts';
 import { Ago } from '../../parts/times.tsx';
-import { tell } from '../../parts/toast.ts';
 import type { Collection } from '../../schema/model.ts';
 import { useAsOf } from '../../service/as-of.ts';
 import { client } from '../../service/client.ts';
@@ -24,8 +24,8 @@ type Props = { collection: Collection; id: string; onClose: () => void };
 
 /** All about a file, beside the others. */
 export function FileDrawer({ collection, id, onClose }: Props) {
-  const dialog = useDialog();
-  const { media, shared, inputs } = useWords();
+  const dialog = useDialog(onClose);
+  const { media, inputs } = useWords();
   const { data, error, isSuccess } = useRead(keys.document(collection.slug, id), (reading) =>
     client.collection(collection.slug).findOne(id, reading),
   );
@@ -33,12 +33,9 @@ export function FileDrawer({ collection, id, onClose }: Props) {
   return (
     <Drawer
       {...dialog}
-      opened
-      onClose={onClose}
       size="28rem"
       title={file?.filename ?? media.details}
       classNames={{ title: styles.drawerTitle ?? '' }}
-      closeButtonProps={{ 'aria-label': shared.close }}
     >
       {error !== null && <Failure error={error} />}
       {file && <Details collection={collection} file={file} onClose={onClose} />}
@@ -60,7 +57,7 @@ function Details({ collection, file, onClose }: DetailsProps) {
       <Preview file={file} />
       <Facts file={file} />
       <div className={styles.buttons}>
-        <CopyAddress file={file} />
+        <CopyButton text={new URL(client.mediaUrl(file), location.href).href} label={media.copyAddress} />
         <Button
           component="a"
           href={client.mediaUrl(file)}
@@ -142,18 +139,5 @@ function Facts({ file }: { file: FileDocument }) {
         ),
       )}
     </dl>
-  );
-}
-
-function CopyAddress({ file }: { file: FileDocument }) {
-  const { media, shared } = useWords();
-  const copy = async () => {
-    await navigator.clipboard.writeText(new URL(client.mediaUrl(file), location.href).href);
-    tell(shared.copied);
-  };
-  return (
-    <Button size="xs" variant="default" leftSection={<Icon name="copy" size={16} />} onClick={() => void copy()}>
-      {media.copyAddress}
-    </Button>
   );
 }

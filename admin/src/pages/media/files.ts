@@ -44,6 +44,7 @@ export function isTooLarge(file: { size: number }, upload: Collection['upload'])
   return upload !== false && file.size > upload.maxFileSize;
 }
 
+/** The kind of a file, as it is shown. */
 export type FileKind = 'image' | 'video' | 'audio' | 'text' | 'other';
 
 /** The kind of a file, by its type. */

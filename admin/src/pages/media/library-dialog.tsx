@@ -24,22 +24,15 @@ type Props = {
 
 /** The files of a collection, to choose one of them. */
 export function LibraryDialog({ collection, without, kind, onClose, onChoose }: Props) {
-  const dialog = useDialog();
-  const { media, shared } = useWords();
+  const dialog = useDialog(onClose);
+  const { media } = useWords();
   const [typed, setTyped] = useState('');
   const [page, setPage] = useState(1);
   const [q] = useDebouncedValue(typed, 250);
   const { data, error, isPlaceholderData } = useLibrary(collection, { q, type: kind ?? '', sort: 'newest', page });
   const files = (data?.docs ?? []).filter(({ id }) => !without.includes(id));
   return (
-    <Modal
-      {...dialog}
-      opened
-      onClose={onClose}
-      size="50rem"
-      title={media.pick(collection.plural)}
-      closeButtonProps={{ 'aria-label': shared.close }}
-    >
+    <Modal {...dialog} size="50rem" title={media.pick(collection.plural)}>
       <div className={styles.dialog}>
         <TextInput
           data-autofocus

@@ -8,7 +8,7 @@ import { addresses } from '../../shell/addresses.ts';
 import { Link } from '../../shell/link.tsx';
 import { Loading } from '../../shell/loading.tsx';
 import { Failure, Notice, Page } from '../../shell/page.tsx';
-import { useLanguage, useWords } from '../../words/index.ts';
+import { useWords } from '../../words/index.ts';
 import { Deletion } from './deletion.tsx';
 import { Drop } from './drop.tsx';
 import { FileDrawer } from './file-drawer.tsx';
@@ -59,7 +59,6 @@ function useView() {
 
 function Library({ collection, libraries }: { collection: Collection; libraries: Collection[] }) {
   const { media } = useWords();
-  const language = useLanguage();
   const isPast = useAsOf() !== null;
   const { view, file, change, open } = useView();
   const { data, error, refetch, isPlaceholderData } = useLibrary(collection, view);
@@ -86,12 +85,7 @@ function Library({ collection, libraries }: { collection: Collection; libraries:
   return (
     <Drop className={styles.drop} isOff={!canSend} onFiles={sending.add}>
       {({ isOver }) => (
-        <Page
-          title={media.title}
-          isWide
-          actions={pick}
-          about={data && media.files(data.total, data.total.toLocaleString(language))}
-        >
+        <Page title={media.title} isWide actions={pick} about={data && media.files(data.total)}>
           {libraries.length > 1 && <Tabs libraries={libraries} shown={collection.slug} />}
           {isOver && <p className={styles.over}>{media.dropTo(collection.plural)}</p>}
           <MediaToolbar view={view} change={change} />

@@ -8,14 +8,18 @@ export type View = { q: string; type: TypeFilter; sort: Sort; page: number };
 /** Kinds of files, by how their types begin. */
 const types = { image: ['image/'], video: ['video/'], audio: ['audio/'], text: ['text/', 'application/pdf'] } as const;
 
+/** The kind of files that the library shows; empty for all. */
 export type TypeFilter = keyof typeof types | '';
 
 const sorts = { newest: '-createdAt', oldest: 'createdAt', name: 'filename', size: '-filesize' } as const;
 
+/** An order of the library. */
 export type Sort = keyof typeof sorts;
 
+/** The kinds of files, as the library offers them. */
 export const typeFilters: TypeFilter[] = ['', 'image', 'video', 'audio', 'text'];
 
+/** The orders, as the library offers them. */
 export const sortNames = Object.keys(sorts) as Sort[];
 
 /** How many files a page has. */

@@ -17,6 +17,7 @@ export type Sending<Item, Answer> = {
   answer: Answer | null;
 };
 
+/** A change of a file on its way. */
 export type Change<Item, Answer> =
   | { type: 'add'; items: { key: number; item: Item; isAsked: boolean; problem: string | null }[] }
   | { type: 'start' | 'remove' | 'clear'; key: number }

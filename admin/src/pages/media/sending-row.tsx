@@ -1,11 +1,11 @@
 import { Button, Progress, TextInput } from '@mantine/core';
 import { type FormEvent, useId, useState } from 'react';
+import { Action } from '../../parts/action.tsx';
 import type { DataField } from '../../schema/fields.ts';
 import { labelOf } from '../../schema/fields.ts';
 import type { Collection } from '../../schema/model.ts';
 import { Icon } from '../../theme/icons.tsx';
 import { useLanguage, useWords } from '../../words/index.ts';
-import { Action } from '../document/inputs/relationship-list.tsx';
 import { askedFields, isTooLarge, reasonName, sizeOf } from './files.ts';
 import styles from './sending.module.css';
 import type { FileSending } from './use-queue.ts';

@@ -1,8 +1,8 @@
 import type { Collection } from '../../schema/model.ts';
 import { client } from '../../service/client.ts';
 import { useRead } from '../../service/queries.ts';
-import { membersOf } from '../document/inputs/relationship-targets.ts';
 import type { FileDocument } from './files.ts';
+import { membersOf } from './members.ts';
 import { listOf, type View } from './query.ts';
 
 /** A page of the files of a collection. */

@@ -7,6 +7,7 @@ import { askedFields, type FileDocument, isNeeded, isTooLarge, sizeOf, withoutRe
 import { type Change, changed, nextOf, type Sending } from './queue.ts';
 import { problemsOf } from './saving.ts';
 
+/** A file on its way, and the document that it became. */
 export type FileSending = Sending<File, FileDocument>;
 
 type Options = {

@@ -1,6 +1,3 @@
-/** Something that the palette leads to. */
-export type Entry = { id: string; name: string; to: string; hint?: string };
-
 /** How well words fit a name: 0 not at all, then in it, at the beginning of a word, at its beginning, wholly. */
 export function fitOf(name: string, words: string): number {
   const folded = fold(name);

@@ -3,7 +3,7 @@ import { type KeyboardEvent, type ReactNode, useEffect, useId, useState } from '
 import { useAsOf } from '../../service/as-of.ts';
 import { useGo } from '../../shell/link.tsx';
 import { Icon } from '../../theme/icons.tsx';
-import { useLanguage, useWords } from '../../words/index.ts';
+import { useWords } from '../../words/index.ts';
 import styles from './palette.module.css';
 import { type Option, type Section, useSections } from './use-sections.ts';
 
@@ -36,7 +36,6 @@ function Search({ close, openShortcuts }: Omit<Props, 'isOpen'>) {
   const { palette } = useWords();
   const go = useGo();
   const asOf = useAsOf();
-  const language = useLanguage();
   const listId = useId();
   const [words, setWords] = useState('');
   const [at, setAt] = useState(0);
@@ -93,11 +92,7 @@ function Search({ close, openShortcuts }: Omit<Props, 'isOpen'>) {
       )}
       <footer className={styles.foot}>
         <span role="status">
-          {isSearching
-            ? palette.searching
-            : found !== null
-              ? palette.foundCount(found.shown, found.total, language)
-              : ''}
+          {isSearching ? palette.searching : found !== null ? palette.foundCount(found.shown, found.total) : ''}
         </span>
         <span>{asOf === null ? palette.hints : palette.noSearchThen}</span>
       </footer>

@@ -58,7 +58,7 @@ export function ShortcutsDialog({ isOpen, close }: { isOpen: boolean; close: () 
 }
 
 /** Turns the shortcuts on and off, for the user wherever they log in. */
-export function ShortcutsSwitch() {
+function ShortcutsSwitch() {
   const { palette } = useWords();
   const { data, error } = usePreferences();
   const [problem, setProblem] = useState<string | null>(null);

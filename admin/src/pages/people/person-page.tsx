@@ -16,7 +16,7 @@ import { type User, useAccount } from '../../service/session.ts';
 import { addresses } from '../../shell/addresses.ts';
 import { Link } from '../../shell/link.tsx';
 import { Loading } from '../../shell/loading.tsx';
-import { Failure, NotFound, Page } from '../../shell/page.tsx';
+import { Failure, FailurePage, NotFound, Page } from '../../shell/page.tsx';
 import { useLanguage, useWords } from '../../words/index.ts';
 import styles from './person.module.css';
 
@@ -34,7 +34,7 @@ function Person({ collection, id }: { collection: Collection; id: string }) {
   const { data, error, refetch } = useRead(keys.document(slug, id), (reading) =>
     client.collection(slug).findOne(id, reading),
   );
-  if (error !== null) return <Failure error={error} again={() => void refetch()} />;
+  if (error !== null) return <FailurePage error={error} again={() => void refetch()} />;
   if (data === undefined) return <Loading />;
   if (data === null) return <NotFound />;
   const user = data as unknown as User;

@@ -8,7 +8,7 @@ import { keys, useRead } from '../../service/queries.ts';
 import { addresses } from '../../shell/addresses.ts';
 import { Loading } from '../../shell/loading.tsx';
 import { Failure, NotFound, Notice, Page } from '../../shell/page.tsx';
-import { useLanguage, useWords } from '../../words/index.ts';
+import { useWords } from '../../words/index.ts';
 import { ReferenceRow } from './reference-row.tsx';
 import styles from './references.module.css';
 
@@ -23,7 +23,6 @@ const perPage = 50;
 
 function References({ collection, id }: { collection: Collection; id: string }) {
   const { references } = useWords();
-  const language = useLanguage();
   const [search, setSearch] = useSearchParams();
   const page = Math.max(1, Math.trunc(Number(search.get('page'))) || 1);
   const { slug } = collection;
@@ -48,7 +47,7 @@ function References({ collection, id }: { collection: Collection; id: string }) 
         { title: collection.plural, to: addresses.list(slug) },
         { title, to: addresses.document(slug, id) },
       ]}
-      about={data && references.count(data.total, data.total.toLocaleString(language))}
+      about={data && references.count(data.total)}
     >
       {error !== null && <Failure error={error} again={() => void refetch()} />}
       {data === undefined && error === null && <Loading />}

@@ -1,6 +1,8 @@
 import type { RestorePlan, Trashed } from '../../../../client/index.ts';
 import { Confirm } from '../../parts/confirm.tsx';
+import { textOfValue } from '../../parts/texts.ts';
 import { tell } from '../../parts/toast.ts';
+import { useTelling } from '../../parts/use-texts.ts';
 import { fieldAt, labelOf } from '../../schema/fields.ts';
 import type { Collection } from '../../schema/model.ts';
 import { client, reasonOfTrial } from '../../service/client.ts';
@@ -9,8 +11,6 @@ import { forget, messageOf, useRead } from '../../service/queries.ts';
 import { addresses } from '../../shell/addresses.ts';
 import { Link } from '../../shell/link.tsx';
 import { useWords } from '../../words/index.ts';
-import { textOfValue } from '../list/texts.ts';
-import { useTelling } from '../list/use-texts.ts';
 import styles from './trash.module.css';
 
 /** Brings a deleted document back. The dialog first shows its values. */

@@ -1,14 +1,16 @@
 import { Button, NativeSelect } from '@mantine/core';
 import { useState } from 'react';
 import { useSearchParams } from 'wouter';
-import type { Trashed } from '../../../../client/index.ts';
+import type { Actor, Trashed } from '../../../../client/index.ts';
 import { nameOfActor } from '../../parts/actors.tsx';
 import { Pager } from '../../parts/pager.tsx';
 import { Ago } from '../../parts/times.tsx';
+import type { Related } from '../../schema/titles.ts';
 import { useAsOf, useSetAsOf } from '../../service/as-of.ts';
 import { client } from '../../service/client.ts';
 import { useModel } from '../../service/model.tsx';
 import { useRead } from '../../service/queries.ts';
+import { useTitles } from '../../service/related-titles.ts';
 import { useAccount } from '../../service/session.ts';
 import { Loading } from '../../shell/loading.tsx';
 import { Failure, Notice, Page } from '../../shell/page.tsx';
@@ -16,7 +18,6 @@ import { Icon } from '../../theme/icons.tsx';
 import { useWords } from '../../words/index.ts';
 import { RestoreDialog } from './restore-dialog.tsx';
 import styles from './trash.module.css';
-import { useUserNames } from './use-user-names.ts';
 
 /** The deleted documents of all collections. */
 export function TrashPage() {
@@ -111,7 +112,7 @@ type RowsProps = { docs: readonly Trashed[]; isStale: boolean; restore: (deleted
 
 function Rows({ docs, isStale, restore }: RowsProps) {
   const { trash, shell } = useWords();
-  const names = useUserNames(docs.map(({ deletedBy }) => deletedBy));
+  const names = useTitles(docs.flatMap(({ deletedBy }) => userOf(deletedBy)));
   return (
     <div className={styles.frame}>
       <table className={isStale ? styles.stale : undefined} aria-label={shell.trash}>
@@ -132,6 +133,13 @@ function Rows({ docs, isStale, restore }: RowsProps) {
       </table>
     </div>
   );
+}
+
+/** The user that an actor is, by the id that events give it: `<slug>/<id>`. */
+function userOf(actor: Actor | null): Related[] {
+  if (actor?.type !== 'user') return [];
+  const [relationTo = '', id = ''] = actor.id?.split('/') ?? [];
+  return [{ relationTo, id }];
 }
 
 type RowProps = { deleted: Trashed; names: ReadonlyMap<string, string>; restore: () => void };

@@ -1,8 +1,10 @@
+import { countedIn } from '../counting.ts';
 import type { Words } from '../words.ts';
+
+const counted = countedIn('de');
 
 export const form: Words['form'] = {
   newDocument: (singular) => `Neu: ${singular}`,
-  untitled: 'Ohne Titel',
   required: 'Pflichtfeld',
   notANumber: 'Das ist keine Zahl',
   notComplete: 'Das ist noch nicht vollständig',
@@ -13,8 +15,6 @@ export const form: Words['form'] = {
   noneYet: 'Noch keine',
   pickColor: 'Farbe wählen',
   followAgain: 'Wieder aus dem Titel bilden',
-  general: 'Allgemein',
-  side: 'Angaben',
 
   item: (number) => `Eintrag ${number}`,
   addItem: (label) => `${label}: hinzufügen`,
@@ -28,7 +28,6 @@ export const form: Words['form'] = {
   foldAll: 'Alle einklappen',
   unfoldAll: 'Alle ausklappen',
   unknownBlock: (slug) => `Den Block „${slug}“ gibt es in der Konfiguration nicht mehr. Er bleibt, wie er ist.`,
-  noItems: 'Noch nichts hier',
 
   saved: 'Gespeichert',
   created: 'Angelegt',
@@ -36,22 +35,21 @@ export const form: Words['form'] = {
   unsaved: 'Noch nicht gespeichert',
   saving: 'Wird gespeichert …',
   createIt: 'Anlegen',
-  reasonNeeded: 'Sag in einer Zeile, warum: es steht dann im Verlauf',
+  reasonNeeded: 'Schreib in einer Zeile, warum: Das steht dann im Verlauf',
   reasonPlaceholder: 'Warum? (für den Verlauf)',
-  fieldsWrong: (count) => (count === 1 ? '1 Feld stimmt nicht' : `${count} Felder stimmen nicht`),
+  fieldsWrong: (count) => counted(count, '# Feld stimmt nicht', '# Felder stimmen nicht'),
   notShown: 'Diese Felder werden gerade nicht gezeigt:',
   refusedTooLarge: (size, limit) =>
-    `Das ist zu groß zum Speichern: ${size}, erlaubt sind höchstens ${limit}. Es ist als Entwurf auf diesem Gerät aufgehoben.`,
-  refusedGone: 'Jemand hat dieses Dokument inzwischen gelöscht. Was du geschrieben hast, ist noch da.',
+    `Das ist zu groß zum Speichern: ${size}, erlaubt sind höchstens ${limit}. Es ist als Entwurf auf diesem Gerät gesichert.`,
+  refusedGone: 'Jemand hat dieses Dokument inzwischen gelöscht. Dein Text ist noch da.',
   refusedRight: (message) => `Das darfst du nicht: ${message}`,
-  unreachable:
-    'Der Dienst ist nicht erreichbar. Was du geschrieben hast, ist aufgehoben; versuch es gleich noch einmal.',
+  unreachable: 'Der Dienst ist nicht erreichbar. Dein Text ist gesichert; versuch es gleich noch einmal.',
   tooMany: (seconds) => `Zu viele Anfragen. Versuch es in ${seconds} s noch einmal.`,
 
   justNow: 'vor einem Moment',
   changedBy: (ago, name) => `Geändert ${ago} von ${name}`,
   changed: (ago) => `Geändert ${ago}`,
-  version: (version) => `Version ${version}`,
+  version: (version) => `Fassung ${version}`,
   id: 'ID',
   createdAt: 'Angelegt',
   updatedAt: 'Geändert',
@@ -60,17 +58,19 @@ export const form: Words['form'] = {
   actions: 'Weitere Aktionen',
   duplicate: 'Duplizieren',
   history: 'Verlauf',
-  references: 'Verwendet von',
+  references: 'Verwendet in',
   deleteIt: 'Löschen …',
   deleteTitle: (title) => `„${title}“ löschen?`,
-  deleteText: 'Es kommt in den Papierkorb und lässt sich von dort zurückholen.',
+  deleteText: 'Es kommt in den Papierkorb und lässt sich von dort wiederherstellen.',
   usedBy: (count) =>
-    count === 1
-      ? '1 Dokument verweist darauf und zeigt dann ins Leere.'
-      : `${count} Dokumente verweisen darauf und zeigen dann ins Leere.`,
+    counted(
+      count,
+      '# Dokument verweist darauf und zeigt dann ins Leere.',
+      '# Dokumente verweisen darauf und zeigen dann ins Leere.',
+    ),
   showReferences: 'Anzeigen',
   deleted: 'Gelöscht',
-  readOnly: 'Du kannst das ansehen, aber nicht ändern.',
+  readOnly: 'Du kannst das lesen, aber nicht ändern.',
   gone: 'Dieses Dokument gibt es nicht mehr',
   goneText: 'Es wurde gelöscht, oder dein Konto darf es nicht sehen.',
   createForbidden: 'Dein Konto darf hier keine Dokumente anlegen',
@@ -79,15 +79,15 @@ export const form: Words['form'] = {
   fileNeeded: 'Ein Dokument beginnt hier mit einer Datei',
   toMedia: 'In den Medien hochladen',
 
-  draftRestored: (ago) => `Entwurf ${ago} aufgehoben und jetzt wiederhergestellt`,
+  draftRestored: (ago) => `Entwurf wiederhergestellt, gesichert ${ago}`,
   draftOlder: 'Das Dokument wurde seither geändert; beim Speichern siehst du die Unterschiede.',
   discard: 'Verwerfen',
   discarded: 'Entwurf verworfen',
-  draftKept: 'Entwurf aufgehoben',
-  keptOnServer: 'Entwurf aufgehoben',
-  keptHere: 'Nur auf diesem Gerät aufgehoben',
-  notKept: 'Noch nicht aufgehoben',
-  unfinished: (ago) => `Du hast ${ago} eines angefangen und nicht gespeichert.`,
+  draftKept: 'Entwurf gesichert',
+  keptOnServer: 'Entwurf gesichert',
+  keptHere: 'Nur auf diesem Gerät gesichert',
+  notKept: 'Noch nicht gesichert',
+  unfinished: (ago) => `Du hast ${ago} eines begonnen und nicht gespeichert.`,
   goOn: 'Weiterschreiben',
 
   conflictTitle: 'Jemand anders hat das geändert',
@@ -104,8 +104,7 @@ export const form: Words['form'] = {
   theyChanged: 'nur dort geändert',
   youChanged: 'nur von dir geändert',
   empty: 'leer',
-  field: 'Feld',
   preview: 'Vorschau',
-  previewAgain: 'Neu zeigen',
+  previewAgain: 'Neu laden',
   previewTab: 'In neuem Tab öffnen',
 };

@@ -1,12 +1,11 @@
 import type { Words } from '../words.ts';
 
 export const home: Words['home'] = {
-  title: 'Start',
   greeting: (name) => `Willkommen, ${name}`,
   changes: 'Letzte Änderungen',
-  noChanges: 'Noch wurde nichts geändert.',
+  noChanges: 'Bisher wurde nichts geändert.',
   drafts: 'Meine Entwürfe',
-  noDrafts: 'Was du schreibst und noch nicht speicherst, bleibt hier 30 Tage aufgehoben.',
+  noDrafts: 'Text, den du schreibst und noch nicht speicherst, bleibt hier 30 Tage gesichert.',
   counts: 'Inhalte',
   created: 'angelegt',
   updated: 'geändert',

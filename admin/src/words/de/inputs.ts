@@ -3,7 +3,7 @@ import type { Words } from '../words.ts';
 export const inputs: Words['inputs'] = {
   search: (name) => `${name} durchsuchen`,
   noMatch: 'Nichts gefunden',
-  moreThanShown: 'Es gibt weitere Treffer: tippe weiter, um sie einzugrenzen',
+  moreThanShown: 'Es gibt weitere Treffer: Tippe weiter, um sie einzugrenzen',
   createNamed: (title) => `„${title}“ anlegen`,
   createNew: (name) => `Neu anlegen: ${name}`,
   openInTab: (title) => `${title} in neuem Tab öffnen`,
@@ -22,7 +22,6 @@ export const inputs: Words['inputs'] = {
   alt: 'Alternativtext',
   saveTexts: 'Speichern',
   saved: 'Gespeichert',
-  editor: 'Formatierter Text',
   toolbar: (name) => `${name} formatieren`,
   style: 'Art des Absatzes',
   paragraph: 'Absatz',
@@ -33,7 +32,7 @@ export const inputs: Words['inputs'] = {
   strike: 'Durchgestrichen',
   code: 'Code',
   link: 'Link',
-  bulletList: 'Liste',
+  bulletList: 'Aufzählung',
   orderedList: 'Nummerierte Liste',
   blockquote: 'Zitat',
   codeBlock: 'Codeblock',
@@ -52,5 +51,5 @@ export const inputs: Words['inputs'] = {
   unknownParts: (parts) =>
     `Der Editor kennt Teile dieses Textes nicht (${parts}) und würde sie verlieren. Darum kannst du ihn hier nur lesen.`,
   broken:
-    'Die Teile dieses Textes sind anders zusammengesetzt, als der Editor es halten kann. Darum kannst du ihn hier nur lesen.',
+    'Die Teile dieses Textes sind so zusammengesetzt, dass der Editor sie nicht erhalten kann. Darum kannst du ihn hier nur lesen.',
 };

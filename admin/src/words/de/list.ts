@@ -1,14 +1,17 @@
+import { countedIn } from '../counting.ts';
 import type { Words } from '../words.ts';
+
+const counted = countedIn('de');
 
 export const list: Words['list'] = {
   search: (of) => `${of} durchsuchen`,
   clearSearch: 'Suche leeren',
-  noSearchThen: 'Nur die Dokumente von heute lassen sich durchsuchen. Filter gehen.',
+  noSearchThen: 'Durchsuchen lassen sich nur die Dokumente von heute. Filter wirken zu jedem Zeitpunkt.',
   create: (singular) => `${singular} anlegen`,
   upload: 'Dateien hochladen',
   createdAt: 'Angelegt',
   updatedAt: 'Geändert',
-  items: (count) => (count === 1 ? '1 Eintrag' : `${count} Einträge`),
+  items: (count) => counted(count, '# Eintrag', '# Einträge'),
   noTitle: 'Ohne Titel',
 
   filter: 'Filtern',
@@ -25,7 +28,7 @@ export const list: Words['list'] = {
   any: 'irgendein Filter',
   and: 'und',
   or: 'oder',
-  asText: 'Der Filter als Text',
+  asText: 'Filter als Text',
   asTextHint: 'Das where-Objekt der API, als JSON.',
   notJson: 'Der Text muss ein JSON-Objekt sein, zum Beispiel {"title":{"like":"news"}}.',
   notAFilter: 'Der Filter in der Adresse ist kein JSON-Objekt',
@@ -46,7 +49,7 @@ export const list: Words['list'] = {
     less_than: 'ist kleiner als',
     greater_than_equal: 'ist mindestens',
     less_than_equal: 'ist höchstens',
-    exists: 'ist da',
+    exists: 'ist gesetzt',
   },
   timeOperators: {
     greater_than: 'ist nach',
@@ -57,32 +60,32 @@ export const list: Words['list'] = {
   empty: 'nichts',
 
   columns: 'Spalten',
-  shownColumns: 'Zu sehen',
-  otherColumns: 'Nicht zu sehen',
+  shownColumns: 'Angezeigt',
+  otherColumns: 'Ausgeblendet',
   moveUp: (name) => `${name} nach oben`,
   moveDown: (name) => `${name} nach unten`,
   showColumn: (name) => `${name} zeigen`,
   hideColumn: (name) => `${name} ausblenden`,
-  resetColumns: 'Wie eingerichtet',
+  resetColumns: 'Zurücksetzen',
   findColumn: 'Spalte suchen',
   sort: 'Sortieren',
   sortBy: (name) => `Nach ${name} sortieren`,
-  sortUsual: 'Übliche Reihenfolge',
+  sortUsual: 'Standard',
   ascending: 'aufsteigend',
   descending: 'absteigend',
 
   views: 'Ansichten',
-  noViews: 'Sichere, was diese Liste gerade zeigt: Filter, Spalten, Reihenfolge.',
-  saveView: 'Als Ansicht sichern',
+  noViews: 'Speichere, was diese Liste gerade zeigt: Filter, Spalten, Reihenfolge.',
+  saveView: 'Als Ansicht speichern',
   viewName: 'Name der Ansicht',
   renameView: 'Umbenennen',
   replaceView: 'Durch das Gezeigte ersetzen',
-  setDefault: 'Die Liste damit öffnen',
-  unsetDefault: 'Die Liste nicht mehr damit öffnen',
+  setDefault: 'Die Liste mit dieser Ansicht öffnen',
+  unsetDefault: 'Die Liste nicht mehr mit dieser Ansicht öffnen',
   isDefault: 'öffnet zuerst',
   plainView: 'Alle Dokumente',
   viewActions: (name) => `Aktionen der Ansicht ${name}`,
-  viewTaken: 'Eine Ansicht heißt schon so.',
+  viewTaken: 'Eine andere Ansicht heißt schon so.',
   viewLong: 'Ein Name hat 1 bis 60 Zeichen.',
 
   rows: (from, to, total) => `${from}–${to} von ${total}`,
@@ -96,7 +99,7 @@ export const list: Words['list'] = {
 
   noDocuments: (plural) => `Noch keine ${plural}`,
   noMatch: (plural) => `Keine passenden ${plural}`,
-  loadingRows: 'Zeilen sind unterwegs',
+  loadingRows: 'Zeilen werden geladen',
 
   select: 'Auswählen',
   selectDone: 'Fertig',
@@ -108,28 +111,28 @@ export const list: Words['list'] = {
   clearSelection: 'Auswahl aufheben',
   changeField: 'Ein Feld ändern',
   bulkActions: 'Aktionen für die Auswahl',
-  deleteMany: (count) => (count === 1 ? '1 Dokument löschen' : `${count} Dokumente löschen`),
-  changeMany: (count) => (count === 1 ? '1 Dokument ändern' : `${count} Dokumente ändern`),
-  chooseField: 'Welches Feld',
+  deleteMany: (count) => counted(count, '# Dokument löschen', '# Dokumente löschen'),
+  changeMany: (count) => counted(count, '# Dokument ändern', '# Dokumente ändern'),
+  chooseField: 'Zu änderndes Feld',
   newValue: 'Neuer Wert',
   emptyValue: 'Das Feld leeren',
   counting: 'Zählt, was sich ändern würde …',
   wouldChange: (changed, matched) =>
     changed === matched
-      ? `${changed} würden sich ändern.`
+      ? counted(changed, '# würde sich ändern.', '# würden sich ändern.')
       : `${changed} von ${matched} würden sich ändern; die anderen haben den Wert schon.`,
   wouldDelete: (count) =>
-    count === 1 ? '1 Dokument kommt in den Papierkorb.' : `${count} Dokumente kommen in den Papierkorb.`,
-  changed: (count) => (count === 1 ? '1 Dokument geändert' : `${count} Dokumente geändert`),
-  deleted: (count) => (count === 1 ? '1 Dokument gelöscht' : `${count} Dokumente gelöscht`),
+    counted(count, '# Dokument kommt in den Papierkorb.', '# Dokumente kommen in den Papierkorb.'),
+  changed: (count) => counted(count, '# Dokument geändert', '# Dokumente geändert'),
+  deleted: (count) => counted(count, '# Dokument gelöscht', '# Dokumente gelöscht'),
   undo: 'Rückgängig',
   undoReason: 'Gleich danach rückgängig gemacht',
-  undone: (count) => (count === 1 ? '1 Dokument ist wie vorher' : `${count} Dokumente sind wie vorher`),
+  undone: (count) => counted(count, '# Dokument ist wie vorher', '# Dokumente sind wie vorher'),
 
-  exportCsv: 'Als CSV ausgeben',
+  exportCsv: 'Als CSV exportieren',
   exportText: (total) =>
     `Die Spalten, die zu sehen sind, von allen ${total} passenden Dokumenten. Höchstens 100.000 Zeilen.`,
   exportRunning: (done, total) => `${done} von ${total} Zeilen`,
-  exportStart: 'Ausgeben',
-  exportDone: (count) => `${count} Zeilen ausgegeben`,
+  exportStart: 'Exportieren',
+  exportDone: (count) => `${count} Zeilen exportiert`,
 };

@@ -1,56 +1,60 @@
+import { countedIn } from '../counting.ts';
 import type { Words } from '../words.ts';
+
+const counted = countedIn('de');
 
 export const media: Words['media'] = {
   title: 'Medien',
   collection: 'Sammlung',
   search: 'Dateien suchen',
-  allTypes: 'Alle Arten',
+  allTypes: 'Alle Typen',
   images: 'Bilder',
   videos: 'Videos',
-  audio: 'Ton',
+  audio: 'Audio',
   texts: 'Text und PDF',
-  type: 'Art',
+  type: 'Typ',
   sort: 'Reihenfolge',
   newest: 'Neueste zuerst',
   oldest: 'Älteste zuerst',
   byName: 'Nach Namen',
   largest: 'Größte zuerst',
   upload: 'Hochladen',
-  dropHere: 'Dateien zum Hochladen hierher ziehen',
   dropTo: (name) => `Loslassen, um in ${name} hochzuladen`,
   empty: 'Noch keine Dateien',
   emptyText: 'Zieh Dateien hierher oder wähle sie aus.',
   emptyRead: 'Es wurde noch nichts hochgeladen.',
   noMatch: 'Keine Datei passt',
-  clear: 'Suche und Filter zurücksetzen',
+  clear: 'Suche und Filter aufheben',
   noCollections: 'Es gibt keine Sammlung von Dateien, die dein Konto lesen darf.',
-  files: (count, text) => (count === 1 ? '1 Datei' : `${text} Dateien`),
+  files: (count) => counted(count, '# Datei', '# Dateien'),
   select: (name) => `${name} auswählen`,
   selected: (count) => `${count} ausgewählt`,
   clearSelection: 'Auswahl aufheben',
   deleteSelected: 'Löschen',
-  deleteMany: (count) => (count === 1 ? '1 Datei löschen?' : `${count} Dateien löschen?`),
-  deleteText: 'Sie kommen in den Papierkorb und lassen sich von dort zurückholen.',
+  deleteMany: (count) => counted(count, '# Datei löschen?', '# Dateien löschen?'),
+  deleteText: 'Sie kommen in den Papierkorb und lassen sich von dort wiederherstellen.',
   deleting: (done, count) => `${done} von ${count} gelöscht`,
-  deleted: (count) => (count === 1 ? '1 Datei gelöscht' : `${count} Dateien gelöscht`),
+  deleted: (count) => counted(count, '# Datei gelöscht', '# Dateien gelöscht'),
   stillThere: (count) =>
-    count === 1 ? '1 Datei konnte nicht gelöscht werden' : `${count} Dateien konnten nicht gelöscht werden`,
+    counted(count, '# Datei konnte nicht gelöscht werden', '# Dateien konnten nicht gelöscht werden'),
   usedBy: 'Verwendet in',
   unused: 'Nichts verweist auf diese Datei. Bilder in formatiertem Text sind nicht mitgezählt.',
   usedWarning: (count) =>
-    count === 1
-      ? 'Eine Stelle verweist darauf und würde nichts mehr zeigen.'
-      : `${count} Stellen verweisen darauf und würden nichts mehr zeigen.`,
+    counted(
+      count,
+      'Eine Stelle verweist darauf und würde nichts mehr zeigen.',
+      '# Stellen verweisen darauf und würden nichts mehr zeigen.',
+    ),
   usedAmong: (count) =>
-    count === 1
-      ? 'Auf eine davon verweist etwas, das dann nichts mehr zeigen würde.'
-      : `Auf ${count} davon verweist etwas, das dann nichts mehr zeigen würde.`,
+    counted(
+      count,
+      'Auf eine davon verweist etwas, das dann nichts mehr zeigen würde.',
+      'Auf # davon verweist etwas, das dann nichts mehr zeigen würde.',
+    ),
   allReferences: (count) => `Alle ${count}`,
-  name: 'Name',
   size: 'Größe',
   dimensions: 'Maße',
   uploaded: 'Hochgeladen',
-  address: 'Adresse',
   copyAddress: 'Adresse kopieren',
   openFile: 'Datei öffnen',
   openDocument: 'Im Formular öffnen',
@@ -63,19 +67,16 @@ export const media: Words['media'] = {
   dismissNamed: (name) => `${name} ausblenden`,
   sentShare: (name) => `Upload von ${name}`,
   waiting: 'Wartet',
-  done: 'Hochgeladen',
   clearDone: 'Hochgeladene ausblenden',
-  tooLarge: (size, most) => `Die Datei hat ${size}; erlaubt sind höchstens ${most}`,
+  tooLarge: (size, most) => `Die Datei ist ${size} groß; erlaubt sind höchstens ${most}`,
   pick: (name) => `Aus ${name} auswählen`,
-  take: 'Auswählen',
 };
 
 export const references: Words['references'] = {
   title: 'Verwendet in',
   of: (title) => `Was auf ${title} verweist`,
   empty: 'Nichts verweist hierher',
-  emptyText:
-    'Kein Dokument und keine globale Einstellung, die du lesen darfst, nennt dies in einer Beziehung oder als Datei.',
+  emptyText: 'Kein Dokument und keine Einstellung, die du lesen darfst, verweist darauf.',
   field: 'über',
-  count: (count, text) => (count === 1 ? '1 Stelle' : `${text} Stellen`),
+  count: (count) => counted(count, '# Stelle', '# Stellen'),
 };

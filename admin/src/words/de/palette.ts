@@ -1,22 +1,23 @@
+import { countedIn } from '../counting.ts';
 import type { Words } from '../words.ts';
+
+const counted = countedIn('de');
 
 export const palette: Words['palette'] = {
   title: 'Suchen und springen',
   placeholder: 'Alles durchsuchen oder tippen, wohin es geht',
   results: 'Ergebnisse',
   found: 'Dokumente',
-  foundCount: (shown, total, language) => {
-    if (shown < total) return `${shown} von ${total.toLocaleString(language)} Dokumenten`;
-    return total === 1 ? '1 Dokument' : `${total} Dokumente`;
-  },
+  foundCount: (shown, total) =>
+    counted(total, '# Dokument', shown < total ? `${shown} von # Dokumenten` : '# Dokumente'),
   goTo: 'Gehe zu',
   actions: 'Aktionen',
   recent: 'Zuletzt geöffnet',
   create: (singular) => `${singular} anlegen`,
   nothing: 'Nichts gefunden',
-  nothingText: 'Wörter werden ganz gefunden, das letzte auch vom Anfang her.',
-  searching: 'Sucht',
-  noSearchThen: 'Dokumente lassen sich nur im heutigen Stand durchsuchen. Geh dafür zurück zu heute.',
+  nothingText: 'Gefunden werden ganze Wörter, das letzte auch an seinem Anfang.',
+  searching: 'Suche läuft',
+  noSearchThen: 'Durchsuchen lassen sich nur die Dokumente von heute. Geh dafür zurück zu heute.',
   hints: '↑ ↓ wählen · ↵ öffnen · Esc schließen',
   shortcuts: 'Tastenkürzel',
   keys: {
@@ -36,12 +37,12 @@ export const palette: Words['palette'] = {
     save: 'Speichern',
     preview: 'Vorschau',
     history: 'Verlauf',
-    versions: 'Version davor und danach',
+    versions: 'Vorige und nächste Fassung',
     close: 'Schließen',
   },
   everywhere: 'Überall',
   inLists: 'In Listen',
   inDocuments: 'In Dokumenten',
   isOn: 'Tastenkürzel verwenden',
-  isOnHint: 'Kürzel gelten nie, während du in ein Feld schreibst.',
+  isOnHint: 'Kürzel wirken nie, während du in ein Feld schreibst.',
 };

@@ -1,4 +1,7 @@
+import { countedIn } from '../counting.ts';
 import type { Words } from '../words.ts';
+
+const counted = countedIn('de');
 
 export const shared: Words['shared'] = {
   save: 'Speichern',
@@ -6,28 +9,23 @@ export const shared: Words['shared'] = {
   close: 'Schließen',
   delete: 'Löschen',
   edit: 'Bearbeiten',
-  create: 'Anlegen',
   remove: 'Entfernen',
-  add: 'Hinzufügen',
   copy: 'Kopieren',
   copied: 'Kopiert',
-  back: 'Zurück',
   more: 'Mehr',
   tryAgain: 'Erneut versuchen',
-  loading: 'Lädt',
+  loading: 'Wird geladen',
   reason: 'Grund',
   reasonHint: 'Eine Zeile für den Verlauf: warum?',
-  optional: 'freiwillig',
   yes: 'Ja',
   no: 'Nein',
   none: 'Keine',
-  unknown: 'Unbekannt',
-  optionalReason: 'Grund (freiwillig)',
+  optionalReason: 'Grund (optional)',
   pages: 'Seiten',
   previous: 'Zurück',
   next: 'Weiter',
   pageOf: (page, pages) => `Seite ${page} von ${pages}`,
   you: 'Du',
-  documents: (count) => (count === 1 ? '1 Dokument' : `${count.toLocaleString('de')} Dokumente`),
+  documents: (count) => counted(count, '# Dokument', '# Dokumente'),
   actors: { user: 'Konto', apiKey: 'Ein API-Schlüssel', system: 'Der Dienst', anonymous: 'Ein Besucher' },
 };

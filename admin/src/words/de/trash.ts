@@ -1,7 +1,10 @@
+import { countedIn } from '../counting.ts';
 import type { Words } from '../words.ts';
 
+const counted = countedIn('de');
+
 export const trash: Words['trash'] = {
-  about: 'Gelöschte Dokumente, die du wiederherstellen darfst. Das gibt eine Version mehr; der Verlauf bleibt.',
+  about: 'Gelöschte Dokumente, die du wiederherstellen darfst. Das gibt eine weitere Fassung; der Verlauf bleibt.',
   collection: 'Sammlung',
   allCollections: 'Alle Sammlungen',
   document: 'Dokument',
@@ -10,18 +13,18 @@ export const trash: Words['trash'] = {
   why: 'Warum',
   restore: 'Wiederherstellen',
   restoreTitle: (title) => `${title} wiederherstellen`,
-  hidden: 'nicht zu sehen: dein Konto darf die Inhalte des Verlaufs nicht sehen',
-  hiddenActor: 'nicht zu sehen: dein Konto darf nicht sehen, wer es war',
+  hidden: 'nicht zu sehen: Dein Konto darf die Inhalte des Verlaufs nicht sehen',
+  hiddenActor: 'nicht zu sehen: Dein Konto darf nicht sehen, wer es war',
   noReason: 'ohne Grund',
   noTitle: (singular) => `${singular} (den Titel siehst du nicht)`,
   empty: 'Der Papierkorb ist leer',
-  emptyText: 'Was gelöscht wird, lässt sich von hier zurückholen.',
-  asOfText: 'Der Papierkorb ist der von heute. Geh zurück zu heute, um hineinzusehen.',
-  looking: 'Sieht nach, was zurückkommt …',
+  emptyText: 'Gelöschte Dokumente lassen sich hier wiederherstellen.',
+  asOfText: 'Den Papierkorb gibt es nur im Stand von heute. Geh zurück zu heute, um ihn zu sehen.',
+  looking: 'Prüft, was zurückkommt …',
   comesBack: 'Kommt zurück',
-  fields: (count) => (count === 1 ? '1 Feld mit Wert' : `${count} Felder mit Wert`),
+  fields: (count) => counted(count, '# Feld mit Wert', '# Felder mit Wert'),
   dangling: 'Zeigt auf Dokumente, die nicht mehr da sind',
-  conflicts: 'Kann nicht zurück: der Wert gehört inzwischen einem anderen Dokument',
+  conflicts: 'Kann nicht zurück: Der Wert gehört inzwischen einem anderen Dokument',
   taken: (field) => `${field} ist vergeben`,
   openTaken: 'Dieses Dokument öffnen',
   restored: (title) => `${title} ist wieder da`,

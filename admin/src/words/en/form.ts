@@ -1,7 +1,10 @@
+import { countedIn } from '../counting.ts';
+
+const counted = countedIn('en');
+
 /** Words of the form of a document. */
 export const form = {
   newDocument: (singular: string) => `New: ${singular}`,
-  untitled: 'Untitled',
   required: 'required',
   notANumber: 'This is not a number',
   notComplete: 'This is not complete',
@@ -12,8 +15,6 @@ export const form = {
   noneYet: 'None yet',
   pickColor: 'Pick a colour',
   followAgain: 'Make it from the title again',
-  general: 'General',
-  side: 'Details',
 
   item: (number: number) => `Item ${number}`,
   addItem: (label: string) => `Add to ${label}`,
@@ -26,8 +27,7 @@ export const form = {
   drag: (item: string) => `Drag ${item}`,
   foldAll: 'Fold all',
   unfoldAll: 'Unfold all',
-  unknownBlock: (slug: string) => `The block “${slug}” is not configured any more. It is kept as it is.`,
-  noItems: 'Nothing here yet',
+  unknownBlock: (slug: string) => `The block “${slug}” is no longer configured. It is kept as it is.`,
 
   saved: 'Saved',
   created: 'Created',
@@ -35,16 +35,16 @@ export const form = {
   unsaved: 'Not saved yet',
   saving: 'Saving…',
   createIt: 'Create',
-  reasonNeeded: 'Say in one line why: it is kept in the history',
+  reasonNeeded: 'Give a reason in one line: it is kept in the history',
   reasonPlaceholder: 'Why? (for the history)',
-  fieldsWrong: (count: number) => (count === 1 ? '1 field is wrong' : `${count} fields are wrong`),
+  fieldsWrong: (count: number) => counted(count, '# field is wrong', '# fields are wrong'),
   notShown: 'These fields are not shown now:',
   refusedTooLarge: (size: string, limit: string) =>
     `This is too large to be saved: ${size}, and at most ${limit} are allowed. It is kept as a draft on this device.`,
-  refusedGone: 'Somebody has deleted this document in the meantime. What you typed is still here.',
+  refusedGone: 'Somebody has deleted this document in the meantime. Your text is still here.',
   refusedRight: (message: string) => `You may not do this: ${message}`,
-  unreachable: 'The service cannot be reached. What you typed is kept; try again in a moment.',
-  tooMany: (seconds: number) => `Too many calls. Try again in ${seconds} s.`,
+  unreachable: 'The service cannot be reached. Your text is kept; try again in a moment.',
+  tooMany: (seconds: number) => `Too many requests. Try again in ${seconds} s.`,
 
   justNow: 'a moment ago',
   changedBy: (ago: string, name: string) => `Changed ${ago} by ${name}`,
@@ -63,13 +63,15 @@ export const form = {
   deleteTitle: (title: string) => `Delete “${title}”?`,
   deleteText: 'It goes to the trash and can be restored from there.',
   usedBy: (count: number) =>
-    count === 1
-      ? '1 document points at it, and will point nowhere.'
-      : `${count} documents point at it, and will point nowhere.`,
+    counted(
+      count,
+      '# document points at it, and will point nowhere.',
+      '# documents point at it, and will point nowhere.',
+    ),
   showReferences: 'Show them',
   deleted: 'Deleted',
-  readOnly: 'You can look at this, and not change it.',
-  gone: 'This document is not there any more',
+  readOnly: 'You can read this, but not change it.',
+  gone: 'This document no longer exists',
   goneText: 'It was deleted, or your account may not see it.',
   createForbidden: 'Your account may not create documents here',
   invitedOnly: 'Accounts are created by an invitation',
@@ -77,7 +79,7 @@ export const form = {
   fileNeeded: 'A document here begins with a file',
   toMedia: 'Upload it in the media library',
 
-  draftRestored: (ago: string) => `Draft of ${ago} restored`,
+  draftRestored: (ago: string) => `Draft from ${ago} restored`,
   draftOlder: 'The document has changed since; you will see the differences when you save.',
   discard: 'Discard',
   discarded: 'Draft discarded',
@@ -86,7 +88,7 @@ export const form = {
   keptHere: 'Kept on this device only',
   notKept: 'Not kept yet',
   unfinished: (ago: string) => `You began one ${ago} and have not saved it.`,
-  goOn: 'Go on with it',
+  goOn: 'Continue',
 
   conflictTitle: 'Somebody else has changed this',
   conflictText: (who: string | null, ago: string | null) =>
@@ -102,8 +104,7 @@ export const form = {
   theyChanged: 'changed by them only',
   youChanged: 'changed by you only',
   empty: 'empty',
-  field: 'Field',
   preview: 'Preview',
-  previewAgain: 'Show again',
+  previewAgain: 'Reload',
   previewTab: 'Open in a new tab',
 };

@@ -1,9 +1,8 @@
 /** Words of the first page after a login. */
 export const home = {
-  title: 'Home',
   greeting: (name: string) => `Welcome, ${name}`,
   changes: 'Latest changes',
-  noChanges: 'Nothing was changed yet.',
+  noChanges: 'Nothing has been changed yet.',
   drafts: 'My drafts',
   noDrafts: 'Text that you type and do not save yet is kept here for 30 days.',
   counts: 'Content',

@@ -2,7 +2,7 @@
 export const inputs = {
   search: (name: string) => `Search ${name}`,
   noMatch: 'Nothing found',
-  moreThanShown: 'More are found: type on to narrow it down',
+  moreThanShown: 'There are more: type on to narrow them down',
   createNamed: (title: string) => `Create “${title}”`,
   createNew: (name: string) => `Create: ${name}`,
   openInTab: (title: string) => `Open ${title} in a new tab`,
@@ -21,7 +21,6 @@ export const inputs = {
   alt: 'Alternative text',
   saveTexts: 'Save',
   saved: 'Saved',
-  editor: 'Rich text',
   toolbar: (name: string) => `Format ${name}`,
   style: 'Style of the paragraph',
   paragraph: 'Paragraph',
@@ -50,5 +49,5 @@ export const inputs = {
   foreign: 'This value was not written by this editor. It is shown as it is and stays as it is.',
   unknownParts: (parts: string) =>
     `The editor does not know some parts of this text (${parts}) and would lose them. So it can only be read here.`,
-  broken: 'The parts of this text are not put together in a way that the editor can keep. So it can only be read here.',
+  broken: 'The parts of this text are put together in a way that the editor cannot keep. So it can only be read here.',
 };

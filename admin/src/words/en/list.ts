@@ -1,13 +1,17 @@
+import { countedIn } from '../counting.ts';
+
+const counted = countedIn('en');
+
 /** Words of lists. */
 export const list = {
   search: (of: string) => `Search ${of}`,
   clearSearch: 'Clear the search',
-  noSearchThen: 'Only the documents of today can be searched. Filters work.',
+  noSearchThen: 'Only the documents of today can be searched. Filters work at any moment.',
   create: (singular: string) => `New ${singular}`,
   upload: 'Upload files',
   createdAt: 'Created',
   updatedAt: 'Changed',
-  items: (count: number) => (count === 1 ? '1 item' : `${count} items`),
+  items: (count: number) => counted(count, '# item', '# items'),
   noTitle: 'No title',
 
   filter: 'Filter',
@@ -45,7 +49,7 @@ export const list = {
     less_than: 'is below',
     greater_than_equal: 'is at least',
     less_than_equal: 'is at most',
-    exists: 'is there',
+    exists: 'is set',
   } as Record<string, string>,
   timeOperators: {
     greater_than: 'is after',
@@ -57,16 +61,16 @@ export const list = {
 
   columns: 'Columns',
   shownColumns: 'Shown',
-  otherColumns: 'Not shown',
+  otherColumns: 'Hidden',
   moveUp: (name: string) => `Move ${name} up`,
   moveDown: (name: string) => `Move ${name} down`,
   showColumn: (name: string) => `Show ${name}`,
   hideColumn: (name: string) => `Hide ${name}`,
-  resetColumns: 'As configured',
+  resetColumns: 'Reset',
   findColumn: 'Find a column',
   sort: 'Sort',
   sortBy: (name: string) => `Sort by ${name}`,
-  sortUsual: 'Usual order',
+  sortUsual: 'Default order',
   ascending: 'ascending',
   descending: 'descending',
 
@@ -76,12 +80,12 @@ export const list = {
   viewName: 'Name of the view',
   renameView: 'Rename',
   replaceView: 'Replace with what is shown',
-  setDefault: 'Open the list with it',
-  unsetDefault: 'Do not open the list with it',
+  setDefault: 'Open the list with this view',
+  unsetDefault: 'No longer open the list with this view',
   isDefault: 'opens first',
   plainView: 'All documents',
   viewActions: (name: string) => `Actions of the view ${name}`,
-  viewTaken: 'There is a view with this name.',
+  viewTaken: 'Another view has this name.',
   viewLong: 'A name has 1 to 60 characters.',
 
   rows: (from: string, to: string, total: string) => `${from}–${to} of ${total}`,
@@ -95,7 +99,7 @@ export const list = {
 
   noDocuments: (plural: string) => `There are no ${plural} yet`,
   noMatch: (plural: string) => `No ${plural} match`,
-  loadingRows: 'Rows are on their way',
+  loadingRows: 'Loading rows',
 
   select: 'Select',
   selectDone: 'Done',
@@ -107,23 +111,22 @@ export const list = {
   clearSelection: 'Clear the selection',
   changeField: 'Change a field',
   bulkActions: 'Actions for the selection',
-  deleteMany: (count: number) => (count === 1 ? 'Delete 1 document' : `Delete ${count} documents`),
-  changeMany: (count: number) => (count === 1 ? 'Change 1 document' : `Change ${count} documents`),
+  deleteMany: (count: number) => counted(count, 'Delete # document', 'Delete # documents'),
+  changeMany: (count: number) => counted(count, 'Change # document', 'Change # documents'),
   chooseField: 'Field to change',
   newValue: 'New value',
   emptyValue: 'Leave the field empty',
   counting: 'Counting what would change…',
   wouldChange: (changed: number, matched: number) =>
     changed === matched
-      ? `${changed} would change.`
-      : `${changed} of ${matched} would change; the others have this value already.`,
-  wouldDelete: (count: number) =>
-    count === 1 ? '1 document goes to the trash.' : `${count} documents go to the trash.`,
-  changed: (count: number) => (count === 1 ? '1 document changed' : `${count} documents changed`),
-  deleted: (count: number) => (count === 1 ? '1 document deleted' : `${count} documents deleted`),
+      ? counted(changed, '# would change.', '# would change.')
+      : `${changed} of ${matched} would change; the others already have this value.`,
+  wouldDelete: (count: number) => counted(count, '# document goes to the trash.', '# documents go to the trash.'),
+  changed: (count: number) => counted(count, '# document changed', '# documents changed'),
+  deleted: (count: number) => counted(count, '# document deleted', '# documents deleted'),
   undo: 'Undo',
   undoReason: 'Undone right after',
-  undone: (count: number) => (count === 1 ? '1 document is as before' : `${count} documents are as before`),
+  undone: (count: number) => counted(count, '# document is as before', '# documents are as before'),
 
   exportCsv: 'Export as CSV',
   exportText: (total: string) =>

@@ -1,3 +1,7 @@
+import { countedIn } from '../counting.ts';
+
+const counted = countedIn('en');
+
 /** Words of the library of files, and of files on their way. */
 export const media = {
   title: 'Media',
@@ -15,7 +19,6 @@ export const media = {
   byName: 'By name',
   largest: 'Largest first',
   upload: 'Upload',
-  dropHere: 'Drop files to upload them',
   dropTo: (name: string) => `Drop to upload to ${name}`,
   empty: 'No files yet',
   emptyText: 'Drop files here, or choose them.',
@@ -23,32 +26,30 @@ export const media = {
   noMatch: 'No file matches',
   clear: 'Clear search and filter',
   noCollections: 'There is no collection of files that your account may read.',
-  files: (count: number, text: string) => (count === 1 ? '1 file' : `${text} files`),
+  files: (count: number) => counted(count, '# file', '# files'),
   select: (name: string) => `Select ${name}`,
-  selected: (count: number) => (count === 1 ? '1 selected' : `${count} selected`),
+  selected: (count: number) => counted(count, '# selected', '# selected'),
   clearSelection: 'Clear selection',
   deleteSelected: 'Delete',
-  deleteMany: (count: number) => (count === 1 ? 'Delete 1 file?' : `Delete ${count} files?`),
-  deleteText: 'They go to the trash, and can be brought back from there.',
+  deleteMany: (count: number) => counted(count, 'Delete # file?', 'Delete # files?'),
+  deleteText: 'They go to the trash and can be restored from there.',
   deleting: (done: number, count: number) => `Deleted ${done} of ${count}`,
-  deleted: (count: number) => (count === 1 ? '1 file deleted' : `${count} files deleted`),
-  stillThere: (count: number) => (count === 1 ? '1 file could not be deleted' : `${count} files could not be deleted`),
+  deleted: (count: number) => counted(count, '# file deleted', '# files deleted'),
+  stillThere: (count: number) => counted(count, '# file could not be deleted', '# files could not be deleted'),
   usedBy: 'Used by',
   unused: 'Nothing points at this file. Pictures within rich text are not counted.',
   usedWarning: (count: number) =>
-    count === 1
-      ? 'One place points at it, and would show nothing.'
-      : `${count} places point at it, and would show nothing.`,
+    counted(count, 'One place points at it, and would show nothing.', '# places point at it, and would show nothing.'),
   usedAmong: (count: number) =>
-    count === 1
-      ? 'One of them is pointed at from elsewhere, which would then show nothing.'
-      : `${count} of them are pointed at from elsewhere, which would then show nothing.`,
+    counted(
+      count,
+      'One of them is pointed at from elsewhere, which would then show nothing.',
+      '# of them are pointed at from elsewhere, which would then show nothing.',
+    ),
   allReferences: (count: number) => `All ${count}`,
-  name: 'Name',
   size: 'Size',
   dimensions: 'Dimensions',
   uploaded: 'Uploaded',
-  address: 'Address',
   copyAddress: 'Copy address',
   openFile: 'Open file',
   openDocument: 'Open in the form',
@@ -61,19 +62,17 @@ export const media = {
   dismissNamed: (name: string) => `Dismiss ${name}`,
   sentShare: (name: string) => `Upload of ${name}`,
   waiting: 'Waiting',
-  done: 'Uploaded',
   clearDone: 'Clear the uploaded ones',
-  tooLarge: (size: string, most: string) => `The file has ${size}; at most ${most} are allowed`,
+  tooLarge: (size: string, most: string) => `The file is ${size}; at most ${most} are allowed`,
   pick: (name: string) => `Choose from ${name}`,
-  take: 'Choose',
 };
 
-/** Words of the page of what points at a document. */
+/** Words of the page about references to a document. */
 export const references = {
   title: 'Used by',
   of: (title: string) => `Places that point at ${title}`,
   empty: 'Nothing points here',
-  emptyText: 'No document and no global that you may read names this one in a relationship or as a file.',
+  emptyText: 'No document and no global that you may read points at this one.',
   field: 'by',
-  count: (count: number, text: string) => (count === 1 ? '1 place' : `${text} places`),
+  count: (count: number) => counted(count, '# place', '# places'),
 };

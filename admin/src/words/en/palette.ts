@@ -1,21 +1,23 @@
+import { countedIn } from '../counting.ts';
+
+const counted = countedIn('en');
+
 /** Words of the search over everything, and of the keyboard. */
 export const palette = {
   title: 'Search and go',
   placeholder: 'Search everything, or type where to go',
   results: 'Results',
   found: 'Documents',
-  foundCount: (shown: number, total: number, language: string) => {
-    if (shown < total) return `${shown} of ${total.toLocaleString(language)} documents`;
-    return total === 1 ? '1 document' : `${total} documents`;
-  },
+  foundCount: (shown: number, total: number) =>
+    counted(total, '# document', shown < total ? `${shown} of # documents` : '# documents'),
   goTo: 'Go to',
   actions: 'Actions',
-  recent: 'Opened lately',
+  recent: 'Recent',
   create: (singular: string) => `New ${singular}`,
   nothing: 'Nothing found',
-  nothingText: 'Words are found whole; the last one from its beginning.',
+  nothingText: 'Whole words are found; the last one also by its beginning.',
   searching: 'Searching',
-  noSearchThen: 'Documents are searched as they are today only. Go back to now to search them.',
+  noSearchThen: 'Only the documents of today can be searched. Go back to now to search them.',
   hints: '↑ ↓ choose · ↵ open · Esc close',
   shortcuts: 'Keyboard shortcuts',
   keys: {
@@ -35,12 +37,12 @@ export const palette = {
     save: 'Save',
     preview: 'Preview',
     history: 'History',
-    versions: 'Version before and after',
+    versions: 'Previous and next version',
     close: 'Close',
   },
   everywhere: 'Everywhere',
   inLists: 'In lists',
   inDocuments: 'In documents',
   isOn: 'Use keyboard shortcuts',
-  isOnHint: 'Shortcuts never fire while you type in a field.',
+  isOnHint: 'Shortcuts never act while you type in a field.',
 };

@@ -1,3 +1,7 @@
+import { countedIn } from '../counting.ts';
+
+const counted = countedIn('en');
+
 /** Words of every page. */
 export const shared = {
   save: 'Save',
@@ -5,28 +9,23 @@ export const shared = {
   close: 'Close',
   delete: 'Delete',
   edit: 'Edit',
-  create: 'Create',
   remove: 'Remove',
-  add: 'Add',
   copy: 'Copy',
   copied: 'Copied',
-  back: 'Back',
   more: 'More',
   tryAgain: 'Try again',
   loading: 'Loading',
   reason: 'Reason',
   reasonHint: 'One line for the history: why?',
-  optional: 'optional',
   yes: 'Yes',
   no: 'No',
   none: 'None',
-  unknown: 'Unknown',
   optionalReason: 'Reason (optional)',
   pages: 'Pages',
   previous: 'Previous',
   next: 'Next',
   pageOf: (page: number, pages: number) => `Page ${page} of ${pages}`,
   you: 'You',
-  documents: (count: number) => (count === 1 ? '1 document' : `${count.toLocaleString('en')} documents`),
+  documents: (count: number) => counted(count, '# document', '# documents'),
   actors: { user: 'User', apiKey: 'An API key', system: 'The service', anonymous: 'A visitor' },
 };

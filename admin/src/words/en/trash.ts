@@ -1,3 +1,7 @@
+import { countedIn } from '../counting.ts';
+
+const counted = countedIn('en');
+
 /** Words of the trash. */
 export const trash = {
   about: 'Deleted documents that you may restore. Restoring adds a version; the history stays.',
@@ -15,12 +19,12 @@ export const trash = {
   noTitle: (singular: string) => `${singular} (its title is not shown to you)`,
   empty: 'The trash is empty',
   emptyText: 'Deleted documents can be restored from here.',
-  asOfText: 'The trash is that of today. Go back to now to look into it.',
-  looking: 'Looking what comes back…',
+  asOfText: 'Only the trash of today can be seen. Go back to now to see it.',
+  looking: 'Checking what comes back…',
   comesBack: 'Comes back',
-  fields: (count: number) => (count === 1 ? '1 field with a value' : `${count} fields with a value`),
+  fields: (count: number) => counted(count, '# field with a value', '# fields with a value'),
   dangling: 'Points at documents that are gone',
-  conflicts: 'Cannot come back: the value belongs to another document by now',
+  conflicts: 'Cannot come back: the value now belongs to another document',
   taken: (field: string) => `${field} is taken`,
   openTaken: 'Open that document',
   restored: (title: string) => `${title} is back`,

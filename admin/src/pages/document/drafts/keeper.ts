@@ -18,7 +18,7 @@ export type Places = {
  * - `service`: it is kept at both
  * - `failed`: neither would keep it
  */
-export type KeptState = 'none' | 'waiting' | 'here' | 'service' | 'failed';
+type KeptState = 'none' | 'waiting' | 'here' | 'service' | 'failed';
 
 const pause = 600;
 

@@ -78,7 +78,7 @@ function isHidden({ admin, access, type }: DataField, { isNew }: FormPlace): boo
 }
 
 /** Whether a field cannot be written here. */
-export function isLocked({ admin, access, type }: DataField, { isNew, isReadOnly }: FormPlace): boolean {
+function isLocked({ admin, access, type }: DataField, { isNew, isReadOnly }: FormPlace): boolean {
   if (isReadOnly || admin?.readOnly || type === 'join') return true;
   return (isNew ? access?.create : access?.update) === false;
 }

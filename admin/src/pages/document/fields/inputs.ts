@@ -13,13 +13,13 @@ type AnyInput = ComponentType<InputProps<unknown>>;
 
 /** The parts with much behind them come when a field of theirs is first shown. */
 const RelationshipInput = lazy(async () => ({
-  default: (await import('../inputs/relationship-input.tsx')).RelationshipInput as AnyInput,
+  default: (await import('../inputs/relationship/input.tsx')).RelationshipInput as AnyInput,
 }));
 const UploadInput = lazy(async () => ({
-  default: (await import('../inputs/upload-input.tsx')).UploadInput as AnyInput,
+  default: (await import('../inputs/upload/input.tsx')).UploadInput as AnyInput,
 }));
 const RichTextInput = lazy(async () => ({
-  default: (await import('../inputs/rich-text-input.tsx')).RichTextInput as AnyInput,
+  default: (await import('../inputs/rich-text/input.tsx')).RichTextInput as AnyInput,
 }));
 
 const inputs: Record<Exclude<FieldType, 'row' | 'object' | 'array' | 'blocks'>, AnyInput> = {

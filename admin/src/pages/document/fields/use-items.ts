@@ -6,6 +6,7 @@ import { itemFields, newItem } from '../form/values.ts';
 /** The items of a list: each has a key that stays with it wherever it is moved. */
 export type Items = ReturnType<typeof useItems>;
 
+/** The items of a list in the form, and the acts that change them. */
 export function useItems(field: DataField, path: string) {
   const { form } = useFormPlace();
   const listKey = useId();

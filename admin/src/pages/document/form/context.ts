@@ -30,6 +30,7 @@ export type FormPlace = {
   CreateDrawer: ComponentType<CreateDrawerProps>;
 };
 
+/** The form that the inputs below belong to. */
 export const FormContext = createContext<FormPlace | null>(null);
 
 /** The form around. */

@@ -4,14 +4,16 @@ import { type Block, type DataField, dataFields, type Field } from '../../../sch
 export type Values = Record<string, unknown>;
 
 /** Text that is typed where a value of another kind belongs, and is not one yet: half of some JSON. */
-export type Unparsed = { 'annals:unparsed': string };
+type Unparsed = { 'annals:unparsed': string };
 
 const unparsedKey = 'annals:unparsed';
 
+/** A text that is not a value of its field, as the form keeps it until it is one. */
 export function unparsed(text: string): Unparsed {
   return { [unparsedKey]: text };
 }
 
+/** Whether a value of the form is a text that is not a value of its field. */
 export function isUnparsed(value: unknown): value is Unparsed {
   return isObject(value) && typeof value[unparsedKey] === 'string' && Object.keys(value).length === 1;
 }

@@ -10,7 +10,11 @@ export function attributesOf({ field, path, id, isDisabled, error, describedBy }
     // Without a text: the frame has it.
     error: error !== undefined,
     'aria-invalid': error !== undefined || undefined,
-    'aria-describedby': describedBy,
     'aria-required': field.required,
+    // Mantine sets `aria-describedby` for texts that it draws itself, and drops any other.
+    ref: (element: HTMLElement | null) => {
+      if (describedBy === undefined) element?.removeAttribute('aria-describedby');
+      else element?.setAttribute('aria-describedby', describedBy);
+    },
   };
 }

@@ -1,7 +1,7 @@
 import { TextInput } from '@mantine/core';
+import { momentAt, wallClock, zoneName } from '../../../parts/wall-clock.ts';
 import { useWords } from '../../../words/index.ts';
 import { useFormPlace } from '../form/context.ts';
-import { momentAt, wallClock, zoneName } from '../form/moments.ts';
 import { attributesOf } from './attributes.ts';
 import styles from './inputs.module.css';
 import { textOf } from './text-inputs.tsx';

@@ -15,10 +15,12 @@ export type Read = { document: Values; etag: string | undefined };
 
 type Writing = { ifMatch?: string | undefined; idempotencyKey: string; reason?: string | undefined };
 
+/** The slug of the collection or global. */
 export function slugOf(subject: Subject): string {
   return subject.kind === 'global' ? subject.global.slug : subject.collection.slug;
 }
 
+/** The fields of the collection or global. */
 export function fieldsOf(subject: Subject): readonly Field[] {
   return subject.kind === 'global' ? subject.global.fields : subject.collection.fields;
 }
@@ -34,6 +36,7 @@ export function isWritable(subject: Subject): boolean {
   return subject.id === null ? subject.collection.access.create : subject.collection.access.update;
 }
 
+/** Whether each write needs a reason. */
 export function needsReason(subject: Subject): boolean {
   return subject.kind === 'document' && subject.collection.requireReason;
 }
@@ -101,6 +104,7 @@ export function targetName(target: ReturnType<typeof draftTarget>): string {
   return 'global' in target ? `globals/${target.global}` : `${target.collection}/${target.id}`;
 }
 
+/** Whether a draft of the user is about this target. */
 export function isDraftOf(draft: OwnDraft | OwnDraftWithData, target: ReturnType<typeof draftTarget>): boolean {
   if ('global' in draft) return 'global' in target && draft.global === target.global;
   return 'collection' in target && draft.collection === target.collection && draft.id === target.id;

@@ -1,0 +1,91 @@
+import { type DragEvent, type ReactNode, useState } from 'react';
+import { Action } from '../../../../parts/action.tsx';
+import { Icon } from '../../../../theme/icons.tsx';
+import { useWords } from '../../../../words/index.ts';
+import styles from './input.module.css';
+import { moved } from './order.ts';
+
+/** An item of a list that can be put into order. */
+export type Item = { id: string; title: string; content: ReactNode };
+
+type Props = {
+  /** Where the list is in the document. */
+  path: string;
+  items: Item[];
+  isDisabled: boolean;
+  onOrder: (ids: string[]) => void;
+  onRemove: (id: string) => void;
+};
+
+/** Items one below the other, whose order is set by dragging or by buttons. */
+export function OrderedList({ path, items, isDisabled, onOrder, onRemove }: Props) {
+  const { inputs } = useWords();
+  const [dragged, setDragged] = useState<string | null>(null);
+  const ids = items.map(({ id }) => id);
+  const move = (from: number, to: number) => onOrder(moved(ids, from, to));
+  const over = (event: DragEvent, place: number) => {
+    if (dragged === null) return;
+    event.preventDefault();
+    const from = ids.indexOf(dragged);
+    if (from !== place) move(from, place);
+  };
+  return (
+    <ol className={styles.rows} aria-label={inputs.chosen}>
+      {items.map(({ id, title, content }, place) => (
+        <li
+          key={id}
+          data-item={`${path}.${place}`}
+          className={id === dragged ? `${styles.row} ${styles.dragged}` : styles.row}
+          onDragOver={(event) => over(event, place)}
+          onDrop={(event) => dragged !== null && event.preventDefault()}
+        >
+          {!isDisabled && items.length > 1 && <Handle id={id} setDragged={setDragged} />}
+          {content}
+          {!isDisabled && (
+            <span className={styles.rowActions}>
+              {items.length > 1 && (
+                <>
+                  <Action
+                    icon="up"
+                    label={inputs.upNamed(title)}
+                    isOff={place === 0}
+                    act={() => move(place, place - 1)}
+                  />
+                  <Action
+                    icon="down"
+                    label={inputs.downNamed(title)}
+                    isOff={place === items.length - 1}
+                    act={() => move(place, place + 1)}
+                  />
+                </>
+              )}
+              <Action icon="close" label={inputs.removeNamed(title)} act={() => onRemove(id)} />
+            </span>
+          )}
+        </li>
+      ))}
+    </ol>
+  );
+}
+
+/** The place of a title or name that is read: quiet, and for a moment empty. */
+export function Awaited() {
+  const { shared } = useWords();
+  return <span className={styles.awaited} role="img" aria-label={shared.loading} data-awaited="" />;
+}
+
+/** The handle that an item is dragged by; the buttons beside it do the same, so it says nothing. */
+function Handle({ id, setDragged }: { id: string; setDragged: (id: string | null) => void }) {
+  const begin = (event: DragEvent<HTMLSpanElement>) => {
+    event.dataTransfer.effectAllowed = 'move';
+    event.dataTransfer.setData('application/x-annals-item', id);
+    const row = event.currentTarget.parentElement;
+    if (row !== null) event.dataTransfer.setDragImage(row, 12, 12);
+    setDragged(id);
+  };
+  return (
+    <span className={styles.handle} draggable aria-hidden="true" onDragStart={begin} onDragEnd={() => setDragged(null)}>
+      <Icon name="drag" size={16} />
+    </span>
+  );
+}

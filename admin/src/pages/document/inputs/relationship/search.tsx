@@ -1,0 +1,133 @@
+import { Combobox, Loader, TextInput, useCombobox } from '@mantine/core';
+import { useDebouncedValue } from '@mantine/hooks';
+import { type KeyboardEvent, type ReactNode, useEffect, useState } from 'react';
+import type { Collection } from '../../../../schema/model.ts';
+import { titleOf } from '../../../../schema/titles.ts';
+import { messageOf } from '../../../../service/queries.ts';
+import { Icon } from '../../../../theme/icons.tsx';
+import { useWords } from '../../../../words/index.ts';
+import styles from './input.module.css';
+import { type Target, useFound } from './targets.ts';
+
+const createOption = '+';
+
+type Props = {
+  collection: Collection;
+  id: string;
+  /** The text of the box while nothing is searched: the title of the one document that is chosen. */
+  shown: string;
+  /** That title is on its way. */
+  isAwaited?: boolean;
+  /** Ids that are not offered. */
+  without: readonly string[];
+  isDisabled: boolean;
+  isInvalid: boolean;
+  describedBy: string | undefined;
+  /** Buttons at the end of the box. */
+  actions?: ReactNode;
+  onChoose: (target: Target) => void;
+  /** Called where the text of the box was deleted; absent where there is nothing to clear. */
+  onClear?: (() => void) | undefined;
+  /** Called to make a new document by what was searched for; absent where the user may not. */
+  onCreate?: ((title: string) => void) | undefined;
+};
+
+/** A box in which documents of a collection are searched at the service (the combobox pattern of ARIA). */
+export function TargetSearch(props: Props) {
+  const { collection, shown, without, onChoose, onCreate } = props;
+  const { inputs } = useWords();
+  const [typed, setTyped] = useState<string | null>(null);
+  const [words] = useDebouncedValue((typed ?? '').trim(), 200);
+  const combobox = useCombobox({ onDropdownClose: () => combobox.resetSelectedOption() });
+  const { data, error, isFetching, isPlaceholderData } = useFound(collection, words, combobox.dropdownOpened);
+  const found = (data?.docs ?? []).filter(({ id }) => !without.includes(id));
+  // Enter takes nothing that was found for other words.
+  const isFresh = (typed ?? '').trim() === words && !isPlaceholderData;
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the first of each answer is
+  useEffect(() => {
+    if (isFresh && words !== '' && combobox.dropdownOpened) combobox.selectFirstOption();
+  }, [data, isFresh]);
+  const leave = () => {
+    if (typed !== null && typed.trim() === '') props.onClear?.();
+    setTyped(null);
+    combobox.closeDropdown();
+  };
+  const submit = (value: string) => {
+    const target = found.find(({ id }) => id === value);
+    setTyped(null);
+    combobox.closeDropdown();
+    if (value === createOption) onCreate?.((typed ?? '').trim());
+    else if (target !== undefined) onChoose(target);
+  };
+  const press = (event: KeyboardEvent) => {
+    // A form is not sent by the key that chooses.
+    if (event.key === 'Enter') event.preventDefault();
+    if (event.key !== 'Escape' || !combobox.dropdownOpened) return;
+    event.stopPropagation();
+    setTyped(null);
+  };
+  return (
+    <Combobox
+      store={combobox}
+      keepMounted={false}
+      withinPortal={false}
+      onOptionSubmit={submit}
+      disabled={props.isDisabled}
+    >
+      <Combobox.Target withExpandedAttribute>
+        <TextInput
+          id={props.id}
+          role="combobox"
+          value={typed ?? shown}
+          placeholder={props.isAwaited ? '' : inputs.search(collection.plural)}
+          autoComplete="off"
+          spellCheck={false}
+          disabled={props.isDisabled}
+          aria-invalid={props.isInvalid || undefined}
+          aria-describedby={props.describedBy}
+          rightSection={isFetching && combobox.dropdownOpened ? <Loader size="xs" /> : props.actions}
+          rightSectionWidth="auto"
+          rightSectionPointerEvents="all"
+          classNames={{ section: styles.section ?? '' }}
+          onChange={(event) => {
+            setTyped(event.currentTarget.value);
+            combobox.resetSelectedOption();
+            combobox.openDropdown();
+          }}
+          onFocus={(event) => event.currentTarget.select()}
+          onClick={() => combobox.openDropdown()}
+          onBlur={leave}
+          onKeyDown={press}
+        />
+      </Combobox.Target>
+      <Combobox.Dropdown>
+        <Combobox.Options className={styles.options} aria-label={collection.plural}>
+          {found.map((target) => (
+            <Combobox.Option key={target.id} value={target.id} className={styles.option}>
+              {titleOf(collection, target)}
+            </Combobox.Option>
+          ))}
+          {onCreate !== undefined && <CreateOption collection={collection} title={(typed ?? '').trim()} />}
+        </Combobox.Options>
+        {error !== null && (
+          <p className={styles.problem} role="alert">
+            {messageOf(error)}
+          </p>
+        )}
+        {data !== undefined && found.length === 0 && <Combobox.Empty>{inputs.noMatch}</Combobox.Empty>}
+        {data?.hasMore && <Combobox.Footer className={styles.more}>{inputs.moreThanShown}</Combobox.Footer>}
+      </Combobox.Dropdown>
+    </Combobox>
+  );
+}
+
+/** The last of the options: a new document, by the words that were typed. */
+function CreateOption({ collection, title }: { collection: Collection; title: string }) {
+  const { inputs } = useWords();
+  return (
+    <Combobox.Option value={createOption} className={styles.create}>
+      <Icon name="plus" size={16} />
+      <span>{title === '' ? inputs.createNew(collection.singular) : inputs.createNamed(title)}</span>
+    </Combobox.Option>
+  );
+}

@@ -1,0 +1,39 @@
+import type { Collection } from '../../../../schema/model.ts';
+import { client } from '../../../../service/client.ts';
+import { type Reading, useRead } from '../../../../service/queries.ts';
+import { membersOf } from '../../../media/members.ts';
+import { partsOf } from './order.ts';
+
+/** A document that a field may point at, with what it is shown by. */
+export type Target = { id: string; [member: string]: unknown };
+
+/** How many a search gives. */
+export const mostFound = 20;
+
+/** The documents of these ids that there are; undefined until they are known. */
+export function useTargets(collection: Collection, ids: readonly string[]) {
+  const { slug } = collection;
+  const select = membersOf(collection);
+  const read = async (reading: Reading) => {
+    const pages = partsOf(ids).map((part) =>
+      client
+        .collection(slug)
+        .find({ ...reading, where: { id: { in: part } }, select, limit: part.length, count: 'none' }),
+    );
+    return (await Promise.all(pages)).flatMap(({ docs }) => docs as unknown as Target[]);
+  };
+  return useRead(['list', slug, { targets: ids }], read, { enabled: ids.length > 0, keep: true });
+}
+
+/** The documents that a search finds, the best first; without words the first of the collection. */
+export function useFound(collection: Collection, words: string, isOpen: boolean) {
+  const { slug } = collection;
+  const query = { select: membersOf(collection), limit: mostFound, count: 'none' as const };
+  const read = async (reading: Reading) => {
+    // A search knows only the documents of today, and nothing is chosen in the past.
+    const { asOf: _, ...now } = reading;
+    const page = await client.collection(slug).find({ ...now, ...query, ...(words === '' ? {} : { q: words }) });
+    return { docs: page.docs as unknown as Target[], hasMore: page.hasNextPage };
+  };
+  return useRead(['list', slug, { found: words }], read, { enabled: isOpen, keep: true });
+}

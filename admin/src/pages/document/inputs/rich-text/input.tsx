@@ -1,0 +1,47 @@
+import { lazy, Suspense, useMemo } from 'react';
+import { useModel } from '../../../../service/model.tsx';
+import { Loading } from '../../../../shell/loading.tsx';
+import { Icon } from '../../../../theme/icons.tsx';
+import { useWords } from '../../../../words/index.ts';
+import type { InputProps } from '../types.ts';
+import styles from './input.module.css';
+import { type Feature, features, shapeOf } from './shape.ts';
+
+const RichTextEditor = lazy(async () => ({ default: (await import('./editor.tsx')).RichTextEditor }));
+
+/** Rich text, kept as JSON of ProseMirror. A value that the editor would not keep whole is shown and never written. */
+export function RichTextInput(props: InputProps) {
+  const { inputs } = useWords();
+  const model = useModel();
+  // Read once, as every input does.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: another value comes with another key
+  const shape = useMemo(() => shapeOf(props.defaultValue), []);
+  if (shape.kind === 'foreign') return <AsJson {...props} sentence={inputs.foreign} />;
+  if (shape.kind === 'unknown') return <AsJson {...props} sentence={inputs.unknownParts(shape.parts.join(', '))} />;
+  const allowed = props.field.richText?.features ?? model.richText ?? features;
+  return (
+    <Suspense fallback={<Loading />}>
+      <RichTextEditor
+        {...props}
+        doc={shape.doc}
+        allowed={features.filter((feature: Feature) => allowed.includes(feature))}
+        broken={<AsJson {...props} sentence={inputs.broken} />}
+      />
+    </Suspense>
+  );
+}
+
+/** A value as the JSON that it is, and why it cannot be edited. */
+function AsJson({ id, describedBy, defaultValue, sentence }: InputProps & { sentence: string }) {
+  return (
+    <div className={styles.foreign}>
+      <p>
+        <Icon name="info" size={16} /> <span>{sentence}</span>
+      </p>
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls is reached by the keyboard */}
+      <pre id={id} aria-describedby={describedBy} tabIndex={0}>
+        {JSON.stringify(defaultValue, null, 2)}
+      </pre>
+    </div>
+  );
+}

@@ -1,0 +1,83 @@
+import { richTextToText } from '../../../client/rich-text.ts';
+import type { DataField } from '../schema/fields.ts';
+import type { Collection } from '../schema/model.ts';
+import { titleOf } from '../schema/titles.ts';
+
+/** The language and names that the text of a value is made with. */
+export type Telling = {
+  language: string;
+  yes: string;
+  no: string;
+  items: (count: number) => string;
+  /** The collection that a field points into; undefined where the user cannot see it. */
+  target: (slug: string) => Collection | undefined;
+  /** Nothing is shortened. */
+  isWhole?: boolean;
+};
+
+const mostLetters = 200;
+const mostItems = 5;
+
+/** The text that a value is shown as, in the language of the user; empty for what has no value. */
+export function textOfValue(value: unknown, field: DataField, telling: Telling): string {
+  if (value === null || value === undefined) return '';
+  if (Array.isArray(value)) return listText(value, field, telling);
+  if (typeof value === 'boolean') return value ? telling.yes : telling.no;
+  if (typeof value === 'number') return value.toLocaleString(telling.language, { maximumFractionDigits: 10 });
+  if (typeof value === 'object') return objectText(value, field, telling);
+  return wordsOf(String(value), field, telling);
+}
+
+function listText(values: readonly unknown[], field: DataField, telling: Telling): string {
+  if (values.length === 0) return '';
+  const isNamed = field.type === 'relationship' || field.type === 'multiSelect';
+  if (!isNamed) return telling.items(values.length);
+  const shown = telling.isWhole ? values.length : mostItems;
+  const texts = values.slice(0, shown).map((value) => textOfValue(value, field, telling));
+  return values.length > shown ? `${texts.join(', ')} … (${values.length})` : texts.join(', ');
+}
+
+function objectText(value: object, field: DataField, telling: Telling): string {
+  const { type, relationTo } = field;
+  if (type === 'richText') {
+    const text = richTextToText(value) || JSON.stringify(value);
+    return telling.isWhole ? text : shortened(text);
+  }
+  if (type !== 'relationship' && type !== 'upload') return shortened(JSON.stringify(value));
+  const target = telling.target(relationTo ?? '');
+  return target === undefined ? String((value as { id?: unknown }).id) : titleOf(target, value);
+}
+
+function wordsOf(text: string, { type, options, relationTo }: DataField, { language, isWhole }: Telling): string {
+  if (type === 'select' || type === 'multiSelect' || type === 'radio') {
+    return options?.find((option) => option.value === text)?.label ?? text;
+  }
+  // An id stays where what it points at cannot be read.
+  if (relationTo !== undefined) return isWhole ? text : `${text.slice(0, 8)}…`;
+  if (type === 'datetime') return momentText(text, language);
+  if (type === 'date') return dayText(text, language);
+  return shortened(text);
+}
+
+/** A day of the calendar, wherever the user is. */
+function dayText(day: string, language: string): string {
+  const time = Date.parse(`${day}T00:00:00Z`);
+  return Number.isNaN(time)
+    ? day
+    : new Date(time).toLocaleDateString(language, { dateStyle: 'medium', timeZone: 'UTC' });
+}
+
+function momentText(moment: string, language: string): string {
+  const time = Date.parse(moment);
+  return Number.isNaN(time)
+    ? moment
+    : new Date(time).toLocaleString(language, { dateStyle: 'medium', timeStyle: 'short' });
+}
+
+function shortened(text: string): string {
+  const line = text
+    .slice(0, mostLetters * 2)
+    .replace(/\s+/g, ' ')
+    .trim();
+  return line.length > mostLetters ? `${line.slice(0, mostLetters)}…` : line;
+}

@@ -1,0 +1,21 @@
+import { useMemo } from 'react';
+import { useModel } from '../service/model.tsx';
+import { useLanguage, useWords } from '../words/index.ts';
+import type { Telling } from './texts.ts';
+
+/** The language and names that texts of values are made with. */
+export function useTelling(): Telling {
+  const { shared, list } = useWords();
+  const language = useLanguage();
+  const model = useModel();
+  return useMemo(
+    () => ({
+      language,
+      yes: shared.yes,
+      no: shared.no,
+      items: list.items,
+      target: (slug) => model.collections.get(slug),
+    }),
+    [language, shared, list, model],
+  );
+}

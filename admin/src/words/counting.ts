@@ -1,0 +1,12 @@
+/**
+ * The function that says in a language how many things there are: of `# file` and `# files` it gives "1 file" and "2,000 files".
+ * Each `#` is the number.
+ */
+export function countedIn(language: string): (count: number, one: string, other: string) => string {
+  const numbers = new Intl.NumberFormat(language);
+  const plurals = new Intl.PluralRules(language);
+  return (count, one, other) => {
+    const text = plurals.select(count) === 'one' ? one : other;
+    return text.replaceAll('#', () => numbers.format(count));
+  };
+}

@@ -1,0 +1,64 @@
+import assert from 'node:assert/strict';
+import { before, it } from 'node:test';
+import { heights, show, violations } from './accessibility.ts';
+import { useAtlas } from './atlas.ts';
+import { chief, describeAdmin, overhang, settled } from './helpers.ts';
+import { addressesOf, pages, type Shown } from './pages.ts';
+
+/** A width in pixels, and the scheme of colours that the system prefers. */
+export type Look = readonly [width: number, scheme: 'light' | 'dark'];
+
+/** Tests each page of the application in some looks. */
+export function testEachPage(looks: readonly Look[]): void {
+  describeAdmin('Each page of the application, with the atlas', (open) => {
+    const service = useAtlas();
+    let addressOf: (shown: Shown) => string;
+    before(async () => {
+      addressOf = await addressesOf(service);
+    });
+    const openIn = (width: number, page: Shown) =>
+      open({
+        service,
+        path: addressOf(page),
+        options: { viewport: { width, height: heights[width] ?? 800 }, reducedMotion: 'reduce' },
+        ...(page.refusals && { refusals: page.refusals }),
+        ...(!page.isOutside && { user: chief }),
+      });
+
+    for (const [name, shown] of Object.entries(pages)) {
+      it(`is for everybody: axe-core finds nothing in ${name}`, async () => {
+        const { page } = await openIn(1280, shown);
+        await shown.open?.(page);
+        await settled(page);
+        const found: Record<string, string[]> = {};
+        for (const [width, scheme] of looks) {
+          await show(page, width, scheme);
+          const wrong = await violations(page);
+          if (wrong.length > 0) found[`${width} ${scheme}`] = wrong;
+        }
+        assert.deepEqual(found, {});
+      });
+    }
+
+    it('opens the text of each story in the editor, not as JSON that can only be read', async () => {
+      const { body } = await service.call('GET', '/api/collections/stories');
+      const { page, go } = await open({ service, user: chief });
+      for (const { id, slug } of body.docs) {
+        await go(`/c/stories/${id}`);
+        await page.getByRole('textbox', { name: 'Text', exact: true }).waitFor();
+        assert.equal(await page.getByText('can only be read').count(), 0, slug);
+      }
+    });
+
+    it('is not scrolled sideways, however narrow', async () => {
+      const found: Record<string, number> = {};
+      for (const [name, shown] of Object.entries(pages)) {
+        const { page, context } = await openIn(320, shown);
+        const pixels = await overhang(page);
+        if (pixels > 0) found[name] = pixels;
+        await context.close();
+      }
+      assert.deepEqual(found, {});
+    });
+  });
+}

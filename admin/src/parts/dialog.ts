@@ -9,7 +9,7 @@ function set(next: readonly symbol[]): void {
   for (const listener of listeners) listener();
 }
 
-/** What the focus goes back to: of an item of a menu, which is gone by then, the button of the menu. */
+/** The element that the focus goes back to: of an item of a menu, which is gone by then, the button of the menu. */
 function openerOf(focused: Element | null): Element | null {
   const menu = focused?.closest('[role=menu]');
   return menu ? document.querySelector(`[aria-controls="${CSS.escape(menu.id)}"]`) : focused;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { acceptOf, askedFields, extensionOf, isTooLarge, kindOf, sizeOf } from '../../admin/src/pages/media/files.ts';
-import { changed, nextOf, type Sending } from '../../admin/src/pages/media/queue.ts';
+import { changed, nextOf, type Sending } from '../../admin/src/pages/media/sending/queue.ts';
 import type { Field } from '../../admin/src/schema/fields.ts';
 
 describe('files', () => {

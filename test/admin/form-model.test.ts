@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
+import { compare, firstChoice, taken } from '../../admin/src/pages/document/conflict/merge.ts';
+import { shownValue } from '../../admin/src/pages/document/conflict/shown.ts';
 import {
   changedFields,
   createBody,
@@ -9,9 +11,7 @@ import {
   updateBody,
 } from '../../admin/src/pages/document/form/bodies.ts';
 import { layoutOf } from '../../admin/src/pages/document/form/layout.ts';
-import { compare, firstChoice, taken } from '../../admin/src/pages/document/form/merge.ts';
 import { labelAt, saidAtFields } from '../../admin/src/pages/document/form/problems.ts';
-import { shownValue } from '../../admin/src/pages/document/form/shown.ts';
 import { slugOf } from '../../admin/src/pages/document/form/slug.ts';
 import {
   emptyValues,

@@ -11,7 +11,7 @@ import {
   spotOf,
   type Where,
   whereOf,
-} from '../../admin/src/pages/list/filter.ts';
+} from '../../admin/src/pages/list/filter/filter.ts';
 
 const path = fc.constantFrom('title', 'views', 'author.name', '__proto__', 'constructor', 'x');
 const operator = fc.constantFrom('equals', 'not_equals', 'in', 'exists', 'toString');

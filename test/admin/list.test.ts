@@ -1,7 +1,11 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { changeable, problemsOf } from '../../admin/src/pages/list/bulk.ts';
+import { changeable, problemsOf } from '../../admin/src/pages/list/bulk/bulk.ts';
+import { rangeOf } from '../../admin/src/pages/list/bulk/range.ts';
+import { operatorsOf } from '../../admin/src/pages/list/filter/operators.ts';
+import { pageNumbers } from '../../admin/src/pages/list/paging/page-numbers.ts';
+import { cellOf, csvRow } from '../../admin/src/pages/list/toolbar/csv.ts';
 import {
   type Column,
   columnsOf,
@@ -11,12 +15,8 @@ import {
   placesOf,
   selectOf,
   sortOf,
-} from '../../admin/src/pages/list/columns.ts';
-import { cellOf, csvRow } from '../../admin/src/pages/list/csv.ts';
-import { operatorsOf } from '../../admin/src/pages/list/operators.ts';
-import { pageNumbers } from '../../admin/src/pages/list/page-numbers.ts';
-import { rangeOf } from '../../admin/src/pages/list/range.ts';
-import { changeView, queryOf, readView, withQuery } from '../../admin/src/pages/list/view.ts';
+} from '../../admin/src/pages/list/view/columns.ts';
+import { changeView, queryOf, readView, withQuery } from '../../admin/src/pages/list/view/view.ts';
 import { type Telling, textOfValue } from '../../admin/src/parts/texts.ts';
 import type { DataField } from '../../admin/src/schema/fields.ts';
 import { modelOf } from '../../admin/src/schema/model.ts';

@@ -12,12 +12,12 @@ import { Loading } from '../../shell/loading.tsx';
 import { Failure, FailurePage, NotFound, Notice, Page } from '../../shell/page.tsx';
 import { useLanguage, useWords } from '../../words/index.ts';
 import { findDraft, findUnfinished } from './drafts/found.ts';
-import styles from './editor.module.css';
-import { crumbsOf, EditorPage } from './editor-page.tsx';
+import styles from './editor/editor.module.css';
+import { crumbsOf, EditorPage } from './editor/editor-page.tsx';
+import { newKey } from './editor/open-editor.ts';
+import { sinceOf } from './facts/since.ts';
 import { duplicated } from './form/bodies.ts';
-import { newKey } from './open-editor.ts';
 import { draftTarget, isWritable, readSubject, type Subject } from './save/subject.ts';
-import { sinceOf } from './since.ts';
 
 /** The page of a document. */
 export function DocumentPage() {

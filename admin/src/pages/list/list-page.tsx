@@ -7,18 +7,18 @@ import { useCollection } from '../../service/model.tsx';
 import { NotFound, Page } from '../../shell/page.tsx';
 import { useShortcuts } from '../../shell/shortcuts.tsx';
 import { useWords } from '../../words/index.ts';
-import { BulkBar } from './bulk-bar.tsx';
-import { Cards } from './cards.tsx';
-import { FilterBar } from './filter-bar.tsx';
+import { BulkBar } from './bulk/bulk-bar.tsx';
+import { useSelection } from './bulk/use-selection.ts';
+import { FilterBar } from './filter/filter-bar.tsx';
 import styles from './list-page.module.css';
 import { ListEmpty, ListProblem } from './list-states.tsx';
-import { moveInRows } from './move.ts';
 import { NewButton } from './new-button.tsx';
-import { Pages } from './pages.tsx';
-import { Table } from './table.tsx';
-import { Toolbar } from './toolbar.tsx';
-import { useKeptView, useListState, useRows } from './use-list.ts';
-import { useSelection } from './use-selection.ts';
+import { Pages } from './paging/pages.tsx';
+import { Cards } from './rows/cards.tsx';
+import { moveInRows } from './rows/move.ts';
+import { Table } from './rows/table.tsx';
+import { Toolbar } from './toolbar/toolbar.tsx';
+import { useKeptView, useListState, useRows } from './view/use-list.ts';
 
 /** The list of a collection. */
 export function ListPage() {

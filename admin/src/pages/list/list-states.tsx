@@ -2,11 +2,11 @@ import { Button } from '@mantine/core';
 import type { ApiError } from '../../../../client/index.ts';
 import { Failure, Notice } from '../../shell/page.tsx';
 import { useWords } from '../../words/index.ts';
-import { problemOf } from './filter.ts';
+import { problemOf } from './filter/filter.ts';
+import { useChipText } from './filter/use-chip-text.ts';
 import styles from './list-page.module.css';
 import { NewButton } from './new-button.tsx';
-import { useChipText } from './use-chip-text.ts';
-import type { ListState } from './use-list.ts';
+import type { ListState } from './view/use-list.ts';
 
 /** A list without rows: why, and the way out. */
 export function ListEmpty({ state, total }: { state: ListState; total: number }) {

@@ -9,18 +9,18 @@ import { Link } from '../../shell/link.tsx';
 import { Loading } from '../../shell/loading.tsx';
 import { Failure, Notice, Page } from '../../shell/page.tsx';
 import { useWords } from '../../words/index.ts';
-import { Deletion } from './deletion.tsx';
-import { Drop } from './drop.tsx';
-import { FileDrawer } from './file-drawer.tsx';
+import { Deletion } from './file/deletion.tsx';
+import { FileDrawer } from './file/file-drawer.tsx';
 import { acceptOf } from './files.ts';
-import { Grid } from './grid.tsx';
+import { Grid } from './library/grid.tsx';
+import { viewOf, writeView } from './library/query.ts';
+import { useLibrary } from './library/use-library.ts';
 import styles from './media.module.css';
 import { MediaToolbar, SelectionBar } from './media-toolbar.tsx';
-import { PickButton } from './pick-button.tsx';
-import { viewOf, writeView } from './query.ts';
-import { Sendings } from './sendings.tsx';
-import { useLibrary } from './use-library.ts';
-import { useQueue } from './use-queue.ts';
+import { Drop } from './sending/drop.tsx';
+import { PickButton } from './sending/pick-button.tsx';
+import { Sendings } from './sending/sendings.tsx';
+import { useQueue } from './sending/use-queue.ts';
 
 /** The files of all upload collections. */
 export function MediaPage() {

@@ -3,8 +3,8 @@ import { useDebouncedCallback } from '@mantine/hooks';
 import { useEffect, useState } from 'react';
 import { Icon } from '../../theme/icons.tsx';
 import { useWords } from '../../words/index.ts';
+import { type Sort, sortNames, type TypeFilter, typeFilters, type View } from './library/query.ts';
 import styles from './media.module.css';
-import { type Sort, sortNames, type TypeFilter, typeFilters, type View } from './query.ts';
 
 /** Search, kind and order of the files. */
 export function MediaToolbar({ view, change }: { view: View; change: (change: Partial<View>) => void }) {

@@ -1,7 +1,7 @@
 import type { ReactNode } from 'react';
 import { type DataField, labelOf } from '../../../schema/fields.ts';
 import { useWords } from '../../../words/index.ts';
-import { BlameNote } from '../blame.tsx';
+import { BlameNote } from '../facts/blame.tsx';
 import { controlId, useFormPlace, useFormState } from '../form/context.ts';
 import styles from './fields.module.css';
 

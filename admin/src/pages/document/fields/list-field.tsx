@@ -3,7 +3,7 @@ import { useState } from 'react';
 import { type DataField, inWords, labelOf } from '../../../schema/fields.ts';
 import { Icon } from '../../../theme/icons.tsx';
 import { useWords } from '../../../words/index.ts';
-import { BlameNote } from '../blame.tsx';
+import { BlameNote } from '../facts/blame.tsx';
 import { controlId, useFormPlace, useFormState } from '../form/context.ts';
 import styles from './fields.module.css';
 import { ErrorText } from './frame.tsx';

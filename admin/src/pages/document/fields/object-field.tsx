@@ -1,5 +1,5 @@
 import { type DataField, labelOf } from '../../../schema/fields.ts';
-import { BlameNote } from '../blame.tsx';
+import { BlameNote } from '../facts/blame.tsx';
 import { controlId, useFormPlace, useFormState } from '../form/context.ts';
 import styles from './fields.module.css';
 import { ErrorText } from './frame.tsx';

@@ -1,7 +1,7 @@
 import type { Collection } from '../../../../schema/model.ts';
 import { client } from '../../../../service/client.ts';
 import { type Reading, useRead } from '../../../../service/queries.ts';
-import { membersOf } from '../../../media/members.ts';
+import { membersOf } from '../../../media/library/members.ts';
 import { partsOf } from './order.ts';
 
 /** A document that a field may point at, with what it is shown by. */

@@ -3,7 +3,7 @@ import { EditorContent, useEditor } from '@tiptap/react';
 import { type ReactNode, useEffect, useMemo, useState } from 'react';
 import { labelOf } from '../../../../schema/fields.ts';
 import { useModel } from '../../../../service/model.tsx';
-import { LibraryDialog } from '../../../media/library-dialog.tsx';
+import { LibraryDialog } from '../../../media/library/library-dialog.tsx';
 import type { InputProps } from '../types.ts';
 import { extensionsOf, taken } from './extensions.ts';
 import styles from './input.module.css';

@@ -1,0 +1,116 @@
+import { Button, Modal } from '@mantine/core';
+import { useState } from 'react';
+import { useDialog } from '../../../parts/dialog.ts';
+import { type DataField, labelOf } from '../../../schema/fields.ts';
+import type { Collection } from '../../../schema/model.ts';
+import { titleOf } from '../../../schema/titles.ts';
+import { useCollection } from '../../../service/model.tsx';
+import { useLanguage, useWords } from '../../../words/index.ts';
+import { useIsPhone } from '../editor/phone.ts';
+import type { EditorView } from '../editor/use-editor.ts';
+import { sinceOf } from '../facts/since.ts';
+import { idsOf } from '../inputs/relationship/order.ts';
+import { useTargets } from '../inputs/relationship/targets.ts';
+import styles from './conflict.module.css';
+import type { Conflict } from './conflict.ts';
+import { type Difference, firstChoice, type Side, taken } from './merge.ts';
+import { shownValue } from './shown.ts';
+
+/** Another version was saved meanwhile: what was read, what is there now, what stands here, and for each field a choice. */
+export function ConflictDialog({ editor, conflict }: { editor: EditorView; conflict: Conflict }) {
+  const dialog = useDialog(editor.closeConflict);
+  const { form: words } = useWords();
+  const language = useLanguage();
+  const isPhone = useIsPhone();
+  const { differences, who, when } = conflict;
+  const [choices, setChoices] = useState(() => new Map(differences.map((one) => [one.field.name, firstChoice(one)])));
+  const save = () => editor.resolve(taken(differences, choices));
+  return (
+    <Modal {...dialog} title={words.conflictTitle} size="62rem" fullScreen={isPhone}>
+      <div className={styles.dialog}>
+        <p>{words.conflictText(who, when === null ? null : sinceOf(when, language, words))}</p>
+        <ul className={styles.differences}>
+          {differences.map((difference) => (
+            <DifferenceRow
+              key={difference.field.name}
+              difference={difference}
+              choice={choices.get(difference.field.name) ?? 'mine'}
+              choose={(side) => setChoices((old) => new Map(old).set(difference.field.name, side))}
+            />
+          ))}
+        </ul>
+        <div className={styles.buttons}>
+          <Button variant="default" onClick={editor.closeConflict}>
+            {words.backToForm}
+          </Button>
+          <Button onClick={save} data-autofocus>
+            {words.saveChoice}
+          </Button>
+        </div>
+      </div>
+    </Modal>
+  );
+}
+
+type RowProps = { difference: Difference; choice: Side; choose: (side: Side) => void };
+
+function DifferenceRow({ difference, choice, choose }: RowProps) {
+  const { form: words } = useWords();
+  const { field, read, now, mine, isConflict, isTheirs } = difference;
+  const who = isConflict ? words.bothChanged : isTheirs ? words.theyChanged : words.youChanged;
+  const sides = [
+    ['now', words.asNow, words.keepTheirs, now],
+    ['mine', words.mine, words.keepMine, mine],
+  ] as const;
+  return (
+    <li className={styles.difference} data-conflict={field.name}>
+      <fieldset>
+        <legend>
+          {labelOf(field)} <span className={styles.who}>{who}</span>
+        </legend>
+        <div className={styles.columns}>
+          <div className={styles.read}>
+            <h3>{words.asRead}</h3>
+            <Shown field={field} value={read} />
+          </div>
+          {sides.map(([side, title, action, value]) => (
+            <label key={side} className={styles.side} data-chosen={choice === side || undefined}>
+              <span className={styles.sideHead}>
+                <input
+                  type="radio"
+                  name={`choice-${field.name}`}
+                  value={side}
+                  checked={choice === side}
+                  onChange={() => choose(side)}
+                  aria-label={`${labelOf(field)}: ${action}`}
+                />
+                <strong>{title}</strong>
+              </span>
+              <Shown field={field} value={value} />
+            </label>
+          ))}
+        </div>
+      </fieldset>
+    </li>
+  );
+}
+
+function Shown({ field, value }: { field: DataField; value: unknown }) {
+  const { form: words, shared } = useWords();
+  const language = useLanguage();
+  const collection = useCollection(field.relationTo ?? '');
+  const text = shownValue(field, value, { language, yes: shared.yes, no: shared.no });
+  if (text === '') return <p className={styles.empty}>{words.empty}</p>;
+  if (collection !== undefined) return <Titles collection={collection} ids={idsOf(value)} />;
+  return <p className={styles.value}>{text}</p>;
+}
+
+/** Related documents by their titles; those that cannot be read, by their ids. */
+function Titles({ collection, ids }: { collection: Collection; ids: readonly string[] }) {
+  const { data = [] } = useTargets(collection, ids);
+  const titles = ids.map((id) => {
+    const found = data.find((one) => one.id === id);
+    return found === undefined ? id : titleOf(collection, found);
+  });
+  return <p className={styles.value}>{titles.join(', ')}</p>;
+}

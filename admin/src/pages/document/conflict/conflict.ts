@@ -1,0 +1,29 @@
+import { ApiError } from '../../../../../client/index.ts';
+import type { Editor } from '../editor/open-editor.ts';
+import { isObject, type Values } from '../form/values.ts';
+import { type Read, readSubject, versionIn, versionOf } from '../save/subject.ts';
+import { compare, type Difference } from './merge.ts';
+
+/** Another version than the one that was read: what differs, and who has saved it. */
+export type Conflict = { now: Read; differences: Difference[]; who: string | null; when: string | null };
+
+/** Reads what is there now, after a 412. @throws ApiError where that cannot be read. */
+export async function conflictOf(editor: Editor, refused: ApiError, mayLook: boolean): Promise<Conflict> {
+  const { subject, form } = editor;
+  const now = await readSubject(subject);
+  if (now === null) throw new ApiError(refused.message, { status: 404, error: 'Not Found' });
+  const read = { ...form.base(), ...editor.draftBase.current, ...beforeIn(refused.body) };
+  const differences = compare(form.fields, { read, now: now.document, mine: form.values() });
+  const version = versionOf(now.etag);
+  const last = mayLook && version !== null ? await versionIn(subject, version).catch(() => null) : null;
+  return { now, differences, who: last?.actor.label ?? null, when: last?.recordedAt ?? null };
+}
+
+/** The values as they were at the version that the save was meant for, as far as the service tells them. */
+function beforeIn(body: unknown): Values {
+  if (!isObject(body) || !Array.isArray(body.fields)) return {};
+  const told = body.fields.filter(
+    (one) => isObject(one) && typeof one.field === 'string' && Object.hasOwn(one, 'before'),
+  );
+  return Object.fromEntries(told.map(({ field, before }) => [field, before]));
+}

@@ -1,0 +1,63 @@
+import { Drawer } from '@mantine/core';
+import { useEffect, useState } from 'react';
+import { useDialog } from '../../../parts/dialog.ts';
+import type { Collection } from '../../../schema/model.ts';
+import { useCollection } from '../../../service/model.tsx';
+import { useAccount } from '../../../service/session.ts';
+import { useWords } from '../../../words/index.ts';
+import { Level } from '../fields/level.tsx';
+import type { CreateDrawerProps } from '../form/context.ts';
+import { FailureBand } from '../save/failure-band.tsx';
+import { useSaveKey } from '../save/save-key.ts';
+import styles from './editor.module.css';
+import { SaveActions } from './editor-actions.tsx';
+import { FormBody } from './form-body.tsx';
+import { newKey } from './open-editor.ts';
+import { useEditor } from './use-editor.ts';
+
+/** Makes a document beside another form, which stays as it is. */
+export function CreateDrawer({ collection: slug, ...rest }: CreateDrawerProps) {
+  const collection = useCollection(slug);
+  return collection === undefined ? null : <DrawerForm collection={collection} {...rest} />;
+}
+
+function DrawerForm({
+  collection,
+  onClose,
+  onCreated,
+  prefill,
+}: Omit<CreateDrawerProps, 'collection'> & { collection: Collection }) {
+  const { form: words } = useWords();
+  const account = useAccount();
+  const [draftId] = useState(() => `new-${newKey()}`);
+  const editor = useEditor({
+    subject: { kind: 'document', collection, id: null },
+    account,
+    read: null,
+    prefill: prefill ?? null,
+    draftId,
+    found: null,
+    isReadOnly: false,
+    onCreated: (document) => onCreated(document as { id: string }),
+    Level,
+    CreateDrawer,
+  });
+  useSaveKey(editor.save);
+  const dialog = useDialog(onClose);
+  const { root } = editor;
+  useEffect(() => {
+    // The drawer gives the focus to its first button.
+    const timer = setTimeout(() => root.current?.querySelector<HTMLElement>('input, textarea, select')?.focus(), 100);
+    return () => clearTimeout(timer);
+  }, [root]);
+  return (
+    <Drawer {...dialog} title={words.newDocument(collection.singular)} size="min(40rem, 100vw)">
+      {/* Keys and clicks here are none of the form below. */}
+      <FailureBand editor={editor} />
+      <FormBody editor={editor} facts={null} />
+      <div className={styles.drawerFoot}>
+        <SaveActions editor={editor} />
+      </div>
+    </Drawer>
+  );
+}

@@ -1,0 +1,126 @@
+import { lazy, useEffect, useState } from 'react';
+import { titleOf } from '../../../schema/titles.ts';
+import { useAsOf } from '../../../service/as-of.ts';
+import { addresses } from '../../../shell/addresses.ts';
+import { useGo } from '../../../shell/link.tsx';
+import { Page } from '../../../shell/page.tsx';
+import { useWords } from '../../../words/index.ts';
+import { ConflictDialog } from '../conflict/conflict-dialog.tsx';
+import { DraftBand } from '../drafts/draft-band.tsx';
+import { BlameProvider } from '../facts/blame.tsx';
+import { Changed, Facts } from '../facts/facts.tsx';
+import { Level } from '../fields/level.tsx';
+import { useFormStateOf } from '../form/context.ts';
+import type { Values } from '../form/values.ts';
+import { PreviewFrame } from '../preview/preview-frame.tsx';
+import { FailureBand } from '../save/failure-band.tsx';
+import { useSaveKey } from '../save/save-key.ts';
+import { nameOf, type Read, type Subject, versionOf } from '../save/subject.ts';
+import { DeleteDialog } from './delete-dialog.tsx';
+import styles from './editor.module.css';
+import { EditorActions, SaveActions } from './editor-actions.tsx';
+import { FormBody } from './form-body.tsx';
+import { focusedField, type Opening } from './open-editor.ts';
+import { useIsPhone } from './phone.ts';
+import { type EditorView, useEditor } from './use-editor.ts';
+
+const CreateDrawer = lazy(async () => ({ default: (await import('./create-drawer.tsx')).CreateDrawer }));
+
+type Props = Opening & {
+  /** The document as it was read last; it may be newer than the one that the form was opened with. */
+  latest: Read | null;
+  /** Called when a first draft of a new document is kept. */
+  onDraft?: (() => void) | undefined;
+};
+
+/** The page of a form: head, draft, fields, facts. */
+export function EditorPage({ latest, onDraft, ...opening }: Props) {
+  const { form: words } = useWords();
+  const go = useGo();
+  const { subject } = opening;
+  const asOf = useAsOf();
+  const onCreated = (document: Values) => {
+    if (subject.kind === 'document')
+      go(addresses.document(subject.collection.slug, String(document.id)), { replace: true });
+  };
+  const editor = useEditor({ ...opening, onCreated, Level, CreateDrawer });
+  const [isDeleting, setDeleting] = useState(false);
+  useSaveKey(editor.save);
+  useLatest(editor, latest);
+  const { keeper } = editor;
+  useEffect(() => {
+    return keeper.subscribe(() => {
+      if (keeper.state() === 'here' || keeper.state() === 'service') onDraft?.();
+    });
+  }, [keeper, onDraft]);
+  const base = useFormStateOf(editor.form, (form) => form.base());
+  const isNew = opening.read === null;
+  const title =
+    isNew && subject.kind === 'document' ? words.newDocument(subject.collection.singular) : nameOf(subject, base);
+  const facts = isNew ? null : <Facts subject={subject} document={base} />;
+  const isPhone = useIsPhone();
+  return (
+    <div className={styles.editor}>
+      <Page
+        title={title}
+        crumbs={crumbsOf(subject)}
+        about={isNew ? undefined : <Changed subject={subject} document={base} etag={editor.saver.etag()} />}
+        actions={<EditorActions editor={editor} hasSave={!isPhone} openDelete={() => setDeleting(true)} />}
+        isWide
+      >
+        <DraftBand editor={editor} />
+        <FailureBand editor={editor} />
+        {opening.isReadOnly && <ReadOnlyBand />}
+        <BlameProvider subject={subject} version={asOf === null ? versionOf(editor.saver.etag()) : null}>
+          <PreviewFrame subject={subject} form={editor.form}>
+            <FormBody editor={editor} facts={facts} />
+          </PreviewFrame>
+        </BlameProvider>
+        {isPhone && !opening.isReadOnly && (
+          <div className={styles.phoneBar}>
+            <SaveActions editor={editor} />
+          </div>
+        )}
+        {editor.conflict !== null && <ConflictDialog editor={editor} conflict={editor.conflict} />}
+        {isDeleting && subject.kind === 'document' && subject.id !== null && (
+          <DeleteDialog
+            collection={subject.collection}
+            id={subject.id}
+            title={titleOf(subject.collection, base)}
+            etag={editor.saver.etag()}
+            onClose={() => setDeleting(false)}
+            onDeleted={() => {
+              editor.form.reset();
+              void editor.keeper.settle();
+            }}
+          />
+        )}
+      </Page>
+    </div>
+  );
+}
+
+/** The pages above that of a form. */
+export function crumbsOf(subject: Subject): { title: string; to: string }[] {
+  if (subject.kind === 'global') return [];
+  const { slug, plural, isAuth } = subject.collection;
+  return [{ title: plural, to: isAuth ? addresses.people(slug) : addresses.list(slug) }];
+}
+
+/** Under a moment of the past, the band of the application says why. */
+function ReadOnlyBand() {
+  const { form } = useWords();
+  return useAsOf() === null ? <p className={styles.readOnly}>{form.readOnly}</p> : null;
+}
+
+/** A form in which nothing was typed follows the document; one in which something was waits for the save to tell. */
+function useLatest({ form, saver, root }: EditorView, latest: Read | null): void {
+  const isChanged = useFormStateOf(form, (one) => one.isChanged());
+  useEffect(() => {
+    // An answer that was on its way during a save is older than what the save gave.
+    const isNewer = latest !== null && (versionOf(latest.etag) ?? 0) > (versionOf(saver.etag()) ?? 0);
+    if (!isNewer || isChanged || saver.isRunning()) return;
+    form.saved(latest.document, form.values(), focusedField(root.current));
+    saver.setEtag(latest.etag);
+  }, [latest, isChanged, form, saver, root]);
+}

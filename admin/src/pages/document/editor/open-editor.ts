@@ -1,0 +1,158 @@
+import { client } from '../../../service/client.ts';
+import { dropHere, keepHere } from '../../../service/kept-here.ts';
+import { type Account, accountNow, nameOf } from '../../../service/session.ts';
+import { type Kept, openKeeper } from '../drafts/keeper.ts';
+import type { Found } from '../drafts/newer.ts';
+import { openForm } from '../form/store.ts';
+import { emptyValues, type Values } from '../form/values.ts';
+import { openSaver } from '../save/saver.ts';
+import {
+  draftTarget,
+  fieldsOf,
+  type Read,
+  type Subject,
+  tagOf,
+  targetName,
+  versionOf,
+  writeSubject,
+} from '../save/subject.ts';
+
+/** The things that an editor is opened with. */
+export type Opening = {
+  subject: Subject;
+  account: Account;
+  /** Null for a document that is not there yet. */
+  read: Read | null;
+  /** Values of a new document that are there from the start. */
+  prefill: Values | null;
+  draftId: string;
+  found: Found | null;
+  isReadOnly: boolean;
+};
+
+/** A form with what saves it and what keeps it. */
+export type Editor = ReturnType<typeof openEditor>;
+
+/** Opens the form of a document, as it was read or as a draft has it. */
+export function openEditor({ subject, account, read, prefill, draftId, found, isReadOnly }: Opening) {
+  const fields = fieldsOf(subject);
+  const base = read?.document ?? emptyValues(fields);
+  const draft = isReadOnly ? null : found;
+  const form = openForm(fields, base, { ...base, ...prefill, ...draft?.data });
+  const isOlder = draft !== null && read !== null && draft.version !== null && draft.version !== versionOf(read.etag);
+  // A draft of an older version is saved as a change of that one, so that nothing which came since is overwritten unseen.
+  const etag = isOlder && draft.version !== null ? tagOf(draft.version) : read?.etag;
+  const root: { current: HTMLElement | null } = { current: null };
+  const state = { isSaving: false };
+  const listeners = new Set<() => void>();
+
+  const saver = openSaver({
+    form,
+    isNew: read === null,
+    etag,
+    write: (body, options) => writeSubject(subject, body, options),
+    focused: () => focusedField(root.current),
+    newKey,
+    onState: (isSaving) => {
+      state.isSaving = isSaving;
+      for (const listener of listeners) listener();
+    },
+  });
+  const keeper = openKeeper(
+    form,
+    () => versionOf(saver.etag()),
+    placesOf(account, draftTarget(subject, draftId), draft),
+  );
+  if (draft !== null) keeper.adopt(draft);
+
+  return {
+    subject,
+    form,
+    saver,
+    keeper,
+    root,
+    draft,
+    isOlder,
+    /** Values as they were when the draft was begun. */
+    draftBase: { current: draft?.base ?? {} },
+    draftTag: etag,
+    isSaving: () => state.isSaving,
+    onSaving(listener: () => void): () => void {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+    /** Keeps what has been typed since a new document was sent, for the page of that document. */
+    async handOver(id: string): Promise<void> {
+      keeper.close();
+      const changed = form.changedNames();
+      if (changed.length > 0) {
+        const pick = (values: Values) => Object.fromEntries(changed.map((name) => [name, values[name] ?? null]));
+        const target = targetName(draftTarget({ ...subject, id } as Subject, ''));
+        const version = versionOf(saver.etag());
+        await keepHere({
+          account: nameOf(account),
+          target,
+          data: pick(form.values()),
+          base: pick(form.base()),
+          version,
+          updatedAt: new Date().toISOString(),
+          atService: null,
+        });
+      }
+      form.replace(form.base());
+      await keeper.settle();
+    },
+  };
+}
+
+/** A page that did not come over HTTPS has no `randomUUID`. */
+export function newKey(): string {
+  if (crypto.randomUUID) return crypto.randomUUID();
+  const hex = Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, '0')).join(
+    '',
+  );
+  return hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
+}
+
+function placesOf(account: Account, target: ReturnType<typeof draftTarget>, found: Found | null) {
+  const name = nameOf(account);
+  let etag = found?.etag;
+  const requireAccount = () => {
+    const now = accountNow();
+    if (now === null || nameOf(now) !== name) throw new Error('another account is logged in');
+  };
+  return {
+    here: {
+      keep: (kept: Kept, atService: string | null) =>
+        keepHere({
+          account: name,
+          target: targetName(target),
+          ...kept,
+          updatedAt: new Date().toISOString(),
+          atService,
+        }),
+      drop: () => dropHere(name, targetName(target)),
+    },
+    service: {
+      async keep({ data, version }: Kept): Promise<string> {
+        requireAccount();
+        const answer = await client.drafts.keep(target, { data, version }, { ifMatch: etag, retries: 0 });
+        etag = client.etagOf(answer);
+        return answer.updatedAt;
+      },
+      async drop(): Promise<void> {
+        requireAccount();
+        await client.drafts.drop(target, { retries: 0 });
+        etag = undefined;
+      },
+    },
+  };
+}
+
+/** The top-level field of a form that has the focus; null without one. */
+export function focusedField(root: HTMLElement | null): string | null {
+  const { activeElement } = document;
+  if (root === null || !(activeElement instanceof HTMLElement) || !root.contains(activeElement)) return null;
+  const path = activeElement.closest<HTMLElement>('[data-field]')?.dataset.field;
+  return path?.split('.', 1)[0] ?? null;
+}

@@ -1,0 +1,57 @@
+import { textOfValue } from '../../../parts/texts.ts';
+import { useTelling } from '../../../parts/use-texts.ts';
+import type { Related } from '../../../schema/titles.ts';
+import { useTitles } from '../../../service/related-titles.ts';
+import { useWords } from '../../../words/index.ts';
+import { placesOf } from '../view/columns.ts';
+import type { ListState } from '../view/use-list.ts';
+import { type Item, isKept } from './filter.ts';
+
+const mostLetters = 80;
+
+/** The words of an operator, as they fit a type. */
+export function useOperatorText(): (operator: string, type: string | undefined) => string {
+  const { list } = useWords();
+  return (operator, type) => {
+    const isTime = type === 'date' || type === 'datetime' || type === 'time';
+    return (isTime ? list.timeOperators[operator] : undefined) ?? list.operators[operator] ?? operator;
+  };
+}
+
+/** The function that says an item of a filter in words. */
+export function useChipText({ collection, filter }: ListState): (item: Item) => string {
+  const { list } = useWords();
+  const telling = useTelling();
+  const operatorText = useOperatorText();
+  const places = placesOf(collection, { createdAt: list.createdAt, updatedAt: list.updatedAt });
+  const placeOf = (path: string) => places.find((place) => place.path === path);
+  const titles = useTitles(relatedOf(filter.items, (path) => placeOf(path)?.field.relationTo));
+  return (item) => {
+    if (isKept(item)) return shortened(JSON.stringify(item.kept));
+    const place = placeOf(item.path);
+    const label = place?.label ?? item.path;
+    if (item.operator === 'exists') return `${label} ${item.value === true ? list.hasValue : list.hasNoValue}`;
+    const values = Array.isArray(item.value) ? item.value : [item.value];
+    const texts = values.map((value) => {
+      if (value === null) return list.empty;
+      const title = titles.get(`${place?.field.relationTo}/${value}`);
+      if (title !== undefined) return title;
+      return place ? textOfValue(value, place.field, telling) || JSON.stringify(value) : JSON.stringify(value);
+    });
+    return shortened(`${label} ${operatorText(item.operator, place?.field.type)} ${texts.join(', ')}`);
+  };
+}
+
+/** The documents that the conditions name. */
+function relatedOf(items: readonly Item[], targetOf: (path: string) => string | undefined): Related[] {
+  return items.flatMap((item) => {
+    const relationTo = isKept(item) ? undefined : targetOf(item.path);
+    if (isKept(item) || relationTo === undefined) return [];
+    const ids = [item.value].flat().filter((value) => typeof value === 'string');
+    return ids.map((id) => ({ relationTo, id }));
+  });
+}
+
+function shortened(text: string): string {
+  return text.length > mostLetters ? `${text.slice(0, mostLetters)}…` : text;
+}

@@ -1,0 +1,36 @@
+import { type Telling, textOfValue } from '../../../parts/texts.ts';
+import { Ago } from '../../../parts/times.tsx';
+import { valueAt } from '../../../schema/fields.ts';
+import { Icon } from '../../../theme/icons.tsx';
+import type { Column } from '../view/columns.ts';
+import type { Row } from '../view/use-list.ts';
+import styles from './cell.module.css';
+import { Thumbnail } from './thumbnail.tsx';
+
+/** The value of a row in a column. */
+export function Cell({ row, column, telling }: { row: Row; column: Column; telling: Telling }) {
+  const value = valueAt(row, column.path);
+  const { field } = column;
+  if (value === null || value === undefined) return null;
+  if (typeof value === 'boolean') return <Mark isOn={value} telling={telling} />;
+  if (field.type === 'upload' && typeof value === 'object') return <Thumbnail file={value} />;
+  if (column.path === 'updatedAt' || column.path === 'createdAt') return <Ago moment={String(value)} />;
+  const text = textOfValue(value, field, telling);
+  if ((field.type === 'select' || field.type === 'radio') && text !== '') {
+    return <span className={styles.choice}>{text}</span>;
+  }
+  return <span title={text.length > 24 ? text : undefined}>{text}</span>;
+}
+
+function Mark({ isOn, telling }: { isOn: boolean; telling: Telling }) {
+  return (
+    <span className={isOn ? styles.on : styles.off} role="img" aria-label={isOn ? telling.yes : telling.no}>
+      <Icon name={isOn ? 'check' : 'minus'} size={16} />
+    </span>
+  );
+}
+
+/** Whether the values of a column stand at its right end. */
+export function isNumeric({ field }: Column): boolean {
+  return field.type === 'number';
+}

@@ -1,0 +1,124 @@
+import { useEffect, useMemo } from 'react';
+import { useSearchParams } from 'wouter';
+import type { Page } from '../../../../../client/index.ts';
+import type { Collection } from '../../../schema/model.ts';
+import { useAsOf } from '../../../service/as-of.ts';
+import { client } from '../../../service/client.ts';
+import { useModel } from '../../../service/model.tsx';
+import { storageName } from '../../../service/place.ts';
+import { usePreferences } from '../../../service/preferences.ts';
+import { keys, useRead } from '../../../service/queries.ts';
+import { useAccount } from '../../../service/session.ts';
+import { useWords } from '../../../words/index.ts';
+import { type Filter, filterOf, whereOf } from '../filter/filter.ts';
+import { type Column, columnsOf, defaultColumns, named, selectOf } from './columns.ts';
+import { type Change, changeView, queryOf, readView, type View, withQuery } from './view.ts';
+
+/** A row: a document with what was selected of it. */
+export type Row = { id: string; [field: string]: unknown };
+
+type ChangeOptions = { replace?: boolean };
+
+/** The state of a list, which is that of its address, and the functions that change it. */
+export type ListState = {
+  collection: Collection;
+  view: View;
+  filter: Filter;
+  /** All columns that there can be, and those that are shown. */
+  all: Column[];
+  columns: Column[];
+  limit: number;
+  sort: string | null;
+  /** False as of then: only the documents of today are searched. */
+  isSearchable: boolean;
+  query: string;
+  change: (change: Change, options?: ChangeOptions) => void;
+  show: (query: string) => void;
+};
+
+const usualLimit = 20;
+
+/** Reads the address of a list. */
+export function useListState(collection: Collection): ListState {
+  const model = useModel();
+  const { list } = useWords();
+  const asOf = useAsOf();
+  const [search, setSearch] = useSearchParams();
+  const text = search.toString();
+  const all = useMemo(
+    () => columnsOf(collection, model, { createdAt: list.createdAt, updatedAt: list.updatedAt }),
+    [collection, model, list],
+  );
+  const view = useMemo(() => readView(new URLSearchParams(text)), [text]);
+  const chosen = view.columns === null ? [] : named(all, view.columns);
+  const q = asOf === null ? view.q : '';
+  return {
+    collection,
+    view,
+    filter: filterOf(view.where),
+    all,
+    columns: chosen.length > 0 ? chosen : defaultColumns(collection, all),
+    limit: view.limit ?? collection.hints.pageSize ?? usualLimit,
+    // The best first, where words are searched for.
+    sort: view.sort ?? (q === '' ? (collection.hints.defaultSort ?? null) : null),
+    isSearchable: asOf === null,
+    query: queryOf(search),
+    change: (change, options) => setSearch((now) => changeView(now, change), options),
+    show: (query) => setSearch((now) => withQuery(now, query)),
+  };
+}
+
+/** The query of a list without its page, for whatever reads all of it. */
+export function requestOf({ view, filter, sort, columns, collection, isSearchable }: ListState) {
+  const where = whereOf(filter);
+  return {
+    select: selectOf(columns, collection),
+    ...(where === null ? {} : { where: where as never }),
+    ...(isSearchable && view.q.trim() !== '' ? { q: view.q.trim() } : {}),
+    ...(sort === null ? {} : { sort }),
+  };
+}
+
+/** Reads the rows of a page; those of the page before stay until they come. */
+export function useRows(state: ListState) {
+  const { slug } = state.collection;
+  const query = { ...requestOf(state), limit: state.limit, page: state.view.page };
+  return useRead(
+    keys.list(slug, query),
+    async (reading) => (await client.collection(slug).find({ ...query, ...reading })) as unknown as Page<Row>,
+    { keep: true, enabled: state.view.broken === null },
+  );
+}
+
+function lastName(account: string, slug: string): string {
+  return `${storageName('list')}:${account}:${slug}`;
+}
+
+/**
+ * Keeps what a list shows for as long as the tab is open, so that coming back by any way finds it again. A list that was not
+ * open yet begins with the view that the user has set.
+ */
+export function useKeptView({ collection: { slug } }: ListState): void {
+  const [search, setSearch] = useSearchParams();
+  const { collection, user } = useAccount();
+  const name = lastName(`${collection}/${user.id}`, slug);
+  const { data: preferences } = usePreferences();
+  const isPlain = queryOf(search, { page: true }) === '';
+  const isKnown = sessionStorage.getItem(name) !== null;
+  // biome-ignore lint/correctness/useExhaustiveDependencies: only as the list opens; later, an empty address is a choice
+  useEffect(() => {
+    const kept = sessionStorage.getItem(name);
+    if (isPlain && kept) setSearch((now) => withQuery(now, kept), { replace: true });
+  }, []);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: once, when the preferences come
+  useEffect(() => {
+    const views = preferences?.views?.[slug];
+    const query = views?.default === undefined ? undefined : views.named?.[views.default];
+    if (!isKnown && isPlain && query) setSearch((now) => withQuery(now, query), { replace: true });
+  }, [preferences]);
+  const query = queryOf(search, { page: true });
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the preferences may still bring a view
+  useEffect(() => {
+    if (query !== '' || isKnown || preferences !== undefined) sessionStorage.setItem(name, query);
+  }, [name, query, preferences !== undefined]);
+}

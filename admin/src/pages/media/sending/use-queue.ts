@@ -1,0 +1,102 @@
+import { useCallback, useEffect, useReducer, useRef } from 'react';
+import type { Collection } from '../../../schema/model.ts';
+import { client } from '../../../service/client.ts';
+import { forget, messageOf } from '../../../service/queries.ts';
+import { useLanguage, useWords } from '../../../words/index.ts';
+import { askedFields, type FileDocument, isNeeded, isTooLarge, sizeOf, withoutReason } from '../files.ts';
+import { type Change, changed, nextOf, type Sending } from './queue.ts';
+import { problemsOf } from './saving.ts';
+
+/** A file on its way, and the document that it became. */
+export type FileSending = Sending<File, FileDocument>;
+
+type Options = {
+  /** The document whose file is replaced; absent for new documents. */
+  replaced?: string | undefined;
+  onSent?: (document: FileDocument) => void;
+};
+
+type Queue = readonly FileSending[];
+
+let lastKey = 0;
+
+/** Sends files to a collection, some at once, each with its own progress and its own error. */
+export function useQueue(collection: Collection, { replaced, onSent }: Options = {}) {
+  const [queue, change] = useReducer(changed<File, FileDocument> as (queue: Queue, change: AnyChange) => Queue, []);
+  const tooLarge = useTooLarge(collection);
+  const aborts = useRef(new Map<number, AbortController>());
+  const sent = useRef(onSent);
+  sent.current = onSent;
+
+  const send = useCallback(
+    async ({ key, item, data: texts }: FileSending) => {
+      const { data, reason } = withoutReason(texts);
+      const abort = new AbortController();
+      aborts.current.set(key, abort);
+      change({ type: 'start', key });
+      const options = {
+        ...reason,
+        signal: abort.signal,
+        onProgress: ({ sent, total }: { sent: number; total: number | null }) =>
+          change({ type: 'progress', key, share: total ? sent / total : 0 }),
+      };
+      try {
+        const files = client.collection(collection.slug);
+        const answer = await (replaced === undefined
+          ? files.upload(item, data, options)
+          : files.replaceFile(replaced, item, data, options));
+        const document = answer as unknown as FileDocument;
+        change({ type: 'finish', key, answer: document });
+        sent.current?.(document);
+        await forget(collection.slug);
+      } catch (error) {
+        if (!abort.signal.aborted)
+          change({ type: 'fail', key, problem: messageOf(error), problems: problemsOf(error).problems });
+      } finally {
+        aborts.current.delete(key);
+      }
+    },
+    [collection.slug, replaced],
+  );
+
+  useEffect(() => {
+    for (const one of nextOf(queue)) void send(one);
+  }, [queue, send]);
+  // A file that is on its way when the page is left has no place to show its end.
+  useEffect(() => {
+    const all = aborts.current;
+    return () => {
+      for (const abort of all.values()) abort.abort();
+    };
+  }, []);
+
+  return {
+    queue,
+    add: (files: Iterable<File>) => {
+      const hasNeeds = replaced === undefined && askedFields(collection).some(isNeeded);
+      const isAsked = hasNeeds || collection.requireReason;
+      const items = [...files].map((item) => ({ key: ++lastKey, item, isAsked, problem: tooLarge(item) }));
+      change({ type: 'add', items });
+    },
+    /** Sends a file again, or one that waits for its texts. */
+    retry: (key: number, data: Record<string, string>) => change({ type: 'send', key, data }),
+    /** Takes a file out of the queue, and stops it where it is on its way. */
+    remove: (key: number) => {
+      aborts.current.get(key)?.abort();
+      change({ type: 'remove', key });
+    },
+    clear: () => change({ type: 'clear', key: 0 }),
+  };
+}
+
+type AnyChange = Change<File, FileDocument>;
+
+/** Why a file is not sent at all: it would be sent in vain. */
+function useTooLarge({ upload }: Collection): (file: File) => string | null {
+  const { media } = useWords();
+  const language = useLanguage();
+  return (file) =>
+    upload !== false && isTooLarge(file, upload)
+      ? media.tooLarge(sizeOf(file.size, language), sizeOf(upload.maxFileSize, language))
+      : null;
+}

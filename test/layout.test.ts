@@ -401,13 +401,29 @@ describe('The plan of server/', () => {
   });
 
   it('has no folder of fewer than three files', () => {
-    const folders = Map.groupBy(filesOf('server/*/**/*.*'), (file) => dirname(file));
+    assert.deepEqual(smallFolders('server/*/**/*.*'), []);
+  });
+});
+
+describe('The plan of admin/src/', () => {
+  it('has no folder of fewer than three files', () => {
+    assert.deepEqual(smallFolders('admin/src/*/**/*.*'), []);
+  });
+
+  it('has at most sixteen files in a folder of pages', () => {
+    const folders = Map.groupBy(filesOf('admin/src/pages/**/*.*'), (file) => dirname(file));
     assert.deepEqual(
-      [...folders].filter(([, files]) => files.length < 3).map(([folder]) => folder),
+      [...folders].filter(([, files]) => files.length > 16).map(([folder]) => folder),
       [],
     );
   });
 });
+
+/** The folders that hold some of the files, and fewer than three. */
+function smallFolders(pattern: string): string[] {
+  const folders = Map.groupBy(filesOf(pattern), (file) => dirname(file));
+  return [...folders].filter(([, files]) => files.length < 3).map(([folder]) => folder);
+}
 
 /** Files that choose the status of an error, and why they have to stands in the first. */
 const choosers = [

@@ -20,7 +20,7 @@ const TrashPage = page(() => import('../pages/trash/trash-page.tsx'), 'TrashPage
 const PeoplePage = page(() => import('../pages/people/people-page.tsx'), 'PeoplePage');
 const PersonPage = page(() => import('../pages/people/person-page.tsx'), 'PersonPage');
 const KeysPage = page(() => import('../pages/keys/keys-page.tsx'), 'KeysPage');
-const MePage = page(() => import('../pages/me/me-page.tsx'), 'MePage');
+const MePage = page(() => import('../pages/people/me-page.tsx'), 'MePage');
 
 /** The page of an address behind the login. Each reads the parameters of its address itself. */
 export function Routes() {

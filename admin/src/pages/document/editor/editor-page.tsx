@@ -24,7 +24,7 @@ import { focusedField, type Opening } from './open-editor.ts';
 import { useIsPhone } from './phone.ts';
 import { type EditorView, useEditor } from './use-editor.ts';
 
-const CreateDrawer = lazy(async () => ({ default: (await import('./create-drawer.tsx')).CreateDrawer }));
+const CreateDrawer = lazy(async () => ({ default: (await import('../create-drawer.tsx')).CreateDrawer }));
 
 type Props = Opening & {
   /** The document as it was read last; it may be newer than the one that the form was opened with. */

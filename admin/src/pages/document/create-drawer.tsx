@@ -1,19 +1,19 @@
 import { Drawer } from '@mantine/core';
 import { useEffect, useState } from 'react';
-import { useDialog } from '../../../parts/dialog.ts';
-import type { Collection } from '../../../schema/model.ts';
-import { useCollection } from '../../../service/model.tsx';
-import { useAccount } from '../../../service/session.ts';
-import { useWords } from '../../../words/index.ts';
-import { Level } from '../fields/level.tsx';
-import type { CreateDrawerProps } from '../form/context.ts';
-import { FailureBand } from '../save/failure-band.tsx';
-import { useSaveKey } from '../save/save-key.ts';
-import styles from './editor.module.css';
-import { SaveActions } from './editor-actions.tsx';
-import { FormBody } from './form-body.tsx';
-import { newKey } from './open-editor.ts';
-import { useEditor } from './use-editor.ts';
+import { useDialog } from '../../parts/dialog.ts';
+import type { Collection } from '../../schema/model.ts';
+import { useCollection } from '../../service/model.tsx';
+import { useAccount } from '../../service/session.ts';
+import { useWords } from '../../words/index.ts';
+import styles from './editor/editor.module.css';
+import { SaveActions } from './editor/editor-actions.tsx';
+import { FormBody } from './editor/form-body.tsx';
+import { newKey } from './editor/open-editor.ts';
+import { useEditor } from './editor/use-editor.ts';
+import { Level } from './fields/level.tsx';
+import type { CreateDrawerProps } from './form/context.ts';
+import { FailureBand } from './save/failure-band.tsx';
+import { useSaveKey } from './save/save-key.ts';
 
 /** Makes a document beside another form, which stays as it is. */
 export function CreateDrawer({ collection: slug, ...rest }: CreateDrawerProps) {

@@ -1,5 +1,8 @@
-import type { ReactNode } from 'react';
-import { useEffect } from 'react';
+import { type ReactNode, useEffect } from 'react';
+import { Link } from 'wouter';
+import { addresses } from '../../shell/addresses.ts';
+import { addressOf } from '../../shell/link.tsx';
+import { useWords } from '../../words/index.ts';
 import styles from './access.module.css';
 
 /** The one card of a page before the login. */
@@ -15,5 +18,15 @@ export function Card({ title, above, children }: { title: string; above: string;
         {children}
       </div>
     </main>
+  );
+}
+
+/** The way back to the login. */
+export function ToLogin() {
+  const { access } = useWords();
+  return (
+    <p className={styles.below}>
+      <Link href={addressOf(addresses.login)}>{access.toLogin}</Link>
+    </p>
   );
 }

@@ -1,12 +1,12 @@
-import { Radio, Switch } from '@mantine/core';
+import { Switch } from '@mantine/core';
 import { useWords } from '../../../words/index.ts';
 import { attributesOf } from './attributes.ts';
-import styles from './inputs.module.css';
+import { Radios } from './choice-inputs.tsx';
 import type { InputProps } from './types.ts';
 
 /** Yes or no; where no value is allowed too, one of three. */
 export function BooleanInput(props: InputProps<unknown>) {
-  const { field, id, path, defaultValue, onChange, isDisabled, error, describedBy } = props;
+  const { field, defaultValue, onChange } = props;
   const { shared, form } = useWords();
   if (field.required || (defaultValue !== null && field.hasDefault)) {
     const { placeholder: _, ...attributes } = attributesOf(props);
@@ -19,31 +19,16 @@ export function BooleanInput(props: InputProps<unknown>) {
       />
     );
   }
-  const answers = [
-    ['true', shared.yes],
-    ['false', shared.no],
-    ['', form.noValue],
-  ] as const;
   return (
-    <Radio.Group
-      id={id}
-      name={path}
+    <Radios
+      {...props}
       defaultValue={typeof defaultValue === 'boolean' ? String(defaultValue) : ''}
+      options={[
+        { value: 'true', label: shared.yes },
+        { value: 'false', label: shared.no },
+        { value: '', label: form.noValue },
+      ]}
       onChange={(value) => onChange(value === '' ? null : value === 'true')}
-      aria-labelledby={`${id}-label`}
-      aria-describedby={describedBy}
-    >
-      <div className={styles.choices}>
-        {answers.map(([value, label]) => (
-          <Radio
-            key={value}
-            value={value}
-            label={label}
-            disabled={isDisabled}
-            aria-invalid={error !== undefined || undefined}
-          />
-        ))}
-      </div>
-    </Radio.Group>
+    />
   );
 }

@@ -38,19 +38,38 @@ function optionsOf({ field, defaultValue }: InputProps<unknown>): { label: strin
 
 /** One option, all of them shown. */
 export function RadioInput(props: InputProps<unknown>) {
-  const { field, id, path, defaultValue, onChange, isDisabled, error, describedBy } = props;
+  const { field, defaultValue, onChange } = props;
   const { form } = useWords();
+  const none = field.required ? [] : [{ value: '', label: form.noValue }];
+  return (
+    <Radios
+      {...props}
+      defaultValue={typeof defaultValue === 'string' ? defaultValue : ''}
+      options={[...optionsOf(props), ...none]}
+      onChange={(value) => onChange(value || null)}
+    />
+  );
+}
+
+type RadiosProps = Omit<InputProps<unknown>, 'defaultValue' | 'onChange'> & {
+  defaultValue: string;
+  options: readonly { label: string; value: string }[];
+  onChange: (value: string) => void;
+};
+
+/** Options of which one is chosen. */
+export function Radios({ id, path, defaultValue, options, onChange, isDisabled, error, describedBy }: RadiosProps) {
   return (
     <Radio.Group
       id={id}
       name={path}
-      defaultValue={typeof defaultValue === 'string' ? defaultValue : ''}
-      onChange={(value) => onChange(value || null)}
+      defaultValue={defaultValue}
+      onChange={onChange}
       aria-labelledby={`${id}-label`}
       aria-describedby={describedBy}
     >
       <div className={styles.choices}>
-        {optionsOf(props).map(({ value, label }) => (
+        {options.map(({ value, label }) => (
           <Radio
             key={value}
             value={value}
@@ -59,7 +78,6 @@ export function RadioInput(props: InputProps<unknown>) {
             aria-invalid={error !== undefined || undefined}
           />
         ))}
-        {!field.required && <Radio value="" label={form.noValue} disabled={isDisabled} />}
       </div>
     </Radio.Group>
   );

@@ -1,50 +1,26 @@
 import { tell } from '../../../parts/toast.ts';
 import { dataFields } from '../../../schema/fields.ts';
 import type { Collection } from '../../../schema/model.ts';
-import { client } from '../../../service/client.ts';
-import { forget } from '../../../service/queries.ts';
 import { useWords } from '../../../words/index.ts';
-import { acceptOf, type FileDocument, withoutReason } from '../files.ts';
+import { acceptOf, type FileDocument } from '../files.ts';
 import styles from '../media.module.css';
 import { PickButton } from '../sending/pick-button.tsx';
-import { useSaving } from '../sending/saving.ts';
-import { Texts } from '../sending/sending-row.tsx';
 import { Sendings } from '../sending/sendings.tsx';
 import { useQueue } from '../sending/use-queue.ts';
+import { SavedTexts } from './texts.tsx';
 
 type Props = { collection: Collection; file: FileDocument };
 
 /** The texts of a file: the alternative text, and what else is a line. The other fields are in its form. */
 export function FileTexts({ collection, file }: Props) {
   const { inputs } = useWords();
-  const { isBusy, problem, problems, save } = useSaving();
   const fields = dataFields(collection.fields).filter(({ type, access, admin }) => {
     return ['text', 'email', 'url'].includes(type) && access?.update !== false && !admin?.readOnly && !admin?.hidden;
   });
   if (fields.length === 0) return null;
-  const submit = (texts: Record<string, string>) =>
-    save(async () => {
-      const { data, reason } = withoutReason(texts);
-      const values = Object.entries(data).map(([name, text]) => [name, text === '' ? null : text]);
-      await client.collection(collection.slug).update(file.id, Object.fromEntries(values), reason);
-      tell(inputs.saved);
-      await forget(collection.slug);
-    });
   return (
     <section className={styles.part}>
-      <Texts
-        fields={fields}
-        values={file}
-        {...{ problems, isBusy }}
-        submit={inputs.saveTexts}
-        needsReason={collection.requireReason}
-        onSubmit={submit}
-      />
-      {problem !== null && (
-        <p role="alert" className={styles.problem}>
-          {problem}
-        </p>
-      )}
+      <SavedTexts {...{ collection, file, fields }} onSaved={() => tell(inputs.saved)} />
     </section>
   );
 }

@@ -1,12 +1,10 @@
-import { Button, Progress, TextInput } from '@mantine/core';
-import { type FormEvent, useId, useState } from 'react';
+import { Progress } from '@mantine/core';
 import { Action } from '../../../parts/action.tsx';
-import type { DataField } from '../../../schema/fields.ts';
-import { labelOf } from '../../../schema/fields.ts';
 import type { Collection } from '../../../schema/model.ts';
 import { Icon } from '../../../theme/icons.tsx';
 import { useLanguage, useWords } from '../../../words/index.ts';
-import { askedFields, isTooLarge, reasonName, sizeOf } from '../files.ts';
+import { Texts } from '../file/texts.tsx';
+import { askedFields, isTooLarge, sizeOf } from '../files.ts';
 import styles from './sending.module.css';
 import type { FileSending } from './use-queue.ts';
 
@@ -57,70 +55,17 @@ export function SendingRow({ sending, collection, retry, remove, isReplacement =
         </p>
       )}
       {hasTexts && (
-        <Texts
-          fields={fields}
-          values={sending.data}
-          problems={problems}
-          submit={media.upload}
-          needsReason={collection.requireReason}
-          onSubmit={(data) => retry(key, data)}
-        />
+        <div className={styles.texts}>
+          <Texts
+            fields={fields}
+            values={sending.data}
+            problems={problems}
+            submit={media.upload}
+            needsReason={collection.requireReason}
+            onSubmit={(data) => retry(key, data)}
+          />
+        </div>
       )}
     </li>
-  );
-}
-
-type TextsProps = {
-  fields: readonly DataField[];
-  values: Record<string, unknown>;
-  problems: Record<string, string>;
-  submit: string;
-  isBusy?: boolean;
-  /** Whether a write needs a reason; it stands among the texts as `reasonName`. */
-  needsReason: boolean;
-  onSubmit: (data: Record<string, string>) => void;
-};
-
-/** The texts beside a file. It is no form of its own, for it may stand inside of one. */
-export function Texts({ fields, values, problems, submit, isBusy = false, needsReason, onSubmit }: TextsProps) {
-  const { shared } = useWords();
-  const id = useId();
-  const [typed, setTyped] = useState(() =>
-    Object.fromEntries(fields.map(({ name }) => [name, String(values[name] ?? '')])),
-  );
-  const send = (event: FormEvent | { preventDefault: () => void }) => {
-    event.preventDefault();
-    onSubmit(Object.fromEntries(Object.entries(typed).filter(([name, text]) => text !== '' || values[name])));
-  };
-  return (
-    <div className={styles.texts}>
-      {fields.map((field) => (
-        <TextInput
-          key={field.name}
-          id={`${id}-${field.name}`}
-          label={labelOf(field)}
-          description={field.admin?.description}
-          required={field.required === true}
-          maxLength={field.maxLength}
-          value={typed[field.name] ?? ''}
-          error={problems[field.name]}
-          onChange={({ currentTarget: { value } }) => setTyped((texts) => ({ ...texts, [field.name]: value }))}
-          onKeyDown={(event) => event.key === 'Enter' && send(event)}
-        />
-      ))}
-      {needsReason && (
-        <TextInput
-          label={shared.reason}
-          description={shared.reasonHint}
-          required
-          maxLength={500}
-          value={typed[reasonName] ?? ''}
-          onChange={({ currentTarget: { value } }) => setTyped((texts) => ({ ...texts, [reasonName]: value }))}
-        />
-      )}
-      <Button size="xs" variant="default" className={styles.submit} loading={isBusy} onClick={send}>
-        {submit}
-      </Button>
-    </div>
   );
 }

@@ -1,4 +1,5 @@
 import { Button } from '@mantine/core';
+import boxed from '../../../parts/boxed.module.css';
 import type { Collection } from '../../../schema/model.ts';
 import { useWords } from '../../../words/index.ts';
 import styles from './sending.module.css';
@@ -20,7 +21,7 @@ export function Sendings({ queue, clear, ...rest }: Props) {
   if (queue.length === 0) return null;
   return (
     <section aria-label={media.sendings} className={styles.section}>
-      <ul className={styles.rows}>
+      <ul className={boxed.rows}>
         {queue.map((one) => (
           <SendingRow key={one.key} sending={one} {...rest} />
         ))}

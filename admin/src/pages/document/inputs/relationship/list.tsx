@@ -1,5 +1,6 @@
 import { type DragEvent, type ReactNode, useState } from 'react';
 import { Action } from '../../../../parts/action.tsx';
+import boxed from '../../../../parts/boxed.module.css';
 import { Icon } from '../../../../theme/icons.tsx';
 import { useWords } from '../../../../words/index.ts';
 import styles from './input.module.css';
@@ -30,7 +31,7 @@ export function OrderedList({ path, items, isDisabled, onOrder, onRemove }: Prop
     if (from !== place) move(from, place);
   };
   return (
-    <ol className={styles.rows} aria-label={inputs.chosen}>
+    <ol className={boxed.rows} aria-label={inputs.chosen}>
       {items.map(({ id, title, content }, place) => (
         <li
           key={id}

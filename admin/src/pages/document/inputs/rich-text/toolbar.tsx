@@ -3,7 +3,7 @@ import { type KeyboardEvent, type ReactNode, useRef } from 'react';
 import { Icon, type IconName } from '../../../../theme/icons.tsx';
 import { useWords, type Words } from '../../../../words/index.ts';
 import styles from './input.module.css';
-import type { Feature } from './shape.ts';
+import { type Feature, features } from './shape.ts';
 
 type Tool = { icon: IconName; keys?: string; run: (editor: Editor) => void };
 
@@ -90,18 +90,7 @@ export function Toolbar({ editor, features, label, open }: Props) {
   );
 }
 
-const watched: Feature[] = [
-  'bold',
-  'italic',
-  'underline',
-  'strike',
-  'code',
-  'link',
-  'bulletList',
-  'orderedList',
-  'blockquote',
-  'codeBlock',
-];
+const watched = features.filter((name) => !['heading', 'horizontalRule', 'image'].includes(name));
 
 /** The marks and nodes where the cursor is. */
 function useToolbarState(editor: Editor) {

@@ -1,5 +1,6 @@
 import { Button } from '@mantine/core';
 import { useRef, useState } from 'react';
+import boxed from '../../../../parts/boxed.module.css';
 import type { Collection } from '../../../../schema/model.ts';
 import { useCollection } from '../../../../service/model.tsx';
 import { messageOf } from '../../../../service/queries.ts';
@@ -9,7 +10,6 @@ import { acceptOf, type FileDocument, sizeOf } from '../../../media/files.ts';
 import { LibraryDialog } from '../../../media/library/library-dialog.tsx';
 import { Drop } from '../../../media/sending/drop.tsx';
 import { PickButton } from '../../../media/sending/pick-button.tsx';
-import sendingStyles from '../../../media/sending/sending.module.css';
 import { SendingRow } from '../../../media/sending/sending-row.tsx';
 import { useQueue } from '../../../media/sending/use-queue.ts';
 import { OrderedList } from '../relationship/list.tsx';
@@ -106,9 +106,9 @@ function Files(props: Props) {
             />
           )}
           {isDisabled && ids.length === 0 && <p className={styles.hint}>{shared.none}</p>}
-          {error !== null && <p className={sendingStyles.problem}>{messageOf(error)}</p>}
+          {error !== null && <p className={styles.problem}>{messageOf(error)}</p>}
           {onWay.length > 0 && (
-            <ul className={sendingStyles.rows} aria-label={media.sendings}>
+            <ul className={boxed.rows} aria-label={media.sendings}>
               {onWay.map((one) => (
                 <SendingRow key={one.key} sending={one} collection={collection} {...sending} />
               ))}

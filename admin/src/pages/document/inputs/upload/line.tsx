@@ -1,12 +1,10 @@
 import { useState } from 'react';
 import type { Collection } from '../../../../schema/model.ts';
 import { client } from '../../../../service/client.ts';
-import { forget } from '../../../../service/queries.ts';
 import { Icon } from '../../../../theme/icons.tsx';
 import { useLanguage, useWords } from '../../../../words/index.ts';
-import { askedFields, type FileDocument, sizeOf, withoutReason } from '../../../media/files.ts';
-import { useSaving } from '../../../media/sending/saving.ts';
-import { Texts } from '../../../media/sending/sending-row.tsx';
+import { SavedTexts } from '../../../media/file/texts.tsx';
+import { askedFields, type FileDocument, sizeOf } from '../../../media/files.ts';
 import { Thumbnail } from '../../../media/thumbnail.tsx';
 import { Awaited } from '../relationship/list.tsx';
 import styles from './input.module.css';
@@ -58,7 +56,6 @@ export function FileLine({ collection, id, file, isGone, isAwaited, isFresh, onS
 function FreshTexts({ collection, file, onSaved }: Pick<Props, 'collection' | 'onSaved'> & { file: FileDocument }) {
   const { inputs } = useWords();
   const [isDone, setDone] = useState(false);
-  const { isBusy, problem, problems, save } = useSaving();
   const fields = askedFields(collection).filter(({ name, access }) => !file[name] && access?.update !== false);
   if (isDone) {
     return (
@@ -68,29 +65,9 @@ function FreshTexts({ collection, file, onSaved }: Pick<Props, 'collection' | 'o
     );
   }
   if (fields.length === 0 || !collection.access.update) return null;
-  const submit = (texts: Record<string, string>) =>
-    save(async () => {
-      const { data, reason } = withoutReason(texts);
-      const saved = await client.collection(collection.slug).update(file.id, data, reason);
-      setDone(true);
-      onSaved(saved as unknown as FileDocument);
-      await forget(collection.slug);
-    });
-  return (
-    <>
-      <Texts
-        fields={fields}
-        values={file}
-        {...{ problems, isBusy }}
-        submit={inputs.saveTexts}
-        needsReason={collection.requireReason}
-        onSubmit={submit}
-      />
-      {problem !== null && (
-        <p role="alert" className={styles.problem}>
-          {problem}
-        </p>
-      )}
-    </>
-  );
+  const finish = (saved: FileDocument) => {
+    setDone(true);
+    onSaved(saved);
+  };
+  return <SavedTexts {...{ collection, file, fields }} onSaved={finish} />;
 }

@@ -11,7 +11,7 @@ import { FailureBand } from './failure-band.tsx';
 import { Level } from './fields/level.tsx';
 import type { CreateDrawerProps } from './form/context.ts';
 import { FormBody } from './form-body.tsx';
-import { newKey } from './open-editor.ts';
+import { newKey } from './new-key.ts';
 import { useSaveKey } from './save-key.ts';
 import { useEditor } from './use-editor.ts';
 

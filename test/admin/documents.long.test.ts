@@ -209,33 +209,6 @@ describeAdmin('The form of a document', (open) => {
     assert.ok([3, 4].includes((await versions(id)).length), String((await versions(id)).length));
   });
 
-  it('shows three columns if somebody else was first: of one field theirs is kept, of the other mine', async () => {
-    const id = await article({ title: 'Contested', teaser: 'as read', section: 'as read' });
-    const { page } = await open({ service, user: chief, path: `/c/articles/${id}`, refusals: [412] });
-    await field(page, 'teaser').fill('mine');
-    await field(page, 'section').fill('mine');
-    await service.call('PATCH', `/api/collections/articles/${id}`, { teaser: 'theirs', section: 'theirs' });
-    await save(page);
-    const dialog = page.getByRole('dialog', { name: 'Somebody else has changed this' });
-    await dialog.waitFor();
-    for (const text of ['As you read it', 'As it is now', 'Yours']) await dialog.getByText(text).first().waitFor();
-    await dialog
-      .getByRole('radio', { name: /Keep as it is now/ })
-      .first()
-      .check();
-    await dialog
-      .getByRole('radio', { name: /Keep yours/ })
-      .last()
-      .check();
-    await dialog.getByRole('button', { name: 'Save this choice' }).click();
-    await dialog.waitFor({ state: 'hidden' });
-    // The dialog is gone as soon as the save is sent.
-    await page.getByText(/Version 3$/).waitFor();
-    const { teaser, section } = await stored(id);
-    assert.deepEqual([teaser, section].sort(), ['mine', 'theirs']);
-    assert.equal((await versions(id)).length, 3);
-  });
-
   it('writes by the keyboard alone: a title, a save with its shortcut, and on to the history', async () => {
     const { page } = await open({ service, user: chief, path: '/c/articles' });
     await page.keyboard.press('n');

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
 import { type Kept, openKeeper } from '../../admin/src/pages/document/drafts/keeper.ts';
-import { newerOf } from '../../admin/src/pages/document/drafts/newer.ts';
+import { newestFirst } from '../../admin/src/pages/document/drafts/newer.ts';
 import { type Form, openForm } from '../../admin/src/pages/document/form/store.ts';
 import { unparsed, type Values } from '../../admin/src/pages/document/form/values.ts';
 import { openSaver } from '../../admin/src/pages/document/save/saver.ts';
@@ -278,28 +278,56 @@ describe('a draft', () => {
     assert.equal(keeper.state(), 'none');
   });
 
-  it('is the newer one of two: that of this device where it knows of the other', () => {
-    const here = (updatedAt: string, atService: string | null): KeptHere => ({
-      account: 'a/1',
-      target: 'posts/1',
-      data: { title: 'here' },
-      base: { title: 'a' },
-      version: 1,
-      updatedAt,
-      atService,
-    });
-    const service = (updatedAt: string) => ({
-      collection: 'posts',
-      id: '1',
-      title: '',
-      version: 1,
-      updatedAt,
-      data: { title: 'service' },
-    });
-    assert.equal(newerOf(undefined, undefined, undefined), null);
-    assert.deepEqual(newerOf(here('1', '5'), service('5'), '"1"')?.data, { title: 'here' });
-    assert.deepEqual(newerOf(here('1', '4'), service('5'), '"1"')?.data, { title: 'service' });
-    assert.deepEqual(newerOf(here('6', '4'), service('5'), '"1"')?.data, { title: 'here' });
-    assert.deepEqual(newerOf(undefined, service('5'), '"1"')?.isHere, false);
+  it('is not kept of what a form began with', async (t) => {
+    const { form, keeper, pause, calls } = keeperOf(t);
+    form.set('title', 'prefilled');
+    form.begin();
+    await pause();
+    assert.ok(form.isChanged() && !form.isTyped());
+    assert.deepEqual(calls, []);
+    assert.equal(keeper.state(), 'none');
+    form.set('lead', 'typed');
+    await pause();
+    assert.ok(form.isTyped());
+    assert.equal(calls[0], 'here {"title":"prefilled","lead":"typed","at":null}');
+    form.saved({ ...base, title: 'b', lead: 'typed' }, form.values(), null);
+    form.set('title', 'prefilled');
+    assert.ok(form.isTyped());
+  });
+});
+
+describe('the drafts of a document', () => {
+  const here = (form: string, updatedAt: string, atService: string | null): KeptHere => ({
+    account: 'a/1',
+    target: 'posts/1',
+    form,
+    data: { title: form },
+    base: { title: 'a' },
+    version: 1,
+    updatedAt,
+    atService,
+  });
+  const service = { collection: 'posts', id: '1', title: '', version: 1, updatedAt: '5', data: { title: 'service' } };
+  const titles = (drafts: ReturnType<typeof newestFirst>) => drafts.map(({ data }) => data.title);
+
+  it('are those of each form, the newest first, and that of the service', () => {
+    assert.deepEqual(newestFirst([], undefined, undefined), []);
+    assert.deepEqual(titles(newestFirst([here('a', '1', null), here('b', '7', null)], service, '"1"')), [
+      'b',
+      'service',
+      'a',
+    ]);
+  });
+
+  it('of a form that knows of that of the service are one, and only that one has its tag', () => {
+    const drafts = newestFirst([here('a', '4', '5'), here('b', '3', '2')], service, '"1"');
+    assert.deepEqual(titles(drafts), ['a', 'b']);
+    assert.deepEqual(
+      drafts.map(({ etag, atService }) => [etag, atService]),
+      [
+        ['"1"', '5'],
+        [undefined, null],
+      ],
+    );
   });
 });

@@ -18,7 +18,7 @@ type Opening = {
   path?: string;
   /** The user who is logged in; without one the page is that before a login. */
   user?: Credentials;
-  /** Statuses that the test provokes: the browser complains of each in its console. */
+  /** Statuses that the test provokes: the browser complains of each in its console. 0: no answer. */
   refusals?: number[];
   options?: BrowserContextOptions;
 };
@@ -120,7 +120,7 @@ async function watch(context: BrowserContext, origin: string, refusals: number[]
     });
   });
   context.on('console', (message) => {
-    const status = /the server responded with a status of (\d+)/.exec(message.text())?.[1];
+    const status = /the server responded with a status of (\d+)/.exec(message.text())?.[1] ?? noAnswer(message.text());
     if (message.type() === 'error' && !refusals.includes(Number(status))) {
       problems.push(`${message.text()} ${message.location().url}`);
     }
@@ -130,6 +130,11 @@ async function watch(context: BrowserContext, origin: string, refusals: number[]
     const url = new URL(request.url());
     if (!['data:', 'blob:'].includes(url.protocol) && url.origin !== origin) problems.push(`request of ${url.href}`);
   });
+}
+
+/** 0 for a request that no service answered. */
+function noAnswer(text: string): number | undefined {
+  return text.includes('net::ERR_CONNECTION') || text.includes('net::ERR_EMPTY_RESPONSE') ? 0 : undefined;
 }
 
 /** Waits until the page shows its heading, and reads nothing any more. */

@@ -52,16 +52,17 @@ export function writeConfig(folder: string, config: TestConfig): string {
  * Starts a service on a free port and resolves when it listens; it is ended after the test. Without ANNALS_THREADS it has one thread
  * that answers, on every machine.
  *
+ * @param options.port that of a service that was there before.
  * @param options.openFiles how many files and connections it may have open.
  */
 export async function startService(
   t: TestContext,
   config: TestConfig,
-  options: { data?: string; environment?: Record<string, string>; openFiles?: number } = {},
+  options: { data?: string; port?: number; environment?: Record<string, string>; openFiles?: number } = {},
 ): Promise<Service> {
   const folder = temporaryFolder(t);
   const data = options.data ?? join(folder, 'data');
-  const args = ['serve', '--config', writeConfig(folder, config), '--data', data, '--port', '0'];
+  const args = ['serve', '--config', writeConfig(folder, config), '--data', data, '--port', String(options.port ?? 0)];
   const child = runAnnals(
     args,
     { ANNALS_API_KEY: apiKey, ANNALS_THREADS: '1', ...options.environment },

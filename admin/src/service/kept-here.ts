@@ -6,6 +6,8 @@ export type KeptHere = {
   account: string;
   /** `<collection>/<id>` of the document, `globals/<slug>` of a global. */
   target: string;
+  /** The form that it was typed in: two tabs with one document keep a draft each. */
+  form: string;
   /** The fields that differ from what was read. */
   data: Record<string, unknown>;
   /** The same fields as they were read. */
@@ -23,8 +25,10 @@ let opened: Promise<IDBDatabase> | undefined;
 
 function database(): Promise<IDBDatabase> {
   opened ??= new Promise((resolve, reject) => {
-    const request = indexedDB.open(storageName('drafts'), 1);
-    request.onupgradeneeded = () => request.result.createObjectStore(storeName, { keyPath: ['account', 'target'] });
+    const request = indexedDB.open(storageName('drafts-of-forms'), 1);
+    request.onupgradeneeded = () => {
+      request.result.createObjectStore(storeName, { keyPath: ['account', 'target', 'form'] });
+    };
     request.onsuccess = () => resolve(request.result);
     request.onerror = () => reject(request.error);
   });
@@ -47,9 +51,9 @@ async function run<Result>(
   });
 }
 
-/** All drafts of one account. */
-function rangeOf(account: string): IDBKeyRange {
-  return IDBKeyRange.bound([account], [account, []]);
+/** All drafts of one account, or of one about something. */
+function rangeOf(...start: string[]): IDBKeyRange {
+  return IDBKeyRange.bound(start, [...start, []]);
 }
 
 /** Keeps a draft in the place of the one before. */
@@ -57,9 +61,9 @@ export async function keepHere(draft: KeptHere): Promise<void> {
   await run('readwrite', (store) => store.put(draft));
 }
 
-/** The draft of an account about something; undefined if there is not one. */
-export function findHere(account: string, target: string): Promise<KeptHere | undefined> {
-  return run<KeptHere | undefined>('readonly', (store) => store.get([account, target]));
+/** The drafts of an account about something, of all forms. */
+export function findHere(account: string, target: string): Promise<KeptHere[]> {
+  return run<KeptHere[]>('readonly', (store) => store.getAll(rangeOf(account, target)));
 }
 
 /** All drafts of an account. */
@@ -67,9 +71,16 @@ export function listHere(account: string): Promise<KeptHere[]> {
   return run<KeptHere[]>('readonly', (store) => store.getAll(rangeOf(account)));
 }
 
-/** Forgets a draft of an account, if there is one. */
-export async function dropHere(account: string, target: string): Promise<void> {
-  await run('readwrite', (store) => store.delete([account, target]));
+/** Forgets a draft, if it is there, and as it was at `updatedAt` where that is given. */
+export async function dropHere(
+  { account, target, form }: Pick<KeptHere, 'account' | 'target' | 'form'>,
+  updatedAt?: string,
+): Promise<void> {
+  const key = [account, target, form];
+  const isOther = async () =>
+    (await run<KeptHere | undefined>('readonly', (store) => store.get(key)))?.updatedAt !== updatedAt;
+  if (updatedAt !== undefined && (await isOther())) return;
+  await run('readwrite', (store) => store.delete(key));
 }
 
 /** Forgets all drafts of an account: it logs out. */

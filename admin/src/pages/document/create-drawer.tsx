@@ -8,10 +8,10 @@ import { useWords } from '../../words/index.ts';
 import styles from './editor/editor.module.css';
 import { SaveActions } from './editor/editor-actions.tsx';
 import { FormBody } from './editor/form-body.tsx';
-import { newKey } from './editor/open-editor.ts';
 import { useEditor } from './editor/use-editor.ts';
 import { Level } from './fields/level.tsx';
 import type { CreateDrawerProps } from './form/context.ts';
+import { newKey } from './new-key.ts';
 import { FailureBand } from './save/failure-band.tsx';
 import { useSaveKey } from './save/save-key.ts';
 

@@ -11,12 +11,13 @@ import { Link } from '../../shell/link.tsx';
 import { Loading } from '../../shell/loading.tsx';
 import { Failure, FailurePage, NotFound, Notice, Page } from '../../shell/page.tsx';
 import { useLanguage, useWords } from '../../words/index.ts';
-import { findDraft, findUnfinished } from './drafts/found.ts';
+import { findDrafts, findUnfinished } from './drafts/found.ts';
+import type { Found } from './drafts/newer.ts';
 import styles from './editor/editor.module.css';
 import { crumbsOf, EditorPage } from './editor/editor-page.tsx';
-import { newKey } from './editor/open-editor.ts';
 import { sinceOf } from './facts/since.ts';
 import { duplicated } from './form/bodies.ts';
+import { newKey } from './new-key.ts';
 import { draftTarget, isWritable, readSubject, type Subject } from './save/subject.ts';
 
 /** The page of a document. */
@@ -39,7 +40,7 @@ export function SubjectPage({ subject }: { subject: Subject }) {
     subject.kind === 'global' ? [...keys.global(slug), 'form'] : [...keys.document(slug, id), 'form'],
     (reading) => readSubject(subject, reading),
   );
-  const draft = useFound(isReadOnly ? null : draftTarget(subject, ''));
+  const drafts = useDrafts(isReadOnly ? null : draftTarget(subject, ''));
   if (data === undefined && error !== null) {
     return (
       <Page
@@ -50,8 +51,7 @@ export function SubjectPage({ subject }: { subject: Subject }) {
       </Page>
     );
   }
-  if (data === undefined) return <Loading />;
-  if (draft === undefined) return <Loading />;
+  if (data === undefined || drafts === undefined) return <Loading />;
   if (data === null) {
     return (
       <Page title={words.gone} crumbs={crumbsOf(subject)}>
@@ -62,28 +62,35 @@ export function SubjectPage({ subject }: { subject: Subject }) {
   // Another moment is another form.
   return (
     <EditorPage
-      key={asOf ?? 'now'}
+      key={`${asOf ?? 'now'} ${drafts.round}`}
       {...{ subject, account, isReadOnly }}
       read={data}
       latest={data}
       prefill={null}
       draftId=""
-      found={draft}
+      found={drafts.found}
+      others={drafts.others}
+      openOther={drafts.open}
     />
   );
 }
 
-/** The draft of something, once for each page; undefined until it is known. */
-function useFound(target: ReturnType<typeof draftTarget> | null) {
+/** The drafts of something, found once for each page, and again when another of them is opened; undefined until they are known. */
+function useDrafts(target: ReturnType<typeof draftTarget> | null) {
   const account = nameOf(useAccount());
-  const [opened] = useState(newKey);
+  const [choice, setChoice] = useState<Parameters<typeof findDrafts>[2]>(null);
+  const [round, setRound] = useState(newKey);
   const { data } = useQuery({
-    queryKey: ['found', opened, target],
-    queryFn: () => (target === null ? null : findDraft(account, target)),
+    queryKey: ['found', round, target],
+    queryFn: () => (target === null ? { found: null, others: [] } : findDrafts(account, target, choice)),
     gcTime: 0,
     staleTime: Number.POSITIVE_INFINITY,
   });
-  return data;
+  const open = ({ form }: Found, left: string) => {
+    setChoice({ wanted: form, left });
+    setRound(newKey());
+  };
+  return data && { ...data, round, open };
 }
 
 /** The page of a new document. */
@@ -126,7 +133,7 @@ function NewDocument({ collection }: { collection: Collection }) {
     (reading) => readSubject({ ...subject, id: from } as Subject, reading),
     { enabled: from !== null, staleTime: Number.POSITIVE_INFINITY },
   );
-  const found = useFound(draftTarget(subject, draftId ?? freshId));
+  const drafts = useDrafts(draftTarget(subject, draftId ?? freshId));
   const goOn = (id: string) => {
     setSearch(
       (old) => {
@@ -138,14 +145,17 @@ function NewDocument({ collection }: { collection: Collection }) {
     setRound((old) => old + 1);
   };
   if (copied.error !== null) return <FailurePage error={copied.error} />;
-  if (found === undefined || (from !== null && copied.data === undefined)) return <Loading />;
+  if (drafts === undefined || (from !== null && copied.data === undefined)) return <Loading />;
   const prefill = copied.data ? duplicated(collection.fields, copied.data.document) : null;
   return (
     <>
       {draftId === null && from === null && <Unfinished collection={collection} goOn={goOn} />}
       <EditorPage
-        key={round}
-        {...{ subject, account, prefill, found }}
+        key={`${round} ${drafts.round}`}
+        {...{ subject, account, prefill }}
+        found={drafts.found}
+        others={drafts.others}
+        openOther={drafts.open}
         read={null}
         latest={null}
         draftId={draftId ?? freshId}

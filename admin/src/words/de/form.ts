@@ -87,12 +87,19 @@ export const form: Words['form'] = {
   keptOnServer: 'Entwurf gesichert',
   keptHere: 'Nur auf diesem Gerät gesichert',
   notKept: 'Noch nicht gesichert',
+  otherDraft: (ago) => `Es gibt noch einen Entwurf, gesichert ${ago}.`,
+  showOther: 'Stattdessen zeigen',
+  openElsewhere:
+    'Das ist auch in einem anderen Tab offen, mit Änderungen, die nicht gespeichert sind. Jeder Tab behält seine; wer zuletzt speichert, sieht die Unterschiede.',
   unfinished: (ago) => `Du hast ${ago} eines begonnen und nicht gespeichert.`,
   goOn: 'Weiterschreiben',
 
   conflictTitle: 'Jemand anders hat das geändert',
   conflictText: (who, ago) =>
     `${who ?? 'Jemand'} hat${ago === null ? '' : ` ${ago}`} eine andere Fassung gespeichert. Wähle für jedes Feld, was bleiben soll.`,
+  ownConflictTitle: 'Du hast das woanders gespeichert',
+  ownConflictText: (ago) =>
+    `Du hast${ago === null ? '' : ` ${ago}`} eine andere Fassung gespeichert, in einem anderen Tab oder auf einem anderen Gerät. Wähle für jedes Feld, was bleiben soll.`,
   asRead: 'Wie du es gelesen hast',
   asNow: 'Wie es jetzt ist',
   mine: 'Deins',
@@ -102,7 +109,7 @@ export const form: Words['form'] = {
   backToForm: 'Zurück zum Formular',
   bothChanged: 'von beiden geändert',
   theyChanged: 'nur dort geändert',
-  youChanged: 'nur von dir geändert',
+  youChanged: 'nur hier geändert',
   empty: 'leer',
   preview: 'Vorschau',
   previewAgain: 'Neu laden',

@@ -87,12 +87,19 @@ export const form = {
   keptOnServer: 'Draft kept',
   keptHere: 'Kept on this device only',
   notKept: 'Not kept yet',
+  otherDraft: (ago: string) => `There is another draft, from ${ago}.`,
+  showOther: 'Show it instead',
+  openElsewhere:
+    'This is also open in another tab, with changes that are not saved. Each tab keeps its own; the one that is saved last shows what differs.',
   unfinished: (ago: string) => `You began one ${ago} and have not saved it.`,
   goOn: 'Continue',
 
   conflictTitle: 'Somebody else has changed this',
   conflictText: (who: string | null, ago: string | null) =>
     `${who ?? 'Somebody'} saved another version${ago === null ? '' : ` ${ago}`}. Choose for each field what is to be kept.`,
+  ownConflictTitle: 'You have saved this elsewhere',
+  ownConflictText: (ago: string | null) =>
+    `You saved another version${ago === null ? '' : ` ${ago}`}, in another tab or on another device. Choose for each field what is to be kept.`,
   asRead: 'As you read it',
   asNow: 'As it is now',
   mine: 'Yours',
@@ -101,8 +108,8 @@ export const form = {
   saveChoice: 'Save this choice',
   backToForm: 'Back to the form',
   bothChanged: 'changed by both',
-  theyChanged: 'changed by them only',
-  youChanged: 'changed by you only',
+  theyChanged: 'changed there only',
+  youChanged: 'changed here only',
   empty: 'empty',
   preview: 'Preview',
   previewAgain: 'Reload',

@@ -22,13 +22,14 @@ export function ConflictDialog({ editor, conflict }: { editor: EditorView; confl
   const { form: words } = useWords();
   const language = useLanguage();
   const isPhone = useIsPhone();
-  const { differences, who, when } = conflict;
+  const { differences, who, isOwn, when } = conflict;
+  const since = when === null ? null : sinceOf(when, language, words);
   const [choices, setChoices] = useState(() => new Map(differences.map((one) => [one.field.name, firstChoice(one)])));
   const save = () => editor.resolve(taken(differences, choices));
   return (
-    <Modal {...dialog} title={words.conflictTitle} size="62rem" fullScreen={isPhone}>
+    <Modal {...dialog} title={isOwn ? words.ownConflictTitle : words.conflictTitle} size="62rem" fullScreen={isPhone}>
       <div className={styles.dialog}>
-        <p>{words.conflictText(who, when === null ? null : sinceOf(when, language, words))}</p>
+        <p>{isOwn ? words.ownConflictText(since) : words.conflictText(who, since)}</p>
         <ul className={styles.differences}>
           {differences.map((difference) => (
             <DifferenceRow

@@ -1,11 +1,19 @@
 import { ApiError } from '../../../../../client/index.ts';
+import { accountNow, nameOf } from '../../../service/session.ts';
 import type { Editor } from '../editor/open-editor.ts';
 import { isObject, type Values } from '../form/values.ts';
 import { type Read, readSubject, versionIn, versionOf } from '../save/subject.ts';
 import { compare, type Difference } from './merge.ts';
 
 /** Another version than the one that was read: what differs, and who has saved it. */
-export type Conflict = { now: Read; differences: Difference[]; who: string | null; when: string | null };
+export type Conflict = {
+  now: Read;
+  differences: Difference[];
+  who: string | null;
+  /** It was saved by the same account, from another tab or device. */
+  isOwn: boolean;
+  when: string | null;
+};
 
 /** Reads what is there now, after a 412. @throws ApiError where that cannot be read. */
 export async function conflictOf(editor: Editor, refused: ApiError, mayLook: boolean): Promise<Conflict> {
@@ -16,7 +24,9 @@ export async function conflictOf(editor: Editor, refused: ApiError, mayLook: boo
   const differences = compare(form.fields, { read, now: now.document, mine: form.values() });
   const version = versionOf(now.etag);
   const last = mayLook && version !== null ? await versionIn(subject, version).catch(() => null) : null;
-  return { now, differences, who: last?.actor.label ?? null, when: last?.recordedAt ?? null };
+  const account = accountNow();
+  const isOwn = account !== null && last?.actor.id === nameOf(account);
+  return { now, differences, who: last?.actor.label ?? null, isOwn, when: last?.recordedAt ?? null };
 }
 
 /** The values as they were at the version that the save was meant for, as far as the service tells them. */

@@ -1,10 +1,12 @@
-import { useEffect, useState } from 'react';
+import { useEffect, useState, useSyncExternalStore } from 'react';
 
 import { useLanguage, useWords } from '../../../words/index.ts';
 import styles from '../editor/editor.module.css';
 import type { EditorView } from '../editor/use-editor.ts';
 import { sinceOf } from '../facts/since.ts';
 import { useFormStateOf } from '../form/context.ts';
+import { openNeighbours } from './neighbours.ts';
+import type { Found } from './newer.ts';
 
 /** The band that says that a draft was brought back. */
 export function DraftBand({ editor }: { editor: EditorView }) {
@@ -27,4 +29,49 @@ export function DraftBand({ editor }: { editor: EditorView }) {
       </button>
     </div>
   );
+}
+
+type OtherProps = { editor: EditorView; others: readonly Found[]; open: (draft: Found, left: string) => void };
+
+/** Offers a draft of the same that was typed elsewhere: in a tab that is closed, on another device. This one is kept. */
+export function OtherDraft({ editor: { keeper, formId }, others, open }: OtherProps) {
+  const { form: words } = useWords();
+  const language = useLanguage();
+  const [other] = others;
+  if (other === undefined) return null;
+  const show = async () => {
+    await keeper.flush();
+    open(other, formId);
+  };
+  return (
+    <div className={styles.band} role="status" data-draft="other">
+      <span>{words.otherDraft(sinceOf(other.updatedAt, language, words))}</span>
+      <button type="button" onClick={() => void show()}>
+        {words.showOther}
+      </button>
+    </div>
+  );
+}
+
+/** Says that the same is open in another tab, where something is not saved. */
+export function ElsewhereBand({ editor: { form, about, formId } }: { editor: EditorView }) {
+  const { form: words } = useWords();
+  const isTyped = useFormStateOf(form, (one) => one.isTyped());
+  const [neighbours, setNeighbours] = useState<ReturnType<typeof openNeighbours> | null>(null);
+  useEffect(() => {
+    const opened = openNeighbours(about, formId);
+    setNeighbours(opened);
+    return opened.close;
+  }, [about, formId]);
+  useEffect(() => neighbours?.setChanged(isTyped), [neighbours, isTyped]);
+  const isElsewhere = useSyncExternalStore(neighbours?.subscribe ?? silent, () => neighbours?.areChanged() ?? false);
+  return (
+    <div role="status" className={isElsewhere ? styles.band : styles.nothing} data-elsewhere={isElsewhere}>
+      {isElsewhere && words.openElsewhere}
+    </div>
+  );
+}
+
+function silent(): () => void {
+  return () => undefined;
 }

@@ -2,23 +2,44 @@ import type { OwnDraftWithData } from '../../../../../client/index.ts';
 import { client } from '../../../service/client.ts';
 import { findHere, listHere } from '../../../service/kept-here.ts';
 import { type draftTarget, isDraftOf, targetName } from '../save/subject.ts';
-import { type Found, newerOf } from './newer.ts';
+import { formsElsewhere } from './neighbours.ts';
+import { type Found, newestFirst } from './newer.ts';
 
 type Target = ReturnType<typeof draftTarget>;
 
-/** The newest draft of an account about something: of this device, or of the service. A place that fails has none. */
-export async function findDraft(account: string, target: Target): Promise<Found | null> {
+/** The draft that a form opens with, and the others about the same that no form has open. */
+export type FoundDrafts = { found: Found | null; others: Found[] };
+
+/**
+ * The drafts of an account about something, of this device and of the service; a place that fails has none. Those of forms that
+ * are open in other tabs are left to them.
+ *
+ * @param choice the form whose draft is wished for, and the one that was left for it.
+ */
+export async function findDrafts(
+  account: string,
+  target: Target,
+  choice: { wanted: string | undefined; left: string } | null = null,
+): Promise<FoundDrafts> {
   const [here, service] = await Promise.all([
-    findHere(account, targetName(target)).catch(() => undefined),
+    findHere(account, targetName(target)).catch(() => []),
     atService(target).catch(() => undefined),
   ]);
-  return newerOf(here, service, service === undefined ? undefined : client.etagOf(service));
+  const open = here.length === 0 ? new Set<string>() : await formsElsewhere(`${account} ${targetName(target)}`);
+  if (choice !== null) open.delete(choice.left);
+  const drafts = newestFirst(here, service, service === undefined ? undefined : client.etagOf(service));
+  const closed = drafts.filter(({ form }) => form === undefined || !open.has(form));
+  const found = (choice !== null && closed.find(({ form }) => form === choice.wanted)) || closed[0] || null;
+  return { found, others: closed.filter((one) => one !== found) };
 }
 
-/** A draft is looked for in the list: to ask for one that is not there would be an error. */
+/** Whether the service keeps a draft about something. To ask for one that is not there would be an error, so it looks at the list. */
+export async function hasDraft(target: Target): Promise<boolean> {
+  return (await client.drafts.list()).some((draft) => isDraftOf(draft, target));
+}
+
 async function atService(target: Target): Promise<OwnDraftWithData | undefined> {
-  const drafts = await client.drafts.list();
-  return drafts.some((draft) => isDraftOf(draft, target)) ? client.drafts.get(target) : undefined;
+  return (await hasDraft(target)) ? client.drafts.get(target) : undefined;
 }
 
 /** The newest draft of a document of a collection that is not there yet; null without one. */

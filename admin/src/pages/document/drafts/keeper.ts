@@ -51,8 +51,8 @@ export function openKeeper(form: Form, version: () => number | null, places: Pla
 
   async function keep(): Promise<void> {
     const values = form.values();
+    if (!form.isTyped()) return drop();
     const kept = keptOf();
-    if (Object.keys(kept.data).length === 0) return drop();
     const isKeptHere = await succeeds(() => places.here.keep(kept, atService));
     isHere ||= isKeptHere;
     if (form.values() === values) set(isKeptHere ? 'here' : 'waiting');
@@ -68,7 +68,7 @@ export function openKeeper(form: Form, version: () => number | null, places: Pla
     if (isHere) await succeeds(places.here.drop);
     isHere = false;
     if (atService !== null && (await succeeds(places.service.drop))) atService = null;
-    if (!form.isChanged()) set('none');
+    if (!form.isTyped()) set('none');
   }
 
   function enqueue(act: () => Promise<void>): Promise<void> {

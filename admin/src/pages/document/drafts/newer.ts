@@ -8,27 +8,32 @@ export type Found = {
   base: Values;
   version: number | null;
   updatedAt: string;
-  isHere: boolean;
+  /** The form that it was typed in, of this device; undefined for one that only the service has. */
+  form: string | undefined;
+  /** The time of the copy of the service; null where it has none of this draft. */
   atService: string | null;
-  /** The tag of the copy of the service. */
+  /** The tag of that copy. */
   etag: string | undefined;
 };
 
-/** The newer of two drafts. That of this device is, where it knows of the other; else their times tell. */
-export function newerOf(
-  here: KeptHere | undefined,
+/**
+ * The drafts of this device and that of the service, the newest first. One of this device is the same as that of the service, and
+ * the newer copy of it, where it knows of it.
+ */
+export function newestFirst(
+  here: readonly KeptHere[],
   service: OwnDraftWithData | undefined,
   etag: string | undefined,
-): Found | null {
-  const shared = { isHere: here !== undefined, atService: service?.updatedAt ?? null, etag };
-  const isHereNewer =
-    here !== undefined &&
-    (service === undefined || here.atService === service.updatedAt || here.updatedAt >= service.updatedAt);
-  if (isHereNewer) {
-    const { data, base, version, updatedAt } = here;
-    return { data, base, version, updatedAt, ...shared };
+): Found[] {
+  const drafts = here.map(({ data, base, version, updatedAt, form, atService }): Found => {
+    const isSame = service !== undefined && atService === service.updatedAt;
+    return { data, base, version, updatedAt, form, ...(isSame ? { atService, etag } : nowhere) };
+  });
+  if (service !== undefined && !drafts.some((one) => one.atService !== null)) {
+    const { data, version, updatedAt } = service;
+    drafts.push({ data, base: {}, version, updatedAt, form: undefined, atService: updatedAt, etag });
   }
-  if (service === undefined) return null;
-  const { data, version, updatedAt } = service;
-  return { data, base: {}, version, updatedAt, ...shared };
+  return drafts.sort((one, other) => (one.updatedAt < other.updatedAt ? 1 : -1));
 }
+
+const nowhere = { atService: null, etag: undefined };

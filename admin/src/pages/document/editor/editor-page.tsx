@@ -6,7 +6,8 @@ import { useGo } from '../../../shell/link.tsx';
 import { Page } from '../../../shell/page.tsx';
 import { useWords } from '../../../words/index.ts';
 import { ConflictDialog } from '../conflict/conflict-dialog.tsx';
-import { DraftBand } from '../drafts/draft-band.tsx';
+import { DraftBand, ElsewhereBand, OtherDraft } from '../drafts/draft-band.tsx';
+import type { Found } from '../drafts/newer.ts';
 import { BlameProvider } from '../facts/blame.tsx';
 import { Changed, Facts } from '../facts/facts.tsx';
 import { Level } from '../fields/level.tsx';
@@ -27,6 +28,10 @@ import { type EditorView, useEditor } from './use-editor.ts';
 const CreateDrawer = lazy(async () => ({ default: (await import('../create-drawer.tsx')).CreateDrawer }));
 
 type Props = Opening & {
+  /** Drafts of the same that were typed in other forms. */
+  others: readonly Found[];
+  /** Opens one of them in the place of this form. */
+  openOther: (draft: Found, left: string) => void;
   /** The document as it was read last; it may be newer than the one that the form was opened with. */
   latest: Read | null;
   /** Called when a first draft of a new document is kept. */
@@ -34,7 +39,7 @@ type Props = Opening & {
 };
 
 /** The page of a form: head, draft, fields, facts. */
-export function EditorPage({ latest, onDraft, ...opening }: Props) {
+export function EditorPage({ latest, onDraft, others, openOther, ...opening }: Props) {
   const { form: words } = useWords();
   const go = useGo();
   const { subject } = opening;
@@ -69,6 +74,8 @@ export function EditorPage({ latest, onDraft, ...opening }: Props) {
         isWide
       >
         <DraftBand editor={editor} />
+        <OtherDraft editor={editor} others={others} open={openOther} />
+        {!opening.isReadOnly && <ElsewhereBand editor={editor} />}
         <FailureBand editor={editor} />
         {opening.isReadOnly && <ReadOnlyBand />}
         <BlameProvider subject={subject} version={asOf === null ? versionOf(editor.saver.etag()) : null}>

@@ -1,10 +1,11 @@
-import { client } from '../../../service/client.ts';
-import { dropHere, keepHere } from '../../../service/kept-here.ts';
-import { type Account, accountNow, nameOf } from '../../../service/session.ts';
-import { type Kept, openKeeper } from '../drafts/keeper.ts';
+import { keepHere } from '../../../service/kept-here.ts';
+import { type Account, nameOf } from '../../../service/session.ts';
+import { openKeeper } from '../drafts/keeper.ts';
 import type { Found } from '../drafts/newer.ts';
+import { placesOf } from '../drafts/places.ts';
 import { openForm } from '../form/store.ts';
 import { emptyValues, type Values } from '../form/values.ts';
+import { newKey } from '../new-key.ts';
 import { openSaver } from '../save/saver.ts';
 import {
   draftTarget,
@@ -58,16 +59,17 @@ export function openEditor({ subject, account, read, prefill, draftId, found, is
       for (const listener of listeners) listener();
     },
   });
-  const keeper = openKeeper(
-    form,
-    () => versionOf(saver.etag()),
-    placesOf(account, draftTarget(subject, draftId), draft),
-  );
-  if (draft !== null) keeper.adopt(draft);
+  const formId = newKey();
+  const target = draftTarget(subject, draftId);
+  const keeper = openKeeper(form, () => versionOf(saver.etag()), placesOf({ account, target, form: formId }, draft));
+  if (draft !== null) keeper.adopt({ isHere: draft.form !== undefined, atService: draft.atService });
 
   return {
     subject,
     form,
+    /** The name of this form, and of what it is about, among those of this browser. */
+    formId,
+    about: `${nameOf(account)} ${targetName(target)}`,
     saver,
     keeper,
     root,
@@ -92,6 +94,7 @@ export function openEditor({ subject, account, read, prefill, draftId, found, is
         await keepHere({
           account: nameOf(account),
           target,
+          form: formId,
           data: pick(form.values()),
           base: pick(form.base()),
           version,
@@ -101,50 +104,6 @@ export function openEditor({ subject, account, read, prefill, draftId, found, is
       }
       form.replace(form.base());
       await keeper.settle();
-    },
-  };
-}
-
-/** A page that did not come over HTTPS has no `randomUUID`. */
-export function newKey(): string {
-  if (crypto.randomUUID) return crypto.randomUUID();
-  const hex = Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, '0')).join(
-    '',
-  );
-  return hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
-}
-
-function placesOf(account: Account, target: ReturnType<typeof draftTarget>, found: Found | null) {
-  const name = nameOf(account);
-  let etag = found?.etag;
-  const requireAccount = () => {
-    const now = accountNow();
-    if (now === null || nameOf(now) !== name) throw new Error('another account is logged in');
-  };
-  return {
-    here: {
-      keep: (kept: Kept, atService: string | null) =>
-        keepHere({
-          account: name,
-          target: targetName(target),
-          ...kept,
-          updatedAt: new Date().toISOString(),
-          atService,
-        }),
-      drop: () => dropHere(name, targetName(target)),
-    },
-    service: {
-      async keep({ data, version }: Kept): Promise<string> {
-        requireAccount();
-        const answer = await client.drafts.keep(target, { data, version }, { ifMatch: etag, retries: 0 });
-        etag = client.etagOf(answer);
-        return answer.updatedAt;
-      },
-      async drop(): Promise<void> {
-        requireAccount();
-        await client.drafts.drop(target, { retries: 0 });
-        etag = undefined;
-      },
     },
   };
 }

@@ -156,16 +156,17 @@ export function useEditor({ onCreated, Level, CreateDrawer, ...opening }: Option
 }
 
 /** Keeps what is typed when the page is left, and holds the tab while something is not kept. */
-function useKept({ form, keeper }: ReturnType<typeof openEditor>, { account, isReadOnly }: Opening): void {
+function useKept({ form, keeper }: ReturnType<typeof openEditor>, { account, found, isReadOnly }: Opening): void {
   const { form: words } = useWords();
   const said = useRef(words.draftKept);
   said.current = words.draftKept;
   useEffect(() => {
     if (isReadOnly) return;
+    if (found === null) form.begin();
     const flush = () => void keeper.flush();
     const hold = (event: BeforeUnloadEvent) => {
       const isAtRisk = keeper.state() === 'waiting' || keeper.state() === 'failed';
-      if (isAtRisk && form.isChanged()) event.preventDefault();
+      if (isAtRisk && form.isTyped()) event.preventDefault();
     };
     const onHidden = () => document.visibilityState === 'hidden' && flush();
     addEventListener('pagehide', flush);
@@ -177,11 +178,11 @@ function useKept({ form, keeper }: ReturnType<typeof openEditor>, { account, isR
       removeEventListener('beforeunload', hold);
       const now = accountNow();
       // A user who logs out leaves nothing here.
-      if (now !== null && form.isChanged()) {
+      if (now !== null && form.isTyped()) {
         flush();
         if (nameOf(now) === nameOf(account)) tell(said.current);
       }
       keeper.close();
     };
-  }, [form, keeper, account, isReadOnly]);
+  }, [form, keeper, account, found, isReadOnly]);
 }

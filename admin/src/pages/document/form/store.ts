@@ -16,6 +16,8 @@ type Problem = { message: string; isLocal: boolean };
  */
 export function openForm(fields: readonly Field[], base: Values, values: Values = base) {
   let [current, known] = [values, base];
+  /** The values that the form began with, where nobody has typed them; null once it has been saved or given up. */
+  let begun: Values | null = null;
   let problems = new Map<string, Problem>();
   /** How often each top-level field was set from outside: its input is made anew then. */
   const epochs = new Map<string, number>();
@@ -55,6 +57,12 @@ export function openForm(fields: readonly Field[], base: Values, values: Values 
     epochOf: (name: string) => epochs.get(name) ?? 0,
     isChanged: () => changedNames().length > 0,
     changedNames,
+    /** Takes what stands in the form now as what it begins with: prefilled words, and the slug made of them. */
+    begin(): void {
+      begun = current;
+    },
+    /** Whether it holds what somebody has typed, and not saved. */
+    isTyped: () => changedNames().length > 0 && (begun === null || changedFields(fields, current, begun).length > 0),
 
     /** Takes what was typed. */
     set(path: string, value: unknown): void {
@@ -71,11 +79,13 @@ export function openForm(fields: readonly Field[], base: Values, values: Values 
     reset(): void {
       for (const name of new Set([...Object.keys(current), ...Object.keys(known)])) put(name, known[name]);
       problems = new Map();
+      begun = null;
       tell();
     },
     /** Takes another document as what was read; what stands in the form stays. */
     rebase(document: Values): void {
       known = document;
+      begun = null;
       tell();
     },
     /**
@@ -95,6 +105,7 @@ export function openForm(fields: readonly Field[], base: Values, values: Values 
         }
       }
       known = base;
+      begun = null;
       problems = new Map();
       tell();
     },

@@ -1,0 +1,62 @@
+import { ApiError } from '../../../../../client/errors.ts';
+import { client } from '../../../service/client.ts';
+import { dropHere, keepHere } from '../../../service/kept-here.ts';
+import { type Account, accountNow, nameOf } from '../../../service/session.ts';
+import { type draftTarget, targetName } from '../save/subject.ts';
+import { hasDraft } from './found.ts';
+import type { Kept, Places } from './keeper.ts';
+import type { Found } from './newer.ts';
+
+type About = { account: Account; target: ReturnType<typeof draftTarget>; form: string };
+
+/** The places for the draft of a form: this device, which keeps one for each form, and the service, which keeps one in all. */
+export function placesOf({ account, target, form }: About, found: Found | null): Places {
+  const own = { account: nameOf(account), target: targetName(target), form };
+  /** The draft of a form that is closed, which this one goes on with. */
+  let before = found?.form === undefined ? null : { ...own, form: found.form, updatedAt: found.updatedAt };
+  /** The tag of the draft of the service, where that is of this form. */
+  let etag = found?.etag;
+
+  function requireAccount(): void {
+    const now = accountNow();
+    if (now === null || nameOf(now) !== own.account) throw new Error('another account is logged in');
+  }
+
+  async function dropBefore(): Promise<void> {
+    if (before !== null) await dropHere(before, before.updatedAt);
+    before = null;
+  }
+
+  return {
+    here: {
+      async keep(kept: Kept, atService: string | null): Promise<void> {
+        await keepHere({ ...own, ...kept, updatedAt: new Date().toISOString(), atService });
+        await dropBefore();
+      },
+      async drop(): Promise<void> {
+        await dropHere(own);
+        await dropBefore();
+      },
+    },
+    service: {
+      async keep({ data, version }: Kept): Promise<string> {
+        requireAccount();
+        // What another tab or device keeps there stays: this form is kept on this device alone.
+        if (etag === undefined && (await hasDraft(target))) throw new Error('the service keeps another draft');
+        try {
+          const answer = await client.drafts.keep(target, { data, version }, { ifMatch: etag, retries: 0 });
+          etag = client.etagOf(answer);
+          return answer.updatedAt;
+        } catch (error) {
+          if (error instanceof ApiError && error.status === 412) etag = undefined;
+          throw error;
+        }
+      },
+      async drop(): Promise<void> {
+        requireAccount();
+        if (etag !== undefined) await client.drafts.drop(target, { ifMatch: etag, retries: 0 });
+        etag = undefined;
+      },
+    },
+  };
+}

@@ -1,12 +1,13 @@
 import { useEffect, useState, useSyncExternalStore } from 'react';
+import { openListeners } from '../service/listeners.ts';
 import { useWords } from '../words/index.ts';
 
 let open: readonly symbol[] = [];
-const listeners = new Set<() => void>();
+const { tell, subscribe } = openListeners();
 
 function set(next: readonly symbol[]): void {
   open = next;
-  for (const listener of listeners) listener();
+  tell();
 }
 
 /** The element that the focus goes back to: of an item of a menu, which is gone by then, the button of the menu. */
@@ -31,13 +32,7 @@ export function useDialog(onClose: () => void) {
       setTimeout(() => before instanceof HTMLElement && before.isConnected && before.focus({ preventScroll: true }));
     };
   }, [id, before]);
-  const top = useSyncExternalStore(
-    (listener) => {
-      listeners.add(listener);
-      return () => listeners.delete(listener);
-    },
-    () => open.at(-1),
-  );
+  const top = useSyncExternalStore(subscribe, () => open.at(-1));
   return {
     opened: true,
     onClose,

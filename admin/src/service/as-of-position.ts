@@ -1,8 +1,9 @@
 import { useSyncExternalStore } from 'react';
 import { asOfParameter } from './as-of.ts';
+import { openListeners } from './listeners.ts';
 
 const positions = new Map<string, number>();
-const listeners = new Set<() => void>();
+const { tell, subscribe } = openListeners();
 
 /** Keeps the position of the log that an answer as of a moment has told in its header `annals-position`. */
 export function keepPosition(url: string, { headers }: Response): void {
@@ -10,16 +11,10 @@ export function keepPosition(url: string, { headers }: Response): void {
   const asOf = position === null ? null : new URL(url, location.href).searchParams.get(asOfParameter);
   if (asOf === null || positions.get(asOf) === Number(position)) return;
   positions.set(asOf, Number(position));
-  for (const listener of listeners) listener();
+  tell();
 }
 
 /** The position of the log at a moment; undefined before an answer has told it. */
 export function usePositionOf(asOf: string | null): number | undefined {
-  return useSyncExternalStore(
-    (listener) => {
-      listeners.add(listener);
-      return () => listeners.delete(listener);
-    },
-    () => (asOf === null ? undefined : positions.get(asOf)),
-  );
+  return useSyncExternalStore(subscribe, () => (asOf === null ? undefined : positions.get(asOf)));
 }

@@ -2,6 +2,7 @@ import { useSyncExternalStore } from 'react';
 import { ApiError, type Boot } from '../../../client/index.ts';
 import { client, onExpiry, onOtherTab } from './client.ts';
 import { clearHere } from './kept-here.ts';
+import { openListeners } from './listeners.ts';
 import { storageName } from './place.ts';
 
 /** A user, as the service gives it. */
@@ -25,23 +26,17 @@ export type Session =
   | { state: 'expired'; boot: Boot; account: Account };
 
 const collectionName = storageName('collection');
-const listeners = new Set<() => void>();
+const { tell, subscribe } = openListeners();
 let session: Session = { state: 'starting' };
 
 function set(next: Session): void {
   session = next;
-  for (const listener of listeners) listener();
+  tell();
 }
 
 /** The login of this browser. */
 export function useSession(): Session {
-  return useSyncExternalStore(
-    (listener) => {
-      listeners.add(listener);
-      return () => listeners.delete(listener);
-    },
-    () => session,
-  );
+  return useSyncExternalStore(subscribe, () => session);
 }
 
 /** The account that is logged in, for components below the shell, which is there only with one. */

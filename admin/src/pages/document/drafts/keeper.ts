@@ -1,3 +1,4 @@
+import { openListeners } from '../../../service/listeners.ts';
 import type { Form } from '../form/store.ts';
 import { type Values, withoutPasswords } from '../form/values.ts';
 
@@ -25,98 +26,122 @@ const pause = 600;
 /** Keeps what is typed at each pause: on this device, then at the service. One change after the other. */
 export function openKeeper(form: Form, version: () => number | null, places: Places) {
   let state: KeptState = 'none';
-  let timer: ReturnType<typeof setTimeout> | undefined;
   let last = form.values();
-  /** The time of the copy of the service; null where it has none. */
-  let atService: string | null = null;
-  let isHere = false;
-  let queue: Promise<void> = Promise.resolve();
-  const listeners = new Set<() => void>();
+  const { tell, subscribe } = openListeners();
+  const copies = openCopies(places);
+  const turns = openTurns(keep);
 
   function set(next: KeptState): void {
     if (state === next) return;
     state = next;
-    for (const listener of listeners) listener();
-  }
-
-  function keptOf(): Kept {
-    const names = form.changedNames();
-    const pick = (values: Values) => Object.fromEntries(names.map((name) => [name, values[name] ?? null]));
-    return {
-      data: withoutPasswords(pick(form.values())),
-      base: withoutPasswords(pick(form.base())),
-      version: version(),
-    };
+    tell();
   }
 
   async function keep(): Promise<void> {
     const values = form.values();
+    const isLatest = () => form.values() === values;
     if (!form.isTyped()) return drop();
-    const kept = keptOf();
-    const isKeptHere = await succeeds(() => places.here.keep(kept, atService));
-    isHere ||= isKeptHere;
-    if (form.values() === values) set(isKeptHere ? 'here' : 'waiting');
-    const isAtService = await succeeds(async () => {
-      atService = await places.service.keep(kept);
-      // The copies know of each other, so that the newer one can be told.
-      if (isKeptHere) await places.here.keep(kept, atService);
-    });
-    if (form.values() === values) set(isAtService ? 'service' : isKeptHere ? 'here' : 'failed');
+    const kept = keptOf(form, version());
+    const isHere = await copies.keepHere(kept);
+    if (isLatest()) set(isHere ? 'here' : 'waiting');
+    const isAtService = await copies.keepAtService(kept, isHere);
+    if (isLatest()) set(isAtService ? 'service' : isHere ? 'here' : 'failed');
   }
 
   async function drop(): Promise<void> {
-    if (isHere) await succeeds(places.here.drop);
-    isHere = false;
-    if (atService !== null && (await succeeds(places.service.drop))) atService = null;
+    await copies.drop();
     if (!form.isTyped()) set('none');
-  }
-
-  function enqueue(act: () => Promise<void>): Promise<void> {
-    queue = queue.then(act);
-    return queue;
   }
 
   const stop = form.subscribe(() => {
     if (form.values() === last) return;
     last = form.values();
     set('waiting');
-    clearTimeout(timer);
-    timer = setTimeout(() => {
-      timer = undefined;
-      void enqueue(keep);
-    }, pause);
+    turns.later();
   });
 
   return {
     state: () => state,
-    subscribe(listener: () => void): () => void {
-      listeners.add(listener);
-      return () => listeners.delete(listener);
-    },
+    subscribe,
     /** Takes over drafts that were there when the form was opened. */
     adopt(drafts: { isHere: boolean; atService: string | null }): void {
-      isHere = drafts.isHere;
-      atService = drafts.atService;
+      copies.adopt(drafts);
       set(drafts.atService === null ? 'here' : 'service');
     },
     /** Keeps at once what waits for a pause. */
-    flush(): Promise<void> {
-      if (timer === undefined) return queue;
-      clearTimeout(timer);
-      timer = undefined;
-      return enqueue(keep);
-    },
+    flush: turns.flush,
     /** The text is saved or given up: keeps the rest, if there is some. */
     settle(): Promise<void> {
-      clearTimeout(timer);
-      timer = undefined;
       last = form.values();
-      return enqueue(keep);
+      return turns.now();
     },
     close(): void {
       stop();
-      clearTimeout(timer);
+      turns.cancel();
     },
+  };
+}
+
+function keptOf(form: Form, version: number | null): Kept {
+  const names = form.changedNames();
+  const pick = (values: Values) => Object.fromEntries(names.map((name) => [name, values[name] ?? null]));
+  return { data: withoutPasswords(pick(form.values())), base: withoutPasswords(pick(form.base())), version };
+}
+
+/** The copies of a draft. A call says whether it has succeeded. */
+function openCopies({ here, service }: Places) {
+  let isHere = false;
+  /** The time of the copy of the service; null where it has none. */
+  let atService: string | null = null;
+  return {
+    adopt(drafts: { isHere: boolean; atService: string | null }): void {
+      ({ isHere, atService } = drafts);
+    },
+    async keepHere(kept: Kept): Promise<boolean> {
+      const isKept = await succeeds(() => here.keep(kept, atService));
+      isHere ||= isKept;
+      return isKept;
+    },
+    keepAtService(kept: Kept, isKeptHere: boolean): Promise<boolean> {
+      return succeeds(async () => {
+        atService = await service.keep(kept);
+        // The copies know of each other, so that the newer one can be told.
+        if (isKeptHere) await here.keep(kept, atService);
+      });
+    },
+    async drop(): Promise<void> {
+      if (isHere) await succeeds(here.drop);
+      isHere = false;
+      if (atService !== null && (await succeeds(service.drop))) atService = null;
+    },
+  };
+}
+
+/** Acts at a pause, or at once; one turn after the other. */
+function openTurns(act: () => Promise<void>) {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  let queue: Promise<void> = Promise.resolve();
+
+  function cancel(): void {
+    clearTimeout(timer);
+    timer = undefined;
+  }
+
+  function now(): Promise<void> {
+    cancel();
+    queue = queue.then(act);
+    return queue;
+  }
+
+  return {
+    now,
+    cancel,
+    later(): void {
+      cancel();
+      timer = setTimeout(() => void now(), pause);
+    },
+    /** At once, where a turn waits for a pause. */
+    flush: (): Promise<void> => (timer === undefined ? queue : now()),
   };
 }
 

@@ -1,3 +1,4 @@
+import { openListeners } from '../../../service/listeners.ts';
 import { storageName } from '../../../service/place.ts';
 import { newKey } from '../new-key.ts';
 
@@ -16,13 +17,13 @@ export function openNeighbours(target: string, form: string) {
   let others = new Map<string, boolean>();
   let answered = new Set<string>();
   let isChanged = false;
-  const listeners = new Set<() => void>();
+  const listeners = openListeners();
 
   const tell = (state: Told['state']) => channel.postMessage({ target, form, isChanged, state } satisfies Told);
 
   function set(next: Map<string, boolean>): void {
     others = next;
-    for (const listener of listeners) listener();
+    listeners.tell();
   }
 
   channel.onmessage = ({ data }: MessageEvent<Told>) => {
@@ -50,10 +51,7 @@ export function openNeighbours(target: string, form: string) {
   return {
     /** Whether something in another tab is not saved. */
     areChanged: () => others.values().some(Boolean),
-    subscribe(listener: () => void): () => void {
-      listeners.add(listener);
-      return () => listeners.delete(listener);
-    },
+    subscribe: listeners.subscribe,
     /** Tells the others whether something is not saved here. */
     setChanged(next: boolean): void {
       if (isChanged === next) return;

@@ -1,4 +1,5 @@
 import { keepHere } from '../../../service/kept-here.ts';
+import { openListeners } from '../../../service/listeners.ts';
 import { type Account, nameOf } from '../../../service/session.ts';
 import { openKeeper } from '../drafts/keeper.ts';
 import type { Found } from '../drafts/newer.ts';
@@ -44,8 +45,8 @@ export function openEditor({ subject, account, read, prefill, draftId, found, is
   // A draft of an older version is saved as a change of that one, so that nothing which came since is overwritten unseen.
   const etag = isOlder && draft.version !== null ? tagOf(draft.version) : read?.etag;
   const root: { current: HTMLElement | null } = { current: null };
-  const state = { isSaving: false };
-  const listeners = new Set<() => void>();
+  const { tell, subscribe } = openListeners();
+  let isSaving = false;
 
   const saver = openSaver({
     form,
@@ -54,9 +55,9 @@ export function openEditor({ subject, account, read, prefill, draftId, found, is
     write: (body, options) => writeSubject(subject, body, options),
     focused: () => focusedField(root.current),
     newKey,
-    onState: (isSaving) => {
-      state.isSaving = isSaving;
-      for (const listener of listeners) listener();
+    onState: (next) => {
+      isSaving = next;
+      tell();
     },
   });
   const formId = newKey();
@@ -66,6 +67,7 @@ export function openEditor({ subject, account, read, prefill, draftId, found, is
 
   return {
     subject,
+    account,
     form,
     /** The name of this form, and of what it is about, among those of this browser. */
     formId,
@@ -78,34 +80,30 @@ export function openEditor({ subject, account, read, prefill, draftId, found, is
     /** Values as they were when the draft was begun. */
     draftBase: { current: draft?.base ?? {} },
     draftTag: etag,
-    isSaving: () => state.isSaving,
-    onSaving(listener: () => void): () => void {
-      listeners.add(listener);
-      return () => listeners.delete(listener);
-    },
-    /** Keeps what has been typed since a new document was sent, for the page of that document. */
-    async handOver(id: string): Promise<void> {
-      keeper.close();
-      const changed = form.changedNames();
-      if (changed.length > 0) {
-        const pick = (values: Values) => Object.fromEntries(changed.map((name) => [name, values[name] ?? null]));
-        const target = targetName(draftTarget({ ...subject, id } as Subject, ''));
-        const version = versionOf(saver.etag());
-        await keepHere({
-          account: nameOf(account),
-          target,
-          form: formId,
-          data: pick(form.values()),
-          base: pick(form.base()),
-          version,
-          updatedAt: new Date().toISOString(),
-          atService: null,
-        });
-      }
-      form.replace(form.base());
-      await keeper.settle();
-    },
+    isSaving: () => isSaving,
+    onSaving: subscribe,
   };
+}
+
+/** Keeps what has been typed since a new document was sent, for the page of that document. */
+export async function handOver({ subject, account, form, formId, saver, keeper }: Editor, id: string): Promise<void> {
+  keeper.close();
+  const changed = form.changedNames();
+  if (changed.length > 0) {
+    const pick = (values: Values) => Object.fromEntries(changed.map((name) => [name, values[name] ?? null]));
+    await keepHere({
+      account: nameOf(account),
+      target: targetName(draftTarget({ ...subject, id } as Subject, '')),
+      form: formId,
+      data: pick(form.values()),
+      base: pick(form.base()),
+      version: versionOf(saver.etag()),
+      updatedAt: new Date().toISOString(),
+      atService: null,
+    });
+  }
+  form.replace(form.base());
+  await keeper.settle();
 }
 
 /** The top-level field of a form that has the focus; null without one. */

@@ -34,38 +34,9 @@ type Props = {
 
 /** A box in which documents of a collection are searched at the service (the combobox pattern of ARIA). */
 export function TargetSearch(props: Props) {
-  const { collection, shown, without, onChoose, onCreate } = props;
+  const { collection, shown, onCreate } = props;
   const { inputs } = useWords();
-  const [typed, setTyped] = useState<string | null>(null);
-  const [words] = useDebouncedValue((typed ?? '').trim(), 200);
-  const combobox = useCombobox({ onDropdownClose: () => combobox.resetSelectedOption() });
-  const { data, error, isFetching, isPlaceholderData } = useFound(collection, words, combobox.dropdownOpened);
-  const found = (data?.docs ?? []).filter(({ id }) => !without.includes(id));
-  // Enter takes nothing that was found for other words.
-  const isFresh = (typed ?? '').trim() === words && !isPlaceholderData;
-  // biome-ignore lint/correctness/useExhaustiveDependencies: the first of each answer is
-  useEffect(() => {
-    if (isFresh && words !== '' && combobox.dropdownOpened) combobox.selectFirstOption();
-  }, [data, isFresh]);
-  const leave = () => {
-    if (typed !== null && typed.trim() === '') props.onClear?.();
-    setTyped(null);
-    combobox.closeDropdown();
-  };
-  const submit = (value: string) => {
-    const target = found.find(({ id }) => id === value);
-    setTyped(null);
-    combobox.closeDropdown();
-    if (value === createOption) onCreate?.((typed ?? '').trim());
-    else if (target !== undefined) onChoose(target);
-  };
-  const press = (event: KeyboardEvent) => {
-    // A form is not sent by the key that chooses.
-    if (event.key === 'Enter') event.preventDefault();
-    if (event.key !== 'Escape' || !combobox.dropdownOpened) return;
-    event.stopPropagation();
-    setTyped(null);
-  };
+  const { combobox, typed, found, answer, type, leave, submit, press } = useSearch(props);
   return (
     <Combobox
       store={combobox}
@@ -85,15 +56,11 @@ export function TargetSearch(props: Props) {
           disabled={props.isDisabled}
           aria-invalid={props.isInvalid || undefined}
           aria-describedby={props.describedBy}
-          rightSection={isFetching && combobox.dropdownOpened ? <Loader size="xs" /> : props.actions}
+          rightSection={answer.isFetching && combobox.dropdownOpened ? <Loader size="xs" /> : props.actions}
           rightSectionWidth="auto"
           rightSectionPointerEvents="all"
           classNames={{ section: styles.section ?? '' }}
-          onChange={(event) => {
-            setTyped(event.currentTarget.value);
-            combobox.resetSelectedOption();
-            combobox.openDropdown();
-          }}
+          onChange={(event) => type(event.currentTarget.value)}
           onFocus={(event) => event.currentTarget.select()}
           onClick={() => combobox.openDropdown()}
           onBlur={leave}
@@ -109,15 +76,71 @@ export function TargetSearch(props: Props) {
           ))}
           {onCreate !== undefined && <CreateOption collection={collection} title={(typed ?? '').trim()} />}
         </Combobox.Options>
-        {error !== null && (
-          <p className={styles.problem} role="alert">
-            {messageOf(error)}
-          </p>
-        )}
-        {data !== undefined && found.length === 0 && <Combobox.Empty>{inputs.noMatch}</Combobox.Empty>}
-        {data?.hasMore && <Combobox.Footer className={styles.more}>{inputs.moreThanShown}</Combobox.Footer>}
+        <Remarks answer={answer} isEmpty={found.length === 0} />
       </Combobox.Dropdown>
     </Combobox>
+  );
+}
+
+/** The words that are typed, what the service finds for them, and the keys of the box. */
+function useSearch({ collection, without, onChoose, onClear, onCreate }: Props) {
+  const [typed, setTyped] = useState<string | null>(null);
+  const [words] = useDebouncedValue((typed ?? '').trim(), 200);
+  const combobox = useCombobox({ onDropdownClose: () => combobox.resetSelectedOption() });
+  const answer = useFound(collection, words, combobox.dropdownOpened);
+  const { data } = answer;
+  const found = (data?.docs ?? []).filter(({ id }) => !without.includes(id));
+  // Enter takes nothing that was found for other words.
+  const isFresh = (typed ?? '').trim() === words && !answer.isPlaceholderData;
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the first of each answer is
+  useEffect(() => {
+    if (isFresh && words !== '' && combobox.dropdownOpened) combobox.selectFirstOption();
+  }, [data, isFresh]);
+
+  function type(text: string): void {
+    setTyped(text);
+    combobox.resetSelectedOption();
+    combobox.openDropdown();
+  }
+
+  function leave(): void {
+    if (typed !== null && typed.trim() === '') onClear?.();
+    setTyped(null);
+    combobox.closeDropdown();
+  }
+
+  function submit(value: string): void {
+    const target = found.find(({ id }) => id === value);
+    setTyped(null);
+    combobox.closeDropdown();
+    if (value === createOption) onCreate?.((typed ?? '').trim());
+    else if (target !== undefined) onChoose(target);
+  }
+
+  function press(event: KeyboardEvent): void {
+    // A form is not sent by the key that chooses.
+    if (event.key === 'Enter') event.preventDefault();
+    if (event.key !== 'Escape' || !combobox.dropdownOpened) return;
+    event.stopPropagation();
+    setTyped(null);
+  }
+
+  return { combobox, typed, found, answer, type, leave, submit, press };
+}
+
+/** Below the options: that nothing was found, that there is more, or why it could not be searched. */
+function Remarks({ answer: { data, error }, isEmpty }: { answer: ReturnType<typeof useFound>; isEmpty: boolean }) {
+  const { inputs } = useWords();
+  return (
+    <>
+      {error !== null && (
+        <p className={styles.problem} role="alert">
+          {messageOf(error)}
+        </p>
+      )}
+      {data !== undefined && isEmpty && <Combobox.Empty>{inputs.noMatch}</Combobox.Empty>}
+      {data?.hasMore && <Combobox.Footer className={styles.more}>{inputs.moreThanShown}</Combobox.Footer>}
+    </>
   );
 }
 

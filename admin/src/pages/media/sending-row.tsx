@@ -6,7 +6,7 @@ import { labelOf } from '../../schema/fields.ts';
 import type { Collection } from '../../schema/model.ts';
 import { Icon } from '../../theme/icons.tsx';
 import { useLanguage, useWords } from '../../words/index.ts';
-import { askedFields, isTooLarge, reasonName, sizeOf } from './files.ts';
+import { askedFields, isNeeded, reasonHeader, reasonName, sizeOf } from './files.ts';
 import styles from './sending.module.css';
 import type { FileSending } from './use-queue.ts';
 
@@ -25,19 +25,22 @@ export function SendingRow({ sending, collection, retry, remove, isReplacement =
   const language = useLanguage();
   const { key, item, state, problem, problems } = sending;
   const fields = isReplacement ? [] : askedFields(collection);
-  const isAboutTexts = fields.some(({ name }) => name in problems);
-  const hasTexts = state === 'asked' || (state === 'failed' && (isAboutTexts || collection.requireReason));
+  const isAboutTexts = reasonHeader in problems || fields.some(({ name }) => name in problems);
+  const hasTexts =
+    state === 'asked' || (state === 'failed' && !sending.isRefused && (isAboutTexts || collection.requireReason));
   return (
     <li className={styles.row}>
       <div className={styles.line}>
-        <span className={styles.name}>{item.name}</span>
+        <span className={styles.name} title={item.name}>
+          {item.name}
+        </span>
         <span className={styles.state}>
           {state === 'waiting' && media.waiting}
           {state === 'sending' && `${Math.round(sending.share * 100)} %`}
           {state === 'sent' && <Icon name="check" size={16} />}
           {(state === 'asked' || state === 'failed') && sizeOf(item.size, language)}
         </span>
-        {state === 'failed' && !hasTexts && !isTooLarge(item, collection.upload) && (
+        {state === 'failed' && !hasTexts && !sending.isRefused && (
           <Action icon="refresh" label={media.retryNamed(item.name)} act={() => retry(key, sending.data)} />
         )}
         {state !== 'sent' && (
@@ -83,13 +86,25 @@ type TextsProps = {
 
 /** The texts beside a file. It is no form of its own, for it may stand inside of one. */
 export function Texts({ fields, values, problems, submit, isBusy = false, needsReason, onSubmit }: TextsProps) {
-  const { shared } = useWords();
+  const { shared, media, form } = useWords();
   const id = useId();
+  const [missing, setMissing] = useState<readonly string[]>([]);
   const [typed, setTyped] = useState(() =>
-    Object.fromEntries(fields.map(({ name }) => [name, String(values[name] ?? '')])),
+    Object.fromEntries(
+      [...fields.map(({ name }) => name), reasonName].map((name) => [name, String(values[name] ?? '')]),
+    ),
   );
+  const type = (name: string, text: string) => {
+    setTyped((texts) => ({ ...texts, [name]: text }));
+    setMissing((names) => names.filter((one) => one !== name));
+  };
   const send = (event: FormEvent | { preventDefault: () => void }) => {
     event.preventDefault();
+    const needed = [...fields.filter(isNeeded).map(({ name }) => name), ...(needsReason ? [reasonName] : [])];
+    const empty = needed.filter((name) => typed[name]?.trim() === '');
+    setMissing(empty);
+    // A file is not sent in vain.
+    if (empty[0] !== undefined) return document.getElementById(`${id}-${empty[0]}`)?.focus();
     onSubmit(Object.fromEntries(Object.entries(typed).filter(([name, text]) => text !== '' || values[name])));
   };
   return (
@@ -103,19 +118,22 @@ export function Texts({ fields, values, problems, submit, isBusy = false, needsR
           required={field.required === true}
           maxLength={field.maxLength}
           value={typed[field.name] ?? ''}
-          error={problems[field.name]}
-          onChange={({ currentTarget: { value } }) => setTyped((texts) => ({ ...texts, [field.name]: value }))}
+          error={missing.includes(field.name) ? media.textNeeded(labelOf(field)) : problems[field.name]}
+          onChange={({ currentTarget }) => type(field.name, currentTarget.value)}
           onKeyDown={(event) => event.key === 'Enter' && send(event)}
         />
       ))}
       {needsReason && (
         <TextInput
+          id={`${id}-${reasonName}`}
           label={shared.reason}
           description={shared.reasonHint}
           required
           maxLength={500}
           value={typed[reasonName] ?? ''}
-          onChange={({ currentTarget: { value } }) => setTyped((texts) => ({ ...texts, [reasonName]: value }))}
+          error={missing.includes(reasonName) ? form.reasonNeeded : problems[reasonHeader]}
+          onChange={({ currentTarget }) => type(reasonName, currentTarget.value)}
+          onKeyDown={(event) => event.key === 'Enter' && send(event)}
         />
       )}
       <Button size="xs" variant="default" className={styles.submit} loading={isBusy} onClick={send}>

@@ -16,7 +16,9 @@ describeAdmin('The way into the application', (open) => {
     await page.locator('input[name=password]').fill(chief.password);
     await page.getByRole('button', { name: 'Create the account' }).click();
     await page.getByRole('heading', { name: /^Welcome/ }).waitFor();
-    assert.match(new URL(page.url()).pathname, /^\/admin\/?$/);
+    assert.equal(new URL(page.url()).pathname, '/admin');
+    await page.locator('aside').getByRole('link', { name: 'Home' }).click();
+    assert.equal(new URL(page.url()).pathname, '/admin');
     assert.match(await page.title(), / · The Daily$/);
   });
 

@@ -1,6 +1,14 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { acceptOf, askedFields, extensionOf, isTooLarge, kindOf, sizeOf } from '../../admin/src/pages/media/files.ts';
+import {
+  acceptOf,
+  askedFields,
+  extensionOf,
+  isTooLarge,
+  kindOf,
+  sizeOf,
+  wrongTypeOf,
+} from '../../admin/src/pages/media/files.ts';
 import { changed, nextOf, type Sending } from '../../admin/src/pages/media/sending/queue.ts';
 import type { Field } from '../../admin/src/schema/fields.ts';
 
@@ -23,6 +31,27 @@ describe('files', () => {
     assert.equal(isTooLarge({ size: 100 }, upload), false);
     assert.equal(isTooLarge({ size: 101 }, upload), true);
     assert.equal(isTooLarge({ size: 101 }, false), false);
+  });
+
+  it('are of a wrong type if their first bytes say so, else if the kind that the name tells is not taken', () => {
+    const png = '\x89PNG\r\n';
+    const cases: [type: string, head: string, mimeTypes: string[] | undefined, wrong: string | null][] = [
+      ['text/plain', 'just words', ['image/*'], 'text/plain'],
+      ['text/plain', png, ['image/*'], null],
+      ['image/jpeg', png, ['image/jpeg'], 'image/png'],
+      ['image/jpeg', '\xff\xd8\xff', ['image/jpg'], null],
+      ['image/tiff', 'II*', ['image/png'], null],
+      ['application/json', '{}', ['text/plain'], null],
+      ['application/vnd.ms-excel', 'a;b', ['text/csv'], null],
+      ['audio/ogg', 'OggS', ['video/ogg'], null],
+      ['video/mp4', '', ['application/pdf'], 'video/mp4'],
+      ['application/pdf', '%PDF-1.7', ['*/*'], null],
+      ['application/pdf', '%PDF-1.7', undefined, null],
+      ['', 'anything', ['image/*'], null],
+    ];
+    for (const [type, head, mimeTypes, wrong] of cases) {
+      assert.equal(wrongTypeOf(type, head, mimeTypes), wrong, `${type} ${mimeTypes}`);
+    }
   });
 
   it('have a kind and an extension', () => {

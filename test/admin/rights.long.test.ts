@@ -34,10 +34,22 @@ describeAdmin('The view of a user of the application', (open) => {
   it('is a page that says so, at the address of something that the user may not see', async () => {
     const { page, go } = await open({ service, user: reader, refusals: [401, 403, 404] });
     const paths = ['/c/articles', '/c/articles/new', `/c/articles/${article}`, `/c/articles/${article}/history`];
-    for (const path of [...paths, '/g/imprint', '/people/editors', '/keys', '/c/nothing', '/nowhere']) {
+    for (const path of [
+      ...paths,
+      '/g/imprint',
+      '/people/editors',
+      '/people/editors/0198c1a0-0000-7000-8000-000000000000',
+      '/keys',
+      '/c/nothing',
+      '/nowhere',
+    ]) {
       await go(path).catch((error) => assert.fail(`${path}: ${error}`));
       const text = await page.locator('main').innerText();
-      assert.match(text, /no such page|may not|There is no/, `${path}: ${text}`);
+      assert.match(
+        text,
+        path.startsWith('/people') ? /may not see these accounts.*rule read/s : /no such page|may not|There is no/,
+        `${path}: ${text}`,
+      );
       assert.doesNotMatch(text, /A secret of the paper|Under seal/);
     }
   });

@@ -5,7 +5,9 @@ import { siteId } from '../service/place.ts';
 
 /** An address of the application, below `/admin`, with the site of the page and the moment that is shown. */
 export function addressOf(to: string, asOf: string | null = null): string {
-  const [path = '', search = ''] = to.split('?', 2);
+  const [page = '', search = ''] = to.split('?', 2);
+  // Home is the address of the application itself, which ends without a slash.
+  const path = page === '/' ? '' : page;
   const parameters = new URLSearchParams(search);
   if (siteId !== undefined) parameters.set('site', siteId);
   if (asOf !== null && !parameters.has(asOfParameter)) parameters.set(asOfParameter, asOf);

@@ -31,6 +31,7 @@ export function AccessForm({ fields, button, send, isDealtWith }: Props) {
   const [isBusy, setBusy] = useState(false);
   const form = useRef<HTMLFormElement>(null);
   const all = [...fields, ...added];
+  const firstEmpty = fields.findIndex(({ defaultValue }) => defaultValue === undefined);
 
   // The first that is empty: of an account that is known only the password is asked for.
   useEffect(() => {
@@ -67,13 +68,15 @@ export function AccessForm({ fields, button, send, isDealtWith }: Props) {
 
   return (
     <form className={styles.form} onSubmit={submit} ref={form}>
-      {all.map(({ hint, type, ...field }) => {
+      {all.map(({ hint, type, ...field }, place) => {
         const shared = {
           ...field,
           description: hint,
           error: problems[field.name],
           required: true,
           withAsterisk: false,
+          // A dialog gives the focus to what is marked so.
+          'data-autofocus': place === firstEmpty || undefined,
         };
         return type === 'password' ? (
           <PasswordInput key={field.name} {...shared} />

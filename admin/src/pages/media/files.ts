@@ -39,9 +39,42 @@ export function acceptOf(mimeTypes: readonly string[] | undefined): string | und
   return accepted.join(',');
 }
 
-/** Whether a file is larger than its collection takes. Its type is for the service to tell, by the bytes. */
+/** Whether a file is larger than its collection takes. */
 export function isTooLarge(file: { size: number }, upload: Collection['upload']): boolean {
   return upload !== false && file.size > upload.maxFileSize;
+}
+
+/** Types that the first bytes of a file tell, each with a mark. */
+const marks: [RegExp, string][] = [
+  [/^\x89PNG/, 'image/png'],
+  [/^\xff\xd8\xff/, 'image/jpeg'],
+  [/^GIF8/, 'image/gif'],
+  [/^RIFF.{4}WEBP/s, 'image/webp'],
+  [/^%PDF-/, 'application/pdf'],
+];
+
+/** Systems do not agree on the names of types, but on these kinds of them. */
+const families = [/^image\//, /^(audio|video)\//, /^(text|application|font|model)\//];
+
+/**
+ * The type of a file that its collection does not take; null for one that it may take. The service tells by the bytes, after all
+ * of them have come: this refuses beforehand only what is certain, by the first bytes, else by the kind that the name tells.
+ *
+ * @param head the first bytes, each as a letter.
+ */
+export function wrongTypeOf(type: string, head: string, mimeTypes: readonly string[] | undefined): string | null {
+  if (mimeTypes === undefined || mimeTypes.length === 0 || mimeTypes.includes('*/*')) return null;
+  const marked = marks.find(([mark]) => mark.test(head))?.[1];
+  if (marked !== undefined) {
+    const isTaken = mimeTypes.some((one) => one.replace('image/jpg', 'image/jpeg') === marked || isWithin(marked, one));
+    return isTaken ? null : marked;
+  }
+  const family = families.find((one) => one.test(type));
+  return family === undefined || mimeTypes.some((one) => family.test(one)) ? null : type;
+}
+
+function isWithin(type: string, wildcard: string): boolean {
+  return wildcard.endsWith('/*') && type.startsWith(wildcard.slice(0, -1));
 }
 
 /** The kind of a file, as it is shown. */
@@ -77,6 +110,9 @@ export function isNeeded(field: DataField): boolean {
 
 /** The name under which the reason of an upload stands beside its texts; no field is called so. */
 export const reasonName = '$reason';
+
+/** The name under which the service speaks of it. */
+export const reasonHeader = 'x-change-reason';
 
 /** Texts beside a file, and the reason that stands among them. */
 export function withoutReason(texts: Record<string, string>): {

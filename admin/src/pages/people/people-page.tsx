@@ -15,7 +15,7 @@ import { forget, keys, queries, useRead } from '../../service/queries.ts';
 import type { User } from '../../service/session.ts';
 import { addresses } from '../../shell/addresses.ts';
 import { Link } from '../../shell/link.tsx';
-import { Failure, NotFound, Page } from '../../shell/page.tsx';
+import { Failure, NotFound, Notice, Page } from '../../shell/page.tsx';
 import { useWords } from '../../words/index.ts';
 
 /** The accounts of a collection, and the invitations to it. */
@@ -36,9 +36,19 @@ function People({ collection }: { collection: Collection }) {
       actions={mayInvite && <Button onClick={() => setInviting(true)}>{people.invite}</Button>}
     >
       {mayInvite && <Invitations slug={collection.slug} />}
-      <Accounts collection={collection} />
+      {collection.access.read ? <Accounts collection={collection} /> : <Unseen />}
       {isInviting && <InviteDialog slug={collection.slug} onClose={() => setInviting(false)} />}
     </Page>
+  );
+}
+
+/** Why no accounts are shown. */
+export function Unseen() {
+  const { people } = useWords();
+  return (
+    <Notice icon="lock" title={people.unseen}>
+      <p>{people.unseenText}</p>
+    </Notice>
   );
 }
 

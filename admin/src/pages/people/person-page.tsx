@@ -18,13 +18,20 @@ import { Link } from '../../shell/link.tsx';
 import { Loading } from '../../shell/loading.tsx';
 import { Failure, FailurePage, NotFound, Page } from '../../shell/page.tsx';
 import { useLanguage, useWords } from '../../words/index.ts';
+import { Unseen } from './people-page.tsx';
 import styles from './person.module.css';
 
 /** An account: its lock, its sessions, and the way to its fields. */
 export function PersonPage() {
   const { slug = '', id = '' } = useParams();
   const collection = useCollection(slug);
-  return collection?.isAuth ? <Person key={id} collection={collection} id={id} /> : <NotFound />;
+  if (!collection?.isAuth) return <NotFound />;
+  if (collection.access.read) return <Person key={id} collection={collection} id={id} />;
+  return (
+    <Page title={collection.plural}>
+      <Unseen />
+    </Page>
+  );
 }
 
 function Person({ collection, id }: { collection: Collection; id: string }) {

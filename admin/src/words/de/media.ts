@@ -69,6 +69,8 @@ export const media: Words['media'] = {
   waiting: 'Wartet',
   clearDone: 'Hochgeladene ausblenden',
   tooLarge: (size, most) => `Die Datei ist ${size} groß; erlaubt sind höchstens ${most}`,
+  wrongType: (type, allowed) => `Die Datei ist vom Typ ${type}; erlaubt sind: ${allowed}`,
+  textNeeded: (label) => `${label} wird gebraucht`,
   pick: (name) => `Aus ${name} auswählen`,
 };
 

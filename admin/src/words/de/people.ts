@@ -66,6 +66,8 @@ export const people: Words['people'] = {
   secret: 'Geheimnis',
   mayNot: 'Dein Konto darf keine API-Schlüssel verwalten.',
   mayNotText: 'Die Regel keys der Konfiguration entscheidet, wer es darf.',
+  unseen: 'Dein Konto darf diese Konten nicht sehen.',
+  unseenText: 'Das entscheidet die Zugriffsregel read ihrer Sammlung.',
   me: 'Mein Konto',
   profile: 'Profil',
   profileText: 'Name und andere Felder deines Kontos.',

@@ -64,6 +64,8 @@ export const media = {
   waiting: 'Waiting',
   clearDone: 'Clear the uploaded ones',
   tooLarge: (size: string, most: string) => `The file is ${size}; at most ${most} are allowed`,
+  wrongType: (type: string, allowed: string) => `The file is of type ${type}; allowed are: ${allowed}`,
+  textNeeded: (label: string) => `${label} is required`,
   pick: (name: string) => `Choose from ${name}`,
 };
 

@@ -65,6 +65,8 @@ export const people = {
   secret: 'Secret',
   mayNot: 'Your account may not manage API keys.',
   mayNotText: 'The rule keys of the configuration decides who may.',
+  unseen: 'Your account may not see these accounts.',
+  unseenText: 'The access rule read of their collection decides who may.',
   me: 'My account',
   profile: 'Profile',
   profileText: 'Name and other fields of your account.',

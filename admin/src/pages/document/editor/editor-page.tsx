@@ -15,6 +15,7 @@ import { useFormStateOf } from '../form/context.ts';
 import type { Values } from '../form/values.ts';
 import { PreviewFrame } from '../preview/preview-frame.tsx';
 import { FailureBand } from '../save/failure-band.tsx';
+import { leaveFocus, takeFocus } from '../save/focus.ts';
 import { useSaveKey } from '../save/save-key.ts';
 import { nameOf, type Read, type Subject, versionOf } from '../save/subject.ts';
 import { DeleteDialog } from './delete-dialog.tsx';
@@ -45,14 +46,18 @@ export function EditorPage({ latest, onDraft, others, openOther, ...opening }: P
   const { subject } = opening;
   const asOf = useAsOf();
   const onCreated = (document: Values) => {
-    if (subject.kind === 'document')
-      go(addresses.document(subject.collection.slug, String(document.id)), { replace: true });
+    if (subject.kind !== 'document') return;
+    const id = String(document.id);
+    leaveFocus(editor.root.current, id);
+    go(addresses.document(subject.collection.slug, id), { replace: true });
   };
   const editor = useEditor({ ...opening, onCreated, Level, CreateDrawer });
   const [isDeleting, setDeleting] = useState(false);
   useSaveKey(editor.save);
   useLatest(editor, latest);
-  const { keeper } = editor;
+  const { keeper, root } = editor;
+  const id = subject.kind === 'document' ? subject.id : null;
+  useEffect(() => takeFocus(root.current, id), [root, id]);
   useEffect(() => {
     return keeper.subscribe(() => {
       if (keeper.state() === 'here' || keeper.state() === 'service') onDraft?.();

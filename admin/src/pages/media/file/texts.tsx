@@ -5,7 +5,7 @@ import type { Collection } from '../../../schema/model.ts';
 import { client } from '../../../service/client.ts';
 import { forget } from '../../../service/queries.ts';
 import { useWords } from '../../../words/index.ts';
-import { type FileDocument, reasonName, withoutReason } from '../files.ts';
+import { type FileDocument, isNeeded, reasonHeader, reasonName, withoutReason } from '../files.ts';
 import { useSaving } from '../sending/saving.ts';
 import styles from './texts.module.css';
 
@@ -22,13 +22,25 @@ type Props = {
 
 /** The texts beside a file. It is no form of its own, for it may stand inside of one. */
 export function Texts({ fields, values, problems, submit, isBusy = false, needsReason, onSubmit }: Props) {
-  const { shared } = useWords();
+  const { shared, media, form } = useWords();
   const id = useId();
+  const [missing, setMissing] = useState<readonly string[]>([]);
   const [typed, setTyped] = useState(() =>
-    Object.fromEntries(fields.map(({ name }) => [name, String(values[name] ?? '')])),
+    Object.fromEntries(
+      [...fields.map(({ name }) => name), reasonName].map((name) => [name, String(values[name] ?? '')]),
+    ),
   );
+  const type = (name: string, text: string) => {
+    setTyped((texts) => ({ ...texts, [name]: text }));
+    setMissing((names) => names.filter((one) => one !== name));
+  };
   const send = (event: FormEvent | { preventDefault: () => void }) => {
     event.preventDefault();
+    const needed = [...fields.filter(isNeeded).map(({ name }) => name), ...(needsReason ? [reasonName] : [])];
+    const empty = needed.filter((name) => typed[name]?.trim() === '');
+    setMissing(empty);
+    // A file is not sent in vain.
+    if (empty[0] !== undefined) return document.getElementById(`${id}-${empty[0]}`)?.focus();
     onSubmit(Object.fromEntries(Object.entries(typed).filter(([name, text]) => text !== '' || values[name])));
   };
   return (
@@ -42,19 +54,22 @@ export function Texts({ fields, values, problems, submit, isBusy = false, needsR
           required={field.required === true}
           maxLength={field.maxLength}
           value={typed[field.name] ?? ''}
-          error={problems[field.name]}
-          onChange={({ currentTarget: { value } }) => setTyped((texts) => ({ ...texts, [field.name]: value }))}
+          error={missing.includes(field.name) ? media.textNeeded(labelOf(field)) : problems[field.name]}
+          onChange={({ currentTarget }) => type(field.name, currentTarget.value)}
           onKeyDown={(event) => event.key === 'Enter' && send(event)}
         />
       ))}
       {needsReason && (
         <TextInput
+          id={`${id}-${reasonName}`}
           label={shared.reason}
           description={shared.reasonHint}
           required
           maxLength={500}
           value={typed[reasonName] ?? ''}
-          onChange={({ currentTarget: { value } }) => setTyped((texts) => ({ ...texts, [reasonName]: value }))}
+          error={missing.includes(reasonName) ? form.reasonNeeded : problems[reasonHeader]}
+          onChange={({ currentTarget }) => type(reasonName, currentTarget.value)}
+          onKeyDown={(event) => event.key === 'Enter' && send(event)}
         />
       )}
       <Button size="xs" variant="default" className={styles.submit} loading={isBusy} onClick={send}>

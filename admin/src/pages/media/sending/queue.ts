@@ -12,6 +12,8 @@ export type Sending<Item, Answer> = {
   /** Between 0 and 1. */
   share: number;
   problem: string | null;
+  /** It was not sent at all, and another attempt would not help. */
+  isRefused: boolean;
   /** Problems of the texts beside it, by the name of the field. */
   problems: Record<string, string>;
   answer: Answer | null;
@@ -60,7 +62,7 @@ function newSending<Item, Answer>(added: {
 }): Sending<Item, Answer> {
   const { key, item, isAsked, problem } = added;
   const state = problem !== null ? 'failed' : isAsked ? 'asked' : 'waiting';
-  return { key, item, data: {}, state, share: 0, problem, problems: {}, answer: null };
+  return { key, item, data: {}, state, share: 0, problem, isRefused: problem !== null, problems: {}, answer: null };
 }
 
 /** Those that begin now, so that no more than `most` are on their way at once. */

@@ -4,7 +4,7 @@ import type { Collection } from '../../../schema/model.ts';
 import { Icon } from '../../../theme/icons.tsx';
 import { useLanguage, useWords } from '../../../words/index.ts';
 import { Texts } from '../file/texts.tsx';
-import { askedFields, isTooLarge, sizeOf } from '../files.ts';
+import { askedFields, reasonHeader, sizeOf } from '../files.ts';
 import styles from './sending.module.css';
 import type { FileSending } from './use-queue.ts';
 
@@ -23,19 +23,22 @@ export function SendingRow({ sending, collection, retry, remove, isReplacement =
   const language = useLanguage();
   const { key, item, state, problem, problems } = sending;
   const fields = isReplacement ? [] : askedFields(collection);
-  const isAboutTexts = fields.some(({ name }) => name in problems);
-  const hasTexts = state === 'asked' || (state === 'failed' && (isAboutTexts || collection.requireReason));
+  const isAboutTexts = reasonHeader in problems || fields.some(({ name }) => name in problems);
+  const hasTexts =
+    state === 'asked' || (state === 'failed' && !sending.isRefused && (isAboutTexts || collection.requireReason));
   return (
     <li className={styles.row}>
       <div className={styles.line}>
-        <span className={styles.name}>{item.name}</span>
+        <span className={styles.name} title={item.name}>
+          {item.name}
+        </span>
         <span className={styles.state}>
           {state === 'waiting' && media.waiting}
           {state === 'sending' && `${Math.round(sending.share * 100)} %`}
           {state === 'sent' && <Icon name="check" size={16} />}
           {(state === 'asked' || state === 'failed') && sizeOf(item.size, language)}
         </span>
-        {state === 'failed' && !hasTexts && !isTooLarge(item, collection.upload) && (
+        {state === 'failed' && !hasTexts && !sending.isRefused && (
           <Action icon="refresh" label={media.retryNamed(item.name)} act={() => retry(key, sending.data)} />
         )}
         {state !== 'sent' && (

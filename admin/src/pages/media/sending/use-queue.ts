@@ -3,7 +3,7 @@ import type { Collection } from '../../../schema/model.ts';
 import { client } from '../../../service/client.ts';
 import { forget, messageOf } from '../../../service/queries.ts';
 import { useLanguage, useWords } from '../../../words/index.ts';
-import { askedFields, type FileDocument, isNeeded, isTooLarge, sizeOf, withoutReason } from '../files.ts';
+import { askedFields, type FileDocument, isNeeded, isTooLarge, sizeOf, withoutReason, wrongTypeOf } from '../files.ts';
 import { type Change, changed, nextOf, type Sending } from './queue.ts';
 import { problemsOf } from './saving.ts';
 
@@ -23,7 +23,7 @@ let lastKey = 0;
 /** Sends files to a collection, some at once, each with its own progress and its own error. */
 export function useQueue(collection: Collection, { replaced, onSent }: Options = {}) {
   const [queue, change] = useReducer(changed<File, FileDocument> as (queue: Queue, change: AnyChange) => Queue, []);
-  const tooLarge = useTooLarge(collection);
+  const refusalOf = useRefusal(collection);
   const aborts = useRef(new Map<number, AbortController>());
   const sent = useRef(onSent);
   sent.current = onSent;
@@ -72,10 +72,12 @@ export function useQueue(collection: Collection, { replaced, onSent }: Options =
 
   return {
     queue,
-    add: (files: Iterable<File>) => {
+    add: async (files: Iterable<File>) => {
       const hasNeeds = replaced === undefined && askedFields(collection).some(isNeeded);
       const isAsked = hasNeeds || collection.requireReason;
-      const items = [...files].map((item) => ({ key: ++lastKey, item, isAsked, problem: tooLarge(item) }));
+      const items = await Promise.all(
+        [...files].map(async (item) => ({ key: ++lastKey, item, isAsked, problem: await refusalOf(item) })),
+      );
       change({ type: 'add', items });
     },
     /** Sends a file again, or one that waits for its texts. */
@@ -91,12 +93,25 @@ export function useQueue(collection: Collection, { replaced, onSent }: Options =
 
 type AnyChange = Change<File, FileDocument>;
 
+const headBytes = 16;
+
 /** Why a file is not sent at all: it would be sent in vain. */
-function useTooLarge({ upload }: Collection): (file: File) => string | null {
+function useRefusal({ upload }: Collection): (file: File) => Promise<string | null> {
   const { media } = useWords();
   const language = useLanguage();
-  return (file) =>
-    upload !== false && isTooLarge(file, upload)
-      ? media.tooLarge(sizeOf(file.size, language), sizeOf(upload.maxFileSize, language))
-      : null;
+  const kinds: Record<string, string> = { 'image/*': media.images, 'video/*': media.videos, 'audio/*': media.audio };
+  return async (file) => {
+    if (upload === false) return null;
+    if (isTooLarge(file, upload)) {
+      return media.tooLarge(sizeOf(file.size, language), sizeOf(upload.maxFileSize, language));
+    }
+    const head = await file
+      .slice(0, headBytes)
+      .arrayBuffer()
+      .catch(() => new ArrayBuffer(0));
+    const wrong = wrongTypeOf(file.type, String.fromCharCode(...new Uint8Array(head)), upload.mimeTypes);
+    return wrong === null
+      ? null
+      : media.wrongType(wrong, (upload.mimeTypes ?? []).map((one) => kinds[one] ?? one).join(', '));
+  };
 }

@@ -71,7 +71,7 @@ export function TargetSearch(props: Props) {
         <Combobox.Options className={styles.options} aria-label={collection.plural}>
           {found.map((target) => (
             <Combobox.Option key={target.id} value={target.id} className={styles.option}>
-              {titleOf(collection, target)}
+              <span>{titleOf(collection, target)}</span>
             </Combobox.Option>
           ))}
           {onCreate !== undefined && <CreateOption collection={collection} title={(typed ?? '').trim()} />}

@@ -25,15 +25,23 @@ export function useTargets(collection: Collection, ids: readonly string[]) {
   return useRead(['list', slug, { targets: ids }], read, { enabled: ids.length > 0, keep: true });
 }
 
-/** The documents that a search finds, the best first; without words the first of the collection. */
+/**
+ * The documents that a search finds, the best first; without words the first of the collection. The last word is the beginning of
+ * one: where too many begin so, those that hold the words whole come first, for a title that is typed to its end has to be among them.
+ */
 export function useFound(collection: Collection, words: string, isOpen: boolean) {
   const { slug } = collection;
   const query = { select: membersOf(collection), limit: mostFound, count: 'none' as const };
   const read = async (reading: Reading) => {
     // A search knows only the documents of today, and nothing is chosen in the past.
     const { asOf: _, ...now } = reading;
-    const page = await client.collection(slug).find({ ...now, ...query, ...(words === '' ? {} : { q: words }) });
-    return { docs: page.docs as unknown as Target[], hasMore: page.hasNextPage };
+    const search = async (q: string) => client.collection(slug).find({ ...now, ...query, ...(q === '' ? {} : { q }) });
+    const page = await search(words);
+    const hasMore = page.hasNextPage;
+    const whole = hasMore && words !== '' ? (await search(`"${words.replaceAll('"', ' ')}"`)).docs : [];
+    const docs = [...whole, ...page.docs] as unknown as Target[];
+    const unique = [...new Map(docs.map((one) => [one.id, one])).values()];
+    return { docs: unique.slice(0, mostFound), hasMore };
   };
   return useRead(['list', slug, { found: words }], read, { enabled: isOpen, keep: true });
 }

@@ -3,14 +3,14 @@ import { changedFields } from './bodies.ts';
 import { isSame, setAt, type Values } from './values.ts';
 
 /**
- * What stands in a form beside what was read. Nobody is told of changes here: the form does that.
+ * The values of a form beside those that were read. Changes are told by the form, not here.
  *
  * @param base the document as it was read.
  * @param values what stands in the form.
  */
 export function openContents(fields: readonly Field[], base: Values, values: Values) {
   let [current, known] = [values, base];
-  /** The values that the form began with, where nobody has typed them; null once it has been saved or given up. */
+  /** The values that the form began with, where no user has typed them; null once it has been saved or given up. */
   let begun: Values | null = null;
   /** How often each top-level field was set from outside: its input is made anew then. */
   const epochs = new Map<string, number>();

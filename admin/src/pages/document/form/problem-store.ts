@@ -1,7 +1,7 @@
 /** A message at a path; `local` ones are of the browser, and stop a save. */
 type Problem = { message: string; isLocal: boolean };
 
-/** What is wrong in a form, by path. */
+/** The problems of a form, by path. */
 export function openProblems() {
   let problems = new Map<string, Problem>();
 
@@ -22,7 +22,7 @@ export function openProblems() {
       problems = new Map();
     },
     clearIn: (path: string) => drop((one) => isIn(one, path)),
-    /** What was typed at a path is another: that a list is too short may be over when an item is typed in. */
+    /** The text at a path is another now: that a list is too short may be over when an item is typed in. */
     clearAround: (path: string) => drop((one) => isIn(path, one)),
     /** Takes what the service found wrong; what the browser found stays. */
     refuse(errors: readonly { field: string; message: string }[]): void {

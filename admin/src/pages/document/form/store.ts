@@ -71,7 +71,7 @@ export function openForm(fields: readonly Field[], base: Values, values: Values 
   };
 }
 
-/** What a form says of what is wrong in it. */
+/** The part of a form about its problems. */
 function problemsOf(problems: ReturnType<typeof openProblems>, tell: () => void) {
   return {
     problems: problems.all,

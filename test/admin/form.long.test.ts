@@ -234,7 +234,7 @@ function tests(): void {
       await save(page, 412);
       const dialog = page.getByRole('dialog');
       await dialog.waitFor();
-      assert.match((await dialog.textContent()) ?? '', /Ada saved another version/);
+      assert.match((await dialog.textContent()) ?? '', /You saved another version/);
       const shown = await page
         .locator('[data-conflict]')
         .evaluateAll((rows) => rows.map((row) => row.getAttribute('data-conflict')));

@@ -41,7 +41,7 @@ export function placesOf({ account, target, form }: About, found: Found | null):
     service: {
       async keep({ data, version }: Kept): Promise<string> {
         requireAccount();
-        // What another tab or device keeps there stays: this form is kept on this device alone.
+        // The draft of another tab or device stays there: this form is kept on this device alone.
         if (etag === undefined && (await hasDraft(target))) throw new Error('the service keeps another draft');
         try {
           const answer = await client.drafts.keep(target, { data, version }, { ifMatch: etag, retries: 0 });

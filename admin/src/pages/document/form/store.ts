@@ -16,7 +16,7 @@ type Problem = { message: string; isLocal: boolean };
  */
 export function openForm(fields: readonly Field[], base: Values, values: Values = base) {
   let [current, known] = [values, base];
-  /** The values that the form began with, where nobody has typed them; null once it has been saved or given up. */
+  /** The values that the form began with, where no user has typed them; null once it has been saved or given up. */
   let begun: Values | null = null;
   let problems = new Map<string, Problem>();
   /** How often each top-level field was set from outside: its input is made anew then. */

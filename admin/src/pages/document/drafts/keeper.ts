@@ -93,11 +93,14 @@ export function openKeeper(form: Form, version: () => number | null, places: Pla
       listeners.add(listener);
       return () => listeners.delete(listener);
     },
-    /** Takes over drafts that were there when the form was opened. */
-    adopt(drafts: { isHere: boolean; atService: string | null }): void {
-      isHere = drafts.isHere;
-      atService = drafts.atService;
-      set(drafts.atService === null ? 'here' : 'service');
+    /** Takes over the draft that was there when the form was opened; `keptAt` is the time of the copy of the service. */
+    adopt(take: () => Promise<void>, keptAt: string | null): void {
+      isHere = true;
+      atService = keptAt;
+      set(keptAt === null ? 'here' : 'service');
+      void enqueue(async () => {
+        await succeeds(take);
+      });
     },
     /** Keeps at once what waits for a pause. */
     flush(): Promise<void> {

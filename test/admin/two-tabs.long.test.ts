@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { before, it } from 'node:test';
 import type { Page } from 'playwright-core';
 import { useServiceHere } from '../helpers/embedded.ts';
+import { violations } from './accessibility.ts';
 import { chief, describeAdmin, makeFirstUser, settled } from './helpers.ts';
 import { addEditor, newsroom } from './newsroom.ts';
 
@@ -54,6 +55,11 @@ describeAdmin('A document that is open twice', (open) => {
     const third = await openTab();
     await band(third, 'restored').waitFor();
     assert.deepEqual([await textIn(third, 'teaser'), await textIn(third, 'section')], ['typed on in the first', '']);
+    const fourth = await openTab();
+    assert.equal(await band(fourth, 'restored').getByText('Draft').count(), 1);
+    assert.deepEqual([await textIn(fourth, 'teaser'), await textIn(fourth, 'section')], ['', 'typed in the second']);
+    await fourth.close({ runBeforeUnload: false });
+    assert.deepEqual(await violations(third), []);
     await band(third, 'other').getByRole('button').click();
     await third.waitForFunction(
       () => (document.querySelector('[name=section]') as HTMLInputElement | null)?.value === 'typed in the second',

@@ -5,6 +5,7 @@ import { before, it } from 'node:test';
 import type { Page } from 'playwright-core';
 import { useServiceHere } from '../helpers/embedded.ts';
 import { temporaryFolder } from '../helpers/service.ts';
+import { violations } from './accessibility.ts';
 import { chief, describeAdmin, makeFirstUser, overhang } from './helpers.ts';
 import { newsroom } from './newsroom.ts';
 
@@ -74,6 +75,7 @@ describeAdmin('Files', (open) => {
     await itemOf(page, 'one.png').getByText('Alt is required').waitFor();
     await page.waitForFunction(() => document.activeElement?.getAttribute('aria-invalid') === 'true');
     assert.deepEqual(sent, []);
+    assert.deepEqual(await violations(page), []);
     for (const name of ['one.png', 'misnamed.txt']) {
       await alt(page, name).fill(`A picture, ${name}`);
       await upload(page, name);

@@ -89,8 +89,7 @@ export const form: Words['form'] = {
   notKept: 'Noch nicht gesichert',
   otherDraft: (ago) => `Es gibt noch einen Entwurf, gesichert ${ago}.`,
   showOther: 'Stattdessen zeigen',
-  openElsewhere:
-    'Das ist auch in einem anderen Tab offen, mit Änderungen, die nicht gespeichert sind. Jeder Tab behält seine; wer zuletzt speichert, sieht die Unterschiede.',
+  openElsewhere: 'Auch in einem anderen Tab offen, mit ungespeicherten Änderungen. Jeder Tab behält seine.',
   unfinished: (ago) => `Du hast ${ago} eines begonnen und nicht gespeichert.`,
   goOn: 'Weiterschreiben',
 

@@ -89,8 +89,7 @@ export const form = {
   notKept: 'Not kept yet',
   otherDraft: (ago: string) => `There is another draft, from ${ago}.`,
   showOther: 'Show it instead',
-  openElsewhere:
-    'This is also open in another tab, with changes that are not saved. Each tab keeps its own; the one that is saved last shows what differs.',
+  openElsewhere: 'Also open in another tab, with changes that are not saved. Each tab keeps its own.',
   unfinished: (ago: string) => `You began one ${ago} and have not saved it.`,
   goOn: 'Continue',
 

@@ -29,7 +29,10 @@ export async function findDrafts(
   if (choice !== null) open.delete(choice.left);
   const drafts = newestFirst(here, service, service === undefined ? undefined : client.etagOf(service));
   const closed = drafts.filter(({ form }) => form === undefined || !open.has(form));
-  const found = (choice !== null && closed.find(({ form }) => form === choice.wanted)) || closed[0] || null;
+  const wanted = closed.find(({ form }) => form === choice?.wanted);
+  // Another tab may have taken that one, and left it.
+  const other = choice === null ? undefined : closed.find(({ form }) => form !== choice.left);
+  const found = (choice === null ? undefined : (wanted ?? other)) ?? closed[0] ?? null;
   return { found, others: closed.filter((one) => one !== found) };
 }
 

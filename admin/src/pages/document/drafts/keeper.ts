@@ -63,10 +63,13 @@ export function openKeeper(form: Form, version: () => number | null, places: Pla
   return {
     state: () => state,
     subscribe,
-    /** Takes over drafts that were there when the form was opened. */
-    adopt(drafts: { isHere: boolean; atService: string | null }): void {
-      copies.adopt(drafts);
-      set(drafts.atService === null ? 'here' : 'service');
+    /** Takes over the draft that was there when the form was opened; `keptAt` is the time of the copy of the service. */
+    adopt(take: () => Promise<void>, keptAt: string | null): void {
+      copies.adopt(keptAt);
+      set(keptAt === null ? 'here' : 'service');
+      void turns.next(async () => {
+        await succeeds(take);
+      });
     },
     /** Keeps at once what waits for a pause. */
     flush: turns.flush,
@@ -94,8 +97,10 @@ function openCopies({ here, service }: Places) {
   /** The time of the copy of the service; null where it has none. */
   let atService: string | null = null;
   return {
-    adopt(drafts: { isHere: boolean; atService: string | null }): void {
-      ({ isHere, atService } = drafts);
+    /** One that is kept here, and at the service at a time. */
+    adopt(keptAt: string | null): void {
+      isHere = true;
+      atService = keptAt;
     },
     async keepHere(kept: Kept): Promise<boolean> {
       const isKept = await succeeds(() => here.keep(kept, atService));
@@ -127,13 +132,18 @@ function openTurns(act: () => Promise<void>) {
     timer = undefined;
   }
 
-  function now(): Promise<void> {
-    cancel();
+  function next(act: () => Promise<void>): Promise<void> {
     queue = queue.then(act);
     return queue;
   }
 
+  function now(): Promise<void> {
+    cancel();
+    return next(act);
+  }
+
   return {
+    next,
     now,
     cancel,
     later(): void {

@@ -10,7 +10,10 @@ import type { Found } from './newer.ts';
 type About = { account: Account; target: ReturnType<typeof draftTarget>; form: string };
 
 /** The places for the draft of a form: this device, which keeps one for each form, and the service, which keeps one in all. */
-export function placesOf({ account, target, form }: About, found: Found | null): Places {
+export function placesOf(
+  { account, target, form }: About,
+  found: Found | null,
+): Places & { adopt: () => Promise<void> } {
   const own = { account: nameOf(account), target: targetName(target), form };
   /** The draft of a form that is closed, which this one goes on with. */
   let before = found?.form === undefined ? null : { ...own, form: found.form, updatedAt: found.updatedAt };
@@ -28,6 +31,13 @@ export function placesOf({ account, target, form }: About, found: Found | null):
   }
 
   return {
+    /** Makes the draft that was found one of this form, so that no other tab opens it as well. */
+    async adopt(): Promise<void> {
+      if (found === null) return;
+      const { data, base, version, updatedAt, atService } = found;
+      await keepHere({ ...own, data, base, version, updatedAt, atService });
+      await dropBefore();
+    },
     here: {
       async keep(kept: Kept, atService: string | null): Promise<void> {
         await keepHere({ ...own, ...kept, updatedAt: new Date().toISOString(), atService });

@@ -62,8 +62,9 @@ export function openEditor({ subject, account, read, prefill, draftId, found, is
   });
   const formId = newKey();
   const target = draftTarget(subject, draftId);
-  const keeper = openKeeper(form, () => versionOf(saver.etag()), placesOf({ account, target, form: formId }, draft));
-  if (draft !== null) keeper.adopt({ isHere: draft.form !== undefined, atService: draft.atService });
+  const places = placesOf({ account, target, form: formId }, draft);
+  const keeper = openKeeper(form, () => versionOf(saver.etag()), places);
+  if (draft !== null) keeper.adopt(places.adopt, draft.atService);
 
   return {
     subject,

@@ -159,7 +159,7 @@ function One({ shown, onClear, ...search }: OneProps) {
 function Title({ collection, id, title, state }: Shown & { collection: Collection }) {
   const { inputs } = useWords();
   return (
-    <span className={styles.title}>
+    <span className={state === 'gone' ? `${styles.title} ${styles.below}` : styles.title}>
       {state === 'awaited' ? <Awaited /> : <span>{title}</span>}
       {state === 'gone' && <small className={styles.gone}>{inputs.gone}</small>}
       {state === 'known' && <OpenLink {...{ collection, id, title }} />}

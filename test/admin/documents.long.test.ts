@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { before, it } from 'node:test';
-import type { Page } from 'playwright-core';
+import type { Page, Request } from 'playwright-core';
 import { useServiceHere } from '../helpers/embedded.ts';
 import { chief, describeAdmin, makeFirstUser, settled } from './helpers.ts';
 import { addEditor, newsroom } from './newsroom.ts';
@@ -177,6 +177,12 @@ describeAdmin('The form of a document', (open) => {
     await page.keyboard.press('Enter');
     await dialog.waitFor({ state: 'hidden' });
     assert.equal(await field(page, 'teaser').inputValue(), 'Typed before the end');
+    // Typing is still kept as a draft.
+    const isDraft = (request: Request) =>
+      request.method() === 'PUT' && request.postData()?.includes('after-it') === true;
+    const draft = page.waitForRequest(isDraft);
+    await field(page, 'source').fill('https://example.org/after-it');
+    await draft;
     await save(page);
     await page.getByText('Saved', { exact: true }).first().waitFor();
     assert.equal((await stored(id)).teaser, 'Typed before the end');

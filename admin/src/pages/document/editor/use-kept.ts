@@ -9,6 +9,8 @@ export function useKept({ form, keeper }: Editor, { account, found, isReadOnly }
   const { form: words } = useWords();
   const said = useRef(words.draftKept);
   said.current = words.draftKept;
+  // The same after a log-in over the form, which makes another object of the account.
+  const owner = nameOf(account);
   useEffect(() => {
     if (isReadOnly) return;
     if (found === null) form.begin();
@@ -29,9 +31,9 @@ export function useKept({ form, keeper }: Editor, { account, found, isReadOnly }
       // A user who logs out leaves nothing here.
       if (now !== null && form.isTyped()) {
         flush();
-        if (nameOf(now) === nameOf(account)) tell(said.current);
+        if (nameOf(now) === owner) tell(said.current);
       }
       keeper.close();
     };
-  }, [form, keeper, account, found, isReadOnly]);
+  }, [form, keeper, owner, found, isReadOnly]);
 }

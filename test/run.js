@@ -1,4 +1,5 @@
 import { existsSync, mkdtempSync, readFileSync, rmSync, statfsSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { chooseNode, handOver } from '../runtime/node.js';
 
 // npm test -- [OPTION | FILE | FOLDER]…: options are those of node --test. Without a file or a folder, all tests but the long ones.
@@ -19,7 +20,7 @@ if (missing.length > 0) {
 } else {
   // A run inside a test keeps its files in the folder of the outer one.
   const folder = process.env.TMPDIR ? null : memoryFolder();
-  if (folder) process.env.TMPDIR = folder;
+  if (folder) Object.assign(process.env, { TEST_DISK: tmpdir(), TMPDIR: folder });
   const run = [
     '--import',
     './test/helpers/cache.js',
@@ -37,9 +38,9 @@ if (missing.length > 0) {
 }
 
 /**
- * A new folder in memory for the temporary files of all tests, where Linux has one that is large enough, and from which programs can be
- * run: a new data directory syncs its files dozens of times, which on a disk is most of the time of a start. A test
- * of a crash kills a process, not the machine, and one of a full disk mounts its own.
+ * A new folder in memory for the temporary files of all tests, where Linux has one that is large enough, and from which programs
+ * can be run: a new data directory syncs its files dozens of times, which on a disk is most of the time of a start. A test of a
+ * crash kills a process, not the machine, and one of a full disk mounts its own. TEST_DISK is where temporary files are otherwise.
  *
  * @returns {string | null}
  */

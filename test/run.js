@@ -1,4 +1,4 @@
-import { existsSync, mkdtempSync, readFileSync, rmSync, statfsSync, statSync } from 'node:fs';
+import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, statfsSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { chooseNode, handOver } from '../runtime/node.js';
 
@@ -49,7 +49,10 @@ function memoryFolder() {
     const [, options = 'noexec'] = /^\S+ \/dev\/shm tmpfs (\S+)/m.exec(readFileSync('/proc/mounts', 'utf8')) ?? [];
     const { bavail, bsize } = statfsSync('/dev/shm');
     if (options.split(',').includes('noexec') || bavail * bsize < 4 * 2 ** 30) return null;
-    return mkdtempSync('/dev/shm/annals-');
+    const folder = mkdtempSync('/dev/shm/annals-');
+    // Some tests run as another user.
+    chmodSync(folder, 0o755);
+    return folder;
   } catch {
     return null;
   }

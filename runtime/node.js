@@ -52,14 +52,17 @@ export function problemOf(installed) {
 /**
  * Continues on that Node with its arguments: in place of this process if possible (from 22.15 on, but not on Windows), else as
  * its parent, which passes signals on and ends as it does.
+ *
+ * @param {(() => void) | null} [atEnd] is called when that Node has ended, by this process, which so stays its parent.
  */
-export function handOver(file, args) {
-  if (process.execve && process.platform !== 'win32') process.execve(file, [file, ...args], process.env);
+export function handOver(file, args, atEnd) {
+  if (!atEnd && process.execve && process.platform !== 'win32') process.execve(file, [file, ...args], process.env);
   endWithParent();
   let child;
   for (const signal of ['SIGHUP', 'SIGINT', 'SIGTERM']) process.on(signal, () => child.kill(signal));
   child = spawn(file, args, { stdio: 'inherit' });
   child.on('exit', (code, signal) => {
+    atEnd?.();
     if (signal === null) process.exit(code);
     process.exitCode = 128 + constants.signals[signal];
     process.removeAllListeners(signal);

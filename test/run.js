@@ -1,4 +1,5 @@
-import { existsSync, statSync } from 'node:fs';
+import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, statfsSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { chooseNode, handOver } from '../runtime/node.js';
 
 // npm test -- [OPTION | FILE | FOLDER]…: options are those of node --test. Without a file or a folder, all tests but the long ones.
@@ -17,7 +18,10 @@ if (missing.length > 0) {
   process.stderr.write(`there is no file or folder ${missing.join(', ')}\n`);
   process.exitCode = 2;
 } else {
-  handOver(chooseNode(), [
+  // A run inside a test keeps its files in the folder of the outer one.
+  const folder = process.env.TMPDIR ? null : memoryFolder();
+  if (folder) Object.assign(process.env, { TEST_DISK: tmpdir(), TMPDIR: folder });
+  const run = [
     '--import',
     './test/helpers/cache.js',
     '--test',
@@ -29,5 +33,27 @@ if (missing.length > 0) {
     // Node takes no option behind the first file.
     ...options,
     ...(named.length > 0 ? named.map(inFolder) : ['test/batches/*.ts', 'test/**/*.alone.test.ts']),
-  ]);
+  ];
+  handOver(chooseNode(), run, folder && (() => rmSync(folder, { recursive: true, force: true, maxRetries: 5 })));
+}
+
+/**
+ * A new folder in memory for the temporary files of all tests, where Linux has one that is large enough, and from which programs
+ * can be run: a new data directory syncs its files dozens of times, which on a disk is most of the time of a start. A test of a
+ * crash kills a process, not the machine, and one of a full disk mounts its own. TEST_DISK is where temporary files are otherwise.
+ *
+ * @returns {string | null}
+ */
+function memoryFolder() {
+  try {
+    const [, options = 'noexec'] = /^\S+ \/dev\/shm tmpfs (\S+)/m.exec(readFileSync('/proc/mounts', 'utf8')) ?? [];
+    const { bavail, bsize } = statfsSync('/dev/shm');
+    if (options.split(',').includes('noexec') || bavail * bsize < 4 * 2 ** 30) return null;
+    const folder = mkdtempSync('/dev/shm/annals-');
+    // Some tests run as another user.
+    chmodSync(folder, 0o755);
+    return folder;
+  } catch {
+    return null;
+  }
 }

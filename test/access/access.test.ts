@@ -1,13 +1,14 @@
 import assert from 'node:assert/strict';
 import { before, describe, it } from 'node:test';
+import { useServiceHere } from '../helpers/embedded.ts';
 import { assertRecorded } from '../helpers/recorded.ts';
 import type { Answer, CallOptions } from '../helpers/service.ts';
 import { apiKey } from '../helpers/service.ts';
-import { eventually, logLines, recordedEvents, useService } from '../helpers/shared.ts';
+import { eventually, logLines, recordedEvents } from '../helpers/shared.ts';
 
 const secondKey = 'second-key-ünïcode-9876543210'.replace(/[^\x20-\x7e]/g, 'u');
 
-const service = useService(
+const service = useServiceHere(
   `const fields = [{ name: 'title', type: 'text' }, { name: 'isPublic', type: 'boolean' }];
 const yes = () => true;
 const no = () => false;
@@ -37,7 +38,7 @@ export default { collections: [
       && secrets.length === 0 && headers['x-hello'] === 'world' && Object.keys(rest).join() === 'method,path,ip';
   } } },
 ] };`,
-  { ANNALS_API_KEY: `${apiKey}, ${secondKey}` },
+  { apiKeys: [apiKey, secondKey] },
 );
 
 type Caller = CallOptions;

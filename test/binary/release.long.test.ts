@@ -43,7 +43,8 @@ function pathsOf(line: string): string[] {
 }
 
 describe('A release', { skip: whyNotBuilt() }, () => {
-  const folder = useFolder();
+  // Where packages can be links to those of this checkout.
+  const folder = useFolder(process.env.TEST_DISK);
   const out = join(folder, 'build');
   const key = join(folder, 'key');
   const withoutKeys = hasNo('ssh-keygen');

@@ -60,9 +60,9 @@ export function useStarted<S extends Pick<Service, 'call'>>(
   });
 }
 
-/** A folder for a whole file of tests, removed after them. */
-export function useFolder(): string {
-  const folder = mkdtempSync(join(tmpdir(), 'annals-test-'));
+/** A folder for a whole file of tests, removed after them; in memory if there is room (test/run.js), or where `parent` says. */
+export function useFolder(parent = tmpdir()): string {
+  const folder = mkdtempSync(join(parent, 'annals-test-'));
   after(() => rmSync(folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 50 }));
   return folder;
 }

@@ -47,7 +47,7 @@ describe('The difference of a value', () => {
     const difference = differenceOf(borders, ['a', 'b'], ['b', 'c']);
     assert.ok(difference.kind === 'list');
     assert.deepEqual(
-      difference.items.map(({ kind, value }) => [kind, typeof value === 'object' && value.id]),
+      difference.items.map(({ kind, value }) => [kind, typeof value === 'object' && 'id' in value && value.id]),
       [
         ['removed', 'a'],
         ['same', 'b'],

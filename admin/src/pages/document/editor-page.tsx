@@ -1,4 +1,5 @@
-import { lazy, useEffect, useState } from 'react';
+import { useEffect, useState } from 'react';
+import { deferred } from '../../parts/deferred.tsx';
 import { titleOf } from '../../schema/titles.ts';
 import { useAsOf } from '../../service/as-of.ts';
 import { addresses } from '../../shell/addresses.ts';
@@ -24,7 +25,7 @@ import { nameOf, type Read, type Subject, versionOf } from './save/subject.ts';
 import { useSaveKey } from './save-key.ts';
 import { type EditorView, useEditor } from './use-editor.ts';
 
-const CreateDrawer = lazy(async () => ({ default: (await import('./create-drawer.tsx')).CreateDrawer }));
+const CreateDrawer = deferred(async () => (await import('./create-drawer.tsx')).CreateDrawer);
 
 type Props = Opening & {
   /** The document as it was read last; it may be newer than the one that the form was opened with. */

@@ -39,7 +39,6 @@ export function EditorPage({ latest, onDraft, ...opening }: Props) {
   const { form: words } = useWords();
   const go = useGo();
   const { subject } = opening;
-  const asOf = useAsOf();
   const onCreated = (document: Values) => {
     if (subject.kind === 'document')
       go(addresses.document(subject.collection.slug, String(document.id)), { replace: true });
@@ -72,7 +71,7 @@ export function EditorPage({ latest, onDraft, ...opening }: Props) {
         <DraftBand editor={editor} />
         <FailureBand editor={editor} />
         {opening.isReadOnly && <ReadOnlyBand />}
-        <BlameProvider subject={subject} version={asOf === null ? versionOf(editor.saver.etag()) : null}>
+        <BlameProvider subject={subject} version={versionOf(editor.saver.etag())}>
           <PreviewFrame subject={subject} form={editor.form}>
             <FormBody editor={editor} facts={facts} />
           </PreviewFrame>

@@ -95,7 +95,7 @@ describeAdmin('A flow', (open) => {
     await page.getByRole('heading', { level: 2, name: /Version/ }).waitFor();
     await steps.click('button', 'Restore');
     const dialog = page.getByRole('dialog');
-    // What changes back is told before.
+    // The fields that change back are told before.
     await dialog.locator('dt', { hasText: 'Title' }).waitFor();
     await steps.type('[role=dialog] textarea, [role=dialog] input', 'It is an island');
     steps.clicked.push('Restore');

@@ -61,7 +61,7 @@ describeAdmin('A list of many documents', (open) => {
     await panel.waitFor({ state: 'hidden' });
   }
 
-  /** What a list shows of its state. */
+  /** The state of a list, as it shows it. */
   async function stateOf(page: Page) {
     await page.locator('tbody tr').first().waitFor();
     await settled(page);

@@ -37,13 +37,3 @@ export function cutWords(page: Page): Promise<string[]> {
     }
   });
 }
-
-/** The spacing that texts must stand (WCAG 2.2, 1.4.12). */
-export function spaceOut(page: Page): Promise<void> {
-  return page.evaluate(() => {
-    const sheet = new CSSStyleSheet();
-    const words = 'letter-spacing: 0.12em !important; word-spacing: 0.16em !important; line-height: 1.5 !important';
-    sheet.replaceSync(`* { ${words} } p { margin-bottom: 2em !important }`);
-    document.adoptedStyleSheets = [...document.adoptedStyleSheets, sheet];
-  });
-}

@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { admin } from './admin.ts';
 import { asOf } from './as-of.ts';
 import { bulk } from './bulk.ts';
 import { create } from './create.ts';
@@ -29,6 +30,7 @@ const usage = `npm run bench -- [BENCHMARK]… [--rounds N] [--seconds N] [--lar
   uploads  a file of 1 GB in and out: speed, and memory above idle; small files. In a folder and in a bucket
   search   creates with search fields against those without; searches with another word each at 10,000 and 100,000 documents
   asof     lists as of a position against those of today: 100,000 documents with 10 versions each (some minutes, 4 GB)
+  admin    the admin application in Chromium, with 250 and 100,000 documents: pages, searches, work for each key
   export   exports and evidence packs: events per second, memory above idle, reads meanwhile, sizes; verifying them
 
   --rounds N   how often each side is measured, in turn (default 5)
@@ -49,6 +51,7 @@ const benchmarks = {
   uploads: (folder: string, plan: Plan) => withWrk(() => uploads(folder, plan)),
   search: (folder: string, plan: Plan, isLarge: boolean) => withWrk(() => search(folder, plan, isLarge)),
   asof: (folder: string, plan: Plan) => withWrk(() => asOf(folder, plan)),
+  admin: (folder: string, plan: Plan) => admin(folder, plan),
   export: (folder: string, plan: Plan, isLarge: boolean) => exporting(folder, plan, isLarge),
 };
 

@@ -21,8 +21,8 @@ type AnnalsOptions = {
   logLevel?: string;
   /** Default: as many as there are cores. */
   threads?: number;
-  /** `annals` with the declared indexes, `plain` without, `accounts` with users too, `uploads` with files, `search` with texts. */
-  config?: 'annals' | 'plain' | 'accounts' | 'uploads' | 'search';
+  /** `annals` with the declared indexes, `plain` without, `accounts` with users too, `uploads` with files, `search` with texts, `admin` with all that its benchmark needs. */
+  config?: 'admin' | 'annals' | 'plain' | 'accounts' | 'uploads' | 'search';
   environment?: Record<string, string>;
   wrapper?: readonly string[];
 };

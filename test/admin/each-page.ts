@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { before, it } from 'node:test';
 import { heights, show, violations } from './accessibility.ts';
 import { useAtlas } from './atlas.ts';
+import { cutWords } from './cut-words.ts';
 import { chief, describeAdmin, overhang, settled } from './helpers.ts';
 import { addressesOf, pages, type Shown } from './pages.ts';
 
@@ -48,6 +49,26 @@ export function testEachPage(looks: readonly Look[]): void {
         await page.getByRole('textbox', { name: 'Text', exact: true }).waitFor();
         assert.equal(await page.getByText('can only be read').count(), 0, slug);
       }
+    });
+
+    it('shows whole words in German, on a phone and at a zoom of 400 %', async () => {
+      const found: Record<string, string[]> = {};
+      for (const [name, shown] of Object.entries(pages).filter(([, { open: opens }]) => opens === undefined)) {
+        const options = { viewport: { width: 390, height: 844 }, locale: 'de-DE', reducedMotion: 'reduce' } as const;
+        const user = shown.isOutside ? {} : { user: chief };
+        const { page, context } = await open({ service, path: addressOf(shown), options, ...user });
+        const note = async (look: string) => {
+          const wrong = await cutWords(page);
+          if ((await overhang(page)) > 0) wrong.push('scrolled sideways');
+          if (wrong.length > 0) found[`${name}, ${look}`] = wrong;
+        };
+        await note('390');
+        // 1280 × 1024 pixels at 400 %.
+        await page.setViewportSize({ width: 320, height: 256 });
+        await note('320');
+        await context.close();
+      }
+      assert.deepEqual(found, {});
     });
 
     it('is not scrolled sideways, however narrow', async () => {

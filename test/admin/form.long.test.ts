@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { before, it } from 'node:test';
 import type { Browser, Page } from 'playwright-core';
 import { bearer } from '../helpers/accounts.ts';
-import { describeInBrowser, executablePath } from '../helpers/browser.ts';
+import { describeInBrowser } from '../helpers/browser.ts';
+import { executablePath } from '../helpers/chromium.ts';
 import { useServiceHere } from '../helpers/embedded.ts';
 
 const credentials = { email: 'ada@example.org', password: 'correct horse' };

@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { globSync, statSync } from 'node:fs';
 import { afterEach, describe } from 'node:test';
 import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core';
-import { describeInBrowser, executablePath } from '../helpers/browser.ts';
+import { describeInBrowser } from '../helpers/browser.ts';
+import { executablePath } from '../helpers/chromium.ts';
 import type { Service } from '../helpers/service.ts';
 
 const root = new URL('../../', import.meta.url);

@@ -47,7 +47,7 @@ describe('The difference of a value', () => {
     const difference = differenceOf(borders, ['a', 'b'], ['b', 'c']);
     assert.ok(difference.kind === 'list');
     assert.deepEqual(
-      difference.items.map(({ kind, value }) => [kind, typeof value === 'object' && value.id]),
+      difference.items.map(({ kind, value }) => [kind, typeof value === 'object' && 'id' in value && value.id]),
       [
         ['removed', 'a'],
         ['same', 'b'],
@@ -91,6 +91,42 @@ describe('The difference of a value', () => {
       blocks: [{ slug: 'quote', label: 'Quote', fields: [{ name: 'words', type: 'text' }] }],
     };
     assert.equal(lineOf(blocks, { blockType: 'quote', words: 'Hi' }), 'Quote · Words: Hi');
+  });
+
+  it('of items names the documents that they point at, in a list and in an object too, and tells two apart by their ids', () => {
+    const places: Field = {
+      name: 'places',
+      type: 'array',
+      fields: [
+        text,
+        borders,
+        { name: 'more', type: 'object', fields: [{ name: 'flag', type: 'upload', relationTo: 'flags' }] },
+        { name: 'kinds', type: 'multiSelect', options: [{ label: 'An island', value: 'island' }] },
+      ],
+    };
+    const item = (id: string) => ({ title: 'Here', borders: ['a', id], more: { flag: 'f' }, kinds: ['island'] });
+    const difference = differenceOf(places, [item('b')], [item('b'), item('c')]);
+    const related = (relationTo: string, id: string) => ({ relationTo, id });
+    const line = (id: string) => [
+      'Title: Here · Borders: ',
+      related('countries', 'a'),
+      ', ',
+      related('countries', id),
+      ' · More: Flag: ',
+      related('flags', 'f'),
+      ' · Kinds: An island',
+    ];
+    assert.deepEqual(difference, {
+      kind: 'list',
+      items: [
+        { kind: 'same', value: line('b') },
+        { kind: 'added', value: line('c') },
+      ],
+    });
+    assert.deepEqual(
+      relatedIn(difference).map(({ id }) => id),
+      ['a', 'b', 'f', 'a', 'c', 'f'],
+    );
   });
 });
 

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { before, it } from 'node:test';
+import type { AccessArgs, AuditArgs } from '../../config/model.ts';
 import { loggedIn } from '../helpers/accounts.ts';
 import { useServiceHere } from '../helpers/embedded.ts';
-import { type Credentials, chief, describeAdmin, makeFirstUser, settled } from './helpers.ts';
+import { type Credentials, chief, describeAdmin, makeFirstUser, settled, type Tab } from './helpers.ts';
 import { addEditor, newsroom } from './newsroom.ts';
 
 describeAdmin('The view of a user of the application', (open) => {
@@ -54,20 +55,6 @@ describeAdmin('The view of a user of the application', (open) => {
     }
   });
 
-  it('holds no content of the history without the right to it, in the answers either', async () => {
-    const only = await addEditor(service, 'writer', 'headers@example.org');
-    const seen: string[] = [];
-    const { page, context, go } = await open({ service, user: reader, refusals: [401, 403, 404] });
-    context.on('response', async (response) => {
-      if (response.url().includes('/api/')) seen.push(await response.text().catch(() => ''));
-    });
-    await go('');
-    await go(`/c/articles/${article}/history`);
-    await settled(page);
-    assert.ok(seen.length > 0 && only.email !== '');
-    assert.doesNotMatch(seen.join(), /A secret of the paper|Under seal/);
-  });
-
   it('has no way to write what the user may only read', async () => {
     const { page, go } = await open({ service, user: reader });
     await go('/c/authors');
@@ -84,6 +71,135 @@ describeAdmin('The view of a user of the application', (open) => {
     const second = await open({ service, user: writer });
     const links = await second.page.locator('aside nav a').allTextContents();
     for (const name of ['Editors', 'API keys']) assert.ok(!links.map((text) => text.trim()).includes(name), name);
+  });
+});
+
+const isChief = ({ user }: AccessArgs) => user?.role === 'chief';
+const isUser = ({ user }: AccessArgs) => user !== null;
+
+/** Without the fields that other collections would be needed for. */
+function withoutJoins<Collection extends { fields: readonly { type: string }[] }>(collection: Collection): Collection {
+  return { ...collection, fields: collection.fields.filter(({ type }) => type !== 'join') };
+}
+
+describeAdmin('The form and the history of a document that a user may see a part of', (open) => {
+  const service = useServiceHere({
+    ...newsroom,
+    audit: ({ user, apiKey }: AuditArgs) =>
+      apiKey !== null || user?.role === 'chief' || (user?.role === 'writer' && ['headers']),
+    collections: [
+      {
+        slug: 'contracts',
+        labels: { singular: 'Contract', plural: 'Contracts' },
+        admin: { useAsTitle: 'title' },
+        access: { read: isUser, create: isUser, update: isUser, delete: isUser },
+        fields: [
+          { name: 'title', type: 'text', required: true },
+          { name: 'salary', type: 'number', access: { read: isChief, create: isChief, update: isChief } },
+          { name: 'rank', type: 'text', access: { create: isChief, update: isChief } },
+          { name: 'grades', type: 'array', access: { update: isChief }, fields: [{ name: 'grade', type: 'text' }] },
+          {
+            name: 'parts',
+            type: 'blocks',
+            blocks: [
+              {
+                slug: 'clause',
+                fields: [
+                  { name: 'words', type: 'text' },
+                  { name: 'witness', type: 'relationship', relationTo: 'authors' },
+                ],
+              },
+            ],
+          },
+        ],
+      },
+      ...(newsroom.collections ?? []).filter(({ slug }) => slug === 'authors' || slug === 'editors').map(withoutJoins),
+    ],
+    globals: [],
+  });
+  let writer: Credentials;
+  let contract = '';
+  const witnesses: string[] = [];
+  before(async () => {
+    await makeFirstUser(service);
+    writer = await addEditor(service, 'writer');
+    for (const name of ['Ada Lovelace', 'Grace Hopper']) {
+      witnesses.push((await service.call('POST', '/api/collections/authors', { name })).body.id);
+    }
+    const part = (witness: string | undefined) => ({ blockType: 'clause', words: 'Witnessed', witness });
+    const first = { title: 'Under seal', salary: 4711, rank: 'Captain', grades: [{ grade: 'One' }] };
+    const { body, status } = await service.call('POST', '/api/collections/contracts', {
+      ...first,
+      parts: [part(witnesses[0])],
+    });
+    assert.equal(status, 201, JSON.stringify(body));
+    contract = body.id;
+    await service.call('PATCH', `/api/collections/contracts/${contract}`, {
+      title: 'Open',
+      parts: [part(witnesses[1])],
+    });
+  });
+
+  /** All that the service answers to a tab. */
+  const answersOf = ({ context }: Pick<Tab, 'context'>) => {
+    const seen: Promise<string>[] = [];
+    context.on('response', (response) => {
+      if (response.url().includes('/api/')) seen.push(response.text().catch(() => ''));
+    });
+    return async () => (await Promise.all(seen)).join('\n');
+  };
+
+  it('has no field that they may not read, in the answers either, and no way to change one that they may only read', async () => {
+    const tab = await open({ service, user: writer });
+    const answers = answersOf(tab);
+    const { page, go } = tab;
+    await go('/c/contracts?cols=title,rank,salary');
+    await page.locator('tbody').getByText('Captain').waitFor();
+    await go(`/c/contracts/${contract}`);
+    assert.equal(await page.locator('[data-field=salary]').count(), 0);
+    assert.equal(await page.locator('[name=rank]').inputValue(), 'Captain');
+    assert.equal(await page.locator('[name=rank]').isEditable(), false);
+    assert.equal(await page.locator('[name="grades.0.grade"]').isEditable(), false);
+    assert.equal(await page.locator('[data-field=grades]').getByRole('button', { name: /^Add/ }).count(), 0);
+    await page.locator('[name=title]').fill('Open to all');
+    await page.keyboard.press('Control+s');
+    await page.getByRole('alert').filter({ hasText: 'Saved' }).waitFor();
+    // The schema names the field, and says that they may not read it.
+    const seen = await answers();
+    for (const words of ['4711', '"salary":']) assert.ok(!seen.includes(words), words);
+    const { body } = await service.call('GET', `/api/collections/contracts/${contract}`);
+    assert.deepEqual([body.title, body.salary, body.rank], ['Open to all', 4711, 'Captain']);
+    // A new one has what may be set when it is made.
+    await go('/c/contracts/new');
+    assert.equal(await page.locator('[name=rank]').isEditable(), false);
+    await page.getByRole('button', { name: 'Add to Grades' }).click();
+    assert.equal(await page.locator('[name="grades.0.grade"]').isEditable(), true);
+  });
+
+  it('tells that, when and by whom something changed, and holds no content of before, in the answers either', async () => {
+    const tab = await open({ service, user: writer });
+    const answers = answersOf(tab);
+    const { page, go } = tab;
+    await go('');
+    await go(`/c/contracts/${contract}`);
+    await go(`/c/contracts/${contract}/history?v=1`);
+    await page.getByText('Your account may see that something changed, not what.').waitFor();
+    assert.ok((await page.getByRole('navigation', { name: 'Versions' }).getByRole('button').count()) >= 2);
+    assert.equal(await page.getByRole('button', { name: 'Restore' }).count(), 0);
+    await go('/trash');
+    const seen = await answers();
+    assert.match(seen, /"versions"/);
+    for (const words of ['Under seal', '4711', witnesses[0] ?? '']) assert.ok(!seen.includes(words), words);
+  });
+
+  it('names the documents inside of blocks in its history, to those who may see it', async () => {
+    const { page } = await open({ service, user: chief, path: `/c/contracts/${contract}/history?v=2` });
+    const line = page.locator('main').getByText('Words: Witnessed · Witness:');
+    await line.first().waitFor();
+    const text = await page.locator('main').innerText();
+    assert.match(text, /Witness: Ada Lovelace/);
+    assert.match(text, /Witness: Grace Hopper/);
+    assert.ok(!witnesses.some((id) => text.includes(id)), text);
   });
 });
 

@@ -5,7 +5,7 @@ import type { TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { chromium } from 'playwright-core';
-import { executablePath } from '../helpers/browser.ts';
+import { chromiumArgs, executablePath } from '../helpers/chromium.ts';
 import { heights, show } from './accessibility.ts';
 import { startAtlas } from './atlas.ts';
 import { chief, loggedInAs, settled } from './helpers.ts';
@@ -40,7 +40,7 @@ async function main(): Promise<void> {
   );
   const undo: (() => unknown)[] = [];
   const service = await startAtlas({ after: (run: () => unknown) => undo.push(run) } as unknown as TestContext);
-  const browser = await chromium.launch({ executablePath, args: ['--no-sandbox', '--disable-gpu'] });
+  const browser = await chromium.launch({ executablePath, args: chromiumArgs });
   try {
     const addressOf = await addressesOf(service);
     for (const [name, width, colorScheme] of values.docs ? documented : all) {

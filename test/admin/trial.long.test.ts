@@ -147,6 +147,27 @@ describeAdmin('the application, tried', (open) => {
     assert.ok(above !== null && below !== null && above.y + above.height <= below.y, JSON.stringify([above, below]));
   });
 
+  it('tells what is chosen, added and open where the system gives the colours', async () => {
+    const options = { forcedColors: 'active', reducedMotion: 'reduce' } as const;
+    const { page, go } = await open({ service, user: chief, path: `/c/posts/${post}`, options });
+    const styleOf = (selector: string, name: 'outlineStyle' | 'textDecorationLine' | 'borderTopStyle') =>
+      page
+        .locator(selector)
+        .first()
+        .evaluate((element, property) => getComputedStyle(element)[property], name);
+    await page.locator('[role=tab][aria-selected=false]').first().waitFor();
+    assert.equal(await styleOf('[role=tab][aria-selected=true]', 'outlineStyle'), 'solid');
+    assert.equal(await styleOf('[role=tab][aria-selected=false]', 'outlineStyle'), 'none');
+    await go(`/c/posts/${post}/history?v=2`);
+    await page.locator('main ins').first().waitFor();
+    assert.equal(await styleOf('main [aria-current=true]', 'outlineStyle'), 'solid');
+    assert.equal(await styleOf('main ins', 'textDecorationLine'), 'underline');
+    assert.equal(await styleOf('main del', 'textDecorationLine'), 'line-through');
+    await page.keyboard.press('Control+k');
+    await page.getByRole('dialog').waitFor();
+    assert.equal(await styleOf('[role=dialog]', 'borderTopStyle'), 'solid');
+  });
+
   it('shows long words and German in 320 pixels', async () => {
     const { page } = await open({
       service,

@@ -1,5 +1,5 @@
 import { it } from 'node:test';
-import { executablePath } from '../helpers/browser.ts';
+import { executablePath } from '../helpers/chromium.ts';
 
 /** One process for all of them, and so one browser. */
 const files = ['account-pages', 'client', 'docs', 'mail', 'media', 'tutorial'];

@@ -1,33 +1,7 @@
 import assert from 'node:assert/strict';
-import { existsSync } from 'node:fs';
 import { after, before, describe } from 'node:test';
 import { type Browser, chromium } from 'playwright-core';
-
-const places = [
-  '/usr/bin/chromium-headless-shell',
-  '/usr/bin/chromium',
-  '/usr/bin/chromium-browser',
-  '/usr/bin/google-chrome',
-  '/usr/bin/google-chrome-stable',
-  '/Applications/Google Chrome.app/Contents/MacOS/Google Chrome',
-  'C:\\Program Files\\Google\\Chrome\\Application\\chrome.exe',
-];
-/** The one to test with; none where `CHROME_PATH` is the empty text. A path that is wrong fails, it does not skip. */
-const named = process.env.CHROME_PATH;
-
-/** The Chromium to test with, undefined without one. */
-export const executablePath = named === undefined ? places.find((place) => existsSync(place)) : named || undefined;
-
-/** Nothing but what a page asks for. */
-const args = [
-  '--no-sandbox',
-  '--disable-dev-shm-usage',
-  '--disable-gpu',
-  '--disable-background-networking',
-  '--disable-component-update',
-  '--no-first-run',
-  '--disable-sync',
-];
+import { chromiumArgs, executablePath } from './chromium.ts';
 
 let launched: Promise<Browser> | undefined;
 
@@ -40,7 +14,7 @@ export function describeInBrowser(name: string, tests: (browser: () => Browser) 
     let browser: Browser;
     before(async () => {
       assert.ok(executablePath, 'no Chromium was found; CHROME_PATH may name one');
-      launched ??= chromium.launch({ executablePath, args });
+      launched ??= chromium.launch({ executablePath, args: chromiumArgs });
       browser = await launched;
     });
     after(async () => {

@@ -1,5 +1,5 @@
 import { Drawer } from '@mantine/core';
-import { Suspense, useEffect, useRef, useState } from 'react';
+import { useEffect, useRef, useState } from 'react';
 import { useLocation } from 'wouter';
 import { Palette } from '../pages/palette/palette.tsx';
 import { ModelProvider } from '../service/model.tsx';
@@ -53,9 +53,7 @@ function Layout() {
           <AsOfBand />
           <main id="content" className={styles.content} ref={content} tabIndex={-1}>
             <ErrorBoundary key={address}>
-              <Suspense fallback={<Loading />}>
-                <Routes />
-              </Suspense>
+              <Routes />
             </ErrorBoundary>
           </main>
         </div>

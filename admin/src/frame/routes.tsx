@@ -1,10 +1,12 @@
-import { type ComponentType, lazy } from 'react';
+import type { ComponentType } from 'react';
 import { Route, Switch } from 'wouter';
+import { deferred } from '../parts/deferred.tsx';
+import { Loading } from '../shell/loading.tsx';
 import { NotFound } from '../shell/page.tsx';
 
 /** A page in a file of its own, which is loaded when the page is first opened. */
 function page<Name extends string>(load: () => Promise<{ [key in Name]: ComponentType }>, name: Name) {
-  return lazy(async () => ({ default: (await load())[name] }));
+  return deferred(async () => (await load())[name], <Loading />);
 }
 
 const HomePage = page(() => import('../pages/home/home-page.tsx'), 'HomePage');

@@ -5,6 +5,7 @@ import { useWords } from '../words/index.ts';
 import './mantine.ts';
 import './tokens.css';
 import './base.css';
+import './forced-colors.css';
 
 /** The head of a dialog is not the banner of the page. */
 const attributes = { header: { role: 'presentation' } };

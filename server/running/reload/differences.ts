@@ -19,6 +19,8 @@ const named: Record<string, string> = {
   hasPublicHistory: 'history',
   requiresReason: 'requireReason',
 };
+/** Options of the configuration that `false` turns off. */
+const switches = ['admin', 'rateLimit'] as const;
 const order = 'the order of ';
 
 type Fact = { value: string; isStored: boolean };
@@ -30,9 +32,14 @@ export function differencesOf(before: Model, after: Model): Differences {
   const paths = [...new Set([...was.keys(), ...is.keys()])].filter((path) => {
     return was.get(path)?.value !== is.get(path)?.value && !isTold(path);
   });
-  const told = (path: string) => `${path} was ${was.has(path) ? (is.has(path) ? 'changed' : 'removed') : 'added'}`;
   const isStored = (path: string) => (was.get(path) ?? is.get(path))?.isStored === true;
   return { stored: paths.filter(isStored).map(told), all: paths.map(told) };
+
+  function told(path: string): string {
+    if (was.has(path) && is.has(path)) return `${path} was changed`;
+    if (switches.some((name) => name === path)) return `${path} was turned ${is.has(path) ? 'on' : 'off'}`;
+    return `${path} was ${is.has(path) ? 'added' : 'removed'}`;
+  }
 
   /** A part that is new or gone is told once as a whole, and makes another order. */
   function isTold(path: string): boolean {
@@ -57,6 +64,7 @@ function factsOf(model: Model): Facts {
   const facts: Facts = new Map();
   const { collections, globals, ...options } = model;
   noteOptions(facts, '', options);
+  for (const name of switches) if (options[name] !== null) facts.set(name, { value: '', isStored: false });
   for (const [kind, all] of Object.entries({ collections, globals })) {
     noteOrder(facts, kind, [...all.keys()]);
     for (const one of all.values()) noteKind(facts, `${kind}.${one.slug}`, one);

@@ -50,6 +50,9 @@ describe('The differences of two configurations', () => {
       [(c) => c.cors.push('https://b.example'), 'cors was changed'],
       [(c) => Object.assign(c.limits, { body: 2000 }), 'limits.body was changed'],
       [(c) => Object.assign(c, { publicSchema: true }), 'publicSchema was added'],
+      [(c) => Object.assign(c, { admin: false }), 'admin was turned off'],
+      [(c) => Object.assign(c, { admin: { title: 'Desk' } }), 'admin.title was changed'],
+      [(c) => Object.assign(c, { rateLimit: false }), 'rateLimit was turned off'],
       [
         (c) => Object.assign(at(c, 'collections', 0, 'access', 'read'), { rule: () => false }),
         `${posts}.access.read was changed`,
@@ -93,6 +96,14 @@ describe('The differences of two configurations', () => {
       ],
     ];
     for (const [change, told] of cases) assert.deepEqual(differences(change), { stored: [], all: [told] }, told);
+  });
+
+  it('tell that an option is turned on again', () => {
+    const config = { ...base(), admin: false, rateLimit: false };
+    assert.deepEqual(differencesOf(checkConfig(config), checkConfig(base())).all, [
+      'admin was turned on',
+      'rateLimit was turned on',
+    ]);
   });
 
   it('that tables, claims or accounts follow from are reasons, and a part that is new or gone is told once', () => {

@@ -22,7 +22,8 @@ describe('A configuration is reloaded', () => {
     assert.deepEqual([(await led()).status, await typeOf()], [302, 'text/html; charset=utf-8']);
     const config = filesOf('one')['annals.config.ts'] ?? '';
     write(folder, { 'annals.config.ts': config.replace('bcryptCost: 4', 'bcryptCost: 4, admin: false') });
-    assert.equal((await reload()).code, 0);
+    const { code, stdout } = await reload();
+    assert.deepEqual([code, /^ *admin was turned off$/m.test(stdout)], [0, true], stdout);
     assert.deepEqual([(await led()).status, await typeOf()], [404, 'application/json; charset=utf-8']);
     write(folder, filesOf('one'));
     assert.equal((await reload()).code, 0);

@@ -3,13 +3,14 @@ import { Confirm } from '../../parts/confirm.tsx';
 import { tell } from '../../parts/toast.ts';
 import { fieldAt, labelOf } from '../../schema/fields.ts';
 import { forget, useRead } from '../../service/queries.ts';
+import { useTitles } from '../../service/related-titles.ts';
 import { Loading } from '../../shell/loading.tsx';
 import { Failure } from '../../shell/page.tsx';
 import { useWords } from '../../words/index.ts';
 import styles from './history.module.css';
 import { planRestore, restore, type Target } from './target.ts';
 import { Difference } from './value.tsx';
-import { differenceOf } from './values.ts';
+import { differenceOf, relatedIn } from './values.ts';
 
 type Props = { target: Target; version: number; onClose: () => void };
 
@@ -43,15 +44,20 @@ export function RestoreDialog({ target, version, onClose }: Props) {
 function Plan({ plan, target }: { plan: RestorePlan; target: Target }) {
   const { history } = useWords();
   const labelAt = (path: string) => labelOf(fieldAt(target.fields, path) ?? { name: path });
+  const rows = plan.diff.map(({ field, before, after }) => ({
+    field,
+    difference: differenceOf(fieldAt(target.fields, field), before, after),
+  }));
+  const titles = useTitles(rows.flatMap(({ difference }) => relatedIn(difference)));
   return (
     <>
       {plan.diff.length === 0 && <p>{history.restoreNothing}</p>}
       <dl className={styles.fields}>
-        {plan.diff.map(({ field, before, after }) => (
+        {rows.map(({ field, difference }) => (
           <div key={field}>
             <dt>{labelAt(field)}</dt>
             <dd>
-              <Difference difference={differenceOf(fieldAt(target.fields, field), before, after)} titles={new Map()} />
+              <Difference difference={difference} titles={titles} />
             </dd>
           </div>
         ))}

@@ -1,10 +1,9 @@
 import { VisuallyHidden } from '@mantine/core';
-import type { Related } from '../../schema/titles.ts';
 import { useWords } from '../../words/index.ts';
 import styles from './history.module.css';
-import type { ValueDifference } from './values.ts';
+import type { Told, ValueDifference } from './values.ts';
 
-type Props = { difference: ValueDifference; titles: Map<string, string> };
+type Props = { difference: ValueDifference; titles: ReadonlyMap<string, string> };
 
 /** The difference of a value: words, items, or the value before and after. */
 export function Difference({ difference, titles }: Props) {
@@ -61,10 +60,18 @@ export function Difference({ difference, titles }: Props) {
   );
 }
 
-function Value({ value, titles }: { value: Related | string | null; titles: Map<string, string> }) {
+type ValueProps = { value: Told | null; titles: ReadonlyMap<string, string> };
+
+function Value({ value, titles }: ValueProps) {
   const { history } = useWords();
   if (value === null) return <em>{history.empty}</em>;
   if (typeof value === 'string') return <span className={styles.text}>{value}</span>;
+  if (Array.isArray(value)) {
+    return value.map((part, index) => (
+      // biome-ignore lint/suspicious/noArrayIndexKey: parts of a line stay where they are
+      <Value key={index} value={part} titles={titles} />
+    ));
+  }
   const title = titles.get(`${value.relationTo}/${value.id}`);
   return <span title={value.id}>{title ?? `${value.id} (${history.missing})`}</span>;
 }

@@ -6,11 +6,15 @@ import type { Related } from '../../schema/titles.ts';
 /** A piece of a text: in both versions, or only in the one before or after. */
 export type Piece = { kind: 'same' | 'removed' | 'added'; text: string };
 
+/** A value in words: a text, a document that is pointed at, or several of them in one line. */
+export type Told = string | Related | Line;
+type Line = (string | Related)[];
+
 /** The difference of one value. */
 export type ValueDifference =
   | { kind: 'text'; pieces: Piece[] }
-  | { kind: 'list'; items: { kind: Piece['kind']; value: Related | string }[] }
-  | { kind: 'pair'; before: Related | string | null; after: Related | string | null }
+  | { kind: 'list'; items: { kind: Piece['kind']; value: Told }[] }
+  | { kind: 'pair'; before: Told | null; after: Told | null }
   | { kind: 'fields'; fields: { label: string; difference: ValueDifference }[] };
 
 /** Longer texts are shown side by side: words are compared in a time that grows with the square of the difference. */
@@ -68,11 +72,7 @@ function relatedDifference(relationTo: string, before: unknown, after: unknown):
   return { kind: 'pair', before: one(before), after: one(after) };
 }
 
-function listDifference(
-  before: unknown[],
-  after: unknown[],
-  make: (item: unknown) => Related | string,
-): ValueDifference {
+function listDifference(before: unknown[], after: unknown[], make: (item: unknown) => Told): ValueDifference {
   const items = diffArrays(before.map(String), after.map(String)).flatMap(({ value, added, removed }) =>
     value.map((item) => {
       const kind: Piece['kind'] = added ? 'added' : removed ? 'removed' : 'same';
@@ -82,26 +82,71 @@ function listDifference(
   return { kind: 'list', items };
 }
 
-/** Items of an array or of blocks, each in one line of its texts. */
+/** Items of an array or of blocks, each in one line of its values. */
 function itemsDifference(field: Field | undefined, before: unknown[], after: unknown[]): ValueDifference {
   const lines = (items: unknown[]) => items.map((item) => lineOf(field, item));
-  const items = diffArrays(lines(before), lines(after)).flatMap(({ value, added, removed }) =>
+  const comparator = (one: Told, other: Told) => JSON.stringify(one) === JSON.stringify(other);
+  const items = diffArrays(lines(before), lines(after), { comparator }).flatMap(({ value, added, removed }) =>
     value.map((line) => ({ kind: (added ? 'added' : removed ? 'removed' : 'same') as Piece['kind'], value: line })),
   );
   return { kind: 'list', items };
 }
 
 /** An item in one line: "Name: Berlin · Since: 1990". */
-export function lineOf(field: Field | undefined, item: unknown): string {
-  if (typeof item !== 'object' || item === null) return String(item);
+export function lineOf(field: Field | undefined, item: unknown): Told {
+  return told(partsOfItem(field, item)) ?? '';
+}
+
+function partsOfItem(field: Field | undefined, item: unknown): Line {
+  if (typeof item !== 'object' || item === null) return [String(item)];
   const values = item as Record<string, unknown>;
   const block = field?.blocks?.find(({ slug }) => slug === values.blockType);
-  const fields = dataFields(block?.fields ?? field?.fields ?? []);
-  const parts = fields.flatMap((one) => {
-    const text = shown(one, values[one.name]);
-    return text === null ? [] : [`${labelOf(one)}: ${typeof text === 'string' ? text : text.id}`];
+  const named = dataFields(block?.fields ?? field?.fields ?? []).flatMap((one): Line[] => {
+    const parts = partsOf(one, values[one.name]);
+    return parts.length === 0 ? [] : [[`${labelOf(one)}: `, ...parts]];
   });
-  return [...(block ? [block.label ?? block.slug] : []), ...parts].join(' · ');
+  return between([...(block ? [[block.label ?? block.slug]] : []), ...named], ' · ');
+}
+
+/** The words and the related documents of a value, in their order; nothing for one that is empty. */
+function partsOf(field: Field | undefined, value: unknown): Line {
+  if (value === null || value === undefined || value === '') return [];
+  if (field?.type === 'richText') return [richTextOf(value)];
+  if (field?.type === 'object') return partsOfItem(field, value);
+  if (Array.isArray(value) && field !== undefined && field.type !== 'json') {
+    const isItems = field.type === 'array' || field.type === 'blocks';
+    return isItems
+      ? between(
+          value.map((item) => partsOfItem(field, item)),
+          '; ',
+        )
+      : between(
+          value.map((item) => partsOf(field, item)),
+          ', ',
+        );
+  }
+  if (field?.type === 'relationship' || field?.type === 'upload') {
+    return [{ relationTo: field.relationTo ?? '', id: String(value) }];
+  }
+  if (field?.options !== undefined) return [optionLabel(field, value)];
+  if (typeof value === 'boolean') return [value ? '✓' : '✗'];
+  if (typeof value === 'string' || typeof value === 'number') return [String(value)];
+  return [JSON.stringify(value, null, 2)];
+}
+
+function between(lines: readonly Line[], separator: string): Line {
+  return lines.flatMap((line, index) => (index === 0 ? line : [separator, ...line]));
+}
+
+/** A line in the fewest parts: neighbouring texts are one. */
+function told(line: Line): Told | null {
+  const parts: Line = [];
+  for (const part of line) {
+    const last = parts.at(-1);
+    if (typeof part === 'string' && typeof last === 'string') parts[parts.length - 1] = last + part;
+    else parts.push(part);
+  }
+  return parts.length > 1 ? parts : (parts[0] ?? null);
 }
 
 function objectDifference(fields: Field[], before: unknown, after: unknown): ValueDifference {
@@ -123,24 +168,19 @@ function optionLabel(field: Field | undefined, value: unknown): string {
 }
 
 /** A value in words; null for one that is empty. */
-export function shown(field: Field | undefined, value: unknown): Related | string | null {
-  if (value === null || value === undefined || value === '') return null;
-  if (field?.type === 'richText') return richTextOf(value);
-  if (field?.options !== undefined && !Array.isArray(value)) return optionLabel(field, value);
-  if ((field?.type === 'array' || field?.type === 'blocks') && Array.isArray(value)) {
-    return value.map((item) => lineOf(field, item)).join('; ') || null;
-  }
-  if (field?.type === 'object') return lineOf(field, value) || null;
-  if (typeof value === 'boolean') return value ? '✓' : '✗';
-  if (typeof value === 'string' || typeof value === 'number') return String(value);
-  return JSON.stringify(value, null, 2);
+function shown(field: Field | undefined, value: unknown): Told | null {
+  return told(partsOf(field, value));
 }
 
-/** The ids of related documents in a difference, for their titles. */
+/** The related documents in a difference, for their titles. */
 export function relatedIn(difference: ValueDifference): Related[] {
-  const isRelated = (value: Related | string | null): value is Related => typeof value === 'object' && value !== null;
-  if (difference.kind === 'pair') return [difference.before, difference.after].filter(isRelated);
-  if (difference.kind === 'list') return difference.items.map(({ value }) => value).filter(isRelated);
+  if (difference.kind === 'pair') return [difference.before, difference.after].flatMap(relatedOf);
+  if (difference.kind === 'list') return difference.items.flatMap(({ value }) => relatedOf(value));
   if (difference.kind === 'fields') return difference.fields.flatMap((field) => relatedIn(field.difference));
   return [];
+}
+
+function relatedOf(value: Told | null): Related[] {
+  if (value === null || typeof value === 'string') return [];
+  return Array.isArray(value) ? value.flatMap(relatedOf) : [value];
 }

@@ -1,5 +1,6 @@
-import { lazy, Suspense, useEffect, useState } from 'react';
+import { useEffect, useState } from 'react';
 import { useRoute } from 'wouter';
+import { deferred } from '../../parts/deferred.tsx';
 import { groupsOf } from '../../schema/model.ts';
 import { useModel } from '../../service/model.tsx';
 import { useAccount } from '../../service/session.ts';
@@ -8,8 +9,8 @@ import { useGo } from '../../shell/link.tsx';
 import { type Shortcut, useShortcutKeys, useShortcuts } from '../../shell/shortcuts.tsx';
 import { keepRecent } from './recent.ts';
 
-const PaletteDialog = lazy(async () => ({ default: (await import('./palette-dialog.tsx')).PaletteDialog }));
-const ShortcutsDialog = lazy(async () => ({ default: (await import('./shortcuts-dialog.tsx')).ShortcutsDialog }));
+const PaletteDialog = deferred(async () => (await import('./palette-dialog.tsx')).PaletteDialog);
+const ShortcutsDialog = deferred(async () => (await import('./shortcuts-dialog.tsx')).ShortcutsDialog);
 
 type Props = { isOpen: boolean; setOpen: (isOpen: boolean) => void };
 
@@ -30,12 +31,12 @@ export function Palette({ isOpen, setOpen }: Props) {
   ]);
   useRecent();
   return (
-    <Suspense>
+    <>
       {wasOpen && (
         <PaletteDialog isOpen={isOpen} close={() => setOpen(false)} openShortcuts={() => setHelpOpen(true)} />
       )}
       {wasHelpOpen && <ShortcutsDialog isOpen={isHelpOpen} close={() => setHelpOpen(false)} />}
-    </Suspense>
+    </>
   );
 }
 

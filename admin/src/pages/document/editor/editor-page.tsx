@@ -1,4 +1,5 @@
-import { lazy, useEffect, useState } from 'react';
+import { useEffect, useState } from 'react';
+import { deferred } from '../../../parts/deferred.tsx';
 import { titleOf } from '../../../schema/titles.ts';
 import { useAsOf } from '../../../service/as-of.ts';
 import { addresses } from '../../../shell/addresses.ts';
@@ -26,7 +27,7 @@ import { focusedField, type Opening } from './open-editor.ts';
 import { useIsPhone } from './phone.ts';
 import { type EditorView, useEditor } from './use-editor.ts';
 
-const CreateDrawer = lazy(async () => ({ default: (await import('../create-drawer.tsx')).CreateDrawer }));
+const CreateDrawer = deferred(async () => (await import('../create-drawer.tsx')).CreateDrawer);
 
 type Props = Opening & {
   /** Drafts of the same that were typed in other forms. */
@@ -44,7 +45,6 @@ export function EditorPage({ latest, onDraft, others, openOther, ...opening }: P
   const { form: words } = useWords();
   const go = useGo();
   const { subject } = opening;
-  const asOf = useAsOf();
   const onCreated = (document: Values) => {
     if (subject.kind !== 'document') return;
     const id = String(document.id);
@@ -83,7 +83,7 @@ export function EditorPage({ latest, onDraft, others, openOther, ...opening }: P
         {!opening.isReadOnly && <ElsewhereBand editor={editor} />}
         <FailureBand editor={editor} />
         {opening.isReadOnly && <ReadOnlyBand />}
-        <BlameProvider subject={subject} version={asOf === null ? versionOf(editor.saver.etag()) : null}>
+        <BlameProvider subject={subject} version={versionOf(editor.saver.etag())}>
           <PreviewFrame subject={subject} form={editor.form}>
             <FormBody editor={editor} facts={facts} />
           </PreviewFrame>

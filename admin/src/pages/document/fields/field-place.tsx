@@ -1,11 +1,11 @@
-import { memo, Suspense, useState } from 'react';
+import { memo, useState } from 'react';
 import type { DataField } from '../../../schema/fields.ts';
 import { matches } from '../form/condition.ts';
 import { type FormPlace, useFormPlace, useFormState } from '../form/context.ts';
 import { isObject, type Values } from '../form/values.ts';
 import styles from './fields.module.css';
 import { Frame } from './frame.tsx';
-import { inputOf } from './inputs.ts';
+import { inputOf } from './inputs.tsx';
 import { ListField } from './list-field.tsx';
 import { ObjectField } from './object-field.tsx';
 
@@ -55,18 +55,16 @@ function Input({ field, path, isDisabled }: Props & { isDisabled: boolean }) {
   return (
     <Frame field={field} path={path}>
       {({ id, error, describedBy }) => (
-        <Suspense fallback={<div className={styles.coming} />}>
-          <Control
-            field={field}
-            path={path}
-            id={id}
-            defaultValue={defaultValue}
-            onChange={(value) => form.set(path, value)}
-            isDisabled={isDisabled}
-            error={error}
-            describedBy={describedBy}
-          />
-        </Suspense>
+        <Control
+          field={field}
+          path={path}
+          id={id}
+          defaultValue={defaultValue}
+          onChange={(value) => form.set(path, value)}
+          isDisabled={isDisabled}
+          error={error}
+          describedBy={describedBy}
+        />
       )}
     </Frame>
   );

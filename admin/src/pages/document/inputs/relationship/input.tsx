@@ -1,4 +1,4 @@
-import { type ReactNode, Suspense, useState } from 'react';
+import { type ReactNode, useState } from 'react';
 import { Action } from '../../../../parts/action.tsx';
 import { dataFields } from '../../../../schema/fields.ts';
 import type { Collection } from '../../../../schema/model.ts';
@@ -200,9 +200,7 @@ function Create({ onCreated, ...rest }: CreateProps) {
   return (
     // biome-ignore lint/a11y/noStaticElementInteractions: events of React go the way of its tree, out of the drawer
     <div onSubmit={(event) => event.stopPropagation()} onKeyDown={(event) => event.stopPropagation()}>
-      <Suspense fallback={null}>
-        <CreateDrawer {...rest} onCreated={created} />
-      </Suspense>
+      <CreateDrawer {...rest} onCreated={created} />
     </div>
   );
 }

@@ -1,4 +1,5 @@
-import { lazy, Suspense, useMemo } from 'react';
+import { useMemo } from 'react';
+import { deferred } from '../../../../parts/deferred.tsx';
 import { useModel } from '../../../../service/model.tsx';
 import { Loading } from '../../../../shell/loading.tsx';
 import { Icon } from '../../../../theme/icons.tsx';
@@ -7,7 +8,7 @@ import type { InputProps } from '../types.ts';
 import styles from './input.module.css';
 import { type Feature, features, shapeOf } from './shape.ts';
 
-const RichTextEditor = lazy(async () => ({ default: (await import('./editor.tsx')).RichTextEditor }));
+const RichTextEditor = deferred(async () => (await import('./editor.tsx')).RichTextEditor, <Loading />);
 
 /** Rich text, kept as JSON of ProseMirror. A value that the editor would not keep whole is shown and never written. */
 export function RichTextInput(props: InputProps) {
@@ -20,14 +21,12 @@ export function RichTextInput(props: InputProps) {
   if (shape.kind === 'unknown') return <AsJson {...props} sentence={inputs.unknownParts(shape.parts.join(', '))} />;
   const allowed = props.field.richText?.features ?? model.richText ?? features;
   return (
-    <Suspense fallback={<Loading />}>
-      <RichTextEditor
-        {...props}
-        doc={shape.doc}
-        allowed={features.filter((feature: Feature) => allowed.includes(feature))}
-        broken={<AsJson {...props} sentence={inputs.broken} />}
-      />
-    </Suspense>
+    <RichTextEditor
+      {...props}
+      doc={shape.doc}
+      allowed={features.filter((feature: Feature) => allowed.includes(feature))}
+      broken={<AsJson {...props} sentence={inputs.broken} />}
+    />
   );
 }
 

@@ -1,4 +1,5 @@
-import { type ComponentType, lazy } from 'react';
+import type { ComponentType } from 'react';
+import { deferred } from '../../../parts/deferred.tsx';
 import type { DataField, FieldType } from '../../../schema/fields.ts';
 import { BooleanInput } from '../inputs/boolean-input.tsx';
 import { MultiSelectInput, RadioInput, SelectInput } from '../inputs/choice-inputs.tsx';
@@ -8,19 +9,25 @@ import { NumberInput } from '../inputs/number-input.tsx';
 import { TextArea, TextLine } from '../inputs/text-inputs.tsx';
 import { TimeInput } from '../inputs/time-inputs.tsx';
 import type { InputProps } from '../inputs/types.ts';
+import styles from './fields.module.css';
 
 type AnyInput = ComponentType<InputProps<unknown>>;
 
+const coming = <div className={styles.coming} />;
+
 /** The parts with much behind them come when a field of theirs is first shown. */
-const RelationshipInput = lazy(async () => ({
-  default: (await import('../inputs/relationship/input.tsx')).RelationshipInput as AnyInput,
-}));
-const UploadInput = lazy(async () => ({
-  default: (await import('../inputs/upload/input.tsx')).UploadInput as AnyInput,
-}));
-const RichTextInput = lazy(async () => ({
-  default: (await import('../inputs/rich-text/input.tsx')).RichTextInput as AnyInput,
-}));
+const RelationshipInput: AnyInput = deferred(
+  async () => (await import('../inputs/relationship/input.tsx')).RelationshipInput as AnyInput,
+  coming,
+);
+const UploadInput: AnyInput = deferred(
+  async () => (await import('../inputs/upload/input.tsx')).UploadInput as AnyInput,
+  coming,
+);
+const RichTextInput: AnyInput = deferred(
+  async () => (await import('../inputs/rich-text/input.tsx')).RichTextInput as AnyInput,
+  coming,
+);
 
 const inputs: Record<Exclude<FieldType, 'row' | 'object' | 'array' | 'blocks'>, AnyInput> = {
   text: TextLine,

@@ -94,7 +94,7 @@ function KeyFacts({ apiKey }: { apiKey: ApiKey }) {
         <div key={line}>{line}</div>
       ))}
       <div className={panelStyles.soft}>
-        <Ago moment={createdAt} /> <ActorName actor={createdBy} /> · {people.lastUsed}:{' '}
+        <Ago moment={createdAt} /> · <ActorName actor={createdBy} /> · {people.lastUsed}:{' '}
         {lastUsedAt === null ? people.never : <Ago moment={lastUsedAt} />} ·{' '}
         {isExpired ? people.expired : people.expiresOn}:{' '}
         {expiresAt === null ? people.neverExpires : <Ago moment={expiresAt} />}

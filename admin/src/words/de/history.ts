@@ -18,7 +18,7 @@ export const history: Words['history'] = {
   before: 'Vorher',
   after: 'Nachher',
   empty: 'leer',
-  missing: 'gelöscht',
+  missing: 'gelöscht oder für dich nicht sichtbar',
   because: 'Grund',
   viewAsOf: 'Das Dokument im Stand von damals ansehen',
   restore: 'Wiederherstellen',

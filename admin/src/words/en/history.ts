@@ -17,7 +17,7 @@ export const history = {
   before: 'Before',
   after: 'After',
   empty: 'empty',
-  missing: 'deleted',
+  missing: 'deleted, or not for you to see',
   because: 'Because',
   viewAsOf: 'See the document as of then',
   restore: 'Restore',

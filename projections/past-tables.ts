@@ -44,6 +44,14 @@ function viewAt(tables: Tables, at: string): Tables {
   };
 }
 
+/** The versions that held at the position bound as `since`, and have ended by now: in the place of `documents`, found by their keys. */
+export function replacedSince(tables: Tables): Tables {
+  const columns = columnsOf(tables).map(({ name, ofVersion }) => `${ofVersion} AS ${name}`);
+  const documents = `(SELECT ${columns.join(', ')} FROM ${tables.versions}
+    WHERE valid_to > (SELECT @since) AND valid_from <= (SELECT @since))`;
+  return { ...tables, documents, isPast: true };
+}
+
 /** How a table in memory is made and filled that holds `documents` as of a position. */
 export type Copy = {
   /** The tables, with the copy in the place of `documents`. */

@@ -7,7 +7,7 @@ import { replacedSince } from './past-tables.ts';
 import type { Tables } from './tables.ts';
 import { compile, type Sql, spotIn, type Where } from './where.ts';
 
-/** What is counted: a condition, null for the one that every document meets; and that condition compiled for the rows `d`. */
+/** A condition to be counted, null for the one that every document meets; and the same compiled for the rows `d`. */
 export type Counted = { where: Where | null; condition: Sql };
 
 /** Where the read tables are: the position of the log, and the erasures they have had. */

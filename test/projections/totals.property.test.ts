@@ -108,7 +108,7 @@ const step = fc.record({
 });
 type Step = typeof step extends fc.Arbitrary<infer T> ? T : never;
 
-/** What the documents of a world are made of: those at its start, and the values that changes give them. */
+/** The content of a world: the documents at its start, and the values that changes give them. */
 type Content = { things: JsonObject[]; others: JsonObject[]; values: JsonObject[] };
 
 function play(

@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import type { AfterWrite } from './after-write.ts';
 import { post } from './content.ts';
 import type { Call } from './load.ts';
 import { runModule, type Server, startAnnals, startFloor } from './processes.ts';
@@ -33,15 +34,22 @@ function list(query: string): Call[] {
 export async function lists(folder: string, plan: Plan, isLarge: boolean): Promise<void> {
   await againstFloor(join(folder, 'floor'), plan);
   const columns: string[] = [];
+  const written: Cell[][] = [];
   const figures: Record<string, Cell[]> = Object.fromEntries(Object.keys(operations).map((name) => [name, []]));
   for (const size of isLarge ? [10_000, 100_000, 1_000_000] : [10_000, 100_000]) {
     for (const config of ['plain', 'annals'] as const) {
       columns.push(`${size}${config === 'plain' ? '' : ', indexed'}`);
       await grown(join(folder, `${size}-${config}`), size, config, plan, figures);
+      const data = join(folder, `${size}-${config}`, 'data');
+      const times: Record<string, AfterWrite> = JSON.parse(runModule('./after-write.ts', [data, config]));
+      for (const [name, { first, known, written: after }] of Object.entries(times)) {
+        written.push([`${columns.at(-1)}: ${name}`, ...[first, known, after].map((time) => time.toFixed(2))]);
+      }
     }
   }
   const rows = Object.entries(figures).map(([name, cells]) => [name, ...cells]);
   table('Requests/s at 32 connections: the total counted once, kept while nothing is written', ['', ...columns], rows);
+  table('In process, ms', ['', 'first', 'total known', 'after each write'], written);
 }
 
 async function againstFloor(folder: string, plan: Plan): Promise<void> {

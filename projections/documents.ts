@@ -1,11 +1,9 @@
 import type { Current } from '../events/documents.ts';
 import type { Sqlite } from '../storage/sqlite.ts';
-import { createCache } from './cache.ts';
 import { intact } from './damage.ts';
 import { fold } from './fold.ts';
 import { type GroupRequest, groupsOf, registerGroups } from './groups.ts';
 import {
-  countIn,
   docOf,
   everything,
   idIn,
@@ -19,6 +17,7 @@ import {
 } from './lists.ts';
 import { registerSearch } from './search.ts';
 import type { Tables } from './tables.ts';
+import { openTotals } from './totals.ts';
 import { compileWhere, type Sql, type Where } from './where.ts';
 
 /** A version of a document: as it is sent, its number in the stream, and the position of the event that made it. */
@@ -136,32 +135,11 @@ function openVersions(db: Sqlite, { documents, texts, versions, pastTexts }: Tab
   };
 }
 
-/** Gives pages of documents, and counts them. It remembers the totals of conditions for as long as nothing is written. */
+/** Gives pages of documents, and counts them. */
 function openLists(db: Sqlite, tables: Tables, { prepare, factors }: { prepare: Prepare; factors: typeof measured }) {
-  const selectCount = db.prepare<[key: string], number>('SELECT documents FROM counts WHERE key = ?').pluck();
-  const selectChanged = db.prepare('PRAGMA data_version').pluck();
   const begin = db.prepare('BEGIN');
   const commit = db.prepare('COMMIT');
-  const totals = createCache<number>();
-  let totalsAt: unknown = null;
-
-  /** SQLite tells when another connection has committed. */
-  function total(condition: Sql, most?: number): number {
-    if (condition.text === everything.text) {
-      return intact(selectCount.get(tables.key), 'counts', tables.key);
-    }
-    const at = selectChanged.get();
-    if (at !== totalsAt) totals.clear();
-    totalsAt = at;
-    const whole = JSON.stringify(condition);
-    const key = most === undefined ? whole : `${most} ${whole}`;
-    let found = totals.get(whole) ?? totals.get(key);
-    if (found === undefined) {
-      found = countIn(tables, condition, { prepare, ...(most === undefined ? {} : { most }) });
-      totals.set(key, found);
-    }
-    return found;
-  }
+  const totals = openTotals(db, tables, prepare);
 
   /** Runs queries that see one state of the tables. */
   function together<T>(queries: () => T): T {
@@ -175,10 +153,16 @@ function openLists(db: Sqlite, tables: Tables, { prepare, factors }: { prepare: 
 
   return {
     /** A page of the documents that meet a condition, and how many do. */
-    list: (request: ListRequest): Page => together(() => pageOf(tables, request, { prepare, total, factors })),
+    list: (request: ListRequest): Page =>
+      together(() => {
+        const total = (condition: Sql, most?: number) => totals.total({ where: request.where, condition }, most);
+        return pageOf(tables, request, { prepare, total, factors });
+      }),
     /** How many documents meet a condition. */
     count: (where: Where | null): number =>
-      together(() => total(where ? compileWhere(where, { tables, alias: 'd' }) : everything)),
+      together(() =>
+        totals.total({ where, condition: where ? compileWhere(where, { tables, alias: 'd' }) : everything }),
+      ),
   };
 }
 

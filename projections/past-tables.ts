@@ -44,13 +44,23 @@ function viewAt(tables: Tables, at: string): Tables {
   };
 }
 
+/** The versions that held at the position bound as `since`, and have ended by now: in the place of `documents`, found by their keys. */
+export function replacedSince(tables: Tables): Tables {
+  const columns = columnsOf(tables).map(({ name, ofVersion }) => `${ofVersion} AS ${name}`);
+  const documents = `(SELECT ${columns.join(', ')} FROM ${tables.versions}
+    WHERE valid_to > (SELECT @since) AND valid_from <= (SELECT @since))`;
+  return { ...tables, documents, isPast: true };
+}
+
 /** How a table in memory is made and filled that holds `documents` as of a position. */
 export type Copy = {
   /** The tables, with the copy in the place of `documents`. */
   tables: Tables;
   create: string;
+  /** Each document stands once: made after most rows, sorted, for row by row it costs several times as much. */
+  idIndex: string;
   /** Made when the rows are there: row by row they cost ten times as much. */
-  indexes: readonly string[];
+  indexes: readonly { create: string; drop: string }[];
   drop: string;
   /** Copies the live rows, of the keys after one and up to another. */
   copyLive: string;
@@ -66,22 +76,25 @@ export function copyAsOf(tables: Tables, position: number, name: string): Copy {
   const names = columns.map((column) => column.name).join(', ');
   const types = new Map<string, string>([
     ['key', 'INTEGER PRIMARY KEY'],
-    ['id', 'TEXT NOT NULL UNIQUE'],
+    ['id', 'TEXT NOT NULL'],
     ...['valid_from', 'version', 'created_at', 'updated_at'].map((own) => [own, 'INTEGER NOT NULL'] as const),
     ...tables.columns.map((column) => [column.name, column.affinity] as const),
     ...tables.columns.flatMap(({ key }) => (key ? [[key, 'TEXT'] as const] : [])),
   ]);
-  const indexes = tables.copyIndexes.map((index, at) => {
-    return `CREATE INDEX temp.${quote(`${name} ${at}`)} ON ${copy} (${index})`;
+  const indexes = tables.copyIndexes.map((index, number) => {
+    const own = `temp.${quote(`${name} ${number}`)}`;
+    return { create: `CREATE INDEX ${own} ON ${copy} (${index})`, drop: `DROP INDEX ${own}` };
   });
   const insert = `INSERT OR IGNORE INTO temp.${copy} (${names})`;
   return {
     tables: { ...viewAsOf(tables, position), documents: copy },
     create: `CREATE TEMP TABLE ${copy} (${columns.map((column) => `${column.name} ${types.get(column.name)}`).join(', ')})`,
+    idIndex: `CREATE UNIQUE INDEX temp.${quote(`${name} id`)} ON ${copy} (id)`,
     indexes,
     drop: `DROP TABLE temp.${copy}`,
     copyLive: `${insert} SELECT ${names} FROM ${tables.documents} WHERE key > ? AND key <= ? AND valid_from <= ${at}`,
-    copyPast: `${insert} SELECT ${columns.map(({ ofVersion }) => ofVersion).join(', ')} FROM ${tables.versions}
+    // Keyed by its end, each row comes behind the one before; its text is found by its beginning.
+    copyPast: `${insert} SELECT ${columns.map(({ name, ofVersion }) => (name === 'key' ? 'valid_to' : ofVersion)).join(', ')} FROM ${tables.versions}
       WHERE valid_to > ? AND valid_to <= ? AND valid_from <= ${at}`,
   };
 }

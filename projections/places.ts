@@ -6,7 +6,7 @@ export type ValueKind = 'text' | 'number' | 'boolean' | 'list' | 'json';
 /** Where values are found: in a table's row, or in JSON. `path` leads into the row's document or the JSON. */
 export type Place = { expression: string; path: readonly string[]; row: Row | null };
 
-/** A table's row, which stands under `alias`. `onlyIndex` names the only path whose index SQLite may use to find it. */
+/** A table's row, which stands under `alias`. `onlyIndex` names the only path whose index SQLite may use to find it; '' is that of none. */
 export type Row = { tables: Tables; alias: string; onlyIndex?: string | null };
 
 /** The document of a row. */

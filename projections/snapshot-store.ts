@@ -23,8 +23,16 @@ export type Lease = {
 
 type Totals = ReturnType<typeof createCache<number>>;
 
-/** A copy that is there; `rows` is null where it would be too large. */
-export type Snapshot = { name: string; copy: ReturnType<typeof copyAsOf>; rows: number | null; users: number };
+/** A copy that is there; `rows` is null where it would be too large. `indexes` are those that it does not have yet. */
+export type Snapshot = {
+  name: string;
+  copy: ReturnType<typeof copyAsOf>;
+  rows: number | null;
+  users: number;
+  indexes: ReturnType<typeof copyAsOf>['indexes'];
+  /** It was asked for again. */
+  isWanted?: boolean;
+};
 
 /** A connection with copies, given up as a whole: then nothing of them is left in memory. */
 export type Store = {

@@ -222,7 +222,8 @@ function compileLeaf({ leaf, operator, values, trigrams }: Condition, at: Spot):
     if (age) return age;
   }
   const condition = operators[operator](valueAt(place, leaf.kind), values);
-  if (!trigrams || !place.row || place.row.onlyIndex || place.row.tables.isPast) return condition;
+  const { onlyIndex = null } = place.row ?? {};
+  if (!trigrams || !place.row || onlyIndex !== null || place.row.tables.isPast) return condition;
   const found = compileTrigrams(trigrams, place.row, String(values[0]));
   return { text: `(${found.text} AND ${condition.text})`, values: [...found.values, ...condition.values] };
 }

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import { rmSync } from 'node:fs';
 import { after, describe, it } from 'node:test';
+import { setTimeout } from 'node:timers/promises';
 import type { Config } from '../../config/define.ts';
 import { openPast, type Past } from '../../projections/past.ts';
-import { type SnapshotLimits, snapshotLimits } from '../../projections/snapshots.ts';
+import { openSnapshots, type SnapshotLimits, snapshotLimits } from '../../projections/snapshots.ts';
 import { type Tables, tablesOf } from '../../projections/tables.ts';
 import type { Where } from '../../projections/where.ts';
 import { openDirectory, quickFolder } from './directory.ts';
@@ -134,6 +135,35 @@ describe('A list as of a position', () => {
         assert.deepEqual([total, viewsIn(texts)], [300, [first, first + 1, first + 2]]);
       }
     }
+  });
+
+  it('gets the indexes of its copy when it is asked for again, as far as there is room for them', async () => {
+    /** The indexes after the first list, and in the end; and the bytes of the copy without them. */
+    const indexesOf = async (maxBytes: number) => {
+      const snapshots = openSnapshots(directory.readFile, { ...snapshotLimits, maxBytes });
+      const look = async () => {
+        const lease = await snapshots.hold(created, [posts]);
+        const count = lease.prepare<number>("SELECT count(*) FROM sqlite_temp_schema WHERE type = 'index'").get() ?? 0;
+        const bytes = (lease.prepare<number>('PRAGMA temp.page_count').get() ?? 0) * 4096;
+        const free = (lease.prepare<number>('PRAGMA temp.freelist_count').get() ?? 0) * 4096;
+        assert.equal(lease.rowsOf(posts), 300);
+        lease.release();
+        return { count, bytes: bytes - free };
+      };
+      const first = await look();
+      let last = await look();
+      for (let turns = 0; turns < 200 && last.count < 1 + posts.copyIndexes.length; turns += 1) {
+        await setTimeout(1);
+        last = await look();
+      }
+      await snapshots.close();
+      return { first, last };
+    };
+    const { first, last } = await indexesOf(snapshotLimits.maxBytes);
+    assert.deepEqual([first.count, last.count], [1, 1 + posts.copyIndexes.length]);
+    const tight = await indexesOf(last.bytes - 1);
+    assert.deepEqual([tight.first.count, tight.last.count], [1, posts.copyIndexes.length]);
+    assert.ok(tight.last.bytes < last.bytes);
   });
 
   it('is refused for now when too many copies are being made', async () => {

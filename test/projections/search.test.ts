@@ -230,6 +230,12 @@ describe('the search file', () => {
       { numRuns: 200 },
     );
     assert.ok(served > 50, 'conditions are served');
+    // A total is brought forward without the index, which may not have come so far.
+    const stones = like('title', 'stone');
+    const marked = (await index.served(stones, notes)) ?? assert.fail();
+    const before = documents.count(marked);
+    directory.create('notes', valuesOf(['another stone', '', '']));
+    assert.deepEqual([documents.count(marked), documents.count(stones)], [before + 1, before + 1]);
     // Behind the documents, a search is given up after a while, and a filter looks at every text.
     publish(cell, 0);
     const behind = like('title', 'stone');

@@ -35,7 +35,7 @@ type Options = {
 /** Makes what clears a data directory of what was erased; for the one thread that writes it, which each step holds up for some ten milliseconds. */
 export function openScrubber({ directory, databases, searchFile = null, log }: Options) {
   const readFile = databases[1].name;
-  const cleaners = databases.map(openCleaner);
+  const cleaners = databases.map((db) => openCleaner(db));
   /** The erasures up to this position have left nothing in the pages of the files. Not known of those before this process. */
   let cleanedUpTo = 0;
   /** The erasure that is worked on with all before it, and the file that is being cleaned. */

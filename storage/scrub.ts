@@ -17,8 +17,7 @@ import { isDiskFull, isOutOfFiles, openDatabase, type Sqlite } from './sqlite.ts
 /** A reader is given this long to let go of the write-ahead log; a step that it hinders is tried again later. */
 const patienceMilliseconds = 50;
 /** How long a step looks at pages, and how many it reads at once. */
-const stepMilliseconds = 20;
-const pagesAtOnce = 128;
+const usual = { milliseconds: 20, pagesAtOnce: 128 };
 /** A step writes no more bytes than this, since it waits for the disk; less where the disk is slow. */
 const writtenBytes = { least: 256 * 1024, most: 8 * 1024 * 1024, first: 1024 * 1024 };
 const slowMilliseconds = 80;
@@ -49,7 +48,7 @@ export type Cleaner = {
  *
  * @param db the connection of the only writer of the file. Its pages in memory are dropped: from those, old bytes would come back.
  */
-export function openCleaner(db: Sqlite): Cleaner {
+export function openCleaner(db: Sqlite, { milliseconds, pagesAtOnce } = usual): Cleaner {
   const path = db.name;
   // To close it would drop the locks that SQLite has on the file in this process (POSIX), so it is open as long as the file.
   let descriptor: number | null = null;
@@ -60,6 +59,7 @@ export function openCleaner(db: Sqlite): Cleaner {
   let pages = 0;
   /** Pages that were changed after they were looked at. */
   const again = new Set<number>();
+  let wasFree: Uint8Array = new Uint8Array();
   let mayWrite = writtenBytes.first;
 
   function step(): StepResult {
@@ -82,17 +82,18 @@ export function openCleaner(db: Sqlite): Cleaner {
       pages = file.pages;
       const started = performance.now();
       const cleaning = { file, free: freePages(file), written: 0 };
-      const isLeft = () => performance.now() - started < stepMilliseconds && cleaning.written < mayWrite;
+      noteFreed(cleaning.free);
+      const isLeft = () => performance.now() - started < milliseconds && cleaning.written < mayWrite;
       for (const page of [...again].sort((a, b) => a - b)) {
         if (page < next && page <= pages) cleanRange(cleaning, page, 1);
         again.delete(page);
         if (!isLeft()) break;
       }
-      while (next <= pages && isLeft()) {
+      do {
         const count = Math.min(pagesAtOnce, pages - next + 1);
-        cleanRange(cleaning, next, count);
-        next += count;
-      }
+        if (count > 0) cleanRange(cleaning, next, count);
+        next += Math.max(count, 0);
+      } while (next <= pages && isLeft());
       if (cleaning.written > 0) {
         fdatasyncSync(descriptor);
         adapt(performance.now() - started);
@@ -104,8 +105,14 @@ export function openCleaner(db: Sqlite): Cleaner {
     }
   }
 
-  function adapt(milliseconds: number): void {
-    const factor = milliseconds > slowMilliseconds ? 0.5 : 2;
+  /** A page that has become free is not written. What it holds after the end of its row was to be cleaned with that row. */
+  function noteFreed({ isFree }: FreePages): void {
+    for (let page = 1; page < next; page += 1) if (isFree[page] === 1 && wasFree[page] !== 1) again.add(page);
+    wasFree = isFree;
+  }
+
+  function adapt(taken: number): void {
+    const factor = taken > slowMilliseconds ? 0.5 : 2;
     mayWrite = Math.min(writtenBytes.most, Math.max(writtenBytes.least, mayWrite * factor));
   }
 
@@ -131,6 +138,7 @@ export function openCleaner(db: Sqlite): Cleaner {
       endGuard();
       next = 1;
       again.clear();
+      wasFree = new Uint8Array();
     },
     close() {
       endGuard();

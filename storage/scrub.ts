@@ -19,8 +19,8 @@ const patienceMilliseconds = 50;
 /** How long a step looks at pages, and how many it reads at once. */
 const usual = { milliseconds: 20, pagesAtOnce: 128 };
 /** A step writes no more bytes than this, since it waits for the disk; less where the disk is slow. */
-const writtenBytes = { least: 256 * 1024, most: 8 * 1024 * 1024, first: 1024 * 1024 };
-const slowMilliseconds = 80;
+const writtenBytes = { least: 256 * 1024, most: 4 * 1024 * 1024, first: 1024 * 1024 };
+const slowMilliseconds = 50;
 
 /** How a step went. `busy`: somebody reads from before, so that nothing could be done. */
 export type StepResult = 'busy' | 'going' | 'done';

@@ -38,8 +38,8 @@ export type Cleaner = {
 };
 
 /**
- * Makes what overwrites with zeros the bytes of a file that no row uses: those of deleted rows, free pages, and the copies that SQLite
- * leaves in the unused part of pages when it moves rows between them. It reads none of these bytes, so nobody sees a difference, at any
+ * Opens the cleaner of a file, which overwrites with zeros the bytes that no row uses: those of deleted rows, free pages, and the copies that SQLite
+ * leaves in the unused part of pages when it moves rows between them. It reads none of these bytes, so readers see no difference, at any
  * moment, nor after a crash.
  *
  * The bytes are written into the file, not through SQLite. That is safe where nothing else changes the file meanwhile: the write-ahead
@@ -105,7 +105,7 @@ export function openCleaner(db: Sqlite, { milliseconds, pagesAtOnce } = usual): 
     }
   }
 
-  /** A page that has become free is not written. What it holds after the end of its row was to be cleaned with that row. */
+  /** A page that has become free is not written. Its bytes after the end of a row were to be cleaned with that row. */
   function noteFreed({ isFree }: FreePages): void {
     for (let page = 1; page < next; page += 1) if (isFree[page] === 1 && wasFree[page] !== 1) again.add(page);
     wasFree = isFree;

@@ -32,8 +32,6 @@ type Options = {
 
 const usual = { patience: 10_000, shortest: 200, longest: 60_000 };
 const closeMilliseconds = 5000;
-/** Writes take longer while the files are cleaned, so the pause after it is at least this many times as long. */
-const restFactor = 1;
 
 /** Opens the one erasure worker of the service. The next start goes on with unfinished erasures: the log tells which. */
 export function openErasureWorker(options: Options): ErasureWorker {
@@ -67,25 +65,23 @@ export function openErasureWorker(options: Options): ErasureWorker {
     let pause = milliseconds.shortest;
     while (!signal.aborted) {
       isWoken = false;
-      const started = performance.now();
       const isDone = await pass().catch((err) => {
         if (signal.aborted) return false;
         logger.error({ err }, 'an erasure could not be finished; it is tried again');
         return false;
       });
-      const rest = restFactor * (performance.now() - started);
       if (isDone && !isWoken) return;
       pause = isWoken ? milliseconds.shortest : Math.min(2 * pause, milliseconds.longest);
-      await sleep(rest);
-      if (!isWoken) await sleep(pause - rest, true);
+      if (!isWoken) await sleep(pause);
     }
   }
 
-  async function sleep(duration: number, canEndEarly = false): Promise<void> {
+  /** Until a time has passed, or something is to be done. */
+  async function sleep(duration: number): Promise<void> {
     const woken = new Promise<void>((resolve) => {
-      if (canEndEarly) endPause = resolve;
+      endPause = resolve;
     });
-    const late = wait(Math.max(0, duration), undefined, { ref: false, signal }).catch(() => {});
+    const late = wait(duration, undefined, { ref: false, signal }).catch(() => {});
     await Promise.race([late, woken]);
   }
 

@@ -13,7 +13,7 @@ export type Remaining = { position: number; files: string[] };
 
 /**
  * `reader`: another process has old pages in use, or a copy of its own. `search`: the thread that writes the search file has not cleaned
- * it yet. `damage`: a page is not what it should be.
+ * it yet. `damage`: a page is not what it should be, or the file is too large.
  */
 export type Obstacle = 'reader' | 'search' | 'damage' | Hindrance;
 

@@ -168,5 +168,5 @@ const reasons: Record<Obstacle, string> = {
   search: 'the search index is still being cleaned',
   room: 'there is no room to clean the data files',
   files: 'too many files are open to clean the data files (ulimit -n)',
-  damage: 'a data file is damaged (annals verify)',
+  damage: 'a data file is damaged (annals verify), or has 128 GiB or more',
 };

@@ -6,6 +6,7 @@ import { admin } from './admin.ts';
 import { asOf } from './as-of.ts';
 import { bulk } from './bulk.ts';
 import { create } from './create.ts';
+import { erasure } from './erasure.ts';
 import { exporting } from './exporting.ts';
 import { lists } from './lists.ts';
 import { requireWrk } from './load.ts';
@@ -31,11 +32,12 @@ const usage = `npm run bench -- [BENCHMARK]… [--rounds N] [--seconds N] [--lar
   search   creates with search fields against those without; searches with another word each at 10,000 and 100,000 documents
   asof     lists as of a position against those of today: 100,000 documents with 10 versions each (some minutes, 4 GB)
   admin    the admin application in Chromium, with 250 and 100,000 documents: pages, searches, work for each key
+  erasure  writes while a document is erased: the longest, and how long the erasure takes
   export   exports and evidence packs: events per second, memory above idle, reads meanwhile, sizes; verifying them
 
   --rounds N   how often each side is measured, in turn (default 5)
   --seconds N  how long each time (default 4, at most 15)
-  --large      log, lists, search, export: also with 1,000,000 events (some minutes, 4 GB under ${tmpdir()})
+  --large      log, lists, search, erasure, export: also with 1,000,000 events (some minutes, 4 GB under ${tmpdir()})
   --login URL  timing: at a running service that neither locks nor limits, such as
                http://127.0.0.1:4000/api/collections/users/login; with --known EMAIL of an account there
 `;
@@ -52,6 +54,7 @@ const benchmarks = {
   search: (folder: string, plan: Plan, isLarge: boolean) => withWrk(() => search(folder, plan, isLarge)),
   asof: (folder: string, plan: Plan) => withWrk(() => asOf(folder, plan)),
   admin: (folder: string, plan: Plan) => admin(folder, plan),
+  erasure: (folder: string, plan: Plan, isLarge: boolean) => erasure(folder, plan, isLarge),
   export: (folder: string, plan: Plan, isLarge: boolean) => exporting(folder, plan, isLarge),
 };
 

@@ -29,6 +29,8 @@ export type Booted = {
   log: SqliteLog;
   projector: Projector;
   readFile: string;
+  /** Both files, as they are open for writing. */
+  databases: readonly [log: Sqlite, read: Sqlite];
   rebuilt: boolean;
   /** Events in the log when it was opened. */
   found: number;
@@ -111,7 +113,8 @@ export function boot(options: BootOptions): Booted {
     removeOtherReadFiles(directory, readFile);
     // One that was made from other read tables is made anew with them.
     removeOtherSearchFiles(directory, rebuilt ? null : searchFileOf(readFile, schema));
-    return { log, projector, readFile, rebuilt, found, upgradedFrom, accepted, close };
+    const databases = [db, read] as const;
+    return { log, projector, readFile, databases, rebuilt, found, upgradedFrom, accepted, close };
   } catch (error) {
     close();
     throw error;

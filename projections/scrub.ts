@@ -2,63 +2,121 @@ import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { SqliteLog } from '../events/sqlite-log.ts';
 import { codeOf } from '../storage/errors.ts';
-import { emptyWal, type Hindrance, hindranceOf, rewrite } from '../storage/scrub.ts';
-import { logFile, lookInto, removeDatabase } from './files.ts';
+import { DamagedPageError } from '../storage/pages.ts';
+import { type Hindrance, hindranceOf, openCleaner } from '../storage/scrub.ts';
+import type { Sqlite } from '../storage/sqlite.ts';
+import { lookInto, removeDatabase } from './files.ts';
 import { searchStateOf } from './search-tables.ts';
 
 /** Which files of an erasure are still in their store. */
 export type Remaining = { position: number; files: string[] };
 
-/** `reader`: another process has old pages in use, or a copy of its own. `search`: the thread that writes the search file has not cleaned it yet. */
-export type Obstacle = 'reader' | 'search' | Hindrance;
+/**
+ * `reader`: another process has old pages in use, or a copy of its own. `search`: the thread that writes the search file has not cleaned
+ * it yet. `damage`: a page is not what it should be, or the file is too large.
+ */
+export type Obstacle = 'reader' | 'search' | 'damage' | Hindrance;
 
 export type Scrubbed = { isClean: true } | { isClean: false; because: Obstacle };
 
+/** `busy`: a reader is in the way of the next step, perhaps for a moment only. */
+export type ScrubStep = Scrubbed | 'going' | 'busy';
+
 export type Scrubber = ReturnType<typeof openScrubber>;
 
-/** `searchFile`: null without one. */
-type Options = { directory: string; readFile: string; searchFile?: string | null; log: SqliteLog };
+/** `databases`: both data files, as their only writer has them open. `searchFile`: null without one. */
+type Options = {
+  directory: string;
+  databases: readonly [log: Sqlite, read: Sqlite];
+  searchFile?: string | null;
+  log: SqliteLog;
+};
 
-/** Makes what clears a data directory of what was erased; for the one thread that writes it, which it holds up. */
-export function openScrubber({ directory, readFile, searchFile = null, log }: Options) {
-  const paths = [logFile(directory), readFile];
+/** Makes what clears a data directory of what was erased; for the one thread that writes it, which each step holds up for some ten milliseconds. */
+export function openScrubber({ directory, databases, searchFile = null, log }: Options) {
+  const readFile = databases[1].name;
+  const cleaners = databases.map((db) => openCleaner(db));
   /** The erasures up to this position have left nothing in the pages of the files. Not known of those before this process. */
-  let rewrittenUpTo = 0;
+  let cleanedUpTo = 0;
+  /** The erasure that is worked on with all before it, and the file that is being cleaned. */
+  let newest: number | null = null;
+  let current = 0;
 
-  /**
-   * Notes which stored files are left, writes the files anew where something was erased since the last time, and ends the
-   * erasures of which nothing is left anywhere.
-   *
-   * @param isSearchKept whether a thread keeps the search file, and cleans it; else it is removed, for the next start to make it anew.
-   */
-  function scrub(remaining: readonly Remaining[], isSearchKept = false): Scrubbed {
+  /** Notes which stored files are left; {@link step} then does the rest. */
+  function begin(remaining: readonly Remaining[]): void {
     for (const { position, files } of remaining) {
       if (log.erasures.at(position)?.files.length === files.length) continue;
       log.erasing.setFiles(position, files);
       // Their hashes are not to be left either.
-      rewrittenUpTo = Math.min(rewrittenUpTo, position - 1);
+      cleanedUpTo = Math.min(cleanedUpTo, position - 1);
     }
-    const newest = log.erasures.unfinished().at(-1)?.position;
-    if (newest === undefined) return { isClean: true };
+    newest = log.erasures.unfinished().at(-1)?.position ?? null;
+  }
+
+  /**
+   * Cleans a part of the files where something was erased since the last time, and at last ends the erasures of which nothing is left
+   * anywhere.
+   *
+   * @param isSearchKept whether a thread keeps the search file, and cleans it; else it is removed, for the next start to make it anew.
+   */
+  function step(isSearchKept: boolean): ScrubStep {
+    if (newest === null) return { isClean: true };
     try {
-      if (newest > rewrittenUpTo) for (const path of paths) rewrite(path);
-      rewrittenUpTo = newest;
-      if (!removeReplays(directory) || !paths.map(emptyWal).every((isEmpty) => isEmpty)) {
-        return { isClean: false, because: 'reader' };
+      if (newest > cleanedUpTo) {
+        const result = cleaners[current]?.step();
+        if (result === 'busy') return 'busy';
+        if (result === 'done') current += 1;
+        if (current < cleaners.length) return 'going';
+        cleanedUpTo = newest;
       }
-      if (searchFile !== null && !isSearchKept) removeDatabase(searchFile);
-      else if (searchFile !== null && !isSearchClean(searchFile, readFile))
-        return { isClean: false, because: 'search' };
-      log.erasing.finish(newest);
-      return { isClean: true };
+      stop();
+      return finish(newest, isSearchKept);
     } catch (error) {
-      const because = hindranceOf(error);
+      stop();
+      const because = error instanceof DamagedPageError ? 'damage' : hindranceOf(error);
       if (because === null) throw error;
       return { isClean: false, because };
     }
   }
 
-  return { scrub };
+  function finish(position: number, isSearchKept: boolean): Scrubbed {
+    if (!removeReplays(directory)) return { isClean: false, because: 'reader' };
+    if (searchFile !== null && !isSearchKept) removeDatabase(searchFile);
+    else if (searchFile !== null && !isSearchClean(searchFile, readFile)) return { isClean: false, because: 'search' };
+    log.erasing.finish(position);
+    return { isClean: true };
+  }
+
+  /** Gives up: files that are not clean by now are cleaned from their beginning the next time. */
+  function stop(): void {
+    for (const cleaner of cleaners) cleaner.end();
+    current = 0;
+  }
+
+  /** All of it at once; given up where a reader is in the way. */
+  function scrub(remaining: readonly Remaining[]): Scrubbed {
+    begin(remaining);
+    for (;;) {
+      const result = step(false);
+      if (result === 'going') continue;
+      if (result !== 'busy') return result;
+      stop();
+      return { isClean: false, because: 'reader' };
+    }
+  }
+
+  /** How much of the pages has been cleaned, from 0 to 1; null where nothing is to be cleaned. */
+  function progress(): number | null {
+    if (newest === null || newest <= cleanedUpTo) return null;
+    const all = cleaners.map((cleaner) => cleaner.progress());
+    const [pages = 0, cleaned = 0] = [
+      all.reduce((sum, { pages }) => sum + pages, 0),
+      all.reduce((sum, { cleaned }) => sum + cleaned, 0),
+    ];
+    return pages === 0 ? 0 : cleaned / pages;
+  }
+
+  return { begin, step, stop, scrub, progress };
 }
 
 /** Whether a search file has no trace of what was erased; one that is not there yet will be made without. */

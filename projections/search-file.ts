@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import type { Schema } from '../config/schema.ts';
-import { emptyWal, hindranceOf, rewrite } from '../storage/scrub.ts';
+import { hindranceOf, openCleaner } from '../storage/scrub.ts';
 import { openDatabase, type Sqlite } from '../storage/sqlite.ts';
 import { lookInto, removeDatabase } from './files.ts';
 import { openSearchFold, type SearchFold } from './search-fold.ts';
@@ -40,7 +40,7 @@ export function openSearchFile(source: SearchSource): SearchFile {
     if (was !== 'usable') db.transaction(() => createSearchTables(db, tables))();
     const fold = openSearchFold(db, read, tables);
     return {
-      ...searchFileOver(db, read, { fold, path: source.searchFile }),
+      ...searchFileOver(db, read, fold),
       fold,
       was,
       documents: countIn(read, tables),
@@ -57,23 +57,25 @@ function countIn(read: Sqlite, all: readonly SearchTables[]): number {
   return all.reduce((sum, { tables }) => sum + (select.get(tables.key) ?? 0), 0);
 }
 
-function searchFileOver(db: Sqlite, read: Sqlite, { fold, path }: { fold: SearchFold; path: string }) {
+function searchFileOver(db: Sqlite, read: Sqlite, fold: SearchFold) {
   const setCleaned = db.prepare('UPDATE state SET cleaned = ?');
-  /** Of how many erasures the pages of the file have no trace. */
-  let rewritten: number | null = null;
+  const cleaner = openCleaner(db);
+  /** Of how many erasures the segments of the index have no trace. */
+  let purged: number | null = null;
 
   function clean(): boolean {
     const { erasures } = searchStateOf(db);
     try {
-      if (rewritten !== erasures) {
-        fold.purge();
-        rewrite(path);
-        rewritten = erasures;
-      }
-      if (!emptyWal(path)) return false;
+      if (purged !== erasures) fold.purge();
+      purged = erasures;
+      let result = cleaner.step();
+      while (result === 'going') result = cleaner.step();
+      if (result === 'busy') return false;
     } catch (error) {
       if (hindranceOf(error) === null) throw error;
       return false;
+    } finally {
+      cleaner.end();
     }
     setCleaned.run(erasures);
     return true;
@@ -88,6 +90,7 @@ function searchFileOver(db: Sqlite, read: Sqlite, { fold, path }: { fold: Search
     clean,
     close() {
       db.close();
+      cleaner.close();
       read.close();
     },
   };

@@ -205,7 +205,7 @@ export function startEngine(options: EngineOptions): Engine {
         keyService,
         notary,
         guard: blobGuard,
-        erasures: erasurePortOf({ worker, guard: blobGuard, caught: accounts.caught }),
+        erasures: erasurePortOf({ worker, guard: blobGuard, caught: accounts.caught, cleaned: writer.cleaned }),
         webhooks: delivering.port,
         reload,
         directory: directory.path,

@@ -14,7 +14,14 @@ export async function generateOpenApi(api: Api, model: Model, shared: Shared): P
   const keyService = new Proxy({} as KeyService, { get: () => refuse });
   const notary = { checkpoint: refuse, recent: refuse, stamped: refuse, verifierKey: refuse, verification: refuse };
   const pins = { pin: refuse, unpin: refuse, discard: refuse, collect: refuse };
-  const erasures = { settle: refuse, neededBeside: refuse, countMails: refuse, forgetMails: refuse, obstacle: refuse };
+  const erasures = {
+    settle: refuse,
+    neededBeside: refuse,
+    countMails: refuse,
+    forgetMails: refuse,
+    obstacle: refuse,
+    progress: refuse,
+  };
   const webhooks = { all: refuse, deliveries: refuse, retry: refuse };
   const writing = { append: refuse, appendAnyway: refuse, isCrowded: () => false, waiting: () => 0 };
   const log = createLog('silent', { write: () => {} });

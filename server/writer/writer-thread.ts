@@ -16,6 +16,7 @@ import { parent } from '../platform/parent.ts';
 import { stepBack } from '../platform/priority.ts';
 import { type StateCell, setFull } from '../platform/state.ts';
 import { tallyUp } from '../platform/tally.ts';
+import { openCleaning, type Progress } from './cleaning.ts';
 import { poke, type SearchCell } from './search-cell.ts';
 
 /** The start data of the writer thread: the cells of ids and of the clock, and the options of a boot that can be sent. */
@@ -60,6 +61,7 @@ export type WriterMessage =
   | { kind: 'settled' }
   /** False: there was no room. */
   | { kind: 'kept'; isKept: boolean }
+  | ({ kind: 'cleaning' } & Progress)
   | { kind: 'scrubbed'; scrubbed: Scrubbed }
   /** False: there was no room yet, and the next write tries again. */
   | { kind: 'adopted'; isRecorded: boolean }
@@ -99,12 +101,13 @@ function start(): Started | null {
     });
     const { directory, schema } = options;
     const searchFile = searchFileOf(booted.readFile, schema);
-    const scrubber = openScrubber({ directory, readFile: booted.readFile, searchFile, log: booted.log });
+    const { databases, log } = booted;
+    const scrubber = openScrubber({ directory, databases, searchFile, log });
     // Finishes erasures of a killed process before any reader opens the files; those in other stores are for the main thread.
     scrubber.scrub([]);
-    const { log, size } = booted.log.head();
     const { readFile, found, upgradedFrom } = booted;
-    say({ kind: 'ready', readFile, log, size, found, upgradedFrom });
+    const head = log.head();
+    say({ kind: 'ready', readFile, log: head.log, size: head.size, found, upgradedFrom });
     return { ...booted, scrubber };
   } catch (error) {
     say({ kind: 'refused', message: advised(errorOf(error)) });
@@ -122,10 +125,15 @@ function serve({ log, projector, scrubber }: Started): void {
   /** To be recorded before anything else. */
   let declared: Declared | null = null;
   let settling = 0;
-  const scrubbing: Remaining[][] = [];
   let isScheduled = false;
   let isClosing = false;
   let tellSearch: (() => void) | null = null;
+  const cleaning = openCleaning({
+    scrubber,
+    isSearchKept: () => tellSearch !== null,
+    onProgress: (progress) => say({ kind: 'cleaning', ...progress }),
+    onEnd: (scrubbed) => say({ kind: 'scrubbed', scrubbed }),
+  });
 
   main.on('message', (order: WriterOrder) => {
     if (order.kind === 'connect') {
@@ -143,8 +151,11 @@ function serve({ log, projector, scrubber }: Started): void {
       say({ kind: 'kept', isKept: keep(order.change) });
       return;
     }
+    if (order.kind === 'scrub') {
+      cleaning.take(order.remaining);
+      return;
+    }
     if (order.kind === 'close') isClosing = true;
-    else if (order.kind === 'scrub') scrubbing.push(order.remaining);
     else if (order.kind === 'adopt') {
       takeWhatCame();
       adopting.push(order);
@@ -196,12 +207,14 @@ function serve({ log, projector, scrubber }: Started): void {
     isScheduled = false;
     const batch = queue;
     queue = [];
-    if (batch.length > 0) answerTo(batch);
+    if (batch.length > 0) {
+      answerTo(batch);
+      cleaning.noteBatch();
+    }
     for (const order of adopting.splice(0)) adopt(order);
-    for (const remaining of scrubbing.splice(0))
-      say({ kind: 'scrubbed', scrubbed: scrubber.scrub(remaining, tellSearch !== null) });
     for (; settling > 0; settling -= 1) say({ kind: 'settled' });
     if (!isClosing) return;
+    cleaning.stop();
     say({ kind: 'closed' });
     main.close();
   }

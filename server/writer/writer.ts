@@ -42,11 +42,14 @@ export type Writer = {
   /** Keeps a checkpoint, or that a copy of it has arrived, in the log. @throws DomainError `unavailable` when there is no room for it. */
   keepCheckpoint: (change: CheckpointChange) => Promise<void>;
   /**
-   * Clears the data files of erased bytes, and ends the erasures that have no stored file left. Writes wait meanwhile.
+   * Clears the data files of erased bytes, and ends the erasures that have no stored file left. Writes go on in between.
    *
    * @param remaining the files that are left of each erasure that is not finished.
+   * @param onHindered called while a reader is in the way.
    */
-  scrub: (remaining: Remaining[]) => Promise<Scrubbed>;
+  scrub: (remaining: Remaining[], onHindered: () => void) => Promise<Scrubbed>;
+  /** How much of the data files {@link Writer.scrub} has cleaned, from 0 to 1; null when it does not work. */
+  cleaned: () => number | null;
   /** Tells the thread of the search index from now on that there is something new. */
   tellSearch: (pokes: MessagePort, cell: SearchCell) => void;
   /** Records the queued commands, then ends the thread; one that is not ready yet is cut short, as by a crash. */
@@ -82,6 +85,8 @@ export function startWriter(
   const adopting: PromiseWithResolvers<boolean>[] = [];
   let isReady = false;
   let isClosing = false;
+  let cleaned: number | null = null;
+  let tellHindered = () => {};
   let death: Error | null = null;
 
   worker.on('message', (message: WriterMessage) => {
@@ -99,6 +104,9 @@ export function startWriter(
     else if (message.kind === 'kept') {
       if (message.isKept) keeping.shift()?.resolve();
       else keeping.shift()?.reject(noRoomToSign());
+    } else if (message.kind === 'cleaning') {
+      cleaned = message.share;
+      if (message.isHindered) tellHindered();
     } else if (message.kind === 'scrubbed') scrubbing.shift()?.resolve(message.scrubbed);
     else if (message.kind === 'adopted') adopting.shift()?.resolve(message.isRecorded);
     else closed.resolve();
@@ -157,7 +165,11 @@ export function startWriter(
     hasFailed: () => death !== null,
     tellSearch: (pokes, cell) => worker.postMessage({ kind: 'poke', pokes, cell } satisfies WriterOrder, [pokes]),
     keepCheckpoint: (change) => ask({ kind: 'checkpoint', change }, keeping),
-    scrub: (remaining) => ask({ kind: 'scrub', remaining }, scrubbing),
+    scrub(remaining, onHindered) {
+      tellHindered = onHindered;
+      return ask({ kind: 'scrub', remaining }, scrubbing);
+    },
+    cleaned: () => cleaned,
     close,
   };
 }

@@ -9,7 +9,7 @@ import { createIds } from '../../events/ids.ts';
 import { openLog } from '../../events/sqlite-log.ts';
 import { codeOf } from '../../storage/errors.ts';
 import { emptyWal } from '../../storage/scrub.ts';
-import { openDatabase } from '../../storage/sqlite.ts';
+import { openDatabase, withDatabase } from '../../storage/sqlite.ts';
 import { sealsIn } from '../events/logs.ts';
 import { type Answer, apiKey } from '../helpers/service.ts';
 import { acceptance, type Operation, rightCall } from './calls.ts';
@@ -90,7 +90,7 @@ export function takeRoom(path: string): void {
 export async function fill(world: Pick<World, 'send'>, folder: string): Promise<() => void> {
   const ballasts: string[] = [];
   // A write-ahead log that was longer once has room for small writes.
-  emptyWal(join(folder, 'data', 'vault.db'));
+  withDatabase(join(folder, 'data', 'vault.db'), { durability: 'full', cacheMiB: 1 }, emptyWal);
   // The service may still put a log back to its beginning, or a file away: only what stays full is.
   for (let calm = 0; calm < 2; ) {
     const ballast = join(folder, `ballast-${ballasts.length}`);

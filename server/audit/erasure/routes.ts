@@ -80,6 +80,7 @@ export function erasures(server: Server, app: ErasingApp): void {
       finished: isDone,
       waitsFor,
       obstacle: isDone ? null : await app.erasures.obstacle(position),
+      progress: isDone ? null : await app.erasures.progress(),
     };
   }
 }

@@ -1,12 +1,14 @@
+import { once } from 'node:events';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { splitStream } from '../../../events/catalogue.ts';
 import { readLog } from '../../../events/log-reader.ts';
-import type { Obstacle, Remaining, Scrubbed } from '../../../projections/scrub.ts';
+import type { Obstacle, Remaining } from '../../../projections/scrub.ts';
 import { openDatabase } from '../../../storage/sqlite.ts';
 import type { BlobGuard } from '../../files/blobs/guard.ts';
 import { isStoreFailure } from '../../http/store-refusals.ts';
 import type { ErasurePort } from '../../ports.ts';
+import type { Writer } from '../../writer/writer.ts';
 
 /** Finishes erasures that are recorded: removes bytes from the data files and the store. */
 export type ErasureWorker = {
@@ -21,7 +23,7 @@ type Options = {
   /** The path of the log. */
   logFile: string;
   guard: Pick<BlobGuard, 'erase'>;
-  scrub: (remaining: Remaining[]) => Promise<Scrubbed>;
+  scrub: Writer['scrub'];
   /** Forgets the drafts about a document, and all that it keeps itself, where it is a user. */
   forgetKept: (collection: string, id: string) => void;
   logger: Logger;
@@ -30,8 +32,6 @@ type Options = {
 
 const usual = { patience: 10_000, shortest: 200, longest: 60_000 };
 const closeMilliseconds = 5000;
-/** Rewriting the files holds up all writes, so the pause after it is at least this many times as long. */
-const restFactor = 4;
 
 /** Opens the one erasure worker of the service. The next start goes on with unfinished erasures: the log tells which. */
 export function openErasureWorker(options: Options): ErasureWorker {
@@ -40,6 +40,7 @@ export function openErasureWorker(options: Options): ErasureWorker {
   const log = readLog(db);
   const closing = new AbortController();
   const { signal } = closing;
+  const closed = once(signal, 'abort').then(() => null);
   let waiting: { position: number; resolve: () => void }[] = [];
   let running: Promise<void> | null = null;
   /** The obstacle of each unfinished erasure, by its position. */
@@ -64,25 +65,23 @@ export function openErasureWorker(options: Options): ErasureWorker {
     let pause = milliseconds.shortest;
     while (!signal.aborted) {
       isWoken = false;
-      const started = performance.now();
       const isDone = await pass().catch((err) => {
         if (signal.aborted) return false;
         logger.error({ err }, 'an erasure could not be finished; it is tried again');
         return false;
       });
-      const rest = restFactor * (performance.now() - started);
       if (isDone && !isWoken) return;
       pause = isWoken ? milliseconds.shortest : Math.min(2 * pause, milliseconds.longest);
-      await sleep(rest);
-      if (!isWoken) await sleep(pause - rest, true);
+      if (!isWoken) await sleep(pause);
     }
   }
 
-  async function sleep(duration: number, canEndEarly = false): Promise<void> {
+  /** Until a time has passed, or something is to be done. */
+  async function sleep(duration: number): Promise<void> {
     const woken = new Promise<void>((resolve) => {
-      if (canEndEarly) endPause = resolve;
+      endPause = resolve;
     });
-    const late = wait(Math.max(0, duration), undefined, { ref: false, signal }).catch(() => {});
+    const late = wait(duration, undefined, { ref: false, signal }).catch(() => {});
     await Promise.race([late, woken]);
   }
 
@@ -96,10 +95,13 @@ export function openErasureWorker(options: Options): ErasureWorker {
     for (const { position, files } of open) remaining.push({ position, files: await removed(position, files) });
     if (signal.aborted) return false;
     if (open.length > 0) {
-      const scrubbed = await scrub(remaining);
-      for (const { position, files } of remaining) {
-        if (!scrubbed.isClean && files.length === 0) hinder(position, reasons[scrubbed.because]);
-      }
+      const hinderAll = (because: Obstacle) => {
+        for (const { position, files } of remaining) if (files.length === 0) hinder(position, reasons[because]);
+      };
+      const scrubbed = await Promise.race([scrub(remaining, () => hinderAll('reader')), closed]);
+      // The next start goes on with it.
+      if (scrubbed === null) return false;
+      if (!scrubbed.isClean) hinderAll(scrubbed.because);
     }
     const left = new Set(log.erasures.unfinished().map(({ position }) => position));
     for (const position of obstacles.keys()) if (!left.has(position)) obstacles.delete(position);
@@ -164,7 +166,7 @@ export function openErasureWorker(options: Options): ErasureWorker {
 const reasons: Record<Obstacle, string> = {
   reader: 'a reader still uses an older snapshot',
   search: 'the search index is still being cleaned',
-  room: 'there is no room to rewrite the data files',
-  files: 'too many files are open to rewrite the data files (ulimit -n)',
-  place: 'a temporary file cannot be made to rewrite the data files (SQLITE_TMPDIR)',
+  room: 'there is no room to clean the data files',
+  files: 'too many files are open to clean the data files (ulimit -n)',
+  damage: 'a data file is damaged (annals verify), or has 128 GiB or more',
 };

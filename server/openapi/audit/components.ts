@@ -38,6 +38,10 @@ const record = {
   finished: flag,
   waitsFor: { ...orNull({ type: 'string' }), enum: ['store', 'data', null] },
   obstacle: described(orNull(text), 'The obstacle of the last try.'),
+  progress: described(
+    orNull({ type: 'number', minimum: 0, maximum: 1 }),
+    'How much of the data files is clean of what was erased; null when they are not being cleaned.',
+  ),
 };
 
 const erasures: Record<string, Schema> = {

@@ -9,6 +9,7 @@ import { readLog } from '../../../events/log-reader.ts';
 import { openTip } from '../../../events/log-tip.ts';
 import { openClaims, openErasing } from '../../../events/recorder.ts';
 import type { Seals } from '../../../events/seals.ts';
+import { payloadColumns, withSegments } from '../../../events/segments.ts';
 import { projectionOf } from '../../../projections/epochs.ts';
 import { logFile, moveIntoPlace, removeDatabase } from '../../../projections/files.ts';
 import { claimsIn } from '../../../projections/fit.ts';
@@ -31,11 +32,13 @@ const atOnce = 1000;
 
 /** The events of a log at positions `after + 1` to `upTo` as they are stored. */
 export function* storedEvents(db: Sqlite, after: number, upTo: number): Generator<StoredEvent> {
-  const select = db.prepare<[after: number, upTo: number], StoredEvent>(
-    `SELECT header, body AS payload FROM events LEFT JOIN payloads USING (position)
-     WHERE position > ? AND position <= ? ORDER BY position`,
+  const select = withSegments(db).prepare<[after: number, upTo: number], { header: string; body: string | null }>(
+    `SELECT header, ${payloadColumns} FROM events LEFT JOIN payloads USING (position)
+     WHERE events.position > ? AND events.position <= ? ORDER BY events.position`,
   );
-  for (let start = after; start < upTo; start += atOnce) yield* select.all(start, Math.min(start + atOnce, upTo));
+  for (let start = after; start < upTo; start += atOnce) {
+    for (const { header, body } of select.all(start, Math.min(start + atOnce, upTo))) yield { header, payload: body };
+  }
 }
 
 /**

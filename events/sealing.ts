@@ -180,8 +180,8 @@ export function openSegments(db: Sqlite) {
   return {
     keep,
     shed,
-    /** Whether there are enough events for a further segment. @param size of the log. */
-    isDue: (size: number, { events, hot }: SealingSizes) => size >= sealedUpTo(db) + events + hot,
+    /** The size of the log at which there are enough events for a further segment. */
+    dueAt: ({ events, hot }: SealingSizes): number => sealedUpTo(db) + events + hot,
     /** Writes the segments anew, here and now, that still have erased payloads. @throws SegmentError. */
     rewriteNow(): void {
       for (let draft = draftRewriting(db); draft; draft = draftRewriting(db)) keep(draft);

@@ -84,7 +84,7 @@ export function withoutPayloads(bytes: Buffer, positions: ReadonlySet<number>): 
 
 function compress(bodies: readonly Body[]): Buffer {
   const lengths = Buffer.alloc(4 * bodies.length);
-  bodies.forEach((body, at) => lengths.writeUInt32LE(body?.length ?? 0, 4 * at));
+  for (const [at, body] of bodies.entries()) lengths.writeUInt32LE(body?.length ?? 0, 4 * at);
   return zstdCompressSync(Buffer.concat([lengths, ...bodies.filter((body) => body !== null)]));
 }
 

@@ -1,5 +1,6 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { SegmentError } from '../events/segments.ts';
 import type { SqliteLog } from '../events/sqlite-log.ts';
 import { codeOf } from '../storage/errors.ts';
 import { emptyWal, type Hindrance, hindranceOf, rewrite } from '../storage/scrub.ts';
@@ -9,8 +10,11 @@ import { searchStateOf } from './search-tables.ts';
 /** Which files of an erasure are still in their store. */
 export type Remaining = { position: number; files: string[] };
 
-/** `reader`: another process has old pages in use, or a copy of its own. `search`: the thread that writes the search file has not cleaned it yet. */
-export type Obstacle = 'reader' | 'search' | Hindrance;
+/**
+ * `reader`: another process has old pages in use, or a copy of its own. `search`: the thread that writes the search file has not
+ * cleaned it yet. `segments`: some are not written anew yet. `damage`: one cannot be.
+ */
+export type Obstacle = 'reader' | 'search' | 'segments' | 'damage' | Hindrance;
 
 export type Scrubbed = { isClean: true } | { isClean: false; because: Obstacle };
 
@@ -30,8 +34,9 @@ export function openScrubber({ directory, readFile, searchFile = null, log }: Op
    * erasures of which nothing is left anywhere.
    *
    * @param isSearchKept whether a thread keeps the search file, and cleans it; else it is removed, for the next start to make it anew.
+   * @param isServing whether segments are written anew elsewhere; else here.
    */
-  function scrub(remaining: readonly Remaining[], isSearchKept = false): Scrubbed {
+  function scrub(remaining: readonly Remaining[], isSearchKept = false, isServing = false): Scrubbed {
     for (const { position, files } of remaining) {
       if (log.erasures.at(position)?.files.length === files.length) continue;
       log.erasing.setFiles(position, files);
@@ -41,18 +46,24 @@ export function openScrubber({ directory, readFile, searchFile = null, log }: Op
     const newest = log.erasures.unfinished().at(-1)?.position;
     if (newest === undefined) return { isClean: true };
     try {
+      if (log.segments.hasRemovals()) {
+        if (isServing) return { isClean: false, because: 'segments' };
+        log.segments.rewriteNow();
+      }
       if (newest > rewrittenUpTo) for (const path of paths) rewrite(path);
       rewrittenUpTo = newest;
       if (!removeReplays(directory) || !paths.map(emptyWal).every((isEmpty) => isEmpty)) {
         return { isClean: false, because: 'reader' };
       }
+      // No reader is left that knows of the former ones.
+      log.segments.removeStrays();
       if (searchFile !== null && !isSearchKept) removeDatabase(searchFile);
       else if (searchFile !== null && !isSearchClean(searchFile, readFile))
         return { isClean: false, because: 'search' };
       log.erasing.finish(newest);
       return { isClean: true };
     } catch (error) {
-      const because = hindranceOf(error);
+      const because = error instanceof SegmentError ? 'damage' : hindranceOf(error);
       if (because === null) throw error;
       return { isClean: false, because };
     }

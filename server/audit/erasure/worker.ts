@@ -22,6 +22,8 @@ type Options = {
   logFile: string;
   guard: Pick<BlobGuard, 'erase'>;
   scrub: (remaining: Remaining[]) => Promise<Scrubbed>;
+  /** Writes the segments anew that have erased payloads; nothing is sealed until what this gives is called. */
+  rewriteSegments: () => Promise<() => void>;
   /** Forgets the drafts about a document, and all that it keeps itself, where it is a user. */
   forgetKept: (collection: string, id: string) => void;
   logger: Logger;
@@ -35,7 +37,7 @@ const restFactor = 4;
 
 /** Opens the one erasure worker of the service. The next start goes on with unfinished erasures: the log tells which. */
 export function openErasureWorker(options: Options): ErasureWorker {
-  const { logFile, guard, scrub, forgetKept, logger, milliseconds = usual } = options;
+  const { logFile, guard, scrub, rewriteSegments, forgetKept, logger, milliseconds = usual } = options;
   const db = openDatabase(logFile, { readonly: true, cacheMiB: 1 });
   const log = readLog(db);
   const closing = new AbortController();
@@ -96,7 +98,9 @@ export function openErasureWorker(options: Options): ErasureWorker {
     for (const { position, files } of open) remaining.push({ position, files: await removed(position, files) });
     if (signal.aborted) return false;
     if (open.length > 0) {
-      const scrubbed = await scrub(remaining);
+      // Nothing is sealed in between: what is erased would be in the file that is being written.
+      const release = await rewriteSegments();
+      const scrubbed = await scrub(remaining).finally(release);
       for (const { position, files } of remaining) {
         if (!scrubbed.isClean && files.length === 0) hinder(position, reasons[scrubbed.because]);
       }
@@ -164,6 +168,8 @@ export function openErasureWorker(options: Options): ErasureWorker {
 const reasons: Record<Obstacle, string> = {
   reader: 'a reader still uses an older snapshot',
   search: 'the search index is still being cleaned',
+  segments: 'segments of the log are still being written anew',
+  damage: 'a segment of the log is missing or damaged (annals verify tells which)',
   room: 'there is no room to rewrite the data files',
   files: 'too many files are open to rewrite the data files (ulimit -n)',
   place: 'a temporary file cannot be made to rewrite the data files (SQLITE_TMPDIR)',

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
-import { readdirSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { cpSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import type { Config } from '../../config/define.ts';
@@ -7,8 +8,9 @@ import { usualSizes } from '../../events/sealing.ts';
 import { segmentsOf } from '../../events/segments.ts';
 import { withDatabase } from '../../storage/sqlite.ts';
 import { useServiceHere } from '../helpers/embedded.ts';
+import { runHere } from '../helpers/in-process.ts';
 import { remainsIn } from '../helpers/remains.ts';
-import { eventually } from '../helpers/shared.ts';
+import { eventually, useFolder } from '../helpers/shared.ts';
 import { findingIn } from '../projections/directory.ts';
 
 // Of the whole process, so that few events make a segment.
@@ -18,6 +20,7 @@ const config: Config = { collections: [{ slug: 'posts', fields: [{ name: 'title'
 
 describe('a service that seals its log', () => {
   const service = useServiceHere(config);
+  const folder = useFolder();
   const inLog = <T>(sql: string) =>
     withDatabase(join(service.data, 'log.db'), { readonly: true }, (db) => db.prepare<[], T>(sql).pluck().get());
   const segments = () => withDatabase(join(service.data, 'log.db'), { readonly: true }, segmentsOf);
@@ -32,8 +35,8 @@ describe('a service that seals its log', () => {
     const ids: string[] = [];
     for (let at = 0; at < 130; at += 1) ids.push(await post(`Bilby-${at}`));
     await eventually(() => segments().length === 3 && Number(inLog('SELECT min(position) FROM payloads')) > 120);
-    const history = await service.call('GET', `/api/collections/posts/${ids[3]}/versions`);
-    assert.deepEqual([history.status, history.body.docs?.length ?? history.body.entries?.length], [200, 1]);
+    const history = await service.call('GET', `/api/audit/documents/posts/${ids[3]}`);
+    assert.deepEqual([history.status, history.body.versions?.length], [200, 1]);
     const events = await service.call('GET', '/api/audit/events?limit=20');
     assert.equal(events.status, 200);
     assert.equal(findingIn(service.data), null);
@@ -57,4 +60,64 @@ describe('a service that seals its log', () => {
     assert.equal(left.length, before.size - 1, 'only one segment was written anew');
     assert.equal(findingIn(data), null);
   });
+
+  it('is saved and restored with its segments, also up to an earlier event', async () => {
+    const { data } = service;
+    const file = join(folder, 'saved.annals');
+    const made = await runHere(['backup', '--out', file, '--data', data]);
+    assert.equal(made.code, 0, made.stdout + made.stderr);
+    const verified = await runHere(['verify', file]);
+    assert.match(verified.stdout, /^sound: the backup is whole/m, verified.stderr);
+    const restored = join(folder, 'restored');
+    const put = await runHere(['restore', file, '--data', restored]);
+    assert.equal(put.code, 0, put.stdout + put.stderr);
+    assert.deepEqual(readdirSync(join(restored, 'segments')), segmentsIn(restored));
+    assert.ok(segmentsIn(restored).length > 4);
+    assert.equal(findingIn(restored), null);
+    const cut = join(folder, 'cut');
+    const back = await runHere(['restore', file, '--data', cut, '--to', '100']);
+    assert.equal(back.code, 0, back.stdout + back.stderr);
+    assert.equal(findingIn(cut), null);
+    assert.deepEqual(remainsIn(cut, ['Bilby-120']), []);
+    assert.notDeepEqual(remainsIn(cut, ['Bilby-20']), []);
+  });
+
+  it('is read from outside with the folder of its segments, and altered ones are told', async () => {
+    const copy = join(folder, 'copy');
+    cpSync(join(folder, 'restored'), copy, { recursive: true });
+    const [first = ''] = segmentsIn(copy);
+    const path = join(copy, 'segments', first);
+    const bytes = readFileSync(path);
+    const verdicts = () => outsiders.map((command) => outside(command, join(copy, 'log.db')));
+    for (const { text } of verdicts()) assert.match(text, /SOUND|sound in itself/, text);
+    const flipped = Buffer.from(bytes);
+    flipped[bytes.length - 5] = (flipped[bytes.length - 5] ?? 0) ^ 64;
+    writeFileSync(path, flipped);
+    for (const { exit, text } of verdicts()) assert.equal(exit, 1, text);
+    rmSync(path);
+    for (const { exit, text } of verdicts()) {
+      assert.equal(exit, 2, text);
+      assert.match(text, new RegExp(`the segment ${first} is not there`));
+    }
+    const own = await runHere(['verify', '--data', copy]);
+    assert.match(
+      own.stdout,
+      new RegExp(`^NOT SOUND: the segment of events 1 to 40 of the log is missing: segments/${first}`, 'm'),
+    );
+  });
 });
+
+const python = spawnSync('python3', ['-c', 'import cryptography, zstandard']).status === 0;
+const outsiders = [
+  [process.execPath, 'verify/annals-verify.mjs', '--trust-inside'],
+  ...(python ? [['python3', 'docs/verify.py']] : []),
+];
+
+function outside([program = '', ...args]: readonly string[], log: string): { exit: number | null; text: string } {
+  const { status, stdout, stderr } = spawnSync(program, [...args, log], { encoding: 'utf8' });
+  return { exit: status, text: stdout + stderr };
+}
+
+function segmentsIn(data: string): string[] {
+  return withDatabase(join(data, 'log.db'), { readonly: true }, segmentsOf).map(({ file }) => file);
+}

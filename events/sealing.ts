@@ -53,7 +53,7 @@ export function draftSegment(db: Sqlite, { events, hot }: SealingSizes): Draft |
   }
   const { bytes, raw } = building.finish();
   const { path, ...written } = write(db, bytes);
-  // What is read again is what will be left.
+  // The file alone is left of them, so it is the file that is compared.
   const found = readFileSync(path);
   const index = readIndex(found);
   for (const frame of index.frames) {
@@ -67,7 +67,7 @@ export function draftSegment(db: Sqlite, { events, hot }: SealingSizes): Draft |
   return { ...written, raw, first, last: index.last, ...named(index, written), erasure, replaces: null, removed: [] };
 }
 
-/** Writes a segment anew that still has payloads that were erased; null where there is none. @throws SegmentError. */
+/** Writes a segment anew that still has payloads that were erased; null if no segment has any. @throws SegmentError. */
 export function draftRewriting(db: Sqlite): Draft | null {
   const segment = db
     .prepare<[], Segment>(

@@ -1,11 +1,9 @@
-import { isUtf8 } from 'node:buffer';
-import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
+import { closeSync, fstatSync, openSync, readSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { codeOf } from '../storage/errors.ts';
 import type { Sqlite } from '../storage/sqlite.ts';
 import { AlteredEventError } from './altered.ts';
 import {
-  type Body,
   bodyAt,
   type Frame,
   headBytes,
@@ -15,6 +13,7 @@ import {
   readIndex,
   SegmentFormatError,
   type SegmentIndex,
+  textAt,
 } from './segment-file.ts';
 
 /** The row of a segment: payloads of positions `first` to `last` in a file of so many `bytes`, `raw` before they were compressed. */
@@ -60,9 +59,7 @@ export function withSegments(db: Sqlite): Sqlite {
   const folder = segmentFolder(db.name);
   db.function('sealed_body', { directOnly: true }, (file: unknown, position: unknown) => {
     if (typeof file !== 'string' || typeof position !== 'number') return null;
-    const body = bodyIn(folder, file, position);
-    // Bytes that are no text stay bytes: no payload is committed to as these.
-    return body === null || !isUtf8(body) ? body : body.toString();
+    return bodyIn(folder, file, position);
   });
   return db;
 }
@@ -75,8 +72,13 @@ const indexes = new Map<string, SegmentIndex>();
 const frames = new Map<string, OpenFrame>();
 let held = 0;
 
-/** The payload of a position as its segment has it; null for one that it has not. @throws SegmentError. */
-export function bodyIn(folder: string, file: string, position: number): Body {
+/**
+ * The payload of a position as its segment has it; null for one that it has not. Bytes that are no text stay bytes: no payload is
+ * committed to as these.
+ *
+ * @throws SegmentError.
+ */
+function bodyIn(folder: string, file: string, position: number): string | Buffer | null {
   const path = join(folder, file);
   return reading(path, () => {
     if (!isSegmentName(file)) throw new SegmentFormatError('its name is not one of a segment');
@@ -85,7 +87,7 @@ export function bodyIn(folder: string, file: string, position: number): Body {
     if (!frame) return null;
     const name = `${path}:${frame.first}`;
     const open = frames.get(name) ?? keepFrame(name, openFrame(frame, bytesOf(path, frame.offset, frame.length)));
-    return bodyAt(open, position - frame.first);
+    return open.isText ? textAt(open, position - frame.first) : bodyAt(open, position - frame.first);
   });
 }
 
@@ -154,6 +156,22 @@ function bytesOf(path: string, offset: number, length: number): Buffer {
 /** The segments of a log, in the order of their positions. */
 export function segmentsOf(db: Sqlite): Segment[] {
   return db.prepare<[], Segment>('SELECT first, last, file, sha256, bytes, raw FROM segments ORDER BY first').all();
+}
+
+/**
+ * Looks for the files of all segments, without reading them.
+ *
+ * @throws SegmentError for one that is missing, or that has another length.
+ */
+export function requireSegments(db: Sqlite): void {
+  const folder = segmentFolder(db.name);
+  for (const { file, bytes } of segmentsOf(db)) {
+    const path = join(folder, file);
+    const found = reading(path, () => statSync(path).size);
+    reading(path, () => {
+      if (found !== bytes) throw new SegmentFormatError(`segments/${file} has ${found} bytes, and had ${bytes}`);
+    });
+  }
 }
 
 /** The last position whose payload is in a segment; 0 without one. */

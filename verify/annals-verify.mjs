@@ -2727,7 +2727,7 @@ function storedTokens(db) {
   return found;
 }
 
-/** The segment with the payload of an event `e` that is not in the table `p`; null where there is none, or the payload was erased. */
+/** The segment with the payload of an event `e` that is not in the table `p`; null without one, or if the payload was erased. */
 const segmentColumn = `CASE WHEN enc IS NULL AND NOT EXISTS (SELECT 1 FROM removals r WHERE r.position = e.position) THEN
   (SELECT file FROM segments WHERE first <= e.position ORDER BY first DESC LIMIT 1) END`;
 

@@ -125,7 +125,7 @@ export async function cutLog(folder: string, position: number, seals: Seals): Pr
   } finally {
     db.close();
     removeDatabase(file);
-    // What stays of their payloads is in the new log.
+    // The new log has their payloads, as far as it goes.
     rmSync(segmentFolder(file), { recursive: true, force: true });
     moveIntoPlace(cut, file);
   }

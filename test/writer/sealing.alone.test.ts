@@ -62,6 +62,7 @@ describe('a service that seals its log', () => {
   });
 
   it('is saved and restored with its segments, also up to an earlier event', async () => {
+    await eventually(() => segments().length > 4);
     const { data } = service;
     const file = join(folder, 'saved.annals');
     const made = await runHere(['backup', '--out', file, '--data', data]);

@@ -26,12 +26,24 @@ type Options = {
 
 /** An erasure in the middle of the work makes it void: so often it is tried again. */
 const maxTries = 5;
+/** After so many segments an erasure, or another log, has its turn: a log from before segments has hundreds of them. */
+const mostInTurn = 4;
+
+/** One thread at a time seals, of all the logs of a process. */
+let line: Promise<unknown> = Promise.resolve();
+
+function inLine<T>(run: () => Promise<T>): Promise<T> {
+  const next = line.then(run);
+  line = next.catch(() => {});
+  return next;
+}
 
 /** Opens the sealing of a log. Its thread runs only while there is something to do. */
 export function openSealing({ file, sizes, keep, log }: Options): Sealing {
   let last: Promise<unknown> = Promise.resolve();
   let isClosed = false;
   let isSealing = false;
+  let isWanted = false;
   let told = '';
   let ending = () => {};
 
@@ -42,8 +54,9 @@ export function openSealing({ file, sizes, keep, log }: Options): Sealing {
     return next;
   }
 
-  /** Does all that there is to do of a kind. */
-  async function work(order: SealerOrder): Promise<void> {
+  /** Does what there is to do of a kind. @returns whether there may be more. */
+  async function work(order: SealerOrder, most: number): Promise<boolean> {
+    if (isClosed) return false;
     const worker = startThread('sealer', { file, sizes } satisfies SealerInput);
     const ended = new Promise<null>((resolve) => {
       ending = () => resolve(null);
@@ -61,13 +74,24 @@ export function openSealing({ file, sizes, keep, log }: Options): Sealing {
       return message && 'draft' in message ? message.draft : null;
     };
     try {
-      for (let tries = 0; tries < maxTries && !isClosed; ) {
+      let made = 0;
+      for (let tries = 0; tries < maxTries && made < most && !isClosed; ) {
         const draft = await drafted();
-        if (!draft || isClosed) return;
-        tries = (await keep(draft)) ? 0 : tries + 1;
+        if (!draft || isClosed) return false;
+        const isKept = await keep(draft);
+        tries = isKept ? 0 : tries + 1;
+        if (isKept) made += 1;
       }
+      return made === most;
     } finally {
       await worker.terminate();
+    }
+  }
+
+  async function sealInTurns(): Promise<void> {
+    for (let hasMore = true; hasMore || isWanted; ) {
+      isWanted = false;
+      hasMore = await queue(() => inLine(() => work('seal', mostInTurn)));
     }
   }
 
@@ -81,11 +105,10 @@ export function openSealing({ file, sizes, keep, log }: Options): Sealing {
 
   return {
     seal() {
+      isWanted = true;
       if (isClosed || isSealing) return;
       isSealing = true;
-      queue(async () => {
-        if (!isClosed) await work('seal');
-      })
+      sealInTurns()
         .catch((err) => log.error({ err }, 'the log could not be sealed further'))
         .finally(() => {
           isSealing = false;
@@ -96,7 +119,8 @@ export function openSealing({ file, sizes, keep, log }: Options): Sealing {
       const isWritten = Promise.withResolvers<() => void>();
       queue(async () => {
         try {
-          if (!isClosed && withDatabase(file, { readonly: true, cacheMiB: 1 }, hasRemovals)) await work('rewrite');
+          if (!isClosed && withDatabase(file, { readonly: true, cacheMiB: 1 }, hasRemovals))
+            await inLine(() => work('rewrite', Number.POSITIVE_INFINITY));
         } finally {
           isWritten.resolve(held.resolve);
         }

@@ -3,13 +3,15 @@ import { readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync 
 import { dirname, join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import fc from 'fast-check';
-import { eventOf } from '../../events/log-reader.ts';
+import { openLogToRead, upgradeLog } from '../../events/log-file.ts';
+import { eventOf, readLog } from '../../events/log-reader.ts';
+import { deleteGuard, expectedSchema, schemaOf } from '../../events/log-tables.ts';
 import { draftRewriting, draftSegment } from '../../events/sealing.ts';
 import { sealedUpTo, segmentFolder, segmentsOf } from '../../events/segments.ts';
 import { verifyLog } from '../../events/verify.ts';
 import { openDatabase, type Sqlite } from '../../storage/sqlite.ts';
 import { runsOf } from '../helpers/runs.ts';
-import { command, type Opened, openTestLog } from './logs.ts';
+import { command, contentOf, type Opened, openTestLog, seals } from './logs.ts';
 
 const sizes = { events: 10, hot: 5 };
 
@@ -159,6 +161,31 @@ describe('a log in segments', () => {
       .run(kept.file, kept.sha256, kept.bytes, kept.raw);
     assert.equal(verdict(opened.db), 'event 1 (posts/0): its payload was erased, and is there');
     assert.throws(() => opened.log.texts(0, 1), /its payload was erased, and is there/);
+  });
+
+  it('goes on with a log of format 3, which a reader takes as it is, and changes no event', (t) => {
+    const opened = openTestLog(t);
+    const { db, path, reopen } = opened;
+    appendMany(opened, 20);
+    db.exec(`DROP TRIGGER payloads_delete; DROP TABLE segments; DROP TABLE removals; ${deleteGuard}`);
+    db.pragma('user_version = 3');
+    const content = () => JSON.stringify(contentOf(db));
+    const before = content();
+    const reader = openLogToRead(path);
+    t.after(() => reader.close());
+    assert.equal(verdict(reader), null);
+    assert.equal(readLog(reader).texts(0, 20).length, 20);
+    assert.equal(upgradeLog(db, seals), 3);
+    assert.deepEqual(schemaOf(db), expectedSchema(4));
+    assert.equal(content(), before);
+    assert.equal(upgradeLog(db, seals), null);
+    const log = reopen();
+    seal({ ...opened, log });
+    assert.equal(sealedUpTo(db), 10);
+    assert.equal(verdict(db), null);
+    // The seal of its head is the one that it had.
+    db.prepare('UPDATE head SET mac = zeroblob(32)').run();
+    assert.throws(() => reopen(), /not sealed by the key/);
   });
 
   it('says which segment cannot be read', (t) => {

@@ -249,26 +249,75 @@ def check_file(sha, size, data):
     require(len(data) == size and sha256(data).hex() == sha, f'the file {sha} was altered')
 
 
-# A copy of log.db
+# A copy of log.db, with the folder of its segments
+
+def zstd(data):
+    try: from compression import zstd as found  # Python 3.14
+    except ImportError:
+        try: import zstandard as found
+        except ImportError: raise Undecided('the log has segments, which need Python 3.14 or its package zstandard')
+    return found.decompress(data) if hasattr(found, 'decompress') else found.ZstdDecompressor().decompress(data)
+
+class Segments:
+    """The payloads that are in files; the last file and the last frame are kept."""
+
+    def __init__(self, folder): self.folder, self.name, self.frame = folder, None, None
+
+    def find(self, name, position):
+        """The payload of a position; None for an erased one."""
+        require(re.fullmatch('[0-9]{10,16}-[0-9]{10,16}-[0-9a-f]{16}[.]seg', name), f'a segment has the name {name}')
+        if name != self.name:
+            path, self.name, self.frame = os.path.join(self.folder, name), name, None
+            if not os.path.exists(path): raise Undecided(f'the segment {name} is not there: copy the folder segments beside log.db')
+            with open(path, 'rb') as file: self.data = file.read()
+            require(self.data[:8] == b'AnnsSeg\1' and len(self.data) >= 28, f'the segment {name} was altered')
+            first, last, count = struct.unpack_from('<QQI', self.data, 8)
+            require(len(self.data) >= 28 + 12 * count, f'the segment {name} was altered')
+            self.frames, start = [], 28 + 12 * count
+            for at in range(count):
+                payloads, length, raw = struct.unpack_from('<III', self.data, 28 + 12 * at)
+                self.frames.append((first, payloads, start, length, raw))
+                first, start = first + payloads, start + length
+            require((first, start) == (last + 1, len(self.data)), f'the segment {name} was altered')
+        for frame in self.frames:
+            first, payloads, start, length, raw = frame
+            if first <= position < first + payloads: break
+        else: return None
+        if frame != self.frame:
+            try: content = zstd(self.data[start:start + length])
+            except (Undecided, MemoryError): raise
+            except Exception: raise NotSound(f'the segment {name} was altered: the frame of event {first} is no zstd frame')
+            require(len(content) == raw >= 4 * payloads, f'the segment {name} was altered: the frame of event {first} has another length')
+            self.lengths, at, self.bodies = struct.unpack_from(f'<{payloads}I', content), 4 * payloads, []
+            for length in self.lengths:
+                self.bodies.append(content[at:at + length].decode('utf-8', 'surrogatepass') or None)
+                at += length
+            require(at == raw, f'the segment {name} was altered: the frame of event {first} has other lengths')
+            self.frame = frame
+        return self.bodies[position - first]
 
 def check_log(path, keys, kept, files):
     db = sqlite3.connect(f'file:{path}?mode=ro', uri=True)
     db.text_factory = lambda data: data.decode('utf-8', 'surrogatepass')
     db.execute('BEGIN')  # one moment, whatever a service appends meanwhile
     mark = [db.execute(f'PRAGMA {name}').fetchone()[0] for name in ('application_id', 'user_version')]
-    if mark[0] != 0x416e6e73 or mark[1] not in (2, 3): raise Undecided('it is no log of Annals of format 2 or 3')
+    if mark[0] != 0x416e6e73 or mark[1] not in (2, 3, 4): raise Undecided('it is no log of Annals of format 2, 3 or 4')
+    segments, sealed = Segments(os.path.join(os.path.dirname(path), 'segments')), 'NULL'
+    if mark[1] > 3: sealed = ('CASE WHEN p.body IS NULL AND NOT EXISTS (SELECT 1 FROM removals r WHERE r.position = e.position) THEN'
+                              ' (SELECT file FROM segments WHERE first <= e.position ORDER BY first DESC LIMIT 1) END')
+    payloads = f'enc, CAST(p.body AS TEXT), {sealed} FROM events e LEFT JOIN payloads p ON p.position = e.position'
     [(log, size, root, recorded_at)] = db.execute('SELECT log, size, root, recorded_at FROM head')
-    bodies = db.execute("SELECT CAST(body AS TEXT) FROM events JOIN payloads USING (position) WHERE stream = 'system/keys' ORDER BY position")
-    keys, handovers = follow(keys, [data['handover'] for body, in bodies if 'handover' in (data := parse(body)['data'])])
+    about_keys = db.execute(f"SELECT e.position, {payloads} WHERE stream = 'system/keys' ORDER BY e.position")
+    bodies = [segments.find(sealed, position) if sealed else body for position, _, body, sealed in about_keys]
+    keys, handovers = follow(keys, [data['handover'] for body in bodies if body and 'handover' in (data := parse(body)['data'])])
     for one in kept: one.verify(keys, handovers)
     handed = [one for one in handovers if one.size <= size]
     notes = [Checkpoint(note, f'the stored checkpoint of {of} events') for of, note in db.execute('SELECT size, note FROM checkpoints')]
     erasures = {position for position, in db.execute('SELECT position FROM erasures')}
     tree, events, versions, last = Tree(wanted={one.size for one in [*notes, *kept, *handed]}), Events(), {}, ''
     documents, named, losses = {}, {}, []
-    for position, id, stream, version, text, enc, body in db.execute(
-            'SELECT e.position, id, stream, version, header, enc, CAST(body AS TEXT)'
-            ' FROM events e LEFT JOIN payloads p ON p.position = e.position ORDER BY e.position'):
+    for position, id, stream, version, text, enc, body, sealed in db.execute(
+            f'SELECT e.position, id, stream, version, header, {payloads} ORDER BY e.position'):
         require(position == tree.size + 1, f'event {tree.size + 1} is missing')
         header = header_of(text, log)
         require([header[name] for name in ('position', 'id', 'stream', 'version')] == [position, id, stream, version],
@@ -278,6 +327,7 @@ def check_log(path, keys, kept, files):
         require((header['type'] == 'document.erased') == (position in erasures),
                 f'event {position}: the table of erasures is not what the events make')
         if enc not in (None, 0): raise Undecided(f'event {position}: its payload is stored in a way that is not known here')
+        if sealed: body = segments.find(sealed, position)
         payload, last = events.add(header, body, erased=body is None), header['recordedAt']
         tree.add(text)
         if files and header['type'].startswith('document.'):

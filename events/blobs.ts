@@ -5,6 +5,7 @@ import type { Sqlite } from '../storage/sqlite.ts';
 import { type Header, headerOf, payloadOf } from './envelope.ts';
 import { BrokenLogError } from './log-file.ts';
 import { readLog } from './log-reader.ts';
+import { payloadColumns, withSegments } from './segments.ts';
 
 /** An event that names a stored file: from this version on, until another one, its document needs the bytes. */
 export type Naming = { sha256: string } & Pick<Header, 'position' | 'stream' | 'version'>;
@@ -28,9 +29,11 @@ export function* readNamings(
   progress: (done: number, total: number) => void = () => {},
 ): Generator<Naming> {
   // Every payload is looked at as text, half a GB in a second; only those that hold the word are parsed.
-  const select = db.prepare<[after: number, upTo: number], Row>(
-    `SELECT position, header, enc, body FROM payloads CROSS JOIN events USING (position)
-     WHERE position > ? AND position <= ? AND (enc <> 0 OR instr(body, '"sha256":"') > 0) ORDER BY position`,
+  const select = withSegments(db).prepare<[after: number, upTo: number], Row>(
+    `SELECT * FROM (
+       SELECT events.position, header, ${payloadColumns} FROM events LEFT JOIN payloads USING (position)
+       WHERE events.position > ? AND events.position <= ?
+     ) WHERE enc <> 0 OR instr(body, '"sha256":"') > 0 ORDER BY position`,
   );
   for (let start = after; start < upTo; start += chunk) {
     const end = Math.min(start + chunk, upTo);

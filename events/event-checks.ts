@@ -1,11 +1,12 @@
 import type { Sqlite } from '../storage/sqlite.ts';
 import { commitmentOf, type Header } from './envelope.ts';
+import { payloadColumns } from './segments.ts';
 
 /** The row of an event: its header, and what is beside it to find it by. */
 export type EventRow = { position: number; id: string; stream: string; version: number; header: string };
 
 /** The columns of a payload; `body` is null where it is missing. Damage to what SQLite has before a row makes a number of a text. */
-export type PayloadRow = { enc: number | null; body: string | number | null };
+export type PayloadRow = { enc: number | null; body: string | number | Buffer | null };
 
 /** An event as it is stored: its canonical header and its payload's text, null once that has been erased. */
 export type EventText = { header: string; body: string | null };
@@ -13,8 +14,8 @@ export type EventText = { header: string; body: string | null };
 /** The columns of an EventRow. */
 export const headerColumns = 'position, id, stream, version, header';
 
-/** The columns of an EventRow with its PayloadRow. */
-export const eventColumns = `${headerColumns}, enc, body`;
+/** The columns of an EventRow with its PayloadRow, of a query of `events` that LEFT JOINs `payloads`. */
+export const eventColumns = `${headerColumns}, ${payloadColumns}`;
 
 /** Reads the text of a header; null for any other text. */
 export function parseHeader(text: string): Header | null {

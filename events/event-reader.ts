@@ -14,11 +14,13 @@ import {
 } from './event-checks.ts';
 import { leafHash } from './merkle.ts';
 import { proveHashes } from './proven.ts';
+import { withSegments } from './segments.ts';
 import type { StoredTree } from './stored-tree.ts';
 import { inStream } from './stream-index.ts';
 
 /** Reads the texts of events, each of them proven, without gaps. */
 export function readEvents(db: Sqlite, tree: StoredTree) {
+  withSegments(db);
   const selectRange = prepareLate<[after: number, upTo: number], Row>(
     db,
     `SELECT ${eventColumns} FROM events LEFT JOIN payloads USING (position) WHERE position > ? AND position <= ? ORDER BY position`,

@@ -2,11 +2,12 @@ import { statSync } from 'node:fs';
 import { isDiskFull, openDatabase, type Sqlite } from '../storage/sqlite.ts';
 import {
   addedTables,
-  deleteGuard,
   headTable,
   logApplication,
   logFormat,
   makeTables,
+  sealedDeleteGuard,
+  segmentTables,
   timestampsTable,
 } from './log-tables.ts';
 import { emptyRoot } from './merkle.ts';
@@ -80,6 +81,11 @@ const noMac = Buffer.alloc(32);
 export function upgradeLog(db: Sqlite, seals: Seals): number | null {
   const format = earlierFormat(db);
   if (format === null) return null;
+  if (format === 3) {
+    // Its head is sealed, which the checks after this one look at.
+    db.transaction(() => addSegments(db)).immediate();
+    return format;
+  }
   const heads = db.prepare('SELECT log, size, root, recorded_at AS recordedAt FROM head').all() as Unsealed[];
   const newer = db.prepare(`SELECT position FROM events WHERE instr(header, '"v":2,"version":') LIMIT 1`).pluck().get();
   const isNewer = newer === undefined ? null : turnedBack(format, `event ${String(newer)} is of format 3`);
@@ -87,18 +93,21 @@ export function upgradeLog(db: Sqlite, seals: Seals): number | null {
   if (refusal !== null && !seals.acceptsUnsealed) throw new BrokenLogError(`${refusal}; ${wayOut}`);
   const key = sealKeyOf(seals.key);
   const upgrade = db.transaction(() => {
-    if (format === 1) {
-      db.exec('DROP TRIGGER payloads_delete');
-      db.exec(addedTables + deleteGuard);
-    }
+    if (format === 1) db.exec(addedTables);
     db.exec(timestampsTable);
     db.exec('DROP TABLE head');
     db.exec(headTable);
     for (const head of heads) putHead(db, head, refusal === null ? macOf(key, head) : noMac);
-    db.pragma(`user_version = ${logFormat}`);
+    addSegments(db);
   });
   upgrade.immediate();
   return format;
+}
+
+function addSegments(db: Sqlite): void {
+  db.exec(segmentTables);
+  db.exec(`DROP TRIGGER payloads_delete; ${sealedDeleteGuard}`);
+  db.pragma(`user_version = ${logFormat}`);
 }
 
 /** Why a vault does not take a log of an earlier format, which has no seal; null where it does. */
@@ -136,9 +145,9 @@ export function openLogToRead(path: string, cacheMiB = 16): Sqlite {
   try {
     const format = earlierFormat(db);
     if (format === null) return db;
-    db.exec('CREATE TEMP VIEW head AS SELECT log, size, root, recorded_at, NULL AS mac FROM main.head');
-    const missing = format === 1 ? addedTables + timestampsTable : timestampsTable;
-    db.exec(missing.replaceAll('CREATE TABLE', 'CREATE TEMP TABLE'));
+    if (format < 3) db.exec('CREATE TEMP VIEW head AS SELECT log, size, root, recorded_at, NULL AS mac FROM main.head');
+    const added = [addedTables, timestampsTable, segmentTables].slice(format - 1);
+    db.exec(added.join('').replaceAll('CREATE TABLE', 'CREATE TEMP TABLE'));
     return db;
   } catch (error) {
     db.close();

@@ -1,12 +1,12 @@
 import { openDatabase, type Sqlite } from '../storage/sqlite.ts';
 
 /** Kept in the file's `user_version`: the version of the tables below and of the bytes in them. Those before it are read for ever. */
-export const logFormat = 3;
+export const logFormat = 4;
 
 /** "Anns" in ASCII: marks the file as a log (`PRAGMA application_id`). */
 export const logApplication = 0x416e6e73;
 
-/** Of format 3. `mac` seals the rest. */
+/** Of format 3 and newer. `mac` seals the rest. */
 export const headTable = `
 CREATE TABLE head (
   log TEXT PRIMARY KEY,
@@ -121,14 +121,46 @@ CREATE TABLE timestamps (
 ) STRICT;
 `;
 
+/** The tables that format 4 added, and the guard that it changed: a payload that is in a segment may leave the table. */
+export const segmentTables = `
+-- Files with payloads of earlier positions, from 1 on and without a gap.
+CREATE TABLE segments (
+  first INTEGER PRIMARY KEY,
+  last INTEGER NOT NULL,
+  file TEXT NOT NULL,
+  sha256 BLOB NOT NULL CHECK (length(sha256) = 32),
+  bytes INTEGER NOT NULL,
+  raw INTEGER NOT NULL
+) STRICT;
+
+-- Positions whose payloads were erased, and are not removed from the file of their segment yet.
+CREATE TABLE removals (
+  position INTEGER PRIMARY KEY REFERENCES events (position)
+) STRICT;
+`;
+
+export const sealedDeleteGuard = `
+CREATE TRIGGER payloads_delete BEFORE DELETE ON payloads
+  WHEN OLD.position > (SELECT coalesce((SELECT last FROM segments ORDER BY first DESC LIMIT 1), 0))
+    AND NOT EXISTS (SELECT 1 FROM erasures WHERE done = 0)
+  BEGIN SELECT RAISE(ABORT, 'payloads are append-only'); END;
+`;
+
 /** Makes the tables of a format in an empty file, inside of a transaction. */
 export function makeTables(db: Sqlite, format: number): void {
   db.exec(format < 3 ? headWithoutMac : headTable);
   db.exec(tables);
-  db.exec(format < 2 ? formerDeleteGuard : addedTables + deleteGuard);
+  if (format > 1) db.exec(addedTables);
   if (format > 2) db.exec(timestampsTable);
+  if (format > 3) db.exec(segmentTables);
+  db.exec(guardOf(format));
   db.pragma(`application_id = ${logApplication}`);
   db.pragma(`user_version = ${format}`);
+}
+
+function guardOf(format: number): string {
+  if (format === 1) return formerDeleteGuard;
+  return format < 4 ? deleteGuard : sealedDeleteGuard;
 }
 
 /** The SQL of every table, index and trigger of a file. */

@@ -9,6 +9,7 @@ import type { Change, Claim, Command, NewEvent, Outcome } from './log.ts';
 import { BrokenLogError } from './log-file.ts';
 import type { LogReader } from './log-reader.ts';
 import { type Batch, lastTime, type Tip } from './log-tip.ts';
+import { payloadColumns, withSegments } from './segments.ts';
 
 type Recorded = { reader: LogReader; tip: Tip; ids: Ids; now: () => number };
 
@@ -174,16 +175,20 @@ export function openClaims(db: Sqlite, holderOf: LogReader['holderOf']) {
   return { conflictOver, take, release, replaceAll };
 }
 
-type PayloadRow = { position: number; header: string; body: string };
+type PayloadRow = { position: number; header: string; body: string | null };
 
 /** Takes payloads out of a log that is being written; every call inside a transaction of the caller's. */
 export function openErasing(db: Sqlite) {
   const insert = db.prepare('INSERT INTO erasures VALUES (?, ?, 0)');
-  const selectPayloads = db.prepare<[stream: string, versions: number], PayloadRow>(
-    `SELECT position, header, body FROM events JOIN payloads USING (position)
+  const selectPayloads = withSegments(db).prepare<[stream: string, versions: number], PayloadRow>(
+    `SELECT events.position, header, ${payloadColumns} FROM events LEFT JOIN payloads USING (position)
      WHERE stream = ? AND version <= ? ORDER BY version`,
   );
   const deletePayload = db.prepare('DELETE FROM payloads WHERE position = ?');
+  // From here on no reader takes it from its segment.
+  const insertRemoval = db.prepare(
+    'INSERT INTO removals SELECT ? WHERE ? <= (SELECT last FROM segments ORDER BY first DESC LIMIT 1)',
+  );
   const deleteClaims = db.prepare('DELETE FROM claims WHERE stream = ?');
   const deleteCommands = db.prepare('DELETE FROM commands WHERE stream = ?');
   const updateFiles = db.prepare('UPDATE erasures SET files = ? WHERE position = ? AND done = 0');
@@ -193,13 +198,14 @@ export function openErasing(db: Sqlite) {
   function erase(position: number, streams: readonly ErasedStream[]): void {
     const rows = streams.flatMap(({ stream, versions }) => selectPayloads.all(stream, versions));
     const gone = rows
-      .map(({ header, ...row }) => ({ ...row, header: headerOf(header) }))
+      .flatMap(({ header, position, body }) => (body === null ? [] : [{ position, body, header: headerOf(header) }]))
       .filter(({ header }) => !staysErased(header.type));
     const files = new Set(gone.flatMap(({ header, body }) => [...filesNamedIn(header, body)]));
     // From here on payloads may be deleted.
     insert.run(position, JSON.stringify([...files]));
     for (const { position, header } of gone) {
       deletePayload.run(position);
+      insertRemoval.run(position, position);
       if (header.batch !== undefined) deleteCommands.run(batchStream(header.batch));
     }
     for (const { stream } of streams) {

@@ -7,6 +7,7 @@ import { BrokenLogError, requireSealed, UnsealedError } from './log-file.ts';
 import { readLog } from './log-reader.ts';
 import { type Batch, openTip } from './log-tip.ts';
 import { openRecorder } from './recorder.ts';
+import { openSegments } from './sealing.ts';
 import type { Seals } from './seals.ts';
 
 export type SqliteLog = ReturnType<typeof openLog>;
@@ -80,6 +81,7 @@ export function openLog(db: Sqlite, { ids, now, seals }: LogTools) {
     changeSchema,
     keepCheckpoint: keepCheckpoints(db),
     erasing: { setFiles, finish },
+    segments: openSegments(db),
   };
 }
 

@@ -12,6 +12,8 @@ import { expectedSchema, schemaOf } from './log-tables.ts';
 import { appendLeaf, leafHash, rootOf, type Tree, tileWidth } from './merkle.ts';
 import type { Head } from './seals.ts';
 import { compareHeads, everywhere, type Finding, type SeenHead, type Trouble } from './seen-heads.ts';
+import { payloadColumns, withSegments } from './segments.ts';
+import { checkSegments } from './verify-segments.ts';
 
 type Row = EventRow & PayloadRow & { isErasure: number };
 
@@ -43,7 +45,13 @@ export function verifyLog(
     }
   };
   return (
-    checkStructure(db) ?? checkErasures(db) ?? events() ?? checkVersions(db) ?? checkCounts(db) ?? checkTriggers(db)
+    checkStructure(db) ??
+    findingIn(checkSegments(db)) ??
+    checkErasures(db) ??
+    events() ??
+    checkVersions(db) ??
+    checkCounts(db) ??
+    checkTriggers(db)
   );
 }
 
@@ -58,7 +66,13 @@ export function verifyLog(
 export function* verifyInSteps(db: Sqlite, head: Head, seen: readonly SeenHead[]): Generator<number, Trouble | null> {
   const finding = checkErasures(db) ?? checkCounts(db) ?? checkTriggers(db);
   if (finding !== null) return { finding, from: null, to: null };
+  const broken = yield* checkSegments(db);
+  if (broken) return broken;
   return yield* checkEvents(db, head, { look: () => {}, seen });
+}
+
+function findingIn(steps: Generator<number, Trouble | null>): Finding | null {
+  for (let step = steps.next(); ; step = steps.next()) if (step.done) return step.value?.finding ?? null;
 }
 
 /** SQLite's own check, which also proves that the indexes say what the tables say. */
@@ -81,10 +95,12 @@ function checkErasures(db: Sqlite): Finding | null {
 /** Knows the erased payloads. The events that say so are held against their commitments when their turn comes. */
 function erasedPayloads(db: Sqlite): () => IsErased {
   const newest = db.prepare<[], number>('SELECT coalesce(max(position), 0) FROM erasures').pluck();
-  const bodies = db.prepare<[], string>('SELECT body FROM erasures JOIN payloads USING (position)').pluck();
+  const bodies = withSegments(db).prepare<[], { body: string | null }>(
+    `SELECT ${payloadColumns} FROM erasures JOIN events USING (position) LEFT JOIN payloads USING (position)`,
+  );
   return knowErased({
     newest: () => newest.get() ?? 0,
-    events: () => bodies.all().map((body) => ({ data: dataIn(body) })),
+    events: () => bodies.all().map(({ body }) => ({ data: dataIn(String(body)) })),
   });
 }
 
@@ -106,7 +122,7 @@ function* checkEvents(
   const isLive = seen !== undefined;
   const atOnce = isLive ? chunk.live : chunk.alone;
   const select = db.prepare<[after: number, upTo: number, limit: number], Row>(
-    `SELECT position, id, stream, version, header, enc, body,
+    `SELECT position, id, stream, version, header, ${payloadColumns},
        EXISTS (SELECT 1 FROM erasures WHERE position = events.position) AS isErasure
      FROM events LEFT JOIN payloads USING (position) WHERE position > ? AND position <= ? ORDER BY position LIMIT ?`,
   );

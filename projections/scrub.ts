@@ -1,9 +1,10 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { SegmentError } from '../events/segments.ts';
 import type { SqliteLog } from '../events/sqlite-log.ts';
 import { codeOf } from '../storage/errors.ts';
 import { DamagedPageError } from '../storage/pages.ts';
-import { type Hindrance, hindranceOf, openCleaner } from '../storage/scrub.ts';
+import { emptyWal, type Hindrance, hindranceOf, openCleaner } from '../storage/scrub.ts';
 import type { Sqlite } from '../storage/sqlite.ts';
 import { lookInto, removeDatabase } from './files.ts';
 import { searchStateOf } from './search-tables.ts';
@@ -13,9 +14,9 @@ export type Remaining = { position: number; files: string[] };
 
 /**
  * `reader`: another process has old pages in use, or a copy of its own. `search`: the thread that writes the search file has not cleaned
- * it yet. `damage`: a page is not what it should be, or the file is too large.
+ * it yet. `segments`: some are not written anew yet. `damage`: a page or a segment is not what it should be, or a file is too large.
  */
-export type Obstacle = 'reader' | 'search' | 'damage' | Hindrance;
+export type Obstacle = 'reader' | 'search' | 'segments' | 'damage' | Hindrance;
 
 export type Scrubbed = { isClean: true } | { isClean: false; because: Obstacle };
 
@@ -72,15 +73,24 @@ export function openScrubber({ directory, databases, searchFile = null, log }: O
       stop();
       return finish(newest, isSearchKept);
     } catch (error) {
-      stop();
-      const because = error instanceof DamagedPageError ? 'damage' : hindranceOf(error);
-      if (because === null) throw error;
-      return { isClean: false, because };
+      return hindered(error);
     }
   }
 
+  /** @throws the error, where it is not one that may pass or be mended. */
+  function hindered(error: unknown): Scrubbed {
+    stop();
+    const isDamage = error instanceof DamagedPageError || error instanceof SegmentError;
+    const because = isDamage ? 'damage' : hindranceOf(error);
+    if (because === null) throw error;
+    return { isClean: false, because };
+  }
+
   function finish(position: number, isSearchKept: boolean): Scrubbed {
-    if (!removeReplays(directory)) return { isClean: false, because: 'reader' };
+    if (log.segments.hasRemovals()) return { isClean: false, because: 'segments' };
+    if (!removeReplays(directory) || !emptyWal(databases[0])) return { isClean: false, because: 'reader' };
+    // No reader is left that knows of the former ones.
+    log.segments.removeStrays();
     if (searchFile !== null && !isSearchKept) removeDatabase(searchFile);
     else if (searchFile !== null && !isSearchClean(searchFile, readFile)) return { isClean: false, because: 'search' };
     log.erasing.finish(position);
@@ -93,9 +103,14 @@ export function openScrubber({ directory, databases, searchFile = null, log }: O
     current = 0;
   }
 
-  /** All of it at once; given up where a reader is in the way. */
+  /** All of it at once, segments included; given up where a reader is in the way. */
   function scrub(remaining: readonly Remaining[]): Scrubbed {
     begin(remaining);
+    try {
+      if (log.segments.hasRemovals()) log.segments.rewriteNow();
+    } catch (error) {
+      return hindered(error);
+    }
     for (;;) {
       const result = step(false);
       if (result === 'going') continue;

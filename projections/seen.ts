@@ -5,6 +5,7 @@ import type { SignedHead } from '../events/log-keys.ts';
 import { type LogReader, readLog } from '../events/log-reader.ts';
 import type { TreeHead } from '../events/proofs.ts';
 import { contradiction } from '../events/seen-heads.ts';
+import { requireSegments } from '../events/segments.ts';
 import { type LogTools, openLog, type SqliteLog } from '../events/sqlite-log.ts';
 import type { Sqlite } from '../storage/sqlite.ts';
 import { lookInto } from './files.ts';
@@ -26,6 +27,7 @@ export function openCheckedLog(db: Sqlite, { directory, ids, now, seals, signed 
   try {
     const log = openLog(db, { ids, now, seals });
     checkAgainstSeen(directory, log, signed);
+    requireSegments(db);
     return log;
   } catch (error) {
     if (error instanceof UnsealedError) checkAgainstSeen(directory, readLog(db), signed);

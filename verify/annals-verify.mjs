@@ -2467,6 +2467,13 @@ const logTables = {
     'CREATE TABLE checkpoints ( size INTEGER PRIMARY KEY, note TEXT NOT NULL, signed_at TEXT NOT NULL, stored INTEGER NOT NULL DEFAULT 0, posted INTEGER NOT NULL DEFAULT 0 ) STRICT',
 };
 
+/** The tables of format 4. */
+const segmentTables = {
+  segments:
+    'CREATE TABLE segments ( first INTEGER PRIMARY KEY, last INTEGER NOT NULL, file TEXT NOT NULL, sha256 BLOB NOT NULL CHECK (length(sha256) = 32), bytes INTEGER NOT NULL, raw INTEGER NOT NULL ) STRICT',
+  removals: 'CREATE TABLE removals ( position INTEGER PRIMARY KEY REFERENCES events (position) ) STRICT',
+};
+
 /** A column that formats 1 and 2 do not have: the code under a key of the service, which only that can check. */
 const macColumn = ', mac BLOB NOT NULL CHECK (length(mac) = 32)';
 
@@ -2482,7 +2489,7 @@ async function checkLog(file, check) {
   const db = await openLog(file);
   try {
     db.exec('BEGIN');
-    checkLogIn(db, check);
+    checkLogIn({ db, sealed: sealedBodies(path.join(path.dirname(file), 'segments')) }, check);
   } catch (error) {
     if (error instanceof NotSound || error instanceof Undecided) throw error;
     throw new Undecided(`log.db cannot be read: ${show(error instanceof Error ? error.message : error)}`);
@@ -2509,14 +2516,20 @@ async function openLog(file) {
   return db;
 }
 
-/** @param {Database} db @param {Check} check */
-function checkLogIn(db, check) {
+/** @typedef {{ db: Database, sealed: (file: string, position: number) => Uint8Array | null }} OpenLog */
+
+/** @param {OpenLog} open @param {Check} check */
+function checkLogIn(open, check) {
+  const { db } = open;
   const { options, report } = check;
   const one = (/** @type {string} */ sql) => Object.values(/** @type {object} */ (db.prepare(sql).get() ?? {}))[0];
   const [application, format] = [one('PRAGMA application_id'), one('PRAGMA user_version')];
   decidable(application === 0x416e6e73, 'this database is no log of Annals');
-  decidable(isWhole(format, 1) && format <= 3, `this log has format ${show(format)}, this verifier knows 1, 2 and 3`);
-  const tables = Object.entries(logTables).slice(0, format === 1 ? 3 : 4);
+  decidable(isWhole(format, 1) && format <= 4, `this log has format ${show(format)}, this verifier knows 1 to 4`);
+  const tables = Object.entries({
+    ...Object.fromEntries(Object.entries(logTables).slice(0, format === 1 ? 3 : 4)),
+    ...(format > 3 ? segmentTables : {}),
+  });
   const select = db.prepare('SELECT type, sql FROM sqlite_schema WHERE name = ?');
   for (const [name, sql] of tables) {
     const found = /** @type {{ type: string, sql: string } | undefined} */ (select.get(name));
@@ -2528,7 +2541,7 @@ function checkLogIn(db, check) {
   const [head] = /** @type {{ log: string, size: number, root: Uint8Array, recordedAt: string }[]} */ (heads);
   must(heads.length === 1 && head, 'the log has no head, or more than one');
   report.facts.origin = head.log;
-  const { keys, followed } = follow(options.keys, [...storedHandovers(db), ...options.handovers]);
+  const { keys, followed } = follow(options.keys, [...storedHandovers(open, format > 3), ...options.handovers]);
   const handed = reportHandovers(followed, head.size, report);
   const notes = format === 1 ? [] : storedNotes(db, keys, head.log);
   const kept = openKept(options, keys, head.log);
@@ -2539,9 +2552,9 @@ function checkLogIn(db, check) {
   const roots = rootsAt([...all, ...handed]);
   roots.look(tree);
   let form = 1;
-  for (const event of eventsOf(db, head.log)) {
+  for (const event of eventsOf(open, head.log, format > 3)) {
     const { v } = event.header;
-    must(format === 3 || v === 1, `${nameOf(event.header)}: its header has version ${v}, in a log of format ${format}`);
+    must(format > 2 || v === 1, `${nameOf(event.header)}: its header has version ${v}, in a log of format ${format}`);
     must(v >= form, `${nameOf(event.header)}: its header has version ${v}, the one before it version ${form}`);
     form = v;
     journal.add(event);
@@ -2567,11 +2580,16 @@ function checkLogIn(db, check) {
   must(found.count === head.size, `the log ends at event ${found.count}, its head says ${head.size}`);
   must(tree.root().equals(Buffer.from(head.root)), 'the tree over all events does not give the root of the head');
   must(found.lastTime === head.recordedAt, 'the head names another time than the last event');
-  const payloads = one('SELECT count(*) FROM payloads');
-  must(
-    payloads === found.count - found.erased,
-    `there ${payloads === 1 ? 'is' : 'are'} ${counted(payloads, 'payload')} for ${counted(found.count - found.erased, 'event')}`,
-  );
+  if (format < 4) {
+    const payloads = one('SELECT count(*) FROM payloads');
+    must(
+      payloads === found.count - found.erased,
+      `there ${payloads === 1 ? 'is' : 'are'} ${counted(payloads, 'payload')} for ${counted(found.count - found.erased, 'event')}`,
+    );
+  } else {
+    const extra = one('SELECT position FROM payloads WHERE position NOT IN (SELECT position FROM events) LIMIT 1');
+    must(extra === undefined, `there is a payload of event ${extra}, which there is not`);
+  }
   const twice = one('SELECT max(position) FROM events NOT INDEXED GROUP BY id HAVING count(*) > 1 LIMIT 1');
   must(twice === undefined, `event ${twice} has the id of another one`);
 
@@ -2588,18 +2606,91 @@ function checkLogIn(db, check) {
     report.open.push(`the bytes of ${counted(found.files.size, 'uploaded file')}: --files DIR compares them`);
 }
 
-/** The hand-overs that events about keys hold: what they are worth, their signatures say. @param {Database} db @returns {Handover[]} */
-function storedHandovers(db) {
+/** The hand-overs that events about keys hold: what they are worth, their signatures say. @param {OpenLog} open @param {boolean} hasSegments @returns {Handover[]} */
+function storedHandovers({ db, sealed }, hasSegments) {
   const rows = db
     .prepare(
-      `SELECT CAST(body AS BLOB) AS body FROM events JOIN payloads USING (position)
-       WHERE stream = ? AND enc = 0 AND octet_length(body) <= ${limits.note} ORDER BY position LIMIT 1000`,
+      `SELECT e.position, ${hasSegments ? segmentColumn : 'NULL'} AS file,
+         CASE WHEN enc = 0 AND octet_length(body) <= ${limits.note} THEN CAST(body AS BLOB) END AS body
+       FROM events e LEFT JOIN payloads p ON p.position = e.position WHERE stream = ? ORDER BY e.position LIMIT 1000`,
     )
     .all(keyStream);
-  return /** @type {{ body: Uint8Array }[]} */ (rows).flatMap(({ body }) => {
+  return /** @type {{ position: number, file: string | null, body: Uint8Array | null }[]} */ (rows).flatMap((row) => {
+    const body = row.file === null ? row.body : sealed(row.file, row.position);
+    if (body === null || body.length > limits.note) return [];
     const { handover } = dataIn(body);
     return handover === undefined ? [] : [readHandover(handover)];
   });
+}
+
+/**
+ * Reads payloads from segments, as docs/log-format.md has them: each costs one frame, and the last one is kept.
+ *
+ * @param {string} folder
+ * @returns {OpenLog['sealed']}
+ */
+function sealedBodies(folder) {
+  /** @type {{ name: string, bytes: Buffer, frames: { first: number, count: number, offset: number, length: number, raw: number }[] } | null} */
+  let segment = null;
+  /** @type {{ name: string, first: number, raw: Buffer } | null} */
+  let open = null;
+  return (file, position) => {
+    must(/^[\d]{10,16}-[\d]{10,16}-[\da-f]{16}\.seg$/.test(file), `a segment has the name ${show(file)}`);
+    if (segment?.name !== file) {
+      const place = path.join(folder, file);
+      decidable(fs.existsSync(place), `the segment ${file} is not there: copy the folder segments beside log.db`);
+      const bytes = fs.readFileSync(place);
+      segment = { name: file, bytes, frames: framesOf(file, bytes) };
+    }
+    const frame = segment.frames.find(({ first, count }) => position >= first && position < first + count);
+    if (!frame) return null;
+    if (open?.name !== file || open.first !== frame.first) {
+      const compressed = segment.bytes.subarray(frame.offset, frame.offset + frame.length);
+      open = { name: file, first: frame.first, raw: decompressed(file, compressed, frame) };
+    }
+    let start = 4 * frame.count;
+    for (let at = frame.first; at < position; at += 1) start += open.raw.readUInt32LE(4 * (at - frame.first));
+    const length = open.raw.readUInt32LE(4 * (position - frame.first));
+    return length === 0 ? null : open.raw.subarray(start, start + length);
+  };
+}
+
+/** The frames of a segment, by its index. @param {string} file @param {Buffer} bytes */
+function framesOf(file, bytes) {
+  const wrong = `the segment ${file} was altered: it is not whole`;
+  must(bytes.length >= 28 && bytes.toString('latin1', 0, 8) === 'AnnsSeg\x01', wrong);
+  const [first, last, count] = [
+    Number(bytes.readBigUInt64LE(8)),
+    Number(bytes.readBigUInt64LE(16)),
+    bytes.readUInt32LE(24),
+  ];
+  must(bytes.length >= 28 + 12 * count, wrong);
+  const frames = [];
+  let [position, offset] = [first, 28 + 12 * count];
+  for (let at = 28; at < 28 + 12 * count; at += 12) {
+    const [payloads, length, raw] = [bytes.readUInt32LE(at), bytes.readUInt32LE(at + 4), bytes.readUInt32LE(at + 8)];
+    frames.push({ first: position, count: payloads, offset, length, raw });
+    position += payloads;
+    offset += length;
+  }
+  must(position === last + 1 && offset === bytes.length, wrong);
+  return frames;
+}
+
+/** @param {string} file @param {Buffer} compressed @param {{ first: number, count: number, raw: number }} frame */
+function decompressed(file, compressed, { first, count, raw: size }) {
+  const wrong = `the segment ${file} was altered: the frame of event ${first} is not whole`;
+  decidable('zstdDecompressSync' in zlib, `this Node, ${process.version}, has no zstd: take Node 22.16 or newer`);
+  /** @type {Buffer | null} */
+  let raw = null;
+  try {
+    raw = zlib.zstdDecompressSync(compressed, { maxOutputLength: Math.max(size, 1) });
+  } catch {}
+  must(raw?.length === size && size >= 4 * count, wrong);
+  let end = 4 * count;
+  for (let at = 0; at < count; at += 1) end += raw.readUInt32LE(4 * at);
+  must(end === size, wrong);
+  return raw;
 }
 
 /** The data of a payload that is checked later. @param {Uint8Array} body @returns {Record<string, any>} */
@@ -2636,13 +2727,18 @@ function storedTokens(db) {
   return found;
 }
 
-/** @param {Database} db @param {string} origin @returns {Generator<Event>} */
-function* eventsOf(db, origin) {
+/** The segment with the payload of an event `e` that is not in the table `p`; null without one, or if the payload was erased. */
+const segmentColumn = `CASE WHEN enc IS NULL AND NOT EXISTS (SELECT 1 FROM removals r WHERE r.position = e.position) THEN
+  (SELECT file FROM segments WHERE first <= e.position ORDER BY first DESC LIMIT 1) END`;
+
+/** @param {OpenLog} open @param {string} origin @param {boolean} hasSegments @returns {Generator<Event>} */
+function* eventsOf({ db, sealed }, origin, hasSegments) {
   const rows = db
     .prepare(
       `SELECT e.position, id, stream, version, enc, octet_length(body) AS length,
          CASE WHEN octet_length(header) <= ${limits.header} THEN CAST(header AS BLOB) END AS header,
-         CASE WHEN octet_length(body) <= ${limits.payload} THEN CAST(body AS BLOB) END AS body
+         CASE WHEN octet_length(body) <= ${limits.payload} THEN CAST(body AS BLOB) END AS body,
+         ${hasSegments ? segmentColumn : 'NULL'} AS file
        FROM events e NOT INDEXED LEFT JOIN payloads p ON p.position = e.position ORDER BY e.position`,
     )
     .iterate();
@@ -2661,6 +2757,12 @@ function* eventsOf(db, origin) {
       );
     }
     const leaf = leafHash(row.header);
+    const body = row.file === null ? null : sealed(row.file, position);
+    if (body !== null) {
+      decidable(body.length <= limits.payload, `${nameOf(header)}: its payload has more than ${limits.payload} bytes`);
+      yield { header, text, leaf, payload: readPayload(body, header), absent: null };
+      continue;
+    }
     if (row.enc === null) {
       yield { header, text, leaf, payload: null, absent: 'erased' };
       continue;

@@ -7,6 +7,7 @@ export const threadModules = {
   hash: 'server/accounts/hash-thread',
   http: 'server/running/threads/http-thread',
   openapi: 'server/running/threads/openapi-thread',
+  sealer: 'server/writer/sealer-thread',
   search: 'server/writer/search-thread',
   sites: 'server/running/threads/sites-thread',
   verifier: 'server/audit/notary/verifier-thread',

@@ -1,4 +1,5 @@
 import type { Logger } from 'pino';
+import type { SealingSizes } from '../../events/sealing.ts';
 import type { Progress } from '../../projections/rebuild.ts';
 import type { Reloading } from '../ports.ts';
 import type { Settings } from '../settings/settings.ts';
@@ -22,4 +23,6 @@ export type EngineOptions = {
   isBrief?: boolean;
   /** True for a brief one that is sent files: else it leaves their store alone. */
   takesFiles?: boolean | undefined;
+  /** How the log is sealed; as usual by default. */
+  sizes?: SealingSizes;
 };

@@ -1,6 +1,7 @@
 import { DomainError } from '../../config/errors.ts';
 import { createClock, newClockCell } from '../../events/clock.ts';
 import { createIds, newestOf } from '../../events/ids.ts';
+import { usualSizes } from '../../events/sealing.ts';
 import { logFile, webhooksFile } from '../../projections/files.ts';
 import { searchFileOf, searchTablesOf } from '../../projections/search-tables.ts';
 import { createKeyService } from '../accounts/keys/service.ts';
@@ -13,6 +14,7 @@ import type { Loaded } from '../settings/configuration.ts';
 import { readConditions } from '../webhooks/conditions.ts';
 import { createWebhookService, type WebhookService } from '../webhooks/service.ts';
 import { connectWriter } from '../writer/append.ts';
+import { openSealing } from '../writer/sealing.ts';
 import { startSearch } from '../writer/search.ts';
 import { createSearchCell } from '../writer/search-cell.ts';
 import { startWriter } from '../writer/writer.ts';
@@ -91,7 +93,7 @@ export type Announced = AccountLinks & { baseUrl: string; adminUrl: string | nul
  */
 export function startEngine(options: EngineOptions): Engine {
   const { settings, loaded, log, onFailure, progress = () => {}, holder, isBrief = false } = options;
-  const { reload = cannotReload } = options;
+  const { reload = cannotReload, sizes = usualSizes } = options;
   const { model } = loaded;
   warnOfConfiguration(log, settings, loaded);
   warnOfSecrets(log, settings);
@@ -118,6 +120,7 @@ export function startEngine(options: EngineOptions): Engine {
       state,
       acceptsClock: settings.acceptClock,
       isStrict: settings.strictSchema,
+      sealing: isBrief ? null : sizes,
     },
     {
       progress,
@@ -125,9 +128,11 @@ export function startEngine(options: EngineOptions): Engine {
         for (const line of lines) log.warn(line);
       },
       onSealed: directory.vault.remembersSealed,
+      onSealable: () => sealing.seal(),
     },
     (error) => onFailure(error, 'the writer failed, and the next start recovers from the log'),
   );
+  const sealing = openSealing({ file, sizes, keep: writer.keepSegment, log });
   const accounts = createAccountService({ directory, model, settings, now: clock.believed, log });
   const checkpointing = createCheckpointing({
     settings,
@@ -177,6 +182,7 @@ export function startEngine(options: EngineOptions): Engine {
       logFile: file,
       guard: blobGuard,
       scrub: writer.scrub,
+      rewriteSegments: sealing.rewriteSegments,
       forgetKept: accounts.passwords.forgetKept,
       logger: log,
     });
@@ -270,6 +276,7 @@ export function startEngine(options: EngineOptions): Engine {
       await accounts.closeMail();
       await webhooks?.close();
       await erasures?.close();
+      await sealing.close();
       await checkpointing.close();
       guard?.close();
       await search?.close();

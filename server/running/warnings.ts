@@ -38,7 +38,10 @@ export function warnOfUnsigned(log: Logger, { found, unsigned, upgradedFrom }: U
   if (unsigned === 0) return;
   const which =
     unsigned === 1 ? `1 event, ${found}, follows` : `${unsigned} events, ${found - unsigned + 1} to ${found}, follow`;
-  const why = upgradedFrom === null ? '' : `: log.db had format ${upgradedFrom}, where nothing says who wrote them`;
+  const why =
+    upgradedFrom === null || upgradedFrom > 2
+      ? ''
+      : `: log.db had format ${upgradedFrom}, where nothing says who wrote them`;
   log.warn(`${which} the last checkpoint that a key of vault.db signed${why}`);
 }
 

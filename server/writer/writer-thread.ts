@@ -3,6 +3,7 @@ import type { CheckpointChange } from '../../events/checkpoints.ts';
 import { createClock, jumpMilliseconds } from '../../events/clock.ts';
 import { createIds } from '../../events/ids.ts';
 import type { Command, Outcome, RecordedEvent } from '../../events/log.ts';
+import type { Draft, SealingSizes } from '../../events/sealing.ts';
 import { type Booted, type BootOptions, boot, schemaCommand } from '../../projections/boot.ts';
 import type { Declared } from '../../projections/epochs.ts';
 import { catchUp } from '../../projections/rebuild.ts';
@@ -18,6 +19,7 @@ import { type StateCell, setFull } from '../platform/state.ts';
 import { tallyUp } from '../platform/tally.ts';
 import { openCleaning, type Progress } from './cleaning.ts';
 import { poke, type SearchCell } from './search-cell.ts';
+import { keepSegments } from './segment-keeping.ts';
 
 /** The start data of the writer thread: the cells of ids and of the clock, and the options of a boot that can be sent. */
 export type WriterInput = Required<
@@ -28,6 +30,8 @@ export type WriterInput = Required<
   meter: WriterMeter;
   /** Is told when there is no room for a write, and when there is. */
   state: StateCell;
+  /** When a segment is due; null for one that seals nothing. */
+  sealing: SealingSizes | null;
 };
 
 /** Commands on their way to the writer: the JSON text is cheaper to send than the object. */
@@ -39,7 +43,8 @@ export type WriterAnswers = { id: number; answer: WriterAnswer }[];
 /**
  * Orders of the main thread. `connect`: to take the commands of a thread that works by a generation of the configuration; null for
  * those that no rule admits. Commands of a later generation wait. `adopt`: from now on commands are those of this generation, whose
- * schema and rules are recorded before them; null where the log has them. `settle`: to say when all commands sent before are done. `scrub`: to clear files of erased bytes. */
+ * schema and rules are recorded before them; null where the log has them. `settle`: to say when all commands sent before are done. `scrub`: to clear files of erased bytes. `segment`: to make a segment of a
+ * draft. */
 export type WriterOrder =
   | { kind: 'connect'; port: MessagePort; generation: number | null }
   | { kind: 'adopt'; generation: number; declared: Declared | null }
@@ -48,6 +53,7 @@ export type WriterOrder =
   | { kind: 'poke'; pokes: MessagePort; cell: SearchCell }
   | { kind: 'checkpoint'; change: CheckpointChange }
   | { kind: 'scrub'; remaining: Remaining[] }
+  | { kind: 'segment'; draft: Draft }
   | { kind: 'close' };
 
 /** Messages to the main thread. `changes`: those that a new schema makes to documents. `refused`: why it did not start. */
@@ -63,6 +69,10 @@ export type WriterMessage =
   | { kind: 'kept'; isKept: boolean }
   | ({ kind: 'cleaning' } & Progress)
   | { kind: 'scrubbed'; scrubbed: Scrubbed }
+  /** There are enough events for a segment. */
+  | { kind: 'sealable' }
+  /** False: the draft has been overtaken, or there was no room. */
+  | { kind: 'segment'; isKept: boolean }
   /** False: there was no room yet, and the next write tries again. */
   | { kind: 'adopted'; isRecorded: boolean }
   | { kind: 'closed' };
@@ -76,7 +86,7 @@ export type WriterAnswer =
   | { ok: false; failure: 'clock' | 'full' | 'unread' | 'former' | 'internal'; message: string };
 
 const main = parent();
-const { counter, clockCell, meter, state, ...options }: WriterInput = workerData;
+const { counter, clockCell, meter, state, sealing, ...options }: WriterInput = workerData;
 const clock = createClock(clockCell);
 const ids = createIds(counter, clock.believed);
 
@@ -134,6 +144,7 @@ function serve({ log, projector, scrubber }: Started): void {
     onProgress: (progress) => say({ kind: 'cleaning', ...progress }),
     onEnd: (scrubbed) => say({ kind: 'scrubbed', scrubbed }),
   });
+  const segments = keepSegments(log, { sizes: sealing, onDue: () => say({ kind: 'sealable' }), onFailure: failsOnly });
 
   main.on('message', (order: WriterOrder) => {
     if (order.kind === 'connect') {
@@ -153,6 +164,10 @@ function serve({ log, projector, scrubber }: Started): void {
     }
     if (order.kind === 'scrub') {
       cleaning.take(order.remaining);
+      return;
+    }
+    if (order.kind === 'segment') {
+      say({ kind: 'segment', isKept: segments.keep(order.draft) });
       return;
     }
     if (order.kind === 'close') isClosing = true;
@@ -215,6 +230,7 @@ function serve({ log, projector, scrubber }: Started): void {
     for (; settling > 0; settling -= 1) say({ kind: 'settled' });
     if (!isClosing) return;
     cleaning.stop();
+    segments.close();
     say({ kind: 'closed' });
     main.close();
   }
@@ -289,9 +305,15 @@ function serve({ log, projector, scrubber }: Started): void {
     if (recorded.length > 0) {
       setFull(state, false);
       tellSearch?.();
+      segments.look();
     }
     return outcomes;
   }
+}
+
+/** @throws unless there was no room. */
+function failsOnly(error: unknown): void {
+  failure(error, 'full');
 }
 
 function internal({ message }: Error): WriterAnswer {

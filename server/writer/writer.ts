@@ -1,5 +1,6 @@
 import { MessageChannel, type MessagePort } from 'node:worker_threads';
 import type { CheckpointChange } from '../../events/checkpoints.ts';
+import type { Draft } from '../../events/sealing.ts';
 import type { Declared } from '../../projections/epochs.ts';
 import type { Progress } from '../../projections/rebuild.ts';
 import type { Remaining, Scrubbed } from '../../projections/scrub.ts';
@@ -50,6 +51,8 @@ export type Writer = {
   scrub: (remaining: Remaining[], onHindered: () => void) => Promise<Scrubbed>;
   /** How much of the data files {@link Writer.scrub} has cleaned, from 0 to 1; null when it does not work. */
   cleaned: () => number | null;
+  /** Makes a segment of a draft; false when it has been overtaken, or there was no room. */
+  keepSegment: (draft: Draft) => Promise<boolean>;
   /** Tells the thread of the search index from now on that there is something new. */
   tellSearch: (pokes: MessagePort, cell: SearchCell) => void;
   /** Records the queued commands, then ends the thread; one that is not ready yet is cut short, as by a crash. */
@@ -64,6 +67,8 @@ type Listener = {
   onChanges: (lines: readonly string[]) => void;
   /** The head of the log is sealed: from here on it must always be. */
   onSealed: (log: string) => void;
+  /** There are enough events for a segment. */
+  onSealable: () => void;
 };
 
 /**
@@ -73,7 +78,7 @@ type Listener = {
  */
 export function startWriter(
   input: WriterInput,
-  { progress, onChanges, onSealed }: Listener,
+  { progress, onChanges, onSealed, onSealable }: Listener,
   onDeath: (error: Error) => void,
 ): Writer {
   const worker = startThread('writer', input);
@@ -83,6 +88,7 @@ export function startWriter(
   const keeping: PromiseWithResolvers<void>[] = [];
   const scrubbing: PromiseWithResolvers<Scrubbed>[] = [];
   const adopting: PromiseWithResolvers<boolean>[] = [];
+  const sealing: PromiseWithResolvers<boolean>[] = [];
   let isReady = false;
   let isClosing = false;
   let cleaned: number | null = null;
@@ -108,6 +114,8 @@ export function startWriter(
       cleaned = message.share;
       if (message.isHindered) tellHindered();
     } else if (message.kind === 'scrubbed') scrubbing.shift()?.resolve(message.scrubbed);
+    else if (message.kind === 'sealable') onSealable();
+    else if (message.kind === 'segment') sealing.shift()?.resolve(message.isKept);
     else if (message.kind === 'adopted') adopting.shift()?.resolve(message.isRecorded);
     else closed.resolve();
   });
@@ -121,7 +129,13 @@ export function startWriter(
     if (death) return;
     death = error;
     ready.reject(error);
-    for (const { reject } of [...keeping.splice(0), ...scrubbing.splice(0), ...adopting.splice(0)]) reject(error);
+    for (const { reject } of [
+      ...keeping.splice(0),
+      ...scrubbing.splice(0),
+      ...adopting.splice(0),
+      ...sealing.splice(0),
+    ])
+      reject(error);
     for (const resolve of settling.splice(0)) resolve(false);
     onDeath(error);
   }
@@ -170,6 +184,7 @@ export function startWriter(
       return ask({ kind: 'scrub', remaining }, scrubbing);
     },
     cleaned: () => cleaned,
+    keepSegment: (draft) => ask({ kind: 'segment', draft }, sealing),
     close,
   };
 }

@@ -107,7 +107,7 @@ describe('a log of an earlier format', () => {
       const before = headersIn(data);
       assert.equal(before.length, size);
       const { code, stdout } = await annals(data, 'verify');
-      assert.match(stdout, new RegExp(`^note: log\\.db has format ${format}, .* brings it to format 3$`, 'm'));
+      assert.match(stdout, new RegExp(`^note: log\\.db has format ${format}, .* brings it to format 4$`, 'm'));
       assert.match(stdout, new RegExp(`^sound: .*\\(${size} events\\); ${signed} of ${size} events are signed`, 'm'));
       assert.equal(code, signed === 0 ? 2 : 0);
       const history = await annals(data, 'history globals/site', '--json');
@@ -151,8 +151,8 @@ describe('a log of an earlier format', () => {
       assert.deepEqual(new Set(versions.slice(0, size)), new Set([1]));
       assert.deepEqual(new Set(versions.slice(size)), new Set([2]));
       const db = new Database(join(data, 'log.db'), { readonly: true });
-      assert.equal(db.pragma('user_version', { simple: true }), 3);
-      assert.deepEqual(schemaOf(db), expectedSchema(3));
+      assert.equal(db.pragma('user_version', { simple: true }), 4);
+      assert.deepEqual(schemaOf(db), expectedSchema(4));
       db.close();
       const { code, stdout } = await annals(data, 'verify');
       assert.equal(code, 0, stdout);
@@ -201,7 +201,7 @@ describe('a log of an earlier format', () => {
       assert.deepEqual(sealedIn(lost), before);
       // A projection without a trace of it does not keep the service from starting.
       await (await startHere(t, config, { data: schema })).stop();
-      assert.deepEqual(sealedIn(schema), { format: 3, sealed: 1 });
+      assert.deepEqual(sealedIn(schema), { format: 4, sealed: 1 });
     });
 
     it(`${format} is refused by a vault that does not know it, until that is accepted, which is on record then`, async (t) => {
@@ -220,7 +220,7 @@ describe('a log of an earlier format', () => {
       assert.match((await annals(data, rebuild.join(' '))).stderr, words);
       const accepted = await annals(data, `${rebuild.join(' ')} --accept-foreign-writes`, '--reason', 'vault lost');
       assert.equal(accepted.code, 0, accepted.stderr);
-      assert.deepEqual(sealedIn(data), { format: 3, sealed: 1 });
+      assert.deepEqual(sealedIn(data), { format: 4, sealed: 1 });
       assert.deepEqual(acceptances(data), [{ from: null, to: size, reason: 'vault lost' }]);
       await (await startHere(t, config, { data })).stop();
       assert.equal((await annals(data, 'verify')).code, 0);
@@ -233,7 +233,7 @@ describe('a log of an earlier format', () => {
     db.exec("CREATE TRIGGER full BEFORE INSERT ON events BEGIN SELECT RAISE(ABORT, 'no room'); END");
     db.close();
     assert.match(await refusal(t, data), /no room/);
-    assert.deepEqual(sealedIn(data), { format: 3, sealed: 1 });
+    assert.deepEqual(sealedIn(data), { format: 4, sealed: 1 });
   });
 });
 

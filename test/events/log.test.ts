@@ -582,8 +582,8 @@ describe('the log', () => {
     const newer = openDatabase(join(folder, 'newer.db'));
     createLog(newer, 'annals/test', seals.key);
     assert.equal(isLog(newer), true);
-    newer.pragma('user_version = 4');
-    assert.throws(() => isLog(newer), /format 4; this version of Annals reads formats 1 to 3/);
+    newer.pragma('user_version = 5');
+    assert.throws(() => isLog(newer), /format 5; this version of Annals reads formats 1 to 4/);
     for (const db of [empty, other, newer]) db.close();
   });
 

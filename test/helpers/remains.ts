@@ -1,5 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { bodiesIn, readIndex } from '../../events/segment-file.ts';
 
 /**
  * Which of some texts stand in any file of a folder, in whatever case, with the names of the files. Texts of ASCII: so their bytes
@@ -15,10 +16,18 @@ export function remainsIn(folder: string, texts: readonly string[]): string[] {
     });
 }
 
+/** The payloads of a segment, which are compressed in it, behind its bytes. */
+function payloadsIn(bytes: Buffer): Buffer {
+  const { frames } = readIndex(bytes);
+  const bodies = frames.flatMap((frame) => bodiesIn(frame, bytes.subarray(frame.offset, frame.offset + frame.length)));
+  return Buffer.concat([bytes, ...bodies.filter((body) => body !== null)]);
+}
+
 /** A service beside this may have removed the file just now. */
 function contentOf(path: string): Buffer {
   try {
-    return readFileSync(path);
+    const bytes = readFileSync(path);
+    return /\.(seg|tmp)$/.test(path) ? payloadsIn(bytes) : bytes;
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return Buffer.alloc(0);
     throw error;

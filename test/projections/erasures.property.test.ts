@@ -1,13 +1,15 @@
 import assert from 'node:assert/strict';
 import { cpSync, readdirSync, rmSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import type { Config } from '../../config/define.ts';
 import { decideInvite, decideLogin, decidePassword, decideResetRequest, decideRevoke } from '../../events/accounts.ts';
 import { accountStream, documentStream, inviteStream } from '../../events/catalogue.ts';
 import type { Change } from '../../events/log.ts';
+import { draftSegment } from '../../events/sealing.ts';
 import { openScrubber } from '../../projections/scrub.ts';
+import { withDatabase } from '../../storage/sqlite.ts';
 import { remainsIn } from '../helpers/remains.ts';
 import { runsOf } from '../helpers/runs.ts';
 import { type Directory, dumpFile, findingIn, openDirectory, quickFolder } from './directory.ts';
@@ -50,6 +52,7 @@ type Person = { id: string; mark: string; isLiving: boolean; isErased: boolean; 
 function play(directory: Directory, steps: readonly Step[], salt: string): Person[] {
   const people: Person[] = [];
   for (const [index, { do: what, pick, kind, size }] of steps.entries()) {
+    if (index % 20 === 19) seal(directory);
     const person = people[pick % Math.max(1, people.length)];
     const words = (mark: string) => ({ name: `${mark}-${index}`, about: `${mark} `.repeat(size) });
     if (what === 'create' || !person) {
@@ -75,6 +78,15 @@ function play(directory: Directory, steps: readonly Step[], salt: string): Perso
     }
   }
   return people;
+}
+
+/** Moves what is not of the newest events into segments. */
+function seal({ log, readFile }: Directory): void {
+  withDatabase(join(dirname(readFile), 'log.db'), { readonly: true }, (db) => {
+    const draft = draftSegment(db, { events: 12, hot: 4 });
+    if (draft) log.segments.keep(draft);
+  });
+  log.segments.shed(7);
 }
 
 function contextOf({ mark }: Person) {
@@ -135,7 +147,8 @@ describe('erasures in random histories', () => {
           assert.equal(remainsIn(folder, rest).length > 0, rest.length > 0);
           assert.equal(findingIn(folder), null);
           for (const name of readdirSync(folder))
-            if (name.startsWith('log.db')) cpSync(join(folder, name), join(copy, name));
+            if (name.startsWith('log.db') || name === 'segments')
+              cpSync(join(folder, name), join(copy, name), { recursive: true });
           const replayed = openDirectory(copy, config);
           replayed.close();
           assert.equal(dumpFile(replayed.readFile), dumpFile(directory.readFile));

@@ -569,7 +569,7 @@ describe('tampering that is more than one byte', () => {
     );
     assert.equal(after('ALTER TABLE head RENAME COLUMN root TO Root'), 'the head of log.db is damaged');
     assert.equal(after('PRAGMA application_id = 1'), 'log.db is not an Annals log');
-    assert.match(after('PRAGMA user_version = 4'), /format 4/);
+    assert.match(after('PRAGMA user_version = 5'), /format 5/);
   });
 
   it('is found when a claim is added, deleted or given to another stream', () => {

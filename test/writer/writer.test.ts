@@ -39,10 +39,11 @@ async function openWriter(t: TestContext, onDeath: (error: Error) => void) {
     state: createState(),
     acceptsClock: false,
     isStrict: false,
+    sealing: null,
   };
   const writer = startWriter(
     input,
-    { progress: () => {}, onChanges: () => assert.fail(), onSealed: () => {} },
+    { progress: () => {}, onChanges: () => assert.fail(), onSealed: () => {}, onSealable: () => {} },
     onDeath,
   );
   t.after(writer.close);

@@ -24,6 +24,8 @@ type Options = {
   logFile: string;
   guard: Pick<BlobGuard, 'erase'>;
   scrub: Writer['scrub'];
+  /** Writes the segments anew that have erased payloads; nothing is sealed until what this gives is called. */
+  rewriteSegments: () => Promise<() => void>;
   /** Forgets the drafts about a document, and all that it keeps itself, where it is a user. */
   forgetKept: (collection: string, id: string) => void;
   logger: Logger;
@@ -35,7 +37,7 @@ const closeMilliseconds = 5000;
 
 /** Opens the one erasure worker of the service. The next start goes on with unfinished erasures: the log tells which. */
 export function openErasureWorker(options: Options): ErasureWorker {
-  const { logFile, guard, scrub, forgetKept, logger, milliseconds = usual } = options;
+  const { logFile, guard, scrub, rewriteSegments, forgetKept, logger, milliseconds = usual } = options;
   const db = openDatabase(logFile, { readonly: true, cacheMiB: 1 });
   const log = readLog(db);
   const closing = new AbortController();
@@ -98,7 +100,11 @@ export function openErasureWorker(options: Options): ErasureWorker {
       const hinderAll = (because: Obstacle) => {
         for (const { position, files } of remaining) if (files.length === 0) hinder(position, reasons[because]);
       };
-      const scrubbed = await Promise.race([scrub(remaining, () => hinderAll('reader')), closed]);
+      // Nothing is sealed in between: what is erased would be in the file that is being written.
+      const release = await Promise.race([rewriteSegments(), closed]);
+      if (release === null) return false;
+      const scrubbing = scrub(remaining, () => hinderAll('reader')).finally(release);
+      const scrubbed = await Promise.race([scrubbing, closed]);
       // The next start goes on with it.
       if (scrubbed === null) return false;
       if (!scrubbed.isClean) hinderAll(scrubbed.because);
@@ -168,5 +174,7 @@ const reasons: Record<Obstacle, string> = {
   search: 'the search index is still being cleaned',
   room: 'there is no room to clean the data files',
   files: 'too many files are open to clean the data files (ulimit -n)',
-  damage: 'a data file is damaged (annals verify), or has 128 GiB or more',
+  segments: 'segments of the log are still being written anew',
+  damage:
+    'a data file or a segment of the log is missing or damaged (annals verify tells which), or has 128 GiB or more',
 };

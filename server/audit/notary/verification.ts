@@ -7,6 +7,7 @@ import { headerOf } from '../../../events/envelope.ts';
 import { formatOf, openLogToRead, sealFinding } from '../../../events/log-file.ts';
 import type { GivenUp, KnownKeys } from '../../../events/log-keys.ts';
 import { type LogReader, readLog } from '../../../events/log-reader.ts';
+import { logFormat } from '../../../events/log-tables.ts';
 import { parseCheckpoint, parseNote } from '../../../events/notes.ts';
 import type { KnownSeals } from '../../../events/seals.ts';
 import type { Finding } from '../../../events/seen-heads.ts';
@@ -66,7 +67,7 @@ export async function verifyCheckpoints({ directory, blobs, outsiders, events }:
     if (broken) return found(broken);
     if (keys && formatOf(db) < 3)
       notes.push(
-        `log.db has format ${formatOf(db)}, where nothing says who wrote it; the next start brings it to format 3`,
+        `log.db has format ${formatOf(db)}, where nothing says who wrote it; the next start brings it to format ${logFormat}`,
       );
     const handover = checkHandovers(log);
     if (handover !== null) return found(handover);

@@ -3,6 +3,7 @@ import { PassThrough, Readable } from 'node:stream';
 import { finished, pipeline } from 'node:stream/promises';
 import { extract, pack } from 'tar-stream';
 import { isObject } from '../../../config/schema.ts';
+import { isSegmentName } from '../../../events/segments.ts';
 import { isSha256 } from '../../../storage/blobs.ts';
 import { messageOf } from '../../../storage/errors.ts';
 
@@ -56,6 +57,17 @@ export function blobIn(name: string): string | null {
 /** The name of an anchored checkpoint; null for another entry. */
 export function anchorIn(name: string): string | null {
   return /^blobs\/checkpoints\/([a-z\d-]{1,200})$/.exec(name)?.[1] ?? null;
+}
+
+/** The name of the entry of a segment. */
+export function segmentEntry(file: string): string {
+  return `segments/${file}`;
+}
+
+/** The name of the file of a segment; null for another entry. */
+export function segmentIn(name: string): string | null {
+  const [folder, file = '', ...more] = name.split('/');
+  return folder === 'segments' && more.length === 0 && isSegmentName(file) ? file : null;
 }
 
 /** An entry with a text. */
@@ -216,7 +228,10 @@ async function digested(source: Readable, take: (content: Readable) => Promise<'
 }
 
 function isKnown(name: string): boolean {
-  return (Object.values(names) as string[]).includes(name) || blobIn(name) !== null || anchorIn(name) !== null;
+  return (
+    (Object.values(names) as string[]).includes(name) ||
+    [blobIn, anchorIn, segmentIn].some((find) => find(name) !== null)
+  );
 }
 
 /** The text of an entry. @throws BackupError for one that is too large to be a text. */

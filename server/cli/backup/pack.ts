@@ -3,11 +3,12 @@ import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { readNamings } from '../../../events/blobs.ts';
 import { openLogToRead } from '../../../events/log-file.ts';
+import { segmentsOf } from '../../../events/segments.ts';
 import { logFile } from '../../../projections/files.ts';
 import type { Progress } from '../../../projections/rebuild.ts';
 import { BlobMissingError, type BlobStore } from '../../../storage/blobs.ts';
 import { version } from '../../platform/version.ts';
-import { blobEntry, type Entry, type Manifest, names, textEntry } from './archive.ts';
+import { blobEntry, type Entry, type Manifest, names, segmentEntry, textEntry } from './archive.ts';
 import { type Snapshot, sizeOf } from './snapshot.ts';
 
 /** The files that a log names, with their sizes in bytes; `missing`: those that the store does not have. */
@@ -67,7 +68,18 @@ export async function* entriesOf(
   yield textEntry(names.manifest, `${JSON.stringify(manifest, null, 2)}\n`);
   for (const { name, text } of anchors) yield textEntry(`blobs/checkpoints/${name}`, text);
   for (const name of [names.vault, names.log]) yield fileEntry(name, join(folder, name));
+  for (const file of segmentNames(folder)) yield fileEntry(segmentEntry(file), join(folder, segmentEntry(file)));
   yield* blobEntries(files, blobs, progress);
+}
+
+/** The files of the segments of a log. */
+function segmentNames(folder: string): string[] {
+  const db = openLogToRead(logFile(folder));
+  try {
+    return segmentsOf(db).map(({ file }) => file);
+  } finally {
+    db.close();
+  }
 }
 
 /** The entries of a round. `note` makes its signed checkpoint, after the vault has been packed. */

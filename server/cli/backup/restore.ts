@@ -40,7 +40,7 @@ export async function restore(args: readonly string[], environment: NodeJS.Proce
     let { size: savedSize } = await unpackLog(reading, folder);
     const following: Reading[] = rounds.map((round) => ({ source: round, identities }));
     for (const round of following) savedSize = (await unpackRound(round, folder)).size;
-    if (following.length > 0) restoreClaims(folder);
+    if (following.length > 0) restoreClaims(folder, sealsOf(folder));
     const steps = { log: showProgress('reading the log'), replay: showProgress('replaying the log') };
     const { finding } = verifyDirectory(folder, true, steps);
     if (finding !== null) {
@@ -97,7 +97,7 @@ async function shorten(
   const later = isCut ? await cutLog(folder, position, seals) : [];
   const listed = known.flatMap(({ erasures }) => erasures).filter((one) => one.position > size);
   const erased = await eraseAgain(folder, [...later, ...listed], seals);
-  if (isCut || erased > 0) restoreClaims(folder);
+  if (isCut || erased > 0) restoreClaims(folder, seals);
   return { position, signed: signedSize(folder, log), erased };
 }
 

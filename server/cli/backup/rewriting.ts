@@ -1,14 +1,17 @@
+import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { schemaVersionOf } from '../../../events/catalogue.ts';
 import { commitmentOf, encodeHeader, encodePayload, headerOf } from '../../../events/envelope.ts';
 import { type ErasedStream, erasedStreams } from '../../../events/erasures.ts';
 import { createIds, timeOfId } from '../../../events/ids.ts';
 import type { RecordedEvent } from '../../../events/log.ts';
-import { BrokenLogError, createLog, openLogToRead } from '../../../events/log-file.ts';
+import { BrokenLogError, createLog, formatOf, openLogToRead, upgradeLog } from '../../../events/log-file.ts';
 import { readLog } from '../../../events/log-reader.ts';
 import { openTip } from '../../../events/log-tip.ts';
 import { openClaims, openErasing } from '../../../events/recorder.ts';
+import { openSegments } from '../../../events/sealing.ts';
 import type { Seals } from '../../../events/seals.ts';
+import { payloadColumns, segmentFolder, withSegments } from '../../../events/segments.ts';
 import { projectionOf } from '../../../projections/epochs.ts';
 import { logFile, moveIntoPlace, removeDatabase } from '../../../projections/files.ts';
 import { claimsIn } from '../../../projections/fit.ts';
@@ -31,11 +34,13 @@ const atOnce = 1000;
 
 /** The events of a log at positions `after + 1` to `upTo` as they are stored. */
 export function* storedEvents(db: Sqlite, after: number, upTo: number): Generator<StoredEvent> {
-  const select = db.prepare<[after: number, upTo: number], StoredEvent>(
-    `SELECT header, body AS payload FROM events LEFT JOIN payloads USING (position)
-     WHERE position > ? AND position <= ? ORDER BY position`,
+  const select = withSegments(db).prepare<[after: number, upTo: number], { header: string; body: string | null }>(
+    `SELECT header, ${payloadColumns} FROM events LEFT JOIN payloads USING (position)
+     WHERE events.position > ? AND events.position <= ? ORDER BY events.position`,
   );
-  for (let start = after; start < upTo; start += atOnce) yield* select.all(start, Math.min(start + atOnce, upTo));
+  for (let start = after; start < upTo; start += atOnce) {
+    for (const { header, body } of select.all(start, Math.min(start + atOnce, upTo))) yield { header, payload: body };
+  }
 }
 
 /**
@@ -84,6 +89,18 @@ export async function appendStored(
   flush();
 }
 
+/** Opens the log of a restored folder to go on with it; one of an earlier format, which the rest is not written to, as one of this. */
+export function openRestored(folder: string, seals: Seals): Sqlite {
+  const db = openDatabase(logFile(folder), { durability: 'full', secureDelete: true });
+  try {
+    if (formatOf(db) === 3) upgradeLog(db, seals);
+    return db;
+  } catch (error) {
+    db.close();
+    throw error;
+  }
+}
+
 /**
  * Cuts the log of a folder off after a position, by making it anew: a log itself only grows.
  *
@@ -108,6 +125,8 @@ export async function cutLog(folder: string, position: number, seals: Seals): Pr
   } finally {
     db.close();
     removeDatabase(file);
+    // The new log has their payloads, as far as it goes.
+    rmSync(segmentFolder(file), { recursive: true, force: true });
     moveIntoPlace(cut, file);
   }
 }
@@ -145,10 +164,13 @@ export function erasuresIn(db: Sqlite, after: number): LaterErasure[] {
  */
 export async function eraseAgain(folder: string, erasures: readonly LaterErasure[], seals: Seals): Promise<number> {
   if (erasures.length === 0) return 0;
-  const db = openDatabase(logFile(folder), { durability: 'full', secureDelete: true });
+  const db = openRestored(folder, seals);
   try {
     const events = [...erasureEvents(db, erasures)];
     await appendStored(db, seals, events);
+    const { rewriteNow, removeStrays } = openSegments(db);
+    rewriteNow();
+    removeStrays();
     db.exec('VACUUM');
     db.pragma('wal_checkpoint(TRUNCATE)');
     return events.length;
@@ -199,8 +221,8 @@ function* erasureEvents(db: Sqlite, erasures: readonly LaterErasure[]): Generato
 }
 
 /** Derives the unique values of the log of a folder from its events. */
-export function restoreClaims(folder: string): void {
-  const db = openDatabase(logFile(folder), { durability: 'full' });
+export function restoreClaims(folder: string, seals: Seals): void {
+  const db = openRestored(folder, seals);
   const replayFile = join(folder, 'read-0.db.restore');
   try {
     const log = readLog(db);

@@ -1,12 +1,15 @@
-import { existsSync, readdirSync, rmSync, statSync } from 'node:fs';
+import { copyFileSync, existsSync, linkSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { BrokenLogError, isLog, openLogToRead } from '../../../events/log-file.ts';
+import { BrokenLogError, formatOf, isLog, openLogToRead } from '../../../events/log-file.ts';
 import { readLog } from '../../../events/log-reader.ts';
+import { openSegments } from '../../../events/sealing.ts';
 import type { Head } from '../../../events/seals.ts';
+import { segmentFolder, segmentsOf } from '../../../events/segments.ts';
 import type { Progress } from '../../../projections/rebuild.ts';
 import type { BlobStore } from '../../../storage/blobs.ts';
 import { writing } from '../../../storage/data-directory.ts';
+import { codeOf } from '../../../storage/errors.ts';
 import { type Lock, lockDirectory } from '../../../storage/lock.ts';
 import { createPrivate, makePrivateFolderSync, privateFile } from '../../../storage/private.ts';
 import { openDatabase, type Sqlite } from '../../../storage/sqlite.ts';
@@ -75,6 +78,8 @@ export async function takeSnapshot({ directory, scratch, blobs, progress }: Opti
     const total = pagesOf(vault) + pagesOf(log);
     const done = await copy(vault, join(scratch, 'vault.db'), (pages) => progress(pages, total));
     await copy(log, join(scratch, 'log.db'), (pages) => progress(done + pages, total));
+    // While this reads as of that moment, no file that it names is removed.
+    copySegments(log, scratch);
   } catch (error) {
     throw error instanceof BrokenLogError ? new StartError(error.message) : error;
   } finally {
@@ -152,13 +157,36 @@ function clean(file: string): Head {
   const db = openDatabase(file, { secureDelete: true });
   try {
     const hasErasures = db.prepare(`SELECT count(*) FROM sqlite_schema WHERE name = 'erasures'`).pluck().get() === 1;
-    if (hasErasures && db.prepare('SELECT count(*) FROM erasures WHERE done = 0').pluck().get() !== 0)
+    if (hasErasures && db.prepare('SELECT count(*) FROM erasures WHERE done = 0').pluck().get() !== 0) {
+      if (formatOf(db) > 3) rewriteCopies(db);
       db.exec('VACUUM');
+    }
     db.pragma('wal_checkpoint(TRUNCATE)');
     return readLog(db).head();
   } finally {
     db.close();
   }
+}
+
+/** The files of segments never change, so a second name of each does. */
+function copySegments(log: Sqlite, scratch: string): void {
+  if (formatOf(log) < 4) return;
+  const [from, to] = [segmentFolder(log.name), segmentFolder(join(scratch, 'log.db'))];
+  makePrivateFolderSync(to);
+  for (const { file } of segmentsOf(log)) {
+    try {
+      linkSync(join(from, file), join(to, file));
+    } catch (error) {
+      if (codeOf(error) === 'ENOENT') throw new StartError(`the file segments/${file} is missing`);
+      copyFileSync(join(from, file), join(to, file));
+    }
+  }
+}
+
+function rewriteCopies(db: Sqlite): void {
+  const { rewriteNow, removeStrays } = openSegments(db);
+  rewriteNow();
+  removeStrays();
 }
 
 /** The bytes of a file; 0 for a missing one. */

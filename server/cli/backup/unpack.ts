@@ -15,11 +15,10 @@ import type { BlobStore } from '../../../storage/blobs.ts';
 import { unfinishedRestore, writing } from '../../../storage/data-directory.ts';
 import { syncFolder } from '../../../storage/disk.ts';
 import { makePrivateFolderSync, privateFile } from '../../../storage/private.ts';
-import { openDatabase } from '../../../storage/sqlite.ts';
 import { UsageError } from '../../settings/settings.ts';
 import { StartError } from '../../writer/writer.ts';
-import { anchorIn, blobIn, type Manifest, names } from './archive.ts';
-import { appendStored, readEventLine, type StoredEvent } from './rewriting.ts';
+import { anchorIn, blobIn, type Manifest, names, segmentIn } from './archive.ts';
+import { appendStored, openRestored, readEventLine, type StoredEvent } from './rewriting.ts';
 import { type Reading, readBackup } from './sources.ts';
 
 /**
@@ -48,6 +47,10 @@ export async function unpackLog(reading: Reading, folder: string): Promise<Manif
     if (name === names.vault || name === names.log) {
       await save(content, join(folder, name));
       found.push(name);
+    }
+    if (segmentIn(name) !== null) {
+      makePrivateFolderSync(join(folder, 'segments'));
+      await save(content, join(folder, name));
     }
     return undefined;
   });
@@ -78,9 +81,10 @@ export async function unpackRound(reading: Reading, folder: string): Promise<Man
       await save(content, vault);
     }
     if (entry === names.events) {
-      const db = openDatabase(logFile(folder), { durability: 'full' });
+      const seals = sealsOf(folder);
+      const db = openRestored(folder, seals);
       try {
-        await appendStored(db, sealsOf(folder), linesOf(content));
+        await appendStored(db, seals, linesOf(content));
       } finally {
         db.close();
       }

@@ -34,6 +34,7 @@ export function readSite(observed: Observed): Reading[] {
   return [
     { name: 'annals_writes_refused', value: isFull(state) ? 1 : 0 },
     ...fileBytes({ log: logFile, read: readFile, vault }),
+    ...within(logFile, segmentReadings),
     { name: 'annals_disk_free_bytes', value: freeBytes(directory) },
     ...within(logFile, (db) => logReadings(db, observed)),
     ...within(readFile, mailReadings),
@@ -52,6 +53,12 @@ function fileBytes(files: Record<string, string>): Reading[] {
     { name: 'annals_file_bytes', value: bytesOf(path), labels: { file } },
     { name: 'annals_file_bytes', value: bytesOf(`${path}-wal`), labels: { file: `${file}_wal` } },
   ]);
+}
+
+/** The files of segments by their rows: there may be hundreds. */
+function segmentReadings(db: Sqlite): Reading[] {
+  const value = db.prepare<[], number>('SELECT coalesce(sum(bytes), 0) FROM segments').pluck().get() ?? 0;
+  return [{ name: 'annals_file_bytes', value, labels: { file: 'segments' } }];
 }
 
 function bytesOf(path: string): number {

@@ -121,6 +121,7 @@ describe('an erasure that is broken off', () => {
       logFile: logFile(data),
       guard: { erase: async () => ({ left: [], held: null }) },
       forgetKept: () => {},
+      rewriteSegments: async () => () => {},
       scrub: async (remaining) => {
         for (const { position, files } of remaining) directory.log.erasing.setFiles(position, files);
         directory.log.erasing.finish(directory.log.head().size);

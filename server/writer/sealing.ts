@@ -1,0 +1,137 @@
+import type { Logger } from 'pino';
+import { type Draft, hasRemovals, type SealingSizes } from '../../events/sealing.ts';
+import { withDatabase } from '../../storage/sqlite.ts';
+import { startThread } from '../platform/threads.ts';
+import type { SealerInput, SealerMessage, SealerOrder } from './sealer-thread.ts';
+
+/** Makes segments of a log, and writes them anew, beside the writer. */
+export type Sealing = {
+  /** Seals all that is due. */
+  seal: () => void;
+  /**
+   * Writes the segments anew that still have erased payloads, one after the other. Nothing is sealed until the function is called
+   * that this gives: then no draft has what was erased meanwhile. A segment that could not be written is logged, and left as it was.
+   */
+  rewriteSegments: () => Promise<() => void>;
+  close: () => Promise<void>;
+};
+
+type Options = {
+  /** The path of the log. */
+  file: string;
+  sizes: SealingSizes;
+  keep: (draft: Draft) => Promise<boolean>;
+  log: Logger;
+};
+
+/** An erasure in the middle of the work makes it void: so often it is tried again. */
+const maxTries = 5;
+/** After so many segments an erasure, or another log, has its turn: a log from before segments has hundreds of them. */
+const mostInTurn = 4;
+
+/** One thread at a time seals, of all the logs of a process. */
+let line: Promise<unknown> = Promise.resolve();
+
+function inLine<T>(run: () => Promise<T>): Promise<T> {
+  const next = line.then(run);
+  line = next.catch(() => {});
+  return next;
+}
+
+/** Opens the sealing of a log. Its thread runs only while there is something to do. */
+export function openSealing({ file, sizes, keep, log }: Options): Sealing {
+  let last: Promise<unknown> = Promise.resolve();
+  let isClosed = false;
+  let isSealing = false;
+  let isWanted = false;
+  let told = '';
+  let ending = () => {};
+
+  /** One after the other. */
+  function queue<T>(run: () => Promise<T>): Promise<T> {
+    const next = last.then(run);
+    last = next.catch(() => {});
+    return next;
+  }
+
+  /** Does what there is to do of a kind. @returns whether there may be more. */
+  async function work(order: SealerOrder, most: number): Promise<boolean> {
+    if (isClosed) return false;
+    const worker = startThread('sealer', { file, sizes } satisfies SealerInput);
+    const ended = new Promise<null>((resolve) => {
+      ending = () => resolve(null);
+      worker.on('error', (err) => {
+        log.error({ err }, 'the thread that seals the log has failed; it is tried again with further events');
+        resolve(null);
+      });
+      worker.on('exit', () => resolve(null));
+    });
+    const drafted = async (): Promise<Draft | null> => {
+      const answer = new Promise<SealerMessage>((resolve) => worker.once('message', resolve));
+      worker.postMessage(order);
+      const message = await Promise.race([answer, ended]);
+      if (message && 'failure' in message) fail(order, message);
+      return message && 'draft' in message ? message.draft : null;
+    };
+    try {
+      let made = 0;
+      for (let tries = 0; tries < maxTries && made < most && !isClosed; ) {
+        const draft = await drafted();
+        if (!draft || isClosed) return false;
+        const isKept = await keep(draft);
+        tries = isKept ? 0 : tries + 1;
+        if (isKept) made += 1;
+      }
+      return made === most;
+    } finally {
+      await worker.terminate();
+    }
+  }
+
+  async function sealInTurns(): Promise<void> {
+    for (let hasMore = true; hasMore || isWanted; ) {
+      isWanted = false;
+      hasMore = await queue(() => inLine(() => work('seal', mostInTurn)));
+    }
+  }
+
+  function fail(order: SealerOrder, { failure, isLogs, isFull }: Extract<SealerMessage, { failure: string }>): void {
+    if (told === failure) return;
+    told = failure;
+    const what = order === 'seal' ? 'the log could not be sealed further' : 'a segment could not be written anew';
+    if (isLogs) log.error(`${what}: ${failure}; run "annals verify"`);
+    else log.warn(`${what}: ${isFull ? 'there is no room on the disk' : failure}`);
+  }
+
+  return {
+    seal() {
+      isWanted = true;
+      if (isClosed || isSealing) return;
+      isSealing = true;
+      sealInTurns()
+        .catch((err) => log.error({ err }, 'the log could not be sealed further'))
+        .finally(() => {
+          isSealing = false;
+        });
+    },
+    rewriteSegments() {
+      const held = Promise.withResolvers<void>();
+      const isWritten = Promise.withResolvers<() => void>();
+      queue(async () => {
+        try {
+          if (!isClosed && withDatabase(file, { readonly: true, cacheMiB: 1 }, hasRemovals))
+            await inLine(() => work('rewrite', Number.POSITIVE_INFINITY));
+        } finally {
+          isWritten.resolve(held.resolve);
+        }
+        await held.promise;
+      }).catch((err) => log.error({ err }, 'segments could not be written anew'));
+      return isWritten.promise;
+    },
+    async close() {
+      isClosed = true;
+      ending();
+      await Promise.race([last, new Promise((resolve) => setTimeout(resolve, 5000).unref())]);
+    },
+  };
+}

@@ -1,0 +1,65 @@
+import type { Draft, SealingSizes } from '../../events/sealing.ts';
+import type { SqliteLog } from '../../events/sqlite-log.ts';
+
+/** A slice of rows is as many as are gone in about so many milliseconds; then the writer rests for so many times as long. */
+const sliceMilliseconds = 8;
+const restFactor = 9;
+const retryMilliseconds = 5000;
+
+/** `sizes`: null to seal nothing more. `onDue`: there are enough events for a segment. `onFailure`: throws an error that is not one of no room. */
+type Options = { sizes: SealingSizes | null; onDue: () => void; onFailure: (error: unknown) => void };
+
+/** The writer's part in sealing: makes segments of drafts, and empties the table of what they hold in slices between its batches. */
+export function keepSegments({ head, segments }: SqliteLog, { sizes, onDue, onFailure }: Options) {
+  let timer: NodeJS.Timeout | undefined;
+  let slice = 50;
+  let dueAt = Number.POSITIVE_INFINITY;
+
+  /** To be called when the log has grown. */
+  function look(): void {
+    const { size } = head();
+    if (size < dueAt) return;
+    // Again with further events, where it could not be done.
+    dueAt = size + Math.ceil(size / 100);
+    onDue();
+  }
+
+  function keep(draft: Draft): boolean {
+    try {
+      const isKept = segments.keep(draft);
+      findDue();
+      shedSoon(0);
+      return isKept;
+    } catch (error) {
+      onFailure(error);
+      return false;
+    }
+  }
+
+  function shedSoon(pause: number): void {
+    clearTimeout(timer);
+    timer = setTimeout(shed, pause).unref();
+  }
+
+  function shed(): void {
+    const began = performance.now();
+    try {
+      const hasMore = segments.shed(slice);
+      const took = performance.now() - began;
+      slice = Math.min(4000, Math.max(20, Math.round(slice * Math.min(2, sliceMilliseconds / took))));
+      if (hasMore) shedSoon(restFactor * took);
+    } catch (error) {
+      onFailure(error);
+      shedSoon(retryMilliseconds);
+    }
+  }
+
+  function findDue(): void {
+    if (sizes !== null) dueAt = segments.dueAt(sizes);
+  }
+
+  findDue();
+  shedSoon(0);
+  look();
+  return { look, keep, close: () => clearTimeout(timer) };
+}

@@ -12,6 +12,7 @@ import { lists } from './lists.ts';
 import { requireWrk } from './load.ts';
 import { log } from './log.ts';
 import { logins } from './logins.ts';
+import { overload } from './overload.ts';
 import { read } from './read.ts';
 import { machine } from './report.ts';
 import type { Plan } from './rounds.ts';
@@ -24,6 +25,7 @@ const usage = `npm run bench -- [BENCHMARK]… [--rounds N] [--seconds N] [--lar
   read     reads by id against a bare hapi + better-sqlite3 route
   lists    pages against the same bare route; all reads at 10,000 and 100,000 documents, with and without indexes
   create   durable creates against a bare group commit, fsyncs, reads meanwhile
+  overload 1,000 connections that create at once: those taken, those refused, /health meanwhile
   bulk     1,000 creates in one call against a call for each
   log      rebuild and verify, events per second on one core
   logins   logins per second, and what reads feel of them
@@ -46,6 +48,7 @@ const benchmarks = {
   read: (folder: string, plan: Plan) => withWrk(() => read(folder, plan)),
   lists: (folder: string, plan: Plan, isLarge: boolean) => withWrk(() => lists(folder, plan, isLarge)),
   create: (folder: string, plan: Plan) => withWrk(() => create(folder, plan)),
+  overload: (folder: string, plan: Plan) => overload(folder, plan),
   bulk: (folder: string, plan: Plan) => bulk(folder, plan),
   log: (folder: string, plan: Plan, isLarge: boolean) => log(folder, plan, isLarge),
   logins: (folder: string, plan: Plan) => withWrk(() => logins(folder, plan)),

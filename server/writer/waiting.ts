@@ -5,7 +5,7 @@ export const mostWaiting = {
   /** So many wait as long as it takes, even where a writer is held up for minutes. */
   few: 64,
   /** Where there are more, this is for how long the first of them may have waited, in milliseconds. */
-  milliseconds: 2000,
+  milliseconds: 250,
   commands: 1000,
   /** Of the texts of the commands. */
   bytes: 32 * 1024 * 1024,

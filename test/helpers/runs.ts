@@ -7,3 +7,9 @@ export function runsOf(all: number): number {
   if (TEST_RUNS !== undefined) return Number(TEST_RUNS);
   return TEST_ALL_RUNS === undefined ? Math.ceil(all / 6) : all;
 }
+
+/** How often a case must have come up at least: of so many times where all runs are made, a half of its share where there are fewer. */
+export function seenOf(times: number, all: number): number {
+  const share = Math.min(1, runsOf(all) / all);
+  return share === 1 ? times : Math.max(1, Math.floor((times * share) / 2));
+}

@@ -15,7 +15,7 @@ import { compileWhere, type Where } from '../../projections/where.ts';
 import type { Reach } from '../../server/queries/paths.ts';
 import { readWhereObject } from '../../server/queries/where.ts';
 import { openDatabase, type Sqlite } from '../../storage/sqlite.ts';
-import { runsOf } from '../helpers/runs.ts';
+import { runsOf, seenOf } from '../helpers/runs.ts';
 import { quickFolder } from './directory.ts';
 import { anyObject, asObject, documents, fieldsOf, ids, level, model, ownLevel, type Slug, timeOf } from './filters.ts';
 
@@ -215,6 +215,6 @@ describe(`kept totals against a plain count (TEST_SEED=${seed})`, () => {
       { seed, numRuns: runsOf(45), endOnFailure: false },
     );
     // A case that never came up was not tested.
-    for (const [name, count] of Object.entries(sums)) assert.ok(count > 100, `${name}: ${count}`);
+    for (const [name, count] of Object.entries(sums)) assert.ok(count >= seenOf(100, 45), `${name}: ${count}`);
   });
 });

@@ -20,7 +20,7 @@ import { compileWhere, type SortKey, type Where } from '../../projections/where.
 import { type Reach, readSort } from '../../server/queries/paths.ts';
 import { readWhere, readWhereObject } from '../../server/queries/where.ts';
 import { openDatabase } from '../../storage/sqlite.ts';
-import { runsOf } from '../helpers/runs.ts';
+import { runsOf, seenOf } from '../helpers/runs.ts';
 import {
   asObject,
   blockType,
@@ -329,7 +329,7 @@ describe(`where, sort and pages against a plain filter (TEST_SEED=${seed})`, () 
       { seed, numRuns: runsOf(90), endOnFailure: false },
     );
     // A case that never came up was not tested.
-    for (const [name, count] of Object.entries(counts)) assert.ok(count > 20, `${name}: ${count}`);
+    for (const [name, count] of Object.entries(counts)) assert.ok(count >= seenOf(20, 90), `${name}: ${count}`);
   });
 
   it('never fail over values that are of another type than their field is by now', async () => {

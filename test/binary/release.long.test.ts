@@ -12,10 +12,10 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { before, describe, it, type TestContext } from 'node:test';
+import { before, describe, it } from 'node:test';
 import { promisify } from 'node:util';
 import { patternOf } from '../example/pages.ts';
-import { callerOf, temporaryFolder } from '../helpers/service.ts';
+import { callerOf } from '../helpers/service.ts';
 import { eventually, useFolder } from '../helpers/shared.ts';
 import { buildBinary, root, whyNotBuilt } from './build.ts';
 import { startBinary } from './start.ts';
@@ -79,25 +79,25 @@ describe('A release', { skip: whyNotBuilt() }, () => {
       /```sh\n(echo [^`]*ssh-keygen -Y verify[^`]*)```\n\n```\n([^`]*)```/.exec(page) ?? [];
 
     /** Does as docs/binary.md tells users, in a folder with the files that they have fetched. */
-    function verify(t: TestContext, text: string, publicKey: string) {
-      const fetched = temporaryFolder(t);
+    function verify(text: string, publicKey: string) {
+      const fetched = mkdtempSync(join(folder, 'fetched-'));
       for (const name of ['annals', 'SHA256SUMS.sig']) linkSync(join(out, name), join(fetched, name));
       writeFileSync(join(fetched, 'SHA256SUMS'), text);
       writeFileSync(join(fetched, 'annals-release.pub'), publicKey);
       return spawnSync('sh', ['-ec', commands], { cwd: fetched, encoding: 'utf8' });
     }
 
-    it('has a signature over its sums that users verify by ssh-keygen, over nothing else and with no other key', (t) => {
+    it('has a signature over its sums that users verify by ssh-keygen, over nothing else and with no other key', () => {
       const text = readFileSync(sums, 'utf8');
       const publicKey = readFileSync(`${key}.pub`, 'utf8');
-      const { status, stdout, stderr } = verify(t, text, publicKey);
+      const { status, stdout, stderr } = verify(text, publicKey);
       assert.deepEqual([status, stderr], [0, '']);
       assert.match(stdout, patternOf(answer));
       const changed = text.replace(/^./, (digit) => (digit === '0' ? '1' : '0'));
-      assert.notEqual(verify(t, changed, publicKey).status, 0);
+      assert.notEqual(verify(changed, publicKey).status, 0);
       const another = join(folder, 'another');
       execFileSync('ssh-keygen', ['-q', '-t', 'ed25519', '-N', '', '-C', '', '-f', another]);
-      assert.notEqual(verify(t, text, readFileSync(`${another}.pub`, 'utf8')).status, 0);
+      assert.notEqual(verify(text, readFileSync(`${another}.pub`, 'utf8')).status, 0);
       execFileSync('sha256sum', ['--check', '--strict', '--quiet', 'SHA256SUMS'], { cwd: out });
     });
 

@@ -60,7 +60,7 @@ describeAdmin('A flow', (open) => {
     steps.cost({ clicks: 1, fields: 3 });
     // There is something to see at once.
     await page.getByText('250 documents').first().waitFor();
-    assert.equal(await page.getByRole('heading', { name: 'First steps' }).count(), 1);
+    await page.getByRole('heading', { name: 'First steps' }).waitFor();
     await steps.click('link', 'Change something');
     await page.locator('[data-row-link]').first().waitFor();
     steps.clicked.push('the first row');

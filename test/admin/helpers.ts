@@ -144,12 +144,21 @@ export async function settled(page: Page): Promise<void> {
   await page.waitForLoadState('networkidle');
 }
 
-/** How far the page can be scrolled sideways, in pixels. */
+/** How far the page can be scrolled sideways, in pixels: the first 0 within two seconds, for a new width is laid out over some frames. */
 export function overhang(page: Page): Promise<number> {
-  return page.evaluate(() => {
-    const { scrollWidth, clientWidth } = document.documentElement;
-    const content = document.querySelector('main');
-    return Math.max(scrollWidth - clientWidth, content ? content.scrollWidth - content.clientWidth : 0);
+  return page.evaluate(async () => {
+    const measure = () => {
+      const { scrollWidth, clientWidth } = document.documentElement;
+      const content = document.querySelector('main');
+      return Math.max(scrollWidth - clientWidth, content ? content.scrollWidth - content.clientWidth : 0);
+    };
+    const end = performance.now() + 2000;
+    let pixels = measure();
+    while (pixels > 0 && performance.now() < end) {
+      await new Promise((resolve) => requestAnimationFrame(resolve));
+      pixels = measure();
+    }
+    return pixels;
   });
 }
 

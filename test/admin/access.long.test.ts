@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { useServiceHere } from '../helpers/embedded.ts';
+import { inTime } from '../helpers/in-time.ts';
 import { chief, describeAdmin, settled } from './helpers.ts';
 import { addEditor, newsroom } from './newsroom.ts';
 
@@ -11,15 +12,16 @@ describeAdmin('The way into the application', (open) => {
   it('begins with the printed link, which makes the first user and logs them in', async () => {
     const path = (service.setupUrl ?? '').split('/admin')[1] ?? '';
     const { page } = await open({ service, path });
-    assert.equal(await page.locator('h1').textContent(), 'Create the first account');
+    await page.getByRole('heading', { level: 1, name: 'Create the first account' }).waitFor();
     await page.getByLabel('E-mail address').fill(chief.email);
     await page.locator('input[name=password]').fill(chief.password);
     await page.getByRole('button', { name: 'Create the account' }).click();
     await page.getByRole('heading', { name: /^Welcome/ }).waitFor();
-    assert.equal(new URL(page.url()).pathname, '/admin');
+    await page.waitForURL(({ pathname }) => pathname === '/admin');
     await page.locator('aside').getByRole('link', { name: 'Home' }).click();
+    await settled(page);
     assert.equal(new URL(page.url()).pathname, '/admin');
-    assert.match(await page.title(), / · The Daily$/);
+    await inTime(async () => assert.match(await page.title(), / · The Daily$/));
   });
 
   it('says that the link is used up, by leading to the login', async () => {
@@ -33,6 +35,7 @@ describeAdmin('The way into the application', (open) => {
     await page.locator('input[name=password]').fill('wrong horse');
     await page.keyboard.press('Enter');
     await page.getByRole('alert').waitFor();
+    await settled(page);
     assert.equal(await page.getByLabel('E-mail address').inputValue(), chief.email);
     await page.locator('input[name=password]').fill(chief.password);
     await page.keyboard.press('Enter');
@@ -48,6 +51,7 @@ describeAdmin('The way into the application', (open) => {
       const answered = page.waitForResponse(/\/login$/);
       await page.keyboard.press('Enter');
       await answered;
+      await settled(page);
     }
     await page
       .getByRole('alert')
@@ -61,7 +65,7 @@ describeAdmin('The way into the application', (open) => {
     await page.locator('input[name=password]').fill(chief.password);
     await page.keyboard.press('Enter');
     await page.getByRole('heading', { level: 1, name: 'Editors' }).waitFor();
-    assert.equal(new URL(page.url()).pathname, '/admin/people/editors');
+    await page.waitForURL(({ pathname }) => pathname === '/admin/people/editors');
   });
 
   it('logs out in all tabs, and lets the others log in again over their page', async () => {

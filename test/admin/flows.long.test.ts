@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import type { Page } from 'playwright-core';
+import { inTime } from '../helpers/in-time.ts';
 import { startService } from '../helpers/service.ts';
 import { useStarted } from '../helpers/shared.ts';
 import { chief, describeAdmin, settled } from './helpers.ts';
@@ -67,6 +68,7 @@ describeAdmin('A flow', (open) => {
     await page.locator('[data-row-link]').first().click();
     await page.locator('[name=title], [name=name]').first().waitFor();
     const field = page.locator('[name=title], [name=name]').first();
+    await settled(page);
     await steps.type('[name=title], [name=name]', `${await field.inputValue()}, seen anew`);
     await steps.press('Control+s');
     await page.getByRole('alert').filter({ hasText: 'Saved' }).waitFor();
@@ -142,7 +144,9 @@ describeAdmin('A flow', (open) => {
     const note = page.locator('[data-field=title] a[title^=Version]').first();
     await note.waitFor();
     assert.match((await note.getAttribute('title')) ?? '', /^Version 1, .*\nBecause: First draft$/s);
-    assert.equal(await note.evaluate((element) => getComputedStyle(element).opacity), '1');
+    await inTime(async () => {
+      assert.equal(await note.evaluate((element) => getComputedStyle(element).opacity), '1');
+    });
     steps.cost({ clicks: 4, fields: 2 });
   });
 });

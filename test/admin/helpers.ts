@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import { globSync, statSync } from 'node:fs';
 import { afterEach, describe } from 'node:test';
-import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core';
+import type { Browser, BrowserContext, BrowserContextOptions, Page, Request } from 'playwright-core';
 import { describeInBrowser } from '../helpers/browser.ts';
 import { executablePath } from '../helpers/chromium.ts';
+import { patience } from '../helpers/in-time.ts';
 import type { Service } from '../helpers/service.ts';
 
 const root = new URL('../../', import.meta.url);
@@ -50,7 +51,8 @@ export function describeAdmin(name: string, tests: (open: Open, browser: () => B
       assertBuilt();
       const url = `${service.url}/admin`;
       const context = await browser().newContext({ ...options, ...(user && (await loggedInAs(service, user))) });
-      context.setDefaultTimeout(15_000);
+      context.setDefaultTimeout(patience);
+      context.on('page', countRequests);
       contexts.push(context);
       await watch(context, new URL(url).origin, refusals, problems);
       const page = await context.newPage();
@@ -138,10 +140,50 @@ function noAnswer(text: string): number | undefined {
   return text.includes('net::ERR_CONNECTION') || text.includes('net::ERR_EMPTY_RESPONSE') ? 0 : undefined;
 }
 
-/** Waits until the page shows its heading, and reads nothing any more. */
+/** What a page has asked for: how often in all, and what is not answered yet. */
+type Asked = { times: number; open: Set<Request> };
+
+const askedBy = new WeakMap<Page, Asked>();
+
+/** Counts what a page asks for, from before its first address on. */
+export function countRequests(page: Page): void {
+  const asked: Asked = { times: 0, open: new Set() };
+  askedBy.set(page, asked);
+  page.on('request', (request) => {
+    // The page before is gone, with what it asked for.
+    if (request.isNavigationRequest() && request.frame() === page.mainFrame()) asked.open.clear();
+    asked.times += 1;
+    asked.open.add(request);
+  });
+  page.on('requestfinished', (request) => asked.open.delete(request));
+  page.on('requestfailed', (request) => asked.open.delete(request));
+}
+
+/**
+ * Waits until the page shows a heading, no request of it is open, and it has nothing left to do. The `networkidle` of Playwright
+ * comes once in the life of a document, so it says nothing about an address within the application.
+ */
 export async function settled(page: Page): Promise<void> {
+  const asked = askedBy.get(page);
+  assert.ok(asked, 'the requests of this page are not counted');
   await page.locator('h1').first().waitFor();
-  await page.waitForLoadState('networkidle');
+  for (const end = Date.now() + patience; ; ) {
+    const { times } = asked;
+    // A page that is left in the middle of this takes its promises with it.
+    const isIdle = await page.evaluate(idle).catch(() => false);
+    if (isIdle && asked.open.size === 0 && asked.times === times) return;
+    const open = [...asked.open].map((request) => request.url());
+    assert.ok(Date.now() < end, `the page does not come to rest; open: ${open.join(', ')}`);
+  }
+}
+
+/** In the page: twice nothing to do, a tenth of a second apart. */
+async function idle(): Promise<boolean> {
+  const rest = () => new Promise((resolve) => requestIdleCallback(resolve, { timeout: 2000 }));
+  await rest();
+  await new Promise((resolve) => setTimeout(resolve, 100));
+  await rest();
+  return true;
 }
 
 /** How far the page can be scrolled sideways, in pixels: the first 0 within two seconds, for a new width is laid out over some frames. */

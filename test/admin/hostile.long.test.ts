@@ -103,7 +103,8 @@ describeAdmin('Content that means harm', (open) => {
     }
     await page.keyboard.press('Control+k');
     await page.getByRole('combobox').fill('window');
-    await page.waitForTimeout(1000);
+    await page.getByRole('option').first().waitFor();
+    await settled(page);
     assert.equal(await attacked(page), null);
   });
 

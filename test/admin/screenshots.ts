@@ -8,7 +8,7 @@ import { chromium } from 'playwright-core';
 import { chromiumArgs, executablePath } from '../helpers/chromium.ts';
 import { heights, show } from './accessibility.ts';
 import { startAtlas } from './atlas.ts';
-import { chief, loggedInAs, settled } from './helpers.ts';
+import { chief, countRequests, loggedInAs, settled } from './helpers.ts';
 import { addressesOf, pages } from './pages.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
@@ -53,6 +53,7 @@ async function main(): Promise<void> {
         ...(!shown.isOutside && (await loggedInAs(service, chief))),
       });
       const page = await context.newPage();
+      countRequests(page);
       await page.goto(`${service.url}/admin${addressOf(shown)}`);
       await settled(page);
       await shown.open?.(page);

@@ -3,6 +3,7 @@ import { before, it } from 'node:test';
 import type { Page } from 'playwright-core';
 import { loggedIn } from '../helpers/accounts.ts';
 import { useServiceHere } from '../helpers/embedded.ts';
+import { holds, inTime, number } from '../helpers/in-time.ts';
 import { violations } from './accessibility.ts';
 import { chief, describeAdmin, makeFirstUser, overhang } from './helpers.ts';
 
@@ -74,8 +75,7 @@ describeAdmin('the application, tried', (open) => {
   it('edits rich text whose neighbouring texts have the same marks', async () => {
     const { page } = await openPost();
     const box = page.locator('[data-field=text] [contenteditable=true]');
-    await box.waitFor();
-    assert.equal(await box.innerText(), 'One, two.');
+    await inTime(async () => assert.equal(await box.innerText(), 'One, two.'));
   });
 
   it('opens and closes the preview beside the same form', async () => {
@@ -87,8 +87,8 @@ describeAdmin('the application, tried', (open) => {
     for (const isOpen of [true, false]) {
       await page.locator('[data-preview]').click();
       await page.locator(`[data-preview][aria-pressed=${isOpen}]`).waitFor();
-      assert.equal(await page.locator('[name=title][data-same]').count(), 1);
-      assert.equal(await page.getByRole('tab', { name: 'Links of it' }).getAttribute('aria-selected'), 'true');
+      await number(page.locator('[name=title][data-same]'), 1);
+      await page.locator('[role=tab][aria-selected=true]', { hasText: 'Links of it' }).waitFor();
     }
   });
 
@@ -108,7 +108,7 @@ describeAdmin('the application, tried', (open) => {
     assert.equal(await page.locator('[data-field=editor] input').inputValue(), '');
     answer();
     await page.locator('[data-field=authors]', { hasText: 'Grace Hopper' }).waitFor();
-    assert.equal(await page.locator('[data-field=editor] input').inputValue(), 'Grace Hopper');
+    await holds(page.locator('[data-field=editor] input'), 'Grace Hopper');
   });
 
   it('says who set a list and an object', async () => {
@@ -143,29 +143,32 @@ describeAdmin('the application, tried', (open) => {
     const toast = page.getByRole('alert').filter({ hasText: 'Saved' });
     await toast.waitFor();
     await toast.getByRole('button', { name: 'Close' }).waitFor();
-    const [above, below] = [await toast.boundingBox(), await page.locator('[data-save]').boundingBox()];
-    assert.ok(above !== null && below !== null && above.y + above.height <= below.y, JSON.stringify([above, below]));
+    await inTime(async () => {
+      const [above, below] = [await toast.boundingBox(), await page.locator('[data-save]').boundingBox()];
+      assert.ok(above !== null && below !== null && above.y + above.height <= below.y, JSON.stringify([above, below]));
+    });
   });
 
   it('tells what is chosen, added and open where the system gives the colours', async () => {
     const options = { forcedColors: 'active', reducedMotion: 'reduce' } as const;
     const { page, go } = await open({ service, user: chief, path: `/c/posts/${post}`, options });
-    const styleOf = (selector: string, name: 'outlineStyle' | 'textDecorationLine' | 'borderTopStyle') =>
-      page
-        .locator(selector)
-        .first()
-        .evaluate((element, property) => getComputedStyle(element)[property], name);
+    type Property = 'outlineStyle' | 'textDecorationLine' | 'borderTopStyle';
+    const hasStyle = (selector: string, name: Property, style: string) =>
+      inTime(async () => {
+        const element = page.locator(selector).first();
+        assert.equal(await element.evaluate((shown, property) => getComputedStyle(shown)[property], name), style);
+      });
     await page.locator('[role=tab][aria-selected=false]').first().waitFor();
-    assert.equal(await styleOf('[role=tab][aria-selected=true]', 'outlineStyle'), 'solid');
-    assert.equal(await styleOf('[role=tab][aria-selected=false]', 'outlineStyle'), 'none');
+    await hasStyle('[role=tab][aria-selected=true]', 'outlineStyle', 'solid');
+    await hasStyle('[role=tab][aria-selected=false]', 'outlineStyle', 'none');
     await go(`/c/posts/${post}/history?v=2`);
     await page.locator('main ins').first().waitFor();
-    assert.equal(await styleOf('main [aria-current=true]', 'outlineStyle'), 'solid');
-    assert.equal(await styleOf('main ins', 'textDecorationLine'), 'underline');
-    assert.equal(await styleOf('main del', 'textDecorationLine'), 'line-through');
+    await hasStyle('main [aria-current=true]', 'outlineStyle', 'solid');
+    await hasStyle('main ins', 'textDecorationLine', 'underline');
+    await hasStyle('main del', 'textDecorationLine', 'line-through');
     await page.keyboard.press('Control+k');
     await page.getByRole('dialog').waitFor();
-    assert.equal(await styleOf('[role=dialog]', 'borderTopStyle'), 'solid');
+    await hasStyle('[role=dialog]', 'borderTopStyle', 'solid');
   });
 
   it('shows long words and German in 320 pixels', async () => {

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { before, it } from 'node:test';
 import type { Page } from 'playwright-core';
 import { useServiceHere } from '../helpers/embedded.ts';
+import { inTime, number } from '../helpers/in-time.ts';
 import { temporaryFolder } from '../helpers/service.ts';
 import { violations } from './accessibility.ts';
 import { chief, describeAdmin, makeFirstUser, overhang } from './helpers.ts';
@@ -66,7 +67,7 @@ describeAdmin('Files', (open) => {
       .waitFor();
     for (const name of ['large.png', 'words.txt']) {
       assert.equal(await itemOf(page, name).getByRole('textbox').count(), 0, name);
-      assert.equal(await itemOf(page, name).getByRole('button').count(), 1, name);
+      await number(itemOf(page, name).getByRole('button'), 1);
     }
     // Without the text that it needs, a file is not sent.
     const sent: string[] = [];
@@ -82,9 +83,9 @@ describeAdmin('Files', (open) => {
       await itemOf(page, name).locator('svg').first().waitFor();
     }
     await cardOf(page, 'misnamed.txt').waitFor();
-    assert.deepEqual((await names()).sort(), ['misnamed.txt', 'one.png']);
+    await inTime(async () => assert.deepEqual((await names()).sort(), ['misnamed.txt', 'one.png']));
     await itemOf(page, 'words.txt').getByRole('button', { name: 'Dismiss words.txt' }).click();
-    assert.equal(await itemOf(page, 'words.txt').count(), 0);
+    await number(itemOf(page, 'words.txt'), 0);
   });
 
   it('that are on their way show how far they are, and are cancelled; one is replaced by another', async () => {
@@ -106,7 +107,7 @@ describeAdmin('Files', (open) => {
         .waitFor({ state: 'attached' });
     }
     await itemOf(page, 'unwanted.png').getByRole('button', { name: 'Cancel unwanted.png' }).click();
-    assert.equal(await itemOf(page, 'unwanted.png').count(), 0);
+    await number(itemOf(page, 'unwanted.png'), 0);
     go();
     await cardOf(page, 'slow.png').waitFor();
     await cardOf(page, 'slow.png').click();
@@ -175,17 +176,21 @@ describeAdmin('Files', (open) => {
       options: { viewport: { width: 390, height: 844 } },
     });
     await choose(page, [png('short.png'), png(name)]);
-    const heights = async () =>
-      Promise.all(['short.png', 'WWW'].map(async (one) => (await itemOf(page, one).boundingBox())?.height ?? 0));
-    const [short = 0, long = 0] = await heights();
-    assert.ok(long - short < 40, `${long} ${short}`);
+    await inTime(async () => {
+      const [short = 0, long = 0] = await Promise.all(
+        ['short.png', 'WWW'].map(async (one) => (await itemOf(page, one).boundingBox())?.height ?? 0),
+      );
+      assert.ok(short > 0 && long > 0 && long - short < 40, `${long} ${short}`);
+    });
     assert.equal(await overhang(page), 0);
     await alt(page, 'WWW').fill('Long');
     await upload(page, 'WWW');
     await cardOf(page, 'WWW').click();
     const drawer = page.getByRole('dialog');
     await drawer.getByRole('button', { name: 'Replace file' }).waitFor();
-    const title = await drawer.locator('h2').boundingBox();
-    assert.ok((title?.height ?? 999) < 80, String(title?.height));
+    await inTime(async () => {
+      const title = await drawer.locator('h2').boundingBox();
+      assert.ok((title?.height ?? 999) < 80, String(title?.height));
+    });
   });
 });

@@ -7,6 +7,7 @@ import type { BrowserContextOptions, Page, Request } from 'playwright-core';
 import { loggedIn, login as logIn } from '../helpers/accounts.ts';
 import { describeInBrowser } from '../helpers/browser.ts';
 import { type HereService, useServiceHere } from '../helpers/embedded.ts';
+import { inTime, number } from '../helpers/in-time.ts';
 import { useMailbox } from '../helpers/mail.ts';
 
 type Action = 'accept-invite' | 'reset-password';
@@ -132,13 +133,15 @@ describeInBrowser('The account pages in a browser', (browser) => {
 
   const heading = (page: Page, name: string) => page.getByRole('heading', { name, exact: true }).waitFor();
 
-  /** The text beside the input that has the focus: visible, and read by a screen reader. */
-  async function problemAtFocus(page: Page): Promise<string> {
-    const input = page.locator('input:focus');
-    assert.equal(await input.getAttribute('aria-invalid'), 'true');
-    const [problem = ''] = ((await input.getAttribute('aria-describedby')) ?? '').split(' ');
-    return page.locator(`#${problem}`).innerText();
-  }
+  /** Waits until this stands beside the input that has the focus: visible, and read by a screen reader. */
+  const hasProblemAtFocus = (page: Page, expected: string | RegExp) =>
+    inTime(async () => {
+      const invalid = page.locator('input:focus[aria-invalid=true]');
+      const [problem = ''] = ((await invalid.getAttribute('aria-describedby')) ?? '').split(' ');
+      const text = await page.locator(`#${problem}`).innerText();
+      if (typeof expected === 'string') assert.equal(text, expected);
+      else assert.match(text, expected);
+    });
 
   const posts = (requests: readonly Request[]) => requests.filter((request) => request.method() === 'POST');
 
@@ -167,7 +170,7 @@ describeInBrowser('The account pages in a browser', (browser) => {
       }
       await page.keyboard.press('Enter');
       await heading(page, 'The first account is ready');
-      assert.equal(await page.locator('h1:focus').count(), 1);
+      await number(page.locator('h1:focus'), 1);
       assert.equal(await logsIn(behindProxy, '__admins', root.email, root.password), true);
     });
   });
@@ -179,9 +182,9 @@ describeInBrowser('The account pages in a browser', (browser) => {
       const { page, complaints, requests } = await follow(plain, 'members', 'accept-invite', token);
       await choose(page, 'correct horse');
       await page.getByLabel('name', { exact: true }).waitFor();
-      assert.equal(await problemAtFocus(page), 'name is required');
+      await hasProblemAtFocus(page, 'name is required');
       await page.keyboard.type('Ada');
-      assert.equal(await page.locator('[aria-invalid=true]').count(), 0);
+      await number(page.locator('[aria-invalid=true]'), 0);
       await page.keyboard.press('Enter');
       await heading(page, 'Your account is ready');
       assert.equal(await page.getByRole('link', { name: 'Log in' }).getAttribute('href'), login);
@@ -244,15 +247,15 @@ describeInBrowser('The account pages in a browser', (browser) => {
       const { page, requests } = await follow(site, 'members', 'reset-password', 'any');
       const press = () => page.getByRole('button').click();
       await press();
-      assert.equal(await page.locator('[aria-invalid=true]').count(), 2);
-      assert.equal(await problemAtFocus(page), 'Please fill this in.');
+      await number(page.locator('[aria-invalid=true]'), 2);
+      await hasProblemAtFocus(page, 'Please fill this in.');
       await password(page).fill('1234567');
       await again(page).fill('1234567');
       await press();
-      assert.equal(await problemAtFocus(page), 'Please use 8 characters or more.');
+      await hasProblemAtFocus(page, 'Please use 8 characters or more.');
       await password(page).fill('12345678');
       await press();
-      assert.equal(await problemAtFocus(page), 'The two passwords are not the same.');
+      await hasProblemAtFocus(page, 'The two passwords are not the same.');
       assert.equal(posts(requests).length, 0);
     });
 
@@ -261,7 +264,7 @@ describeInBrowser('The account pages in a browser', (browser) => {
       const { page } = await follow(site, 'members', 'reset-password', token);
       await choose(page, 'ü'.repeat(37));
       await page.getByText('password must have at most 72 bytes').waitFor();
-      assert.match(await problemAtFocus(page), /^password must have at most 72 bytes/);
+      await hasProblemAtFocus(page, /^password must have at most 72 bytes/);
       await choose(page, 'ü'.repeat(36));
       await heading(page, 'Your password is changed');
     });
@@ -303,7 +306,7 @@ describeInBrowser('The account pages in a browser', (browser) => {
       const { page, requests } = await openWith(site, { status: 400, body: JSON.stringify({ errors }) });
       await choose(page, 'correct horse');
       for (const name of names) await page.getByLabel(name, { exact: true }).fill(`my ${name}`);
-      await page.getByRole('button').click();
+      await Promise.all([page.waitForRequest('**/api/**'), page.getByRole('button').click()]);
       await page.getByText('hidden is required').waitFor();
       const expected = Object.fromEntries(names.map((name) => [name, `my ${name}`]));
       assert.deepEqual(posts(requests)[1]?.postDataJSON(), { token: 'any', password: 'correct horse', ...expected });
@@ -321,7 +324,7 @@ describeInBrowser('The account pages in a browser', (browser) => {
           viewport: { width: 320, height: 640 },
         });
         await page.getByRole('button').click();
-        assert.equal(await page.evaluate('document.documentElement.scrollWidth'), 320);
+        await inTime(async () => assert.equal(await page.evaluate('document.documentElement.scrollWidth'), 320));
         // A phone zooms into inputs of a smaller text.
         const sizes = await page
           .locator('input')

@@ -3,6 +3,7 @@ import { afterEach, before, describe, it } from 'node:test';
 import type { Locator, Page } from 'playwright-core';
 import { describeInBrowser } from '../helpers/browser.ts';
 import { useServiceHere } from '../helpers/embedded.ts';
+import { inTime, number } from '../helpers/in-time.ts';
 import { apiKey, type Service } from '../helpers/service.ts';
 
 const configuration = (publicSchema: boolean) => `export default {
@@ -52,6 +53,13 @@ describeInBrowser('The documentation page in a browser', (browser) => {
     return (await status.textContent())?.trim() ?? '';
   }
 
+  /** Waits until the answer that is shown to an operation has these words: its colours come after it. */
+  const answers = (operation: Locator, words: RegExp) =>
+    inTime(async () => {
+      const shown = operation.locator('.live-responses-table .highlight-code').first();
+      assert.match((await shown.textContent()) ?? '', words);
+    });
+
   const operation = (page: Page, tag: string, id: string) => page.locator(`#operations-${tag}-${id}`);
 
   function assertAtHome(service: Pick<Service, 'url'>, requests: string[]): void {
@@ -75,8 +83,8 @@ describeInBrowser('The documentation page in a browser', (browser) => {
       await operation(page, 'notes', 'list_notes').waitFor();
       const { body } = await service.call('GET', '/api/openapi.json');
       const operations = Object.values<object>(body.paths).flatMap((path) => Object.keys(path));
-      assert.equal(await page.locator('.opblock').count(), operations.length);
-      assert.equal(await page.locator('#key').isVisible(), false);
+      await number(page.locator('.opblock'), operations.length);
+      await page.locator('#key').waitFor({ state: 'hidden' });
       assert.deepEqual(complaints, []);
       assertAtHome(service, requests);
       assert.ok(requests.some((url) => url.endsWith('/swagger-ui-bundle.js')));
@@ -95,9 +103,7 @@ describeInBrowser('The documentation page in a browser', (browser) => {
       const where = { or: [{ text: { equals: 'found & shown' } }, { text: { in: ['a', 'b'] } }], id: { exists: true } };
       const status = await tryOut(list, (form) => form.locator('textarea').fill(JSON.stringify(where)));
       assert.equal(status, '200');
-      const answer = await list.locator('.live-responses-table .highlight-code').first().textContent();
-      assert.match(answer ?? '', /found & shown/);
-      assert.match(answer ?? '', /"total": 1,/);
+      for (const words of [/found & shown/, /"total": 1,/]) await answers(list, words);
     });
 
     for (const [where, parameter, status] of [
@@ -116,8 +122,7 @@ describeInBrowser('The documentation page in a browser', (browser) => {
         const sent = requests.map(decodeURIComponent).filter((url) => url.includes('where'));
         assert.deepEqual([sent.length, sent[0]?.split('&').at(-1)], [1, parameter]);
         if (status !== '200') return;
-        const answer = await list.locator('.live-responses-table .highlight-code').first().textContent();
-        assert.match(answer ?? '', /"total": 0,/);
+        await answers(list, /"total": 0,/);
         assert.deepEqual(complaints, []);
       });
     }
@@ -150,7 +155,7 @@ describeInBrowser('The documentation page in a browser', (browser) => {
       await page.getByText('This key is not valid.').waitFor();
       await give(apiKey);
       assert.equal(await tryOut(operation(page, 'closed-notes', 'list_closed-notes')), '200');
-      assert.equal(await page.locator('#key').isVisible(), false);
+      await page.locator('#key').waitFor({ state: 'hidden' });
       assert.equal(await page.locator('#key-text').inputValue(), '');
       assertAtHome(service, requests);
       // The browser itself writes a line for each answer of 401.
@@ -166,10 +171,10 @@ describeInBrowser('The documentation page in a browser', (browser) => {
       await page.keyboard.press('Tab');
       await page.keyboard.press('Enter');
       await operation(page, 'histories', 'audit_documentHistory').waitFor();
-      assert.equal(await audit.getAttribute('aria-pressed'), 'true');
+      await inTime(async () => assert.equal(await audit.getAttribute('aria-pressed'), 'true'));
       const { body } = await service.call('GET', '/api/audit/openapi.json');
       const operations = Object.values<object>(body.paths).flatMap((path) => Object.keys(path));
-      assert.equal(await page.locator('.opblock').count(), operations.length);
+      await number(page.locator('.opblock'), operations.length);
       // The key that was typed once is sent here too.
       assert.equal(await tryOut(operation(page, 'proofs', 'audit_log')), '200');
       const tile = (form: Locator) => form.getByPlaceholder('path').fill('0/000.p/1');

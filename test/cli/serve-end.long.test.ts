@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync } from 'node:fs';
+import { existsSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
@@ -51,14 +51,18 @@ describe('The end of a service that was interrupted', () => {
 
   it('does not come at SIGHUP, which reloads the configuration, nor by what that interrupts', async (t) => {
     for (const threads of ['0', '1']) {
-      const service = await startService(t, slowConfig, { environment: { ANNALS_THREADS: threads } });
+      const gate = join(temporaryFolder(t), 'gate');
+      const service = await startService(t, slowConfig(gate), { environment: { ANNALS_THREADS: threads } });
       const slow = service.call('POST', posts, { title: 'slow' }, { key: null });
-      await eventually(() => service.output().stderr.includes('asked'));
+      const said = () => service.output().stderr;
+      await eventually(() => said().includes('asked'));
+      const loads = said().split('loaded').length;
       service.child.kill('SIGHUP');
-      await eventually(() =>
-        service.output().stderr.includes('"msg":"the configuration was reloaded: nothing in it has changed"'),
-      );
+      // A reload waits for the writes that have begun.
+      await eventually(() => said().split('loaded').length > loads);
+      writeFileSync(gate, '');
       assert.equal((await slow).status, 201);
+      await eventually(() => said().includes('"msg":"the configuration was reloaded: nothing in it has changed"'));
       assert.equal((await service.call('GET', posts)).body.total, 1);
       assert.equal(await service.stop(), 0);
     }

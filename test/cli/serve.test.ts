@@ -425,7 +425,8 @@ describe('One data directory', () => {
 describe('The end of a service', () => {
   it('at a signal lets the requests in flight finish, takes no new ones, and exits with 0', async (t) => {
     const endBy = async (signal: NodeJS.Signals) => {
-      const service = await startService(t, slowConfig);
+      const gate = join(temporaryFolder(t), 'gate');
+      const service = await startService(t, slowConfig(gate));
       let isAnswered = false;
       const slow = service.call('POST', posts, { title: 'slow' }, { key: null });
       slow.finally(() => {
@@ -437,6 +438,7 @@ describe('The end of a service', () => {
       setTimeout(() => service.child.kill(signal), 50);
       while (await isTaken(service.url)) await new Promise((resolve) => setTimeout(resolve, 10));
       assert.ok(!isAnswered);
+      writeFileSync(gate, '');
       const answer = await slow;
       assert.deepEqual([answer.status, answer.body.title], [201, 'slow']);
       assert.equal(await service.stop(), 0);

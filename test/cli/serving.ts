@@ -1,9 +1,16 @@
 import { connect } from 'node:net';
 
 export const config = { collections: [{ slug: 'posts', fields: [{ name: 'title', type: 'text' }] }] };
-/** Its creates take a while, and say that they have begun. */
-export const slowConfig = `export default { collections: [{ slug: 'posts', fields: [{ name: 'title', type: 'text' }], access: {
-  create: async () => { console.error('asked'); await new Promise((go) => setTimeout(go, 1200)); return true; }, read: () => true } }] }`;
+/** It says that it is loaded. Its creates say that they have begun, and go on once the file of that path is there. */
+export const slowConfig = (gate: string) => `import { existsSync } from 'node:fs';
+  console.error('loaded');
+  const isOpen = async () => {
+    console.error('asked');
+    while (!existsSync(${JSON.stringify(gate)})) await new Promise((go) => setTimeout(go, 10));
+    return true;
+  };
+  const access = { create: isOpen, read: () => true };
+  export default { collections: [{ slug: 'posts', fields: [{ name: 'title', type: 'text' }], access }] };`;
 export const posts = '/api/collections/posts';
 /** Where it does not matter who answers: each thread costs at every start. */
 export const noThreads = { ANNALS_THREADS: '0' };

@@ -17,7 +17,7 @@ export type Mailbox = {
   token: (to: string) => Promise<string>;
 };
 
-const patience = 10_000;
+const patience = 30_000;
 
 /** Starts one for all tests of a file; call it at the top, since services are told its address. */
 export async function useMailbox(): Promise<Mailbox> {

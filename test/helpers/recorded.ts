@@ -48,7 +48,7 @@ export async function assertRecorded<T>(
     const isOfOtherMail = ({ type, data }: Recorded) =>
       type.startsWith('email.') && !(withMails && found.some(({ id }) => id === data?.event));
     const isLate = ({ correlationId }: Recorded) => (answered.get(correlationId) ?? begun) < begun;
-    const end = Date.now() + 5000;
+    const end = Date.now() + 20_000;
     for (;;) {
       for (const event of log.next()) if (!isOfOtherMail(event) && !isLate(event)) found.push(event);
       if (found.length >= wanted.length || Date.now() > end) break;

@@ -76,7 +76,7 @@ export async function sendRaw(url: string, bytes: string | Buffer): Promise<RawA
   const socket = connect(Number(port), hostname);
   const text = await new Promise<string>((resolve, reject) => {
     let received = '';
-    const timer = setTimeout(() => reject(new Error(`no whole answer came, only ${JSON.stringify(received)}`)), 10_000);
+    const timer = setTimeout(() => reject(new Error(`no whole answer came, only ${JSON.stringify(received)}`)), 30_000);
     const finish = (error?: Error) => {
       clearTimeout(timer);
       if (error && received === '') reject(error);
@@ -173,8 +173,8 @@ export function logLines(service: Pick<Service, 'output'>): LogLine[] {
   return lines.map((line) => JSON.parse(line));
 }
 
-/** Waits until a check gives something; the logs are written a moment after the answer. */
-export async function eventually<T>(check: () => T | undefined | false | null, milliseconds = 5000): Promise<T> {
+/** Waits until a check gives something, on the busiest machine too: logs are written a moment after the answer, and a process starts. */
+export async function eventually<T>(check: () => T | undefined | false | null, milliseconds = 30_000): Promise<T> {
   const end = Date.now() + milliseconds;
   for (;;) {
     const found = check();

@@ -37,7 +37,7 @@ async function newest(service: HereService): Promise<string> {
 
 /** The note of the newest checkpoint, once somebody has cosigned it. */
 async function cosigned(service: HereService, name: string): Promise<string> {
-  for (const end = Date.now() + 5000; ; ) {
+  for (const end = Date.now() + 30_000; ; ) {
     const note = await newest(service);
     if (note.includes(`— ${name} `)) return note;
     assert.ok(Date.now() < end, `no witness cosigned ${note}`);

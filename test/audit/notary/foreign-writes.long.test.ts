@@ -181,7 +181,7 @@ describe('a service that goes through its log', () => {
     const running = await startHere(t, config, { verifyPercent: 100 });
     const { body } = await running.call('POST', posts, { title: 'Said' });
     const log = async (isThere: (log: LogAnswer) => boolean) => {
-      for (const end = Date.now() + 10_000; ; await setTimeout(20)) {
+      for (const end = Date.now() + 30_000; ; await setTimeout(20)) {
         const { body } = await running.call('GET', '/api/audit/log');
         if (isThere(body)) return body;
         assert.ok(Date.now() < end, JSON.stringify(body));

@@ -32,7 +32,7 @@ async function exposed(url: string): Promise<Exposed> {
 
 /** Looks again until it is as it should be: threads send their counts each second. */
 async function until(url: string, isThere: (found: Exposed) => boolean): Promise<Exposed> {
-  const end = Date.now() + 10_000;
+  const end = Date.now() + 30_000;
   for (;;) {
     const found = await exposed(url);
     if (isThere(found)) return found;

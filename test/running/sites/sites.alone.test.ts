@@ -395,7 +395,7 @@ describe('Sites of one process', () => {
 
 /** Asks again until the answer is yes. */
 async function until(ask: () => Promise<boolean>): Promise<void> {
-  const end = Date.now() + 10_000;
+  const end = Date.now() + 30_000;
   while (!(await ask())) {
     assert.ok(Date.now() < end, 'it did not come about');
     await sleep(20);

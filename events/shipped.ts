@@ -1,5 +1,5 @@
 import type { Header } from './envelope.ts';
-import type { IdempotencyRecord } from './log.ts';
+import type { IdempotencyRecord, RecordedEvent } from './log.ts';
 import type { Head } from './seals.ts';
 
 /** A head as nodes that share a log tell it to each other: each seals its own. */
@@ -23,7 +23,7 @@ export type ShippedAttempt = IdempotencyRecord & {
 };
 
 /**
- * The part of the log that the erasure recorded at a position takes out of it, of all that was appended before it and with it. `payloads`: the
+ * The part of the log that the erasure at a position takes out of it, of all that was appended before it and with it. `payloads`: the
  * positions of the payloads. `streams`: those whose claims go, and whose changes of claims at positions up to this one.
  * `attemptsOf`: the streams whose attempts go. `files`: SHA-256 of the files to be removed where nothing else needs them.
  */
@@ -58,3 +58,34 @@ export type Missed = Pick<Shipped, 'from' | 'claims' | 'attempts'> & {
   events: (Omit<ShippedEvent, 'body'> & { body: string | null })[];
   erasures: Pick<ShippedErasure, 'position' | 'files'>[];
 };
+
+/** The rows of a transaction that are not in its headers, gathered while it is written. `bodies`: the payload of each event. */
+export type Rows = Pick<Shipped, 'claims' | 'attempts' | 'erasures'> & { bodies: string[] };
+
+export function newRows(): Rows {
+  return { bodies: [], claims: [], attempts: [], erasures: [] };
+}
+
+/** Forgets the rows that are gathered from now on. @returns the function that does. */
+export function markRows({ bodies, claims, attempts, erasures }: Rows): () => void {
+  const lists: unknown[][] = [bodies, claims, attempts, erasures];
+  const lengths = lists.map(({ length }) => length);
+  return () => {
+    lists.forEach((list, at) => {
+      list.length = lengths[at] as number;
+    });
+  };
+}
+
+/** The rows of a transaction that leads from one head to another. `leaves`: the headers of the events as they are stored. */
+export function shippedOf(
+  { recorded, leaves, rows }: { recorded: readonly RecordedEvent[]; leaves: readonly string[]; rows: Rows },
+  { before, after }: { before: Head; after: Head },
+): Shipped {
+  const { bodies, ...others } = rows;
+  const { mac: _, ...head } = after;
+  const events = recorded.map(({ header: { position, id, stream, version } }, at) => {
+    return { position, id, stream, version, header: leaves[at] as string, body: bodies[at] as string };
+  });
+  return { from: before.size, head, events, ...others };
+}

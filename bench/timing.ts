@@ -1,6 +1,7 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { openVault } from '../events/vault.ts';
+import { portOf } from '../events/vault-port.ts';
 import { createPasswordService } from '../server/accounts/password-service.ts';
 import { median, round, table, verdict } from './report.ts';
 import type { Plan } from './rounds.ts';
@@ -30,7 +31,8 @@ async function withPasswords(folder: string, run: (login: Try, known: string) =>
   mkdirSync(folder, { recursive: true });
   const vault = openVault(join(folder, 'vault.db'));
   const { passwords, close } = createPasswordService({
-    vault,
+    vault: portOf(vault),
+    secret: vault.secret,
     rules: new Map([['users', { maxLoginAttempts: Number.MAX_SAFE_INTEGER, lockTime: 1 }]]),
     // The less the hash takes, the more of the answer time is all the rest.
     bcryptCost: 6,

@@ -5,9 +5,13 @@ import { BrokenLogError, requireSealed } from './log-file.ts';
 import type { LogReader } from './log-reader.ts';
 import { appendLeaf, leafHash, rootOf, type Tree, tileWidth, treeAt } from './merkle.ts';
 import { type Head, macOf, type Seals, sealKeyOf } from './seals.ts';
+import type { Rows } from './shipped.ts';
 
-/** The events that a transaction has recorded so far, and their headers as they are stored. */
-export type Batch = { recorded: RecordedEvent[]; leaves: string[] };
+/**
+ * The events that a transaction has recorded so far, and their headers as they are stored. `rows`: the rest of what it writes, where
+ * that is to be shipped.
+ */
+export type Batch = { recorded: RecordedEvent[]; leaves: string[]; rows: Rows | null };
 
 export type Tip = ReturnType<typeof openTip>;
 
@@ -33,7 +37,7 @@ export function openTip(db: Sqlite, reader: Reader, seals: Seals) {
   let openTile = openTileOf(head, reader);
 
   /** Writes the tiles and the head for the events of a batch. @returns that head, which holds once it is committed. */
-  function extend({ recorded, leaves }: Batch): Head {
+  function extend({ recorded, leaves }: Pick<Batch, 'recorded' | 'leaves'>): Head {
     if (leaves.length === 0) return head;
     const above: { level: number; index: number; hash: Buffer }[] = [];
     for (const header of leaves) {

@@ -10,11 +10,14 @@ import { BrokenLogError } from './log-file.ts';
 import type { LogReader } from './log-reader.ts';
 import { type Batch, lastTime, type Tip } from './log-tip.ts';
 import { payloadColumns, withSegments } from './segments.ts';
+import type { Rows, ShippedClaim, ShippedErasure } from './shipped.ts';
+
+export type Recorder = ReturnType<typeof openRecorder>;
 
 type Recorded = { reader: LogReader; tip: Tip; ids: Ids; now: () => number };
 
-/** A command that is being written: all its events have one time, and go into one batch. */
-type Unit = { command: Command; batch: Batch; recordedAt: string };
+/** A command that is being written: all its events have one time, and go into one batch. `position`: that of the last of its stream. */
+type Unit = { command: Command; batch: Batch; recordedAt: string; position: number };
 
 /** Where and when an event is recorded. */
 type Place = Pick<Header, 'stream' | 'version' | 'position' | 'recordedAt'>;
@@ -40,13 +43,21 @@ export function openRecorder(db: Sqlite, { reader, tip, ids, now }: Recorded) {
     // Only a correction of the clock may be earlier than what is before it.
     const recordedAt = stream === clockStream ? timeNow() : timeAfter(batch);
     const erased = declaredBy(command, reader.versionOf);
-    const unit = { command, batch, recordedAt };
+    const position = lastPosition(batch) + events.length;
+    const unit = { command, batch, recordedAt, position };
     write(unit, command, before);
-    const position = lastPosition(batch);
     for (const change of otherStreams) write(unit, change, reader.versionOf(change.stream));
-    if (erased.length > 0) erasing.erase(position, erased);
+    if (erased.length > 0) {
+      const taken = erasing.erase(position, erased);
+      batch.rows?.erasures.push(taken);
+    }
     const version = before + events.length;
-    if (attempt) attempts.keep(attempt, { stream, position, version }, now());
+    if (attempt) {
+      const answer = { stream, position, version };
+      const keptAt = now();
+      attempts.keep(attempt, answer, keptAt);
+      batch.rows?.attempts.push({ ...attempt, ...answer, recordedAt: keptAt });
+    }
     return { ok: true, position, version, recordedAt };
   }
 
@@ -70,18 +81,20 @@ export function openRecorder(db: Sqlite, { reader, tip, ids, now }: Recorded) {
     return claims.conflictOver(changes.flatMap((change) => change.claims));
   }
 
-  function write({ command, batch, recordedAt }: Unit, change: Change, before: number): void {
+  function write({ command, batch, recordedAt, position }: Unit, change: Change, before: number): void {
     const { stream } = change;
     const { rule } = change;
     const cause = rule === undefined ? command : { ...command, context: { ...command.context, rule } };
-    claims.release(stream, change.releases);
+    const released = claims.release(stream, change.releases);
     claims.take(stream, change.claims);
+    if (batch.rows) noteClaims(batch.rows, { position, stream }, { released, taken: change.claims });
     const after = lastPosition(batch);
     change.events.forEach((event, index) => {
       const place = { stream, version: before + index + 1, position: after + index + 1, recordedAt };
-      const { header, text } = insert(cause, event, place);
+      const { header, text, body } = insert(cause, event, place);
       batch.recorded.push({ header, data: event.data, context: cause.context });
       batch.leaves.push(text);
+      batch.rows?.bodies.push(body);
     });
   }
 
@@ -105,7 +118,7 @@ export function openRecorder(db: Sqlite, { reader, tip, ids, now }: Recorded) {
     const text = encodeHeader(header);
     insertEvent.run(position, header.id, stream, version, text);
     insertPayload.run(position, body);
-    return { header, text };
+    return { header, text, body };
   }
 
   function lastPosition({ leaves }: Batch): number {
@@ -128,7 +141,17 @@ export function openRecorder(db: Sqlite, { reader, tip, ids, now }: Recorded) {
     attempts.prune(Math.min(Date.parse(tip.head().recordedAt) || 0, now()));
   }
 
-  return { record, prune, replaceClaims: claims.replaceAll, erasing };
+  return { record, prune, replaceClaims: claims.replaceAll, erasing, attempts };
+}
+
+/** Notes in rows which values a change has given up, and which it has taken. */
+function noteClaims(
+  { claims }: Rows,
+  by: Pick<ShippedClaim, 'position' | 'stream'>,
+  { released, taken }: { released: readonly Claim[]; taken: readonly Claim[] },
+): void {
+  for (const { scope, value } of released) claims.push({ ...by, scope, value, isTaken: false });
+  for (const { scope, value } of taken) claims.push({ ...by, scope, value, isTaken: true });
 }
 
 function isStale(expectedVersion: number | null, version: number): boolean {
@@ -155,12 +178,13 @@ export function openClaims(db: Sqlite, holderOf: LogReader['holderOf']) {
     for (const { scope, value } of claims) insert.run(scope, value, stream);
   }
 
-  /** @throws BrokenLogError when the stream does not hold one of the values. */
-  function release(stream: string, claims: readonly Claim[]): void {
-    for (const { scope, value, former } of claims) {
-      const isReleased = [value, former].some((text) => text && remove.run(scope, text, stream).changes === 1);
-      if (!isReleased) throw new BrokenLogError(`stream ${stream} does not hold its value of ${scope}`);
-    }
+  /** @returns each value as the stream held it. @throws BrokenLogError when it does not hold one of them. */
+  function release(stream: string, claims: readonly Claim[]): Claim[] {
+    return claims.map(({ scope, value, former }) => {
+      const held = [value, former].find((text) => text && remove.run(scope, text, stream).changes === 1);
+      if (held === undefined) throw new BrokenLogError(`stream ${stream} does not hold its value of ${scope}`);
+      return { scope, value: held };
+    });
   }
 
   /** Puts these in the place of all claims. Of two streams with one value, the second holds it under its former text. */
@@ -194,24 +218,31 @@ export function openErasing(db: Sqlite) {
   const updateFiles = db.prepare('UPDATE erasures SET files = ? WHERE position = ? AND done = 0');
   const updateDone = db.prepare("UPDATE erasures SET done = 1 WHERE done = 0 AND position <= ? AND files = '[]'");
 
-  /** Deletes what streams have said so far, what they claim, and the attempts kept for them. @param position of the event. */
-  function erase(position: number, streams: readonly ErasedStream[]): void {
+  /**
+   * Deletes what streams have said so far, what they claim, and the attempts kept for them.
+   *
+   * @param position of the event.
+   * @returns what there was of that.
+   */
+  function erase(position: number, streams: readonly ErasedStream[]): ShippedErasure {
     const rows = streams.flatMap(({ stream, versions }) => selectPayloads.all(stream, versions));
     const gone = rows
       .flatMap(({ header, position, body }) => (body === null ? [] : [{ position, body, header: headerOf(header) }]))
       .filter(({ header }) => !staysErased(header.type));
-    const files = new Set(gone.flatMap(({ header, body }) => [...filesNamedIn(header, body)]));
+    const files = [...new Set(gone.flatMap(({ header, body }) => [...filesNamedIn(header, body)]))];
     // From here on payloads may be deleted.
-    insert.run(position, JSON.stringify([...files]));
+    insert.run(position, JSON.stringify(files));
+    const names = streams.map(({ stream }) => stream);
+    const attemptsOf = new Set(names);
     for (const { position, header } of gone) {
       deletePayload.run(position);
       insertRemoval.run(position, position);
-      if (header.batch !== undefined) deleteCommands.run(batchStream(header.batch));
+      if (header.batch !== undefined) attemptsOf.add(batchStream(header.batch));
     }
-    for (const { stream } of streams) {
-      deleteClaims.run(stream);
-      deleteCommands.run(stream);
-    }
+    for (const stream of names) deleteClaims.run(stream);
+    for (const stream of attemptsOf) deleteCommands.run(stream);
+    const payloads = gone.map(({ position }) => position);
+    return { position, payloads, streams: names, attemptsOf: [...attemptsOf], files };
   }
 
   return {

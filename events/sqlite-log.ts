@@ -1,7 +1,7 @@
-import { errorOf } from '../storage/errors.ts';
 import { isFailure, type Sqlite } from '../storage/sqlite.ts';
 import { keepCheckpoints } from './checkpoints.ts';
 import { type Ids, timeOfId } from './ids.ts';
+import { openIngest } from './ingesting.ts';
 import type { Claim, Command, Outcome, RecordedEvent } from './log.ts';
 import { BrokenLogError, requireSealed, UnsealedError } from './log-file.ts';
 import { readLog } from './log-reader.ts';
@@ -9,6 +9,8 @@ import { type Batch, openTip } from './log-tip.ts';
 import { openRecorder } from './recorder.ts';
 import { openSegments } from './sealing.ts';
 import type { Seals } from './seals.ts';
+import { newRows, type Shipped, shippedOf } from './shipped.ts';
+import { openTransactions } from './transactions.ts';
 
 export type SqliteLog = ReturnType<typeof openLog>;
 
@@ -17,6 +19,9 @@ export type LogTools = { ids: Ids; now: () => number; seals: Seals };
 
 /** The result of a batch: each command's outcome, in order, and the events that were recorded. */
 export type BatchResult = { outcomes: (Outcome | Error)[]; recorded: RecordedEvent[] };
+
+/** A batch that is decided and written, and not committed yet. One of both functions is to be called, once. */
+export type Prepared = BatchResult & { shipped: Shipped; commit: () => void; rollBack: () => void };
 
 /**
  * Opens a log for appending, after the checks that can be made without reading it all: the newest event is where the
@@ -34,7 +39,7 @@ export function openLog(db: Sqlite, { ids, now, seals }: LogTools) {
   if (newest) ids.raise(Math.max(timeOfId(newest.header.id), Date.parse(head.recordedAt)));
   if (!seals.acceptsUnsealed) requireSealed(seals, head);
 
-  const { record, prune, replaceClaims, erasing } = openRecorder(db, { reader, tip, ids, now });
+  const { record, prune, replaceClaims, erasing, attempts } = openRecorder(db, { reader, tip, ids, now });
   const transaction = openTransactions(db, tip);
 
   /**
@@ -42,21 +47,48 @@ export function openLog(db: Sqlite, { ids, now, seals }: LogTools) {
    * alone. When this throws, nothing of the batch was recorded.
    */
   function append(commands: readonly Command[]): BatchResult {
+    return recording(commands, transaction.commit);
+  }
+
+  /**
+   * The first half of {@link append}, for a log that others append to as well: decides, writes all rows, and gives those that the
+   * others need. The transaction stays open until the batch is settled; until then the log can be asked for nothing, for its
+   * connection sees what is not committed.
+   */
+  function prepare(commands: readonly Command[]): Prepared {
+    const before = tip.head();
+    const { result, batch, after, rows } = recording(commands, (run) => {
+      const rows = newRows();
+      return { ...transaction.begin(run, rows), rows };
+    });
+    return {
+      ...result,
+      shipped: shippedOf({ ...batch, rows }, { before, after }),
+      commit: () => transaction.settle(batch),
+      rollBack: () => transaction.rollBack(batch),
+    };
+  }
+
+  /** Records commands in a transaction. @param within runs it. */
+  function recording<T>(commands: readonly Command[], within: (run: (batch: Batch) => BatchResult) => T): T {
     try {
-      return appendAll(commands, record);
+      return within((batch) => recordAll(commands, batch, record));
     } catch (error) {
       if (isFailure(error) || error instanceof UnsealedError) throw error;
       // A refusal that no check foresaw: once more, to find out whose it is. SQLite then copies every page that a command changes, a
       // tenth of the cost of a create; conflicts need no undoing, for they are found before anything is written.
-      return appendAll(commands, (command, batch) => transaction.undoable(batch, () => record(command, batch)));
+      const undoing = (command: Command, batch: Batch) => transaction.undoable(batch, () => record(command, batch));
+      return within((batch) => recordAll(commands, batch, undoing));
     }
   }
 
-  function appendAll(commands: readonly Command[], recordOne: (command: Command, batch: Batch) => Outcome | Error) {
-    return transaction.commit((batch) => {
-      prune();
-      return { outcomes: commands.map((command) => recordOne(command, batch)), recorded: batch.recorded };
-    });
+  function recordAll(
+    commands: readonly Command[],
+    batch: Batch,
+    recordOne: (command: Command, batch: Batch) => Outcome | Error,
+  ): BatchResult {
+    prune();
+    return { outcomes: commands.map((command) => recordOne(command, batch)), recorded: batch.recorded };
   }
 
   /**
@@ -71,65 +103,31 @@ export function openLog(db: Sqlite, { ids, now, seals }: LogTools) {
     });
   }
 
-  const { setFiles, finish } = erasing;
+  /** The same function, refused while a batch is prepared: what it writes would be settled with that. */
+  function settled<Values extends unknown[], T>(run: (...values: Values) => T): (...values: Values) => T {
+    return (...values) => {
+      transaction.requireSettled();
+      return run(...values);
+    };
+  }
+
+  const segments = openSegments(db);
   return {
     ...reader,
     head: tip.head,
     append,
+    prepare,
+    ingest: openIngest(db, { tip, ids, transaction, prune, erasing, attempts }),
     /** How many milliseconds the last commit took: its fsync most of all. */
     commitMilliseconds: transaction.milliseconds,
     changeSchema,
-    keepCheckpoint: keepCheckpoints(db),
-    erasing: { setFiles, finish },
-    segments: openSegments(db),
+    keepCheckpoint: settled(keepCheckpoints(db)),
+    erasing: { setFiles: settled(erasing.setFiles), finish: settled(erasing.finish) },
+    segments: {
+      ...segments,
+      keep: settled(segments.keep),
+      shed: settled(segments.shed),
+      rewriteNow: settled(segments.rewriteNow),
+    },
   };
-}
-
-/** Runs transactions that move the tip of a log; when one fails, the tip is where the file says. */
-function openTransactions(db: Sqlite, tip: ReturnType<typeof openTip>) {
-  const begin = db.prepare('BEGIN IMMEDIATE');
-  const end = db.prepare('COMMIT');
-  const savepoint = db.prepare('SAVEPOINT command');
-  const release = db.prepare('RELEASE command');
-  const rollbackTo = db.prepare('ROLLBACK TO command');
-
-  let milliseconds = 0;
-
-  function commit<T>(run: (batch: Batch) => T): T {
-    const batch: Batch = { recorded: [], leaves: [] };
-    try {
-      begin.run();
-      const result = run(batch);
-      const after = tip.extend(batch);
-      const ending = performance.now();
-      end.run();
-      milliseconds = performance.now() - ending;
-      tip.moveTo(after);
-      return result;
-    } catch (error) {
-      if (db.inTransaction) db.exec('ROLLBACK');
-      tip.reload();
-      throw error;
-    }
-  }
-
-  /** Gives the error of a part that SQLite refuses, after undoing that part alone. */
-  function undoable<T>({ recorded, leaves }: Batch, run: () => T): T | Error {
-    const mark = recorded.length;
-    savepoint.run();
-    try {
-      const outcome = run();
-      release.run();
-      return outcome;
-    } catch (error) {
-      if (isFailure(error) || !db.inTransaction) throw error;
-      rollbackTo.run();
-      release.run();
-      recorded.length = mark;
-      leaves.length = mark;
-      return errorOf(error);
-    }
-  }
-
-  return { commit, undoable, milliseconds: () => milliseconds };
 }

@@ -1,4 +1,5 @@
-import type { Counter, Vault } from '../../events/vault.ts';
+import type { Counter } from '../../events/vault.ts';
+import type { VaultPort } from '../../events/vault-port.ts';
 import { isDiskFull } from '../../storage/sqlite.ts';
 import type { LockState } from '../ports.ts';
 
@@ -8,85 +9,110 @@ export type LockRule = { maxLoginAttempts: number; lockTime: number };
 export type Lockout = ReturnType<typeof createLockout>;
 
 type Options = {
-  counters: Vault['counters'];
+  counters: VaultPort['counters'];
   /** Milliseconds since the epoch. */
   now: () => number;
   /** The most counters of e-mails without an account. */
   maxUnknown?: number;
 };
 
+/**
+ * The result of counting an attempt. `locked`: it was not counted, for the account is locked for so many seconds. Else `lockedUntil` is
+ * when the lock ends if this failure locks, else null.
+ */
+export type Counted = { kind: 'locked'; seconds: number } | { kind: 'counted'; lockedUntil: number | null };
+
 const dayMilliseconds = 24 * 60 * 60 * 1000;
-const failuresBetweenTidying = 256;
+const countedBetweenTidying = 256;
 
 /**
  * Counts failed logins and locks accounts. It never looks whether an account exists, so neither its answer nor its time
- * reveals that.
+ * reveals that. An attempt counts as failed before its password is compared, and no more when that was right: so no more passwords
+ * are tried than are allowed, however many processes count.
  */
 export function createLockout({ counters, now, maxUnknown = 100_000 }: Options) {
-  let failuresSinceTidying = 0;
-  tidy();
+  let countedSinceTidying = 0;
 
   /** The seconds until the lock of a key ends, at least 1; 0 where it is not locked. */
-  function secondsLocked(key: string, { lockTime }: LockRule): number {
+  async function secondsLocked(key: string, rule: LockRule): Promise<number> {
     const time = now();
-    const counter = counters.get(key);
-    if (!counter || counter.lockedUntil === null || counter.lockedUntil <= time) return 0;
-    // Where the clock was put back, or the lock time made shorter, the lock would last longer than it may.
-    const lockedUntil = Math.min(counter.lockedUntil, time + lockTime * 1000);
-    if (lockedUntil !== counter.lockedUntil) counters.change(key, (its) => its && { ...its, lockedUntil });
-    return Math.ceil((lockedUntil - time) / 1000);
+    const counter = await counters.get(key);
+    const lockedUntil = lockOf(counter, time, rule);
+    if (lockedUntil === null) return 0;
+    if (lockedUntil !== counter?.lockedUntil) {
+      await counters.change(key, (its) => its && { ...its, lockedUntil: lockOf(its, time, rule) ?? its.lockedUntil });
+    }
+    return secondsUntil(lockedUntil, time);
   }
 
   /** The failures that still count, and when a lock ends; null without one. */
-  function state(key: string, { lockTime }: LockRule): LockState {
+  async function state(key: string, { lockTime }: LockRule): Promise<LockState> {
     const time = now();
-    const counter = counters.get(key);
+    const counter = await counters.get(key);
     const failures = failuresOf(counter, time);
     const until = failures > 0 ? (counter?.lockedUntil ?? null) : null;
     return { failures, lockedUntil: until === null ? null : Math.min(until, time + lockTime * 1000) };
   }
 
-  /** Counts a failure; gives when the lock ends if this one locks, else null. */
-  function fail(key: string, isKnown: boolean, { maxLoginAttempts, lockTime }: LockRule): number | null {
+  /** Counts an attempt as failed, unless the account is locked: {@link reset} is to follow if it was right. */
+  async function count(key: string, isKnown: boolean, rule: LockRule): Promise<Counted> {
     const time = now();
-    const counter = counters.change(key, (before) => {
+    const counting: { result: Counted } = { result: { kind: 'counted', lockedUntil: null } };
+    await counters.change(key, (before) => {
+      const until = lockOf(before, time, rule);
+      if (before && until !== null) {
+        counting.result = { kind: 'locked', seconds: secondsUntil(until, time) };
+        return { ...before, lockedUntil: until };
+      }
       const failures = failuresOf(before, time) + 1;
-      const lockedUntil = failures >= maxLoginAttempts ? time + lockTime * 1000 : null;
+      const lockedUntil = failures >= rule.maxLoginAttempts ? time + rule.lockTime * 1000 : null;
+      counting.result = { kind: 'counted', lockedUntil };
       return { failures, lockedUntil, touched: time, isKnown };
     });
-    failuresSinceTidying += 1;
-    if (failuresSinceTidying >= failuresBetweenTidying) {
-      failuresSinceTidying = 0;
+    countedSinceTidying += 1;
+    if (countedSinceTidying >= countedBetweenTidying) {
+      countedSinceTidying = 0;
       // After the answer: it takes its time.
       setImmediate(tidyLater);
     }
-    return counter?.lockedUntil ?? null;
+    return counting.result;
   }
 
   /** Ends a lock and the count; false when there was neither. */
-  function reset(key: string): boolean {
-    const counter = counters.get(key);
+  async function reset(key: string): Promise<boolean> {
+    const counter = await counters.get(key);
     if (!counter) return false;
-    counters.change(key, () => null);
+    await counters.change(key, () => null);
     return failuresOf(counter, now()) > 0;
   }
 
   /** A full disk is not reported here: the next run tidies again. */
-  function tidyLater(): void {
+  async function tidyLater(): Promise<void> {
     try {
-      tidy();
+      await tidy();
     } catch (error) {
       if (!isDiskFull(error)) throw error;
     }
   }
 
   /** Deletes counters that have expired, and those above the limit. */
-  function tidy(): void {
+  async function tidy(): Promise<void> {
     const time = now();
-    counters.tidy(time, time - dayMilliseconds, maxUnknown);
+    await counters.tidy(time, time - dayMilliseconds, maxUnknown);
   }
 
-  return { secondsLocked, state, fail, reset, tidy };
+  return { secondsLocked, state, count, reset, tidy };
+}
+
+/** When the lock of a counter ends; null where it is not locked. */
+function lockOf(counter: Counter | null, time: number, { lockTime }: LockRule): number | null {
+  if (!counter || counter.lockedUntil === null || counter.lockedUntil <= time) return null;
+  // Where the clock was put back, or the lock time made shorter, the lock would last longer than it may.
+  return Math.min(counter.lockedUntil, time + lockTime * 1000);
+}
+
+function secondsUntil(lockedUntil: number, time: number): number {
+  return Math.ceil((lockedUntil - time) / 1000);
 }
 
 /** The failures that still count: none after a lock that has passed, none after a day. */

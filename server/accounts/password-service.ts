@@ -5,7 +5,7 @@ import { DomainError, invalidField } from '../../config/errors.ts';
 import type { RateLimit } from '../../config/model.ts';
 import { passwordProblem } from '../../config/passwords.ts';
 import { commitmentPrefix } from '../../events/passwords.ts';
-import type { Vault } from '../../events/vault.ts';
+import type { VaultPort } from '../../events/vault-port.ts';
 import { isDiskFull } from '../../storage/sqlite.ts';
 import { keepOwnDrafts } from '../documents/drafts/keeping.ts';
 import { keepDrafts } from '../documents/preview/drafts.ts';
@@ -22,15 +22,17 @@ import { keepPreferences } from './preferences.ts';
 /** The password service, and the functions that only the main thread calls. */
 export type MainPasswordService = {
   passwords: PasswordService;
+  /** Resolves when it may be asked. */
+  ready: Promise<void>;
   /** The one-time token for an id, in base64url. */
   token: (kind: TokenKind, collection: string, id: string) => string;
   /**
    * Deletes all passwords but these, and counts those of these that are missing, and those with another hash than the one that
    * was stored. Only at the start: a password just stored is not named by an event yet.
    */
-  sweep: (referenced: ReadonlySet<string>) => { missing: number; swapped: number };
+  sweep: (referenced: ReadonlySet<string>) => Promise<{ missing: number; swapped: number }>;
   /** Deletes the drafts of a document and, if it is a user, those that the user stored, and their preferences. */
-  forgetKept: (collection: string, id: string) => void;
+  forgetKept: (collection: string, id: string) => Promise<void>;
   /** Takes another configuration. A changed rate limit begins to count anew. */
   follow: (next: Configured) => void;
   /** Ends its workers; waiting tasks are rejected. */
@@ -46,7 +48,9 @@ type Configured = {
 };
 
 type Options = Configured & {
-  vault: Vault;
+  vault: VaultPort;
+  /** Gives a secret of the vault, by its name. */
+  secret: (name: string) => string;
   /** Milliseconds since the epoch. */
   now: () => number;
   /** Called when a mail waits. */
@@ -71,56 +75,79 @@ const noAccount = `${commitmentPrefix}nobody`;
 
 /** Creates the password service, one per service. */
 export function createPasswordService(options: Options): MainPasswordService {
-  const { vault, now, onMail, onDraftFailure, onSwapped, isOneOfMany = false } = options;
+  const { vault, secret, now, onMail, onDraftFailure, onSwapped, isOneOfMany = false } = options;
   let { rules, bcryptCost, rateLimit }: Configured = options;
   let limit = createLimit(rateLimit);
   const width = Math.min(availableParallelism(), maxThreads);
   const threads = hashThreads({ count: width, ...(isOneOfMany && { restMilliseconds }) });
   const turns = createTurns({ width, maxWaiting });
   const lockout = createLockout({ counters: vault.counters, now });
-  const { token, openToken } = createTokens(vault.secret('one-time-tokens'));
-  const counterKey = vault.secret('login-counters');
+  const { token, openToken } = createTokens(secret('one-time-tokens'));
+  const counterKey = secret('login-counters');
   // While hashes of a higher, former cost exist, every comparison takes that cost.
-  let work = Math.max(bcryptCost, ...vault.passwords.beginnings().map(costOf));
+  let work = bcryptCost;
   let dummy = dummyHash(work);
   const mayMail = createMailLimit();
   const line = oneByOne(maxWaitingToKeep, tooMany);
   const preferences = keepPreferences(vault.preferences);
   const ownDrafts = keepOwnDrafts({ drafts: vault.ownDrafts, now, onFailure: onDraftFailure });
   const drafts = keepDrafts({ drafts: vault.drafts, now, onFailure: onDraftFailure });
+  /** The accounts whose password is just being compared: what is counted for them may be taken back. */
+  const compared = new Set<string>();
+  const ready = prepare();
+  ready.catch(() => {});
+
+  async function prepare(): Promise<void> {
+    await lockout.tidy();
+    workFor(Math.max(...(await vault.passwords.beginnings()).map(costOf)));
+  }
+
+  function workFor(cost: number): void {
+    if (cost <= work) return;
+    work = cost;
+    dummy = dummyHash(work);
+  }
 
   async function check(attempt: LoginAttempt): Promise<Checked> {
     const key = keyOf(attempt.collection, attempt.email);
     const rule = ruleOf(attempt.collection);
+    await ready;
     // A flood at a locked account takes no places in the queue.
+    const locked = compared.has(key) ? null : await lockedOf(key, rule);
     const checked =
-      lockedOf(key, rule) ??
-      (await turns.take({ line: networkOf(attempt.address), key }, () => look(attempt, key, rule)));
+      locked ?? (await turns.take({ line: networkOf(attempt.address), key }, () => look(attempt, key, rule)));
     return checked ?? { kind: 'busy', seconds: busySeconds };
   }
 
   /** Checks a login at its turn. Other logins to the account wait, so that each failure is counted. */
-  async function look({ credential, password }: LoginAttempt, key: string, rule: LockRule): Promise<Checked> {
-    const locked = lockedOf(key, rule);
-    if (locked) return locked;
+  async function look(attempt: LoginAttempt, key: string, rule: LockRule): Promise<Checked> {
+    compared.add(key);
+    try {
+      const counted = await lockout.count(key, attempt.credential !== null, rule);
+      if (counted.kind === 'locked') return counted;
+      if (!(await isRight(attempt))) return { kind: 'wrong', lockedUntil: counted.lockedUntil };
+      await lockout.reset(key);
+      return { kind: 'right' };
+    } finally {
+      compared.delete(key);
+    }
+  }
+
+  async function isRight({ credential, password }: LoginAttempt): Promise<boolean> {
     // Lookup, comparison and count are the same with and without an account.
-    const kept = vault.passwords.get(credential ?? noAccount);
-    const isSame = vault.passwords.isSame(credential ?? noAccount, kept ?? dummy);
+    const kept = await vault.passwords.get(credential ?? noAccount);
+    const isSame = await vault.passwords.isSame(credential ?? noAccount, kept ?? dummy);
     if (kept !== null && !isSame) onSwapped();
     const hash = isSame ? kept : null;
-    const isRight =
+    const isEqual =
       passwordProblem(password) === undefined
         ? await threads.compare(password, hash ?? dummy, work)
         : await threads.compare('', dummy, work);
-    if (!isRight || hash === null) {
-      return { kind: 'wrong', lockedUntil: lockout.fail(key, credential !== null, rule) };
-    }
-    lockout.reset(key);
-    return { kind: 'right' };
+    return isEqual && hash !== null;
   }
 
-  function lockedOf(key: string, rule: LockRule): Checked | null {
-    const seconds = lockout.secondsLocked(key, rule);
+  async function lockedOf(key: string, rule: LockRule): Promise<Checked | null> {
+    const seconds = await lockout.secondsLocked(key, rule);
     return seconds > 0 ? { kind: 'locked', seconds } : null;
   }
 
@@ -146,9 +173,9 @@ export function createPasswordService(options: Options): MainPasswordService {
   }
 
   /** On a full disk the password stays until the next start. */
-  function forget(credential: string): void {
+  async function forget(credential: string): Promise<void> {
     try {
-      vault.passwords.delete(credential);
+      await vault.passwords.delete(credential);
     } catch (error) {
       if (!isDiskFull(error)) throw error;
     }
@@ -160,45 +187,44 @@ export function createPasswordService(options: Options): MainPasswordService {
       mayMail: (collection, id) => mayMail(`${collection}/${id}`),
       checkPassword: (attempt) => withRoom(check(attempt)),
       storePassword: (password, address) => withRoom(keep(password, address)),
-      forgetPassword: async (credential) => forget(credential),
+      forgetPassword: forget,
       lockOf: async (collection, email) => lockout.state(keyOf(collection, email), ruleOf(collection)),
-      unlock: (collection, email) => withRoom((async () => lockout.reset(keyOf(collection, email)))()),
+      unlock: (collection, email) => withRoom(lockout.reset(keyOf(collection, email))),
       openToken: async (kind, collection, text) => openToken(kind, collection, text),
       mailWaits: async () => onMail(),
-      preferences: async (user) => preferences.read(user),
+      preferences: preferences.read,
       changePreferences: (user, patch) => withRoom(line.run(() => preferences.change(user, patch))),
-      forgetPreferences: async (user) => preferences.forget(user),
+      forgetPreferences: preferences.forget,
       keepOwnDraft: (draft) => withRoom(line.run(() => ownDrafts.keep(draft))),
-      ownDraft: async (owner, target) => ownDrafts.read(owner, target),
-      ownDrafts: async (owner) => ownDrafts.list(owner),
+      ownDraft: ownDrafts.read,
+      ownDrafts: ownDrafts.list,
       removeOwnDraft: (owner, target, expected) => withRoom(line.run(() => ownDrafts.remove(owner, target, expected))),
-      forgetOwnDrafts: async (stream) => ownDrafts.forget(stream),
+      forgetOwnDrafts: ownDrafts.forget,
       storeDraft: drafts.keep,
-      draft: async (id) => drafts.read(id),
-      dropDraft: async (id) => drafts.drop(id),
+      draft: drafts.read,
+      dropDraft: drafts.drop,
     },
     token,
-    sweep(referenced) {
-      vault.passwords.retain(referenced);
+    ready,
+    async sweep(referenced) {
+      await vault.passwords.retain(referenced);
       const counts = { missing: 0, swapped: 0 };
       for (const credential of referenced) {
-        const hash = vault.passwords.get(credential);
+        const hash = await vault.passwords.get(credential);
         if (hash === null) counts.missing += 1;
-        else if (!vault.passwords.isSame(credential, hash)) counts.swapped += 1;
+        else if (!(await vault.passwords.isSame(credential, hash))) counts.swapped += 1;
       }
       return counts;
     },
-    forgetKept(collection, id) {
-      drafts.forget(collection, id);
-      ownDrafts.forget(`${collection}/${id}`);
-      preferences.forget(`${collection}/${id}`);
+    async forgetKept(collection, id) {
+      await drafts.forget(collection, id);
+      await ownDrafts.forget(`${collection}/${id}`);
+      await preferences.forget(`${collection}/${id}`);
     },
     follow(next) {
       if (JSON.stringify(next.rateLimit) !== JSON.stringify(rateLimit)) limit = createLimit(next.rateLimit);
       ({ rules, bcryptCost, rateLimit } = next);
-      if (bcryptCost <= work) return;
-      work = bcryptCost;
-      dummy = dummyHash(work);
+      workFor(bcryptCost);
     },
     async close() {
       await Promise.all([line.ended(), drafts.close(), ownDrafts.close()]);

@@ -10,7 +10,7 @@ export function oneByOne(most: number, refusal: () => Error) {
   let waiting = 0;
   let last: Promise<unknown> = Promise.resolve();
 
-  async function run<T>(work: () => T): Promise<T> {
+  async function run<T>(work: () => T | Promise<T>): Promise<T> {
     if (waiting >= most) throw refusal();
     waiting += 1;
     const done = last.then(() => setImmediate()).then(work);

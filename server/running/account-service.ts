@@ -52,7 +52,8 @@ type Options = {
 export function createAccountService({ directory, model: first, settings, now, log }: Options): AccountService {
   let model = first;
   const passwords = createPasswordService({
-    vault: directory.vault,
+    vault: directory.vaultPort,
+    secret: directory.vault.secret,
     ...passwordOptions(model),
     now,
     isOneOfMany: settings.site !== null,
@@ -67,7 +68,7 @@ export function createAccountService({ directory, model: first, settings, now, l
   async function open(opened: OpenApp, logId: string): Promise<void> {
     app = opened;
     // Before a password can be kept that no event names yet.
-    if (directory.vault.isOf(logId)) sweep(passwords, opened);
+    if (directory.vault.isOf(logId)) await sweep(passwords, opened);
     else log.warn('vault.db was made for another log: the passwords of that one are left alone in it');
     mailer = await openMailer(model);
   }
@@ -122,8 +123,8 @@ function isSameMail(before: Model, after: Model): boolean {
   return was === is;
 }
 
-function sweep(service: MainPasswordService, { accounts, log }: OpenApp): void {
-  const { missing, swapped } = service.sweep(accounts.credentials());
+async function sweep(service: MainPasswordService, { accounts, log }: OpenApp): Promise<void> {
+  const { missing, swapped } = await service.sweep(accounts.credentials());
   if (swapped > 0) {
     log.error(
       `passwords whose hash in vault.db is not the one that was set: ${swapped}; no login succeeds with them, and annals verify ` +

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { openVault, type Vault } from '../../events/vault.ts';
+import { portOf, type VaultPort } from '../../events/vault-port.ts';
 import { prepareDirectory, unfinishedRestore, writing } from '../../storage/data-directory.ts';
 import { lockDirectory } from '../../storage/lock.ts';
 import { readApiKeys } from '../callers/authentication.ts';
@@ -16,6 +17,8 @@ export type Directory = {
   apiKeys: readonly ApiKey[];
   secrets: readonly string[];
   vault: Vault;
+  /** The same, for what a service asks while it runs. */
+  vaultPort: VaultPort;
   /** Warnings of access for other users. */
   warnings: readonly string[];
   /** Tells a second server under which address this one answers. */
@@ -58,6 +61,7 @@ export function openDirectory({ data, apiKeys, secrets }: Settings, holder = ser
       generatedKey,
       apiKeys: readApiKeys(generatedKey ? [generatedKey] : apiKeys, vault.opaqueId),
       vault,
+      vaultPort: portOf(vault),
       warnings,
       secrets: secrets.length > 0 ? secrets : [vault.secret('signing')],
       announce: lock.describe,

@@ -157,6 +157,7 @@ export function startEngine(options: EngineOptions): Engine {
   async function start(): Promise<EngineReady> {
     const { isProduction } = settings;
     const conditions = await readConditions(model, isProduction);
+    await accounts.passwords.ready;
     const { readFile, log: logName, size, found, upgradedFrom } = await writer.ready;
     const searchFile = searchFileOf(readFile, model.schema);
     if (search && searchFile !== null) {
@@ -197,7 +198,7 @@ export function startEngine(options: EngineOptions): Engine {
       state,
       ...sharedOf(settings, directory),
     };
-    const keyService = createKeyService(directory.vault.apiKeys, clock.believed);
+    const keyService = createKeyService(directory.vaultPort.apiKeys, clock.believed);
     const delivering = createWebhookService({ model, conditions, isProduction, log, now: clock.believed });
     webhooks = delivering;
     if (!isBrief) delivering.start({ log: logName, logFile: file, readFile, path: webhooksFile(directory.path) });

@@ -6,6 +6,7 @@ import { describe, it, type TestContext } from 'node:test';
 import bcrypt from 'bcrypt';
 import type { DomainError } from '../../config/errors.ts';
 import { openVault, type Vault } from '../../events/vault.ts';
+import { portOf } from '../../events/vault-port.ts';
 import type { LockRule } from '../../server/accounts/lockout.ts';
 import { createPasswordService, type MainPasswordService } from '../../server/accounts/password-service.ts';
 import type { Checked, PasswordService } from '../../server/ports.ts';
@@ -39,7 +40,8 @@ function start(t: TestContext, given: Given = {}): Keeping {
   let swapped = 0;
   const itsRule = { maxLoginAttempts: 5, lockTime: 600, ...rule };
   const main = createPasswordService({
-    vault,
+    vault: portOf(vault),
+    secret: vault.secret,
     rules: new Map([
       ['users', itsRule],
       ['clients', itsRule],
@@ -151,7 +153,7 @@ describe('keeping passwords', () => {
     assert.deepEqual(await login(passwords, old), { kind: 'right' });
     assert.deepEqual(await login(passwords, mallory, 'the password of mallory'), { kind: 'right' });
     assert.equal(swapped(), 2);
-    assert.deepEqual(main.sweep(new Set([ada, mallory, old, 'none'])), { missing: 1, swapped: 1 });
+    assert.deepEqual(await main.sweep(new Set([ada, mallory, old, 'none'])), { missing: 1, swapped: 1 });
   });
 
   it('makes hashes of the configured cost, and still knows those of other costs', async (t) => {
@@ -194,7 +196,7 @@ describe('keeping passwords', () => {
     const { passwords, restart } = start(t);
     const [named, left] = [await keep(passwords), await keep(passwords)];
     const { passwords: next, main } = await restart();
-    assert.deepEqual(main.sweep(new Set([named, randomUUID()])), { missing: 1, swapped: 0 });
+    assert.deepEqual(await main.sweep(new Set([named, randomUUID()])), { missing: 1, swapped: 0 });
     assert.deepEqual(await login(next, named), { kind: 'right' });
     assert.deepEqual(await login(next, left), wrong);
   });

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import type { Kept, NewOwnDraft, OwnRoom } from '../../events/kept-drafts.ts';
 import { openVault } from '../../events/vault.ts';
+import { portOf } from '../../events/vault-port.ts';
 import { keepOwnDrafts, ownRoom } from '../../server/documents/drafts/keeping.ts';
 import { oneByOne } from '../../server/platform/one-by-one.ts';
 import { temporaryFolder } from '../helpers/service.ts';
@@ -16,7 +17,7 @@ async function open(t: TestContext, { room = ownRoom, folder = temporaryFolder(t
   const vault = openVault(join(folder, 'vault.db'));
   const clock = { time };
   const onFailure = (error: Error) => assert.fail(error);
-  const drafts = keepOwnDrafts({ drafts: vault.ownDrafts, now: () => clock.time, onFailure, room });
+  const drafts = keepOwnDrafts({ drafts: portOf(vault).ownDrafts, now: () => clock.time, onFailure, room });
   // The one of the start.
   await drafts.purge();
   let isOpen = true;
@@ -27,7 +28,7 @@ async function open(t: TestContext, { room = ownRoom, folder = temporaryFolder(t
     vault.close();
   }
   t.after(close);
-  const keep = (target: string, text: string, of: Partial<NewOwnDraft> = {}): Kept =>
+  const keep = (target: string, text: string, of: Partial<NewOwnDraft> = {}): Promise<Kept> =>
     drafts.keep({
       owner: 'users/ada',
       target,
@@ -45,25 +46,25 @@ const bytesOf = (folder: string) => Buffer.concat(readdirSync(folder).map((name)
 describe('Drafts that users keep, in the vault', () => {
   it('live for 30 days after they were kept last, and are gone from the disk then', async (t) => {
     const { drafts, keep, clock, folder } = await open(t);
-    for (let index = 0; index < 50; index += 1) keep(`posts/${index}`, `small-trace-${'x'.repeat(50 * index)}`);
-    for (let index = 50; index < 56; index += 1) keep(`posts/${index}`, `large-trace-${'x'.repeat(500_000)}`);
+    for (let index = 0; index < 50; index += 1) await keep(`posts/${index}`, `small-trace-${'x'.repeat(50 * index)}`);
+    for (let index = 50; index < 56; index += 1) await keep(`posts/${index}`, `large-trace-${'x'.repeat(500_000)}`);
     clock.time += 20 * days;
-    keep('posts/0', 'kept again');
+    await keep('posts/0', 'kept again');
     clock.time += 10 * days - 1;
     await drafts.purge();
-    assert.equal(drafts.list('users/ada').length, 56);
+    assert.equal((await drafts.list('users/ada')).length, 56);
     assert.ok(bytesOf(folder).includes('-trace-'));
     clock.time += 1;
     assert.deepEqual(
-      drafts.list('users/ada').map(({ target }) => target),
+      (await drafts.list('users/ada')).map(({ target }) => target),
       ['posts/0'],
       'before they are deleted',
     );
-    assert.equal(drafts.read('users/ada', 'posts/1'), null);
-    assert.deepEqual(drafts.remove('users/ada', 'posts/1', null), { kind: 'none' });
+    assert.equal(await drafts.read('users/ada', 'posts/1'), null);
+    assert.deepEqual(await drafts.remove('users/ada', 'posts/1', null), { kind: 'none' });
     await drafts.purge();
     assert.ok(!bytesOf(folder).includes('-trace-'));
-    assert.equal(drafts.read('users/ada', 'posts/0')?.data, '{"text":"kept again"}');
+    assert.equal((await drafts.read('users/ada', 'posts/0'))?.data, '{"text":"kept again"}');
     clock.time += 20 * days;
     await drafts.purge();
     assert.ok(!bytesOf(folder).includes('kept again'));
@@ -71,7 +72,7 @@ describe('Drafts that users keep, in the vault', () => {
 
   it('of which a start finds some that have expired are deleted then', async (t) => {
     const { keep, folder, close } = await open(t);
-    keep('posts/one', 'a trace of last month');
+    await keep('posts/one', 'a trace of last month');
     await close();
     await open(t, { folder, time: start2026 + 30 * days });
     assert.ok(!bytesOf(folder).includes('a trace of last month'));
@@ -79,11 +80,11 @@ describe('Drafts that users keep, in the vault', () => {
 
   it('do not live longer because the clock was put back', async (t) => {
     const { drafts, keep, clock } = await open(t);
-    keep('posts/one', 'from tomorrow');
+    await keep('posts/one', 'from tomorrow');
     clock.time -= 400 * days;
     await drafts.purge();
     clock.time += 30 * days;
-    assert.deepEqual(drafts.list('users/ada'), []);
+    assert.deepEqual(await drafts.list('users/ada'), []);
   });
 
   it('have a room of each user and one of all, in which one comes in the place of itself', async (t) => {
@@ -91,22 +92,20 @@ describe('Drafts that users keep, in the vault', () => {
     const { drafts, keep, clock } = await open(t, { room });
     const of = (owner: string) => ({ owner });
     const kinds = (all: Kept[]) => all.map((one) => (one.kind === 'full' ? one.of : one.kind));
-    assert.deepEqual(kinds(['1', '2', '3', '4', '3'].map((id) => keep(`posts/${id}`, 'x'))), [
-      ...['kept', 'kept', 'kept', 'user'],
-      'kept',
-    ]);
-    assert.deepEqual(keep('posts/3', 'x'.repeat(1000)), { kind: 'full', of: 'user', count: 2, bytes: 38 });
-    assert.equal(keep('posts/3', 'x'.repeat(900)).kind, 'kept');
-    const bob = ['1', '2', '3', '2'].map((id) => keep(`posts/${id}`, 'y', of('users/bob')));
+    const ada = await Promise.all(['1', '2', '3', '4', '3'].map((id) => keep(`posts/${id}`, 'x')));
+    assert.deepEqual(kinds(ada), [...['kept', 'kept', 'kept', 'user'], 'kept']);
+    assert.deepEqual(await keep('posts/3', 'x'.repeat(1000)), { kind: 'full', of: 'user', count: 2, bytes: 38 });
+    assert.equal((await keep('posts/3', 'x'.repeat(900))).kind, 'kept');
+    const bob = await Promise.all(['1', '2', '3', '2'].map((id) => keep(`posts/${id}`, 'y', of('users/bob'))));
     assert.deepEqual(kinds(bob), ['kept', 'kept', 'all', 'kept']);
-    assert.equal(drafts.remove('users/ada', 'posts/1', null).kind, 'removed');
-    const large = keep('posts/1', 'z'.repeat(950), of('users/eve'));
-    assert.deepEqual(kinds([large, keep('posts/2', 'z'.repeat(950), of('users/bob'))]), ['kept', 'all']);
+    assert.equal((await drafts.remove('users/ada', 'posts/1', null)).kind, 'removed');
+    const large = await keep('posts/1', 'z'.repeat(950), of('users/eve'));
+    assert.deepEqual(kinds([large, await keep('posts/2', 'z'.repeat(950), of('users/bob'))]), ['kept', 'all']);
     // Expired ones take room until they are deleted.
     clock.time += days;
-    assert.deepEqual(kinds([keep('posts/9', 'z', of('users/dan'))]), ['all']);
+    assert.deepEqual(kinds([await keep('posts/9', 'z', of('users/dan'))]), ['all']);
     await drafts.purge();
-    assert.deepEqual(kinds([keep('posts/9', 'z', of('users/dan'))]), ['kept']);
+    assert.deepEqual(kinds([await keep('posts/9', 'z', of('users/dan'))]), ['kept']);
   });
 });
 

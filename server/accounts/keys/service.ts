@@ -1,4 +1,4 @@
-import type { KeySecrets } from '../../../events/key-secrets.ts';
+import type { VaultPort } from '../../../events/vault-port.ts';
 import { isDiskFull } from '../../../storage/sqlite.ts';
 import type { KeyService } from '../../ports.ts';
 import { noRoom } from '../../writer/no-room.ts';
@@ -8,30 +8,30 @@ import { noRoom } from '../../writer/no-room.ts';
  *
  * @param now milliseconds since the epoch.
  */
-export function createKeyService(secrets: KeySecrets, now: () => number): KeyService {
+export function createKeyService(secrets: VaultPort['apiKeys'], now: () => number): KeyService {
   return {
-    store: async (secret) => withRoom(() => secrets.put(secret, now())),
-    match: async (credentials, secret) => secrets.match(credentials, secret),
-    forget: async (id, credentials) => ifRoom(() => secrets.delete(id, credentials)),
-    retain: async (credentials) => ifRoom(() => secrets.retain(new Set(credentials), now())),
-    used: async (id, at) => ifRoom(() => secrets.used(id, at)),
-    uses: async () => Object.fromEntries(secrets.uses()),
+    store: (secret) => withRoom(secrets.put(secret, now())),
+    match: secrets.match,
+    forget: (id, credentials) => ifRoom(secrets.delete(id, credentials)),
+    retain: (credentials) => ifRoom(secrets.retain(new Set(credentials), now())),
+    used: (id, at) => ifRoom(secrets.used(id, at)),
+    uses: async () => Object.fromEntries(await secrets.uses()),
   };
 }
 
 /** @throws DomainError `unavailable` where the vault has no room. */
-function withRoom<T>(work: () => T): T {
+async function withRoom<T>(work: Promise<T>): Promise<T> {
   try {
-    return work();
+    return await work;
   } catch (error) {
     throw isDiskFull(error) ? noRoom() : error;
   }
 }
 
 /** Tidying, and what is known about the last use, can wait for a disk that has room. */
-function ifRoom(work: () => void): void {
+async function ifRoom(work: Promise<void>): Promise<void> {
   try {
-    work();
+    await work;
   } catch (error) {
     if (!isDiskFull(error)) throw error;
   }

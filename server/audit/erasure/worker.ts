@@ -27,7 +27,7 @@ type Options = {
   /** Writes the segments anew that have erased payloads; nothing is sealed until what this gives is called. */
   rewriteSegments: () => Promise<() => void>;
   /** Forgets the drafts about a document, and all that it keeps itself, where it is a user. */
-  forgetKept: (collection: string, id: string) => void;
+  forgetKept: (collection: string, id: string) => Promise<void>;
   logger: Logger;
   milliseconds?: { patience: number; shortest: number; longest: number };
 };
@@ -92,7 +92,7 @@ export function openErasureWorker(options: Options): ErasureWorker {
     const open = log.erasures.unfinished();
     const remaining: Remaining[] = [];
     for (const { position } of open) {
-      for (const { header } of log.range(position - 1, position)) forgetKept(...splitStream(header.stream));
+      for (const { header } of log.range(position - 1, position)) await forgetKept(...splitStream(header.stream));
     }
     for (const { position, files } of open) remaining.push({ position, files: await removed(position, files) });
     if (signal.aborted) return false;

@@ -1,6 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Kept, NewOwnDraft, OwnDraft, OwnRoom, Removed } from '../../../events/kept-drafts.ts';
-import type { Vault } from '../../../events/vault.ts';
+import type { VaultPort } from '../../../events/vault-port.ts';
 
 const day = 24 * 60 * 60 * 1000;
 /** How long a draft is kept, in days. */
@@ -18,7 +18,7 @@ const purgeMilliseconds = 60_000;
 const restMilliseconds = 20;
 
 type Options = {
-  drafts: Vault['ownDrafts'];
+  drafts: VaultPort['ownDrafts'];
   /** Milliseconds since the epoch. */
   now: () => number;
   /** Called when those that have expired could not be deleted; it is tried again. */
@@ -49,15 +49,16 @@ export function keepOwnDrafts({ drafts, now, onFailure, room = ownRoom }: Option
   }
 
   async function purgeAll(): Promise<void> {
-    while (!isClosed && drafts.purge(since(), now())) await wait(restMilliseconds, undefined, { ref: false });
-    if (!isClosed) drafts.leaveNoTrace();
+    while (!isClosed && (await drafts.purge(since(), now()))) await wait(restMilliseconds, undefined, { ref: false });
+    if (!isClosed) await drafts.leaveNoTrace();
   }
 
   return {
-    keep: (draft: NewOwnDraft): Kept => drafts.keep(draft, room, now()),
-    read: (owner: string, target: string): (OwnDraft & { data: string }) | null => drafts.get(owner, target, since()),
-    list: (owner: string): OwnDraft[] => drafts.all(owner, since()),
-    remove: (owner: string, target: string, expected: NewOwnDraft['expected']): Removed =>
+    keep: (draft: NewOwnDraft): Promise<Kept> => drafts.keep(draft, room, now()),
+    read: (owner: string, target: string): Promise<(OwnDraft & { data: string }) | null> =>
+      drafts.get(owner, target, since()),
+    list: (owner: string): Promise<OwnDraft[]> => drafts.all(owner, since()),
+    remove: (owner: string, target: string, expected: NewOwnDraft['expected']): Promise<Removed> =>
       drafts.remove(owner, target, { expected, since: since() }),
     forget: drafts.forget,
     purge,

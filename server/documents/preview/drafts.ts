@@ -2,14 +2,14 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
 import { DomainError } from '../../../config/errors.ts';
 import type { Draft, Room } from '../../../events/drafts.ts';
-import type { Vault } from '../../../events/vault.ts';
+import type { VaultPort } from '../../../events/vault-port.ts';
 import { isDiskFull } from '../../../storage/sqlite.ts';
 import { oneByOne } from '../../platform/one-by-one.ts';
 import type { KeptDraft, NewDraft } from '../../ports.ts';
 import { previewSeconds } from './tokens.ts';
 
 type Options = {
-  drafts: Vault['drafts'];
+  drafts: VaultPort['drafts'];
   /** Milliseconds since the epoch. */
   now: () => number;
   /** Called when those that have expired could not be deleted; it is tried again. */
@@ -49,10 +49,10 @@ export function keepDrafts({ drafts, now, onFailure, room = usual }: Options) {
     return id;
   }
 
-  function write(draft: Draft, own: Room): void {
+  async function write(draft: Draft, own: Room): Promise<void> {
     let isKept: boolean;
     try {
-      isKept = drafts.keep(draft, own, room.all);
+      isKept = await drafts.keep(draft, own, room.all);
     } catch (error) {
       throw isDiskFull(error) ? unavailable('there is no room on the disk for a draft') : error;
     }
@@ -68,8 +68,8 @@ export function keepDrafts({ drafts, now, onFailure, room = usual }: Options) {
   }
 
   async function purgeAll(): Promise<void> {
-    while (!isClosed && drafts.purge(now(), lifetime)) await wait(restMilliseconds, undefined, { ref: false });
-    if (!isClosed) drafts.leaveNoTrace();
+    while (!isClosed && (await drafts.purge(now(), lifetime))) await wait(restMilliseconds, undefined, { ref: false });
+    if (!isClosed) await drafts.leaveNoTrace();
   }
 
   function purgeInBackground(): void {
@@ -81,10 +81,10 @@ export function keepDrafts({ drafts, now, onFailure, room = usual }: Options) {
   return {
     keep,
     /** The draft of an id; null if it does not exist, or no longer. */
-    read: (id: string): KeptDraft | null => drafts.get(id, now()),
-    drop: (id: string): void => drafts.delete(id),
+    read: (id: string): Promise<KeptDraft | null> => drafts.get(id, now()),
+    drop: (id: string): Promise<void> => drafts.delete(id),
     /** Deletes those about a document, and those that it keeps itself, where it is a user. */
-    forget: (collection: string, id: string): void =>
+    forget: (collection: string, id: string): Promise<void> =>
       drafts.forget(collection, id, callerOf('user', `${collection}/${id}`)),
     purge,
     async close(): Promise<void> {

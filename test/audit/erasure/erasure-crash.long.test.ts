@@ -120,7 +120,7 @@ describe('an erasure that is broken off', () => {
     const eraser = openErasureWorker({
       logFile: logFile(data),
       guard: { erase: async () => ({ left: [], held: null }) },
-      forgetKept: () => {},
+      forgetKept: async () => {},
       rewriteSegments: async () => () => {},
       scrub: async (remaining) => {
         for (const { position, files } of remaining) directory.log.erasing.setFiles(position, files);

@@ -3,6 +3,7 @@ import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { openVault } from '../../../events/vault.ts';
+import { portOf } from '../../../events/vault-port.ts';
 import { signToken, tokenReader } from '../../../server/callers/tokens.ts';
 import { keepDrafts } from '../../../server/documents/preview/drafts.ts';
 import { openPreview, signPreview } from '../../../server/documents/preview/tokens.ts';
@@ -19,7 +20,7 @@ function open(t: TestContext, room = { user: small, key: roomy, all: roomy }, fo
   const vault = openVault(join(folder, 'vault.db'));
   const clock = { time: start2026 };
   const onFailure = (error: Error) => assert.fail(error);
-  const drafts = keepDrafts({ drafts: vault.drafts, now: () => clock.time, onFailure, room });
+  const drafts = keepDrafts({ drafts: portOf(vault).drafts, now: () => clock.time, onFailure, room });
   let isOpen = true;
   async function close(): Promise<void> {
     if (!isOpen) return;
@@ -37,8 +38,8 @@ function open(t: TestContext, room = { user: small, key: roomy, all: roomy }, fo
       data: JSON.stringify({ text }),
       ...of,
     });
-  const textOf = (id: string) => {
-    const draft = drafts.read(id);
+  const textOf = async (id: string) => {
+    const draft = await drafts.read(id);
     return draft && JSON.parse(draft.data).text;
   };
   return { drafts, keep, textOf, clock, folder, close };
@@ -55,9 +56,9 @@ describe('Drafts in the vault', () => {
     await first.close();
     const { drafts, clock, textOf } = open(t, undefined, first.folder);
     clock.time += 15 * minutes - 1;
-    assert.deepEqual(drafts.read(id), { collection: 'posts', document: 'one', data: '{"text":"mine"}' });
+    assert.deepEqual(await drafts.read(id), { collection: 'posts', document: 'one', data: '{"text":"mine"}' });
     clock.time += 1;
-    assert.equal(textOf(id), null);
+    assert.equal(await textOf(id), null);
   });
 
   it('are gone from the disk when they have expired, whatever their size, without a call', async (t) => {
@@ -70,7 +71,7 @@ describe('Drafts in the vault', () => {
     assert.ok(bytesOf(folder).includes('-trace'));
     await drafts.purge();
     assert.ok(!bytesOf(folder).includes('-trace'));
-    assert.equal(textOf(later), 'the later one');
+    assert.equal(await textOf(later), 'the later one');
   });
 
   it('leave no copies where SQLite has moved them', (t) => {
@@ -125,7 +126,7 @@ describe('Drafts in the vault', () => {
     clock.time -= 24 * 60 * minutes;
     await drafts.purge();
     clock.time += 15 * minutes;
-    assert.equal(textOf(id), null);
+    assert.equal(await textOf(id), null);
   });
 
   it('go when their caller has too many, the oldest first, and those of others stay', async (t) => {
@@ -133,19 +134,22 @@ describe('Drafts in the vault', () => {
     const other = await keep('other', { caller: 'user:users/bob' });
     const ids: string[] = [];
     for (const text of ['1', '2', '3', '4', '5']) ids.push(await keep(text));
-    assert.deepEqual(ids.map(textOf), [null, null, '3', '4', '5']);
+    assert.deepEqual(await Promise.all(ids.map(textOf)), [null, null, '3', '4', '5']);
     const large = await keep('x'.repeat(90_000));
-    assert.deepEqual([...ids.map(textOf), textOf(large)?.length], [null, null, null, '4', '5', 90_000]);
+    assert.deepEqual(
+      [...(await Promise.all(ids.map(textOf))), (await textOf(large))?.length],
+      [null, null, null, '4', '5', 90_000],
+    );
     // One that has no room beside any other is kept all the same: the body was not too large.
     const larger = await keep('x'.repeat(200_000));
-    assert.deepEqual([textOf(large), textOf(larger)?.length], [null, 200_000]);
-    assert.equal(textOf(other), 'other');
+    assert.deepEqual([await textOf(large), (await textOf(larger))?.length], [null, 200_000]);
+    assert.equal(await textOf(other), 'other');
   });
 
   it('of an API key are more, for many editors are behind it', async (t) => {
     const { keep, textOf } = open(t);
     const ids = await Promise.all(['1', '2', '3', '4', '5'].map((text) => keep(text, { isKey: true })));
-    assert.deepEqual(ids.map(textOf), ['1', '2', '3', '4', '5']);
+    assert.deepEqual(await Promise.all(ids.map(textOf)), ['1', '2', '3', '4', '5']);
   });
 
   it('are refused when there is no room for those of all, and nothing is dropped for it', async (t) => {
@@ -155,10 +159,10 @@ describe('Drafts in the vault', () => {
     await keep('other', { caller: 'user:users/bob' });
     await assert.rejects(keep('other', { caller: 'user:users/bob' }), full);
     await assert.rejects(keep('x'.repeat(160_000)), full);
-    assert.deepEqual(mine.map(textOf), ['1', '2', '3']);
+    assert.deepEqual(await Promise.all(mine.map(textOf)), ['1', '2', '3']);
     // A draft that replaces its own needs no more room.
     const fourth = await keep('4');
-    assert.deepEqual([...mine, fourth].map(textOf), [null, '2', '3', '4']);
+    assert.deepEqual(await Promise.all([...mine, fourth].map(textOf)), [null, '2', '3', '4']);
     clock.time += 15 * minutes;
     assert.ok(await keep('later'));
   });
@@ -177,8 +181,8 @@ describe('Drafts in the vault', () => {
     const about = await keep('about-it-trace', { document: 'two', caller: 'apiKey:1' });
     const by = await keep('by-her-trace', { caller: 'user:posts/two' });
     const other = await keep('another');
-    drafts.forget('posts', 'two');
-    assert.deepEqual([about, by, other].map(textOf), [null, null, 'another']);
+    await drafts.forget('posts', 'two');
+    assert.deepEqual(await Promise.all([about, by, other].map(textOf)), [null, null, 'another']);
     for (const trace of ['about-it-trace', 'by-her-trace']) assert.ok(!bytesOf(folder).includes(trace));
   });
 });

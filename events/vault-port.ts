@@ -1,0 +1,36 @@
+import type { Vault } from './vault.ts';
+
+type Functions = { [name: string]: (...values: never[]) => unknown };
+
+/** The same functions, each of which gives a promise. */
+export type Asynchronous<T> = {
+  [Name in keyof T]: T[Name] extends (...values: infer Values) => infer Result
+    ? (...values: Values) => Promise<Awaited<Result>>
+    : never;
+};
+
+/**
+ * The part of a vault that a service asks while it runs. It says nothing of where that is: a file here, or a place that several nodes
+ * reach. Each call is one transaction; a function that is given to one is pure, for it may be called again.
+ */
+export type VaultPort = {
+  [Name in 'passwords' | 'counters' | 'apiKeys' | 'drafts' | 'ownDrafts' | 'preferences']: Asynchronous<Vault[Name]>;
+};
+
+/** The port to a vault that is a file of this process. */
+export function portOf({ passwords, counters, apiKeys, drafts, ownDrafts, preferences }: Vault): VaultPort {
+  return {
+    passwords: asynchronous(passwords),
+    counters: asynchronous(counters),
+    apiKeys: asynchronous(apiKeys),
+    drafts: asynchronous(drafts),
+    ownDrafts: asynchronous(ownDrafts),
+    preferences: asynchronous(preferences),
+  };
+}
+
+/** Calls run in the order in which they are made, and at once: only their results come later. */
+function asynchronous<T extends Functions>(port: T): Asynchronous<T> {
+  const all = Object.entries(port).map(([name, run]) => [name, async (...values: never[]) => run(...values)]);
+  return Object.fromEntries(all);
+}

@@ -1,0 +1,453 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import fc from 'fast-check';
+import type { CheckpointChange } from '../../events/checkpoints.ts';
+import { createIds } from '../../events/ids.ts';
+import { DivergedError } from '../../events/ingesting.ts';
+import type { Change, Claim, Command, Outcome } from '../../events/log.ts';
+import { createLog } from '../../events/log-file.ts';
+import type { Missed, Shipped } from '../../events/shipped.ts';
+import { openLog, type SqliteLog } from '../../events/sqlite-log.ts';
+import { verifyLog } from '../../events/verify.ts';
+import { openDatabase, type Sqlite } from '../../storage/sqlite.ts';
+import { runsOf, seenOf } from '../helpers/runs.ts';
+import { change, claim, command, contentOf, noon, openTestLog, seals } from './logs.ts';
+
+/** Every table that a replica has from the log it follows. */
+function rowsOf(db: Sqlite): Record<string, unknown[]> {
+  const others = ['commands', 'erasures'].map((table) => [
+    table,
+    db.prepare(`SELECT * FROM ${table} ORDER BY 1`).all(),
+  ]);
+  return { ...contentOf(db), ...Object.fromEntries(others) };
+}
+
+type Node = { db: Sqlite; log: SqliteLog; clock: { now: number } };
+
+/** A log in memory, with ids of its own. */
+function openNode(): Node {
+  const clock = { now: noon };
+  const now = () => clock.now;
+  const db = openDatabase(':memory:');
+  createLog(db, 'annals/test', seals.key);
+  const ids = createIds(new BigInt64Array(new SharedArrayBuffer(8)), now);
+  return { db, log: openLog(db, { ids, now, seals }), clock };
+}
+
+/** A store of shipped rows, in memory: it does with them as {@link Shipped} says. */
+function openStore() {
+  const events: Missed['events'] = [];
+  let claims: Missed['claims'] = [];
+  const attempts = new Map<string, Missed['attempts'][number]>();
+  const erasures: Missed['erasures'] = [];
+  let head: Shipped['head'] | null = null;
+
+  return {
+    keep(shipped: Shipped): void {
+      const kept: Shipped = structuredClone(shipped);
+      assert.equal(kept.from, events.length);
+      events.push(...kept.events);
+      claims.push(...kept.claims);
+      // An erasure takes attempts of before, never its own: that is put there after it.
+      for (const { position, files, payloads, streams, attemptsOf } of kept.erasures) {
+        for (const at of payloads) (events[at - 1] as Missed['events'][number]).body = null;
+        claims = claims.filter((one) => one.position > position || !streams.includes(one.stream));
+        kept.attempts = kept.attempts.filter((one) => one.position >= position || !attemptsOf.includes(one.stream));
+        for (const [key, one] of attempts) if (attemptsOf.includes(one.stream)) attempts.delete(key);
+        erasures.push({ position, files });
+      }
+      for (const one of kept.attempts) attempts.set(one.key, one);
+      head = { ...kept.head, root: shipped.head.root };
+    },
+    /** The rows after `from` events, at most so many events. */
+    after(from: number, limit: number): Missed {
+      const upTo = Math.min(from + limit, events.length);
+      const isIn = ({ position }: { position: number }) => position > from && position <= upTo;
+      return structuredClone({
+        from,
+        head: null,
+        events: events.slice(from, upTo),
+        claims: claims.filter(isIn),
+        attempts: [...attempts.values()].filter(isIn).sort((one, other) => one.position - other.position),
+        erasures: erasures.filter(isIn),
+      }) satisfies Missed as Missed;
+    },
+    head: () => head,
+    size: () => events.length,
+  };
+}
+
+type Store = ReturnType<typeof openStore>;
+
+/** Several transactions in one. */
+function merged(all: readonly Shipped[]): Missed {
+  return {
+    from: all[0]?.from ?? 0,
+    head: all.at(-1)?.head ?? null,
+    events: all.flatMap(({ events }) => events),
+    claims: all.flatMap(({ claims }) => claims),
+    attempts: all.flatMap(({ attempts }) => attempts),
+    erasures: all.flatMap(({ erasures }) => erasures),
+  };
+}
+
+/** Has a replica follow a store, in pages of so many events. */
+function follow({ log }: Node, store: Store, page: number): void {
+  while (log.head().size < store.size()) {
+    const missed = store.after(log.head().size, page);
+    const isLast = log.head().size + missed.events.length === store.size();
+    log.ingest(isLast ? { ...missed, head: store.head() } : missed);
+  }
+}
+
+const streams = ['people/a', 'people/b', 'people/c', 'posts/1'];
+
+/** A change as random numbers choose it; what it releases is what its stream holds. */
+type Choice = {
+  stream: number;
+  stale: number;
+  events: number;
+  claims: number[];
+  isReleasing: boolean;
+};
+
+type Chosen =
+  | { kind: 'write'; main: Choice; others: Choice[]; attempt: number | null; isInBatch: boolean; isRefused: boolean }
+  | { kind: 'erase'; streams: number[]; attempt: number | null };
+
+const choice: fc.Arbitrary<Choice> = fc.record({
+  stream: fc.nat(streams.length - 1),
+  stale: fc.integer({ min: 0, max: 9 }),
+  events: fc.integer({ min: 1, max: 3 }),
+  claims: fc.uniqueArray(fc.nat(5), { maxLength: 2 }),
+  isReleasing: fc.boolean(),
+});
+
+const attempt = fc.option(fc.nat(8));
+
+const chosen: fc.Arbitrary<Chosen> = fc.oneof(
+  {
+    weight: 6,
+    arbitrary: fc.record({
+      kind: fc.constant('write' as const),
+      main: choice,
+      others: fc.array(choice, { maxLength: 2 }),
+      attempt,
+      isInBatch: fc.boolean(),
+      isRefused: fc.nat(15).map((number) => number === 0),
+    }),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      kind: fc.constant('erase' as const),
+      streams: fc.uniqueArray(fc.nat(streams.length - 1), { minLength: 1, maxLength: 2 }),
+      attempt,
+    }),
+  },
+);
+
+const steps = fc.array(
+  fc.record({
+    commands: fc.array(chosen, { minLength: 1, maxLength: 6 }),
+    isRolledBack: fc.nat(3).map((number) => number === 0),
+    milliseconds: fc.nat(2000),
+    page: fc.option(fc.integer({ min: 1, max: 9 })),
+  }),
+  { minLength: 1, maxLength: 8 },
+);
+
+const uuid = '0198f0a0-0000-7000-8000-00000000000';
+
+function held(db: Sqlite, stream: string): Claim[] {
+  const select = db.prepare<[stream: string], Claim>('SELECT scope, value FROM claims WHERE stream = ? ORDER BY 1, 2');
+  return select.all(stream);
+}
+
+function changeBy({ db, log }: Node, { stream: index, stale, events, claims, isReleasing }: Choice): Change {
+  const stream = streams[index] as string;
+  const version = log.versionOf(stream);
+  return change(stream, stale === 0 ? version + 1 : stale < 4 ? null : version, {
+    events: Array.from({ length: events }, (_, at) => {
+      const data = { id: stream, sha256: `${version}${at}`.padStart(64, 'ab'), text: `Grüße \uFFFD \0 ${at}` };
+      return { type: 'document.created', data };
+    }),
+    claims: claims.map((value) => claim(String(value))),
+    releases: isReleasing ? held(db, stream) : [],
+  });
+}
+
+function commandBy(node: Node, one: Chosen): Command {
+  const tried = one.attempt === null ? {} : { attempt: { key: `key ${one.attempt}`, fingerprint: `${one.attempt}` } };
+  if (one.kind === 'write') {
+    const { stream, expectedVersion, ...main } = changeBy(node, one.main);
+    // Found when the rest of the command is written: no check foresees it.
+    const refused = change('posts/2', null, { releases: [claim('never held')] });
+    return command(stream, expectedVersion, {
+      ...main,
+      otherStreams: [...one.others.map((other) => changeBy(node, other)), ...(one.isRefused ? [refused] : [])],
+      ...tried,
+      ...(one.isInBatch ? { batch: `${uuid}1` } : {}),
+    });
+  }
+  const names = one.streams.map((index) => streams[index] as string);
+  const declared = names.map((stream) => ({ stream, versions: node.log.versionOf(stream) }));
+  return command(names[0] as string, declared[0]?.versions ?? null, {
+    events: [{ type: 'document.erased', data: { streams: declared } }],
+    otherStreams: declared.slice(1).map(({ stream, versions }) => change(stream, versions, { events: [] })),
+    erases: names,
+    context: { reason: 'asked to' },
+    ...tried,
+  });
+}
+
+const seen = { erased: 0, claimed: 0, attempted: 0, refused: 0, given: 0, conflicts: 0 };
+
+function count(outcomes: readonly (Outcome | Error)[], { erasures, claims, attempts }: Shipped): void {
+  seen.refused += outcomes.filter((outcome) => outcome instanceof Error).length;
+  seen.conflicts += outcomes.filter((outcome) => !(outcome instanceof Error) && !outcome.ok).length;
+  seen.erased += erasures.filter(({ payloads }) => payloads.length > 0).length;
+  seen.claimed += claims.filter(({ isTaken }) => isTaken).length;
+  seen.given += claims.filter(({ isTaken }) => !isTaken).length;
+  seen.attempted += attempts.length;
+}
+
+describe('a replica of a log', () => {
+  it('has the same rows in every table, wherever batches are cut, whatever was rolled back or erased in between', () => {
+    const all = 150;
+    fc.assert(
+      fc.property(steps, (steps) => {
+        const nodes = [openNode(), openNode(), openNode(), openNode()] as const;
+        // The second is given what was shipped, the others ask the store for it: from time to time, and at the end.
+        const [writer, near, lagging, late] = nodes;
+        let waiting: Shipped[] = [];
+        const store = openStore();
+        for (const { commands, isRolledBack, milliseconds, page } of steps) {
+          writer.clock.now += milliseconds;
+          const before = rowsOf(writer.db);
+          const prepared = writer.log.prepare(commands.map((one) => commandBy(writer, one)));
+          if (isRolledBack) {
+            prepared.rollBack();
+            assert.deepEqual(rowsOf(writer.db), before);
+            continue;
+          }
+          count(prepared.outcomes, prepared.shipped);
+          store.keep(prepared.shipped);
+          prepared.commit();
+          waiting.push(prepared.shipped);
+          if (page === null) continue;
+          near.log.ingest(merged(waiting));
+          waiting = [];
+          follow(lagging, store, page);
+        }
+        if (waiting.length > 0) near.log.ingest(merged(waiting));
+        follow(lagging, store, 1000);
+        follow(late, store, 3);
+        const expected = rowsOf(writer.db);
+        for (const { db } of [near, lagging, late]) assert.deepEqual(rowsOf(db), expected);
+        assert.equal(
+          verifyLog(late.db, () => {}),
+          null,
+        );
+        for (const { db } of nodes) db.close();
+      }),
+      { numRuns: runsOf(all) },
+    );
+    for (const [name, times] of Object.entries(seen))
+      assert.ok(times >= seenOf(20, all), `${name} came up ${times} times`);
+  });
+
+  it('gives the events that were recorded, and goes on with ids that sort after them', () => {
+    const [writer, replica] = [openNode(), openNode()];
+    writer.clock.now += 60_000;
+    const prepared = writer.log.prepare([command('posts/1', 0), command('posts/2', 0)]);
+    prepared.commit();
+    assert.deepEqual(replica.log.ingest(prepared.shipped), prepared.recorded);
+    assert.deepEqual(replica.log.range(0, 2), prepared.recorded);
+    // The clock of the replica is a minute behind.
+    const own = replica.log.append([command('posts/3', 0)]).recorded;
+    const [last] = own;
+    assert.ok(last && last.header.id > (prepared.recorded[1]?.header.id ?? ''));
+    assert.equal(last.header.recordedAt, prepared.recorded[1]?.header.recordedAt);
+    assert.equal(last.header.position, 3);
+  });
+
+  it('gives up a value under the text that the stream held it under', () => {
+    const nodes = [openNode(), openNode()] as const;
+    for (const { db } of nodes) db.exec(`INSERT INTO claims VALUES ('posts.at', '"12:00:00"', 'posts/1')`);
+    const [writer, replica] = nodes;
+    const releases = [{ scope: 'posts.at', value: '"12:00"', former: '"12:00:00"' }];
+    const { shipped, commit } = writer.log.prepare([command('posts/1', null, { releases })]);
+    commit();
+    assert.deepEqual(shipped.claims, [
+      { position: 1, stream: 'posts/1', scope: 'posts.at', value: '"12:00:00"', isTaken: false },
+    ]);
+    replica.log.ingest(shipped);
+    assert.deepEqual(rowsOf(replica.db), rowsOf(writer.db));
+  });
+
+  it('gives a value to the stream that has it now, where an erasure took the rows of its former one', () => {
+    const [writer, replica] = [openNode(), openNode()];
+    const store = openStore();
+    append([command('people/a', 0, { claims: [claim('x')] })]);
+    follow(replica, store, 10);
+    append([command('people/a', 1, { releases: [claim('x')] }), command('people/b', 0, { claims: [claim('x')] })]);
+    const streams = [{ stream: 'people/a', versions: 2 }];
+    append([
+      command('people/a', 2, { events: [{ type: 'document.erased', data: { streams } }], erases: ['people/a'] }),
+    ]);
+    assert.equal(store.after(1, 10).claims.length, 1);
+    follow(replica, store, 10);
+    assert.equal(replica.log.holderOf('posts.slug', '"x"'), 'people/b');
+    assert.deepEqual(rowsOf(replica.db), rowsOf(writer.db));
+
+    function append(commands: Command[]): void {
+      const { shipped, commit } = writer.log.prepare(commands);
+      store.keep(shipped);
+      commit();
+    }
+  });
+
+  it('refuses rows that are not those of its log, and has nothing of them', () => {
+    const [writer, replica] = [openNode(), openNode()];
+    const first = writer.log.prepare([command('posts/1', 0)]);
+    first.commit();
+    replica.log.ingest(first.shipped);
+    const data = { streams: [{ stream: 'posts/1', versions: 1 }] };
+    const { shipped, commit } = writer.log.prepare([
+      command('posts/2', 0, { claims: [claim('a')] }),
+      command('posts/1', 1, { events: [{ type: 'document.erased', data }], erases: ['posts/1'] }),
+    ]);
+    commit();
+    const { head, events } = shipped;
+    const [event, erased] = events as [Shipped['events'][number], Shipped['events'][number]];
+    const before = rowsOf(replica.db);
+    const other = openNode().log.prepare([command('posts/1', 0)]).shipped;
+    const wrong: Record<string, [Missed, RegExp]> = {
+      'another root': [
+        { ...shipped, head: { ...head, root: Buffer.alloc(32) } },
+        /the events up to position 3 do not give the head at position 3$/,
+      ],
+      'another time': [{ ...shipped, head: { ...head, recordedAt: '' } }, /do not give the head at position 3$/],
+      'more than there is': [{ ...shipped, head: { ...head, size: 4 } }, /up to position 3 do not give .* position 4$/],
+      'another log': [
+        { ...shipped, head: { ...head, log: 'annals/x' } },
+        /it is the log annals\/x, and not annals\/test$/,
+      ],
+      'a head of before': [
+        { ...shipped, head: { ...head, size: 0 } },
+        /the log lost events: it ends at position 0, but this node has seen position 1$/,
+      ],
+      'a head that is another here': [
+        { ...other, from: 1, events: [] },
+        /the log was altered: at position 1 it is not the log that this node has seen$/,
+      ],
+      'a changed payload': [
+        { ...shipped, events: [{ ...event, body: event.body.replace('after', 'AFTER') }, erased] },
+        /event 2: its payload is not the one committed to$/,
+      ],
+      'a changed header': [
+        { ...shipped, events: [{ ...event, header: event.header.replace('annals/test', 'annals/TEST') }, erased] },
+        /event 2 is of the log annals\/TEST, and not of annals\/test$/,
+      ],
+      'a header of nothing': [
+        { ...shipped, events: [{ ...event, header: '{}' }, erased] },
+        /the header of event 2 cannot/,
+      ],
+      'columns of another event': [
+        { ...shipped, events: [{ ...event, stream: 'posts/9' }, erased] },
+        /event 2: its row says stream posts\/9, its header posts\/2$/,
+      ],
+      'events out of order': [
+        { ...shipped, events: [erased, event] },
+        /event 2: its row says position 2, its header 3$/,
+      ],
+      'an erasure left out': [{ ...shipped, erasures: [] }, /event 3 erased something, and is not among the erasures$/],
+      'an erasure of nothing': [
+        { ...shipped, erasures: [...shipped.erasures, { position: 2, files: [] }] },
+        /event 2 is among the erasures, and erased nothing$/,
+      ],
+      'an erasure that does not say of what': [
+        { ...shipped, events: [event, { ...erased, body: null }] },
+        /event 3 erased something, and its payload is missing$/,
+      ],
+    };
+    for (const [name, [missed, message]] of Object.entries(wrong)) {
+      assert.throws(
+        () => replica.log.ingest(missed),
+        (error) => error instanceof DivergedError && message.test(error.message),
+        name,
+      );
+      assert.deepEqual(rowsOf(replica.db), before, name);
+    }
+    assert.throws(() => replica.log.ingest({ ...shipped, from: 0 }), /the rows begin after 0, and this log ends at 1/);
+    assert.equal(replica.log.ingest({ ...first.shipped, from: 1, events: [] }).length, 0);
+    replica.log.ingest(shipped);
+    assert.deepEqual(rowsOf(replica.db), rowsOf(writer.db));
+  });
+});
+
+describe('a prepared batch', () => {
+  it('is what append would have recorded, once it is committed, and nothing of it once it is rolled back', (t) => {
+    const { log, db, reopen } = openTestLog(t);
+    const empty = rowsOf(db);
+    const commands = [
+      command('posts/1', 0, { claims: [claim('a')], attempt: { key: 'k', fingerprint: 'f' } }),
+      command('posts/2', 0, { claims: [claim('a')] }),
+      command('posts/3', null, { releases: [claim('b')] }),
+      command('posts/4', 0),
+    ];
+    log.prepare(commands).rollBack();
+    assert.deepEqual(rowsOf(db), empty);
+    assert.equal(log.head().size, 0);
+    const prepared = log.prepare(commands);
+    assert.equal(log.head().size, 0);
+    assert.deepEqual(
+      prepared.outcomes.map((outcome) => (outcome instanceof Error ? 'refused' : outcome.ok || outcome.conflict)),
+      [true, 'claim', 'refused', true],
+    );
+    assert.deepEqual(
+      prepared.shipped.events.map(({ stream, position }) => [stream, position]),
+      [
+        ['posts/1', 1],
+        ['posts/4', 2],
+      ],
+    );
+    prepared.commit();
+    assert.equal(log.head().size, 2);
+    assert.deepEqual(prepared.shipped.head, (({ mac: _, ...head }) => head)(reopen().head()));
+    assert.deepEqual(log.range(0, 2), prepared.recorded);
+    assert.throws(prepared.rollBack, /settled/);
+    assert.throws(prepared.commit, /settled/);
+    const none = log.prepare([command('posts/1', 0)]);
+    assert.deepEqual(none.shipped.events, []);
+    none.commit();
+    assert.equal(log.head().size, 2);
+  });
+
+  it('is not touched by anything else that would write to the log', (t) => {
+    const { log, db } = openTestLog(t);
+    const prepared = log.prepare([command('posts/1', 0)]);
+    const signed: CheckpointChange = { kind: 'signed', size: 1, note: 'n', signedAt: 's' };
+    const writes: (() => unknown)[] = [
+      () => log.append([command('posts/2', 0)]),
+      () => log.prepare([command('posts/2', 0)]),
+      () => log.changeSchema(command('schema', 0), []),
+      () => log.ingest(prepared.shipped),
+      () => log.keepCheckpoint(signed),
+      () => log.erasing.setFiles(1, []),
+      () => log.erasing.finish(1),
+      () => log.segments.shed(1),
+      () => log.segments.rewriteNow(),
+    ];
+    for (const write of writes) assert.throws(write, /a batch of the log is not settled yet/, String(write));
+    prepared.commit();
+    assert.equal(log.head().size, 1);
+    log.append([command('posts/2', 0)]);
+    log.keepCheckpoint(signed);
+    assert.equal(
+      verifyLog(db, () => {}),
+      null,
+    );
+  });
+});

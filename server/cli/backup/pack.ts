@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { readNamings } from '../../../events/blobs.ts';
 import { openLogToRead } from '../../../events/log-file.ts';
-import { segmentsOf } from '../../../events/segments.ts';
+import { type Segment, segmentsOf } from '../../../events/segments.ts';
 import { logFile } from '../../../projections/files.ts';
 import type { Progress } from '../../../projections/rebuild.ts';
 import { BlobMissingError, type BlobStore } from '../../../storage/blobs.ts';
@@ -38,11 +38,14 @@ export function namedIn(folder: string, after = 0): Set<string> {
   }
 }
 
+/** What a manifest says beside the end of the log. */
+type Facts = Pick<Manifest, 'missing' | 'segments'> & { takenAt: Date };
+
 /** The manifest of the backup of a whole log. */
-export function manifestOf({ head }: Pick<Snapshot, 'head'>, missing: string[], takenAt: Date): Manifest {
+export function manifestOf({ head }: Pick<Snapshot, 'head'>, { missing, segments, takenAt }: Facts): Manifest {
   const { log, size, root, recordedAt } = head;
   return {
-    format: 1,
+    format: segments === null ? 1 : 2,
     log,
     after: 0,
     beginsWith: null,
@@ -52,6 +55,7 @@ export function manifestOf({ head }: Pick<Snapshot, 'head'>, missing: string[], 
     takenAt: takenAt.toISOString(),
     version: version(),
     missing,
+    segments,
   };
 }
 
@@ -68,15 +72,16 @@ export async function* entriesOf(
   yield textEntry(names.manifest, `${JSON.stringify(manifest, null, 2)}\n`);
   for (const { name, text } of anchors) yield textEntry(`blobs/checkpoints/${name}`, text);
   for (const name of [names.vault, names.log]) yield fileEntry(name, join(folder, name));
-  for (const file of segmentNames(folder)) yield fileEntry(segmentEntry(file), join(folder, segmentEntry(file)));
+  const own = manifest.segments === null ? segmentsIn(folder) : [];
+  for (const { file } of own) yield fileEntry(segmentEntry(file), join(folder, segmentEntry(file)));
   yield* blobEntries(files, blobs, progress);
 }
 
-/** The files of the segments of a log. */
-function segmentNames(folder: string): string[] {
+/** The segments of the log of a folder. */
+export function segmentsIn(folder: string): Segment[] {
   const db = openLogToRead(logFile(folder));
   try {
-    return segmentsOf(db).map(({ file }) => file);
+    return segmentsOf(db);
   } finally {
     db.close();
   }

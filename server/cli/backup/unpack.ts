@@ -18,7 +18,10 @@ import { makePrivateFolderSync, privateFile } from '../../../storage/private.ts'
 import { UsageError } from '../../settings/settings.ts';
 import { StartError } from '../../writer/writer.ts';
 import { anchorIn, blobIn, type Manifest, names, segmentIn } from './archive.ts';
+import { UnsoundError } from './making.ts';
+import { segmentsIn } from './pack.ts';
 import { appendStored, openRestored, readEventLine, type StoredEvent } from './rewriting.ts';
+import { fetchSegments } from './segment-objects.ts';
 import { type Reading, readBackup } from './sources.ts';
 
 /**
@@ -39,7 +42,11 @@ export function takeEmpty(directory: string): string {
   return folder;
 }
 
-/** Reads the vault and the log of a backup, which come before its files, into a folder; the files are left out. */
+/**
+ * Reads the vault and the log of a backup, which come before its files, into a folder; the files are left out.
+ *
+ * @throws UnsoundError where segments beside it are missing or altered.
+ */
 export async function unpackLog(reading: Reading, folder: string): Promise<Manifest> {
   const found: string[] = [];
   const { manifest } = await readBackup(reading, async (_manifest, name, content) => {
@@ -58,7 +65,18 @@ export async function unpackLog(reading: Reading, folder: string): Promise<Manif
     if (!found.includes(name))
       throw new StartError(`${reading.source.name} has no ${name}: it is not a backup of a whole log`);
   }
+  if (manifest.segments !== null) await unpackSegments(reading, manifest.segments, folder);
   return manifest;
+}
+
+const shownFaults = 3;
+
+async function unpackSegments({ source, identities }: Reading, names: readonly string[], folder: string) {
+  const place = source.segments;
+  const faults = await fetchSegments(segmentsIn(folder), names, { place, folder, identities });
+  if (faults.length === 0) return;
+  const more = faults.length > shownFaults ? [`and ${faults.length - shownFaults} more`] : [];
+  throw new UnsoundError([...faults.slice(0, shownFaults), ...more].join('; '));
 }
 
 /**

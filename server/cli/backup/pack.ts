@@ -38,7 +38,7 @@ export function namedIn(folder: string, after = 0): Set<string> {
   }
 }
 
-/** What a manifest says beside the end of the log. */
+/** The facts of a manifest beside the end of the log. */
 type Facts = Pick<Manifest, 'missing' | 'segments'> & { takenAt: Date };
 
 /** The manifest of the backup of a whole log. */

@@ -38,7 +38,7 @@ function backupOfList(name: string): string | null {
   return name.endsWith('.list') && readName(name.slice(0, -5)) ? name.slice(0, -5) : null;
 }
 
-/** What is sent beside a backup: the segments in `folder`, by the names that the log has for them. */
+/** The segments that are sent beside a backup: in `folder`, by the names that the log has for them. */
 export type Segments = { place: NamedFiles; folder: string; files: readonly string[]; recipients: readonly string[] };
 
 /**

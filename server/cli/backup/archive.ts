@@ -122,11 +122,10 @@ export function archiveOf(
 
 /** The streams of tar-stream are not those of Node. */
 function drained(sink: NodeJS.WritableStream): Promise<void> {
-  return new Promise((resolve, reject) => {
-    sink.once('drain', resolve);
-    sink.once('close', resolve);
-    sink.once('error', reject);
-  });
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  const go = () => resolve();
+  sink.once('drain', go).once('close', go).once('error', reject);
+  return promise.finally(() => sink.off('drain', go).off('close', go).off('error', reject));
 }
 
 /** Reads one entry; an unread rest of it is passed over. Gives `stop` for an archive that is not to be read on. */

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import {
   cpSync,
   existsSync,
@@ -13,6 +13,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
+import { zstdDecompressSync } from 'node:zlib';
 import fc from 'fast-check';
 import { nameOf } from '../../server/cli/backup/keeping.ts';
 import { objectName, removeSegments } from '../../server/cli/backup/segment-objects.ts';
@@ -39,6 +40,11 @@ async function identity(t: TestContext): Promise<{ keys: string; recipient: stri
   return { keys, recipient: await identityToRecipient(made) };
 }
 
+function missingTool(): string | false {
+  const name = ['tar', 'sha256sum'].find((one) => spawnSync(one, ['--version']).error);
+  return name !== undefined && `there is no ${name}`;
+}
+
 describe('The segments of a series of backups', () => {
   it('are copied once, and each backup has the whole log with them', async (t) => {
     const place = join(temporaryFolder(t), 'series');
@@ -54,17 +60,22 @@ describe('The segments of a series of backups', () => {
     assert.equal(objectsIn(place).length, length);
     assert.deepEqual({ ...inodes(place), ...first }, inodes(place), 'a segment was written again');
     for (const name of backupsIn(place)) {
-      const names = execFileSync('tar', ['tf', join(place, name)], { encoding: 'utf8' });
-      assert.ok(!names.includes('segments/'), names);
+      assert.ok(!readFileSync(join(place, name)).includes('segments/'));
       const events = recordedEvents(await restored(t, join(place, name)));
       assert.deepEqual(events, recordedEvents(service.data).slice(0, events.length));
       const verified = await runHere(['verify', join(place, name)]);
       assert.match(verified.stdout, /^sound: the backup is whole/m, verified.stdout + verified.stderr);
     }
-    // The names are those of the log, so a backup can be opened by hand.
+  });
+
+  it('are opened by hand, with those of the log for names', { skip: missingTool() }, async (t) => {
+    const place = temporaryFolder(t);
+    await saved(place);
     const [oldest = ''] = backupsIn(place);
     const opened = temporaryFolder(t);
     execFileSync('tar', ['xf', join(place, oldest), '-C', opened]);
+    execFileSync('sha256sum', ['--check', '--quiet', 'SHA256SUMS'], { cwd: opened });
+    writeFileSync(join(opened, 'log.db'), zstdDecompressSync(readFileSync(join(opened, 'log.db.zst'))));
     cpSync(join(place, 'segments'), join(opened, 'segments'), { recursive: true });
     assert.equal(findingIn(opened), null);
   });
@@ -98,6 +109,23 @@ describe('The segments of a series of backups', () => {
     assert.ok(others.length > 0);
     await saved(place);
     await restored(t, place);
+  });
+
+  it('come with a compressed log, of which an altered byte is told', async (t) => {
+    const place = temporaryFolder(t);
+    await saved(place);
+    const path = join(place, backupsIn(place)[0] ?? '');
+    const bytes = readFileSync(path);
+    const at = bytes.indexOf('log.db.zst\0');
+    const size = Number.parseInt(bytes.toString('latin1', at + 124, at + 135), 8);
+    for (const place of [0, 6, Math.floor(size / 2), size - 1]) {
+      const wrong = Buffer.from(bytes);
+      wrong[at + 512 + place] = (wrong[at + 512 + place] ?? 0) ^ 1;
+      writeFileSync(path, wrong);
+      const { code, stdout, stderr } = await runHere(['restore', path, '--data', join(temporaryFolder(t), 'data')]);
+      assert.deepEqual([code, stdout], [2, '']);
+      assert.match(stderr, / was altered: log\.db\.zst (cannot be decompressed|is not what SHA256SUMS says)\n$/);
+    }
   });
 
   it('stay as long as a backup needs them, with what was erased after it', async (t) => {

@@ -20,6 +20,7 @@ export const names = {
   manifest: 'annals-backup.json',
   vault: 'vault.db',
   log: 'log.db',
+  packedLog: 'log.db.zst',
   events: 'events.ndjson',
   checkpoint: 'checkpoint.txt',
   sums: 'SHA256SUMS',

@@ -1,12 +1,15 @@
-import { createReadStream } from 'node:fs';
+import { createReadStream, createWriteStream } from 'node:fs';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { createZstdCompress } from 'node:zlib';
 import { readNamings } from '../../../events/blobs.ts';
 import { openLogToRead } from '../../../events/log-file.ts';
 import { type Segment, segmentsOf } from '../../../events/segments.ts';
 import { logFile } from '../../../projections/files.ts';
 import type { Progress } from '../../../projections/rebuild.ts';
 import { BlobMissingError, type BlobStore } from '../../../storage/blobs.ts';
+import { privateFile } from '../../../storage/private.ts';
 import { version } from '../../platform/version.ts';
 import { blobEntry, type Entry, type Manifest, names, segmentEntry, textEntry } from './archive.ts';
 import { type Snapshot, sizeOf } from './snapshot.ts';
@@ -71,10 +74,24 @@ export async function* entriesOf(
 ): AsyncGenerator<Entry> {
   yield textEntry(names.manifest, `${JSON.stringify(manifest, null, 2)}\n`);
   for (const { name, text } of anchors) yield textEntry(`blobs/checkpoints/${name}`, text);
-  for (const name of [names.vault, names.log]) yield fileEntry(name, join(folder, name));
-  const own = manifest.segments === null ? segmentsIn(folder) : [];
-  for (const { file } of own) yield fileEntry(segmentEntry(file), join(folder, segmentEntry(file)));
+  yield fileEntry(names.vault, join(folder, names.vault));
+  if (manifest.segments !== null) yield await packedLog(folder);
+  else {
+    yield fileEntry(names.log, join(folder, names.log));
+    for (const { file } of segmentsIn(folder)) yield fileEntry(segmentEntry(file), join(folder, segmentEntry(file)));
+  }
   yield* blobEntries(files, blobs, progress);
+}
+
+/** The log, compressed: without its segments a quarter is left. */
+async function packedLog(folder: string): Promise<Entry> {
+  const path = join(folder, names.packedLog);
+  await pipeline(
+    createReadStream(join(folder, names.log), { highWaterMark: 1024 * 1024 }),
+    createZstdCompress(),
+    createWriteStream(path, { mode: privateFile }),
+  );
+  return fileEntry(names.packedLog, path);
 }
 
 /** The segments of the log of a folder. */

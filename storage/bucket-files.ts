@@ -16,6 +16,8 @@ export type NamedFiles = {
   /** Puts a short text there, in place of an earlier one. */
   put: (name: string, text: string) => Promise<void>;
   remove: (name: string) => Promise<void>;
+  /** The files of a folder in this place. They are closed with it. */
+  folder: (name: string) => NamedFiles;
   close: () => void;
 };
 
@@ -39,7 +41,7 @@ export function openBucketFiles(settings: Reach, prefix: string, silence = 60_00
     }
   }
 
-  return {
+  const filesAt = (prefix: string): NamedFiles => ({
     name: `s3://${bucket}/${prefix}`,
     async list() {
       const names: string[] = [];
@@ -70,6 +72,8 @@ export function openBucketFiles(settings: Reach, prefix: string, silence = 60_00
       await call(() => client.makeRequestAsyncOmit(request, Buffer.from(text)));
     },
     remove: (name) => call(() => client.removeObject(bucket, prefix + name)),
+    folder: (name) => filesAt(`${prefix}${name}/`),
     close: () => agent.destroy(),
-  };
+  });
+  return filesAt(prefix);
 }

@@ -47,6 +47,7 @@ export function openFolderFiles(folder: string): NamedFiles {
       ),
     put: (name, text) => onDisk(place(name, (part) => writeFile(part, text, { mode: privateFile }))),
     remove: (name) => onDisk(rm(join(folder, name), { force: true })),
+    folder: (name) => openFolderFiles(join(folder, name)),
     close() {},
   };
 }

@@ -231,6 +231,18 @@ describe('annals backup and annals restore', () => {
     assert.equal(code, 2);
     assert.match(stderr, /--to/);
   });
+
+  it('save a large file without a warning', async (t) => {
+    await upload('a line of a large file\n'.repeat(100_000));
+    const warnings: string[] = [];
+    const note = ({ message }: Error) => warnings.push(message);
+    process.on('warning', note);
+    t.after(() => process.off('warning', note));
+    await saved();
+    // Warnings are emitted later.
+    await new Promise((resolve) => setImmediate(resolve));
+    assert.deepEqual(warnings, []);
+  });
 });
 
 describe('A series of backups', () => {

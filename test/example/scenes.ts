@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
-import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import Database from 'better-sqlite3';
@@ -147,6 +147,23 @@ export const scenes: Record<string, Scene> = {
   ) => {
     await post(await start(t, place), { title: 'One' });
     return { after: () => assert.ok(existsSync(join(place.folder, 'new', 'log.db'))) };
+  },
+  'docs/operations.md: mv data/segments /mnt/history/segments && ln -s /mnt/history/segments data/segments': async (
+    t,
+    place,
+  ) => {
+    await recorded(t, place);
+    // A site of few events has no segments yet.
+    const history = join(place.folder, 'history');
+    for (const folder of [join(place.data, 'segments'), history]) mkdirSync(folder, { recursive: true });
+    return {
+      rewrite: (command) => command.replaceAll('/mnt/history', history),
+      after: async () => {
+        await recorded(t, place);
+        for (const name of ['segments', 'backup'])
+          assert.equal(realpathSync(join(place.data, name)), realpathSync(join(history, name)));
+      },
+    };
   },
   "docs/operations.md: annals rebuild --accept-foreign-writes --reason 'the disk of vault.db failed, no backup of it'":
     async (t, place) => {

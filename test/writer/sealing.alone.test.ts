@@ -1,13 +1,24 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { cpSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  cpSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import type { Config } from '../../config/define.ts';
 import { usualSizes } from '../../events/sealing.ts';
 import { segmentsOf } from '../../events/segments.ts';
 import { withDatabase } from '../../storage/sqlite.ts';
-import { useServiceHere } from '../helpers/embedded.ts';
+import { type HereService, startHere, useServiceHere } from '../helpers/embedded.ts';
 import { runHere } from '../helpers/in-process.ts';
 import { remainsIn } from '../helpers/remains.ts';
 import { eventually, useFolder } from '../helpers/shared.ts';
@@ -105,6 +116,62 @@ describe('a service that seals its log', () => {
       own.stdout,
       new RegExp(`^NOT SOUND: the segment of events 1 to 40 of the log is missing: segments/${first}`, 'm'),
     );
+  });
+});
+
+describe('a service whose segments are on another disk', () => {
+  const own = useFolder();
+  // The temporary files of the tests are in memory.
+  const other = useFolder(existsSync('/var/tmp') ? '/var/tmp' : own);
+  const data = join(own, 'data');
+  const inLog = <T>(sql: string) =>
+    withDatabase(join(data, 'log.db'), { readonly: true }, (db) => db.prepare<[], T>(sql).pluck().get());
+
+  it('seals there, reads, erases and saves from there, and is refused without it', async (t) => {
+    const post = async (service: HereService, title: string): Promise<string> => {
+      const { status, body } = await service.call('POST', '/api/collections/posts', { title });
+      assert.equal(status, 201);
+      return body.id;
+    };
+    const first = await startHere(t, config, { data });
+    const id = await post(first, 'Numbat-old');
+    for (let at = 0; at < 60; at += 1) await post(first, `Bilby-${at}`);
+    await eventually(() => Number(inLog('SELECT min(position) FROM payloads')) > 40);
+    await first.stop();
+    const [segments, there] = [join(data, 'segments'), join(other, 'segments')];
+    cpSync(segments, there, { recursive: true });
+    rmSync(segments, { recursive: true });
+    symlinkSync(there, segments);
+
+    const second = await startHere(t, config, { data });
+    for (let at = 60; at < 120; at += 1) await post(second, `Bilby-${at}`);
+    await eventually(() => Number(inLog('SELECT min(position) FROM payloads')) > 80);
+    const history = await second.call('GET', `/api/audit/documents/posts/${id}`);
+    assert.deepEqual([history.status, history.body.versions?.length], [200, 1]);
+    assert.notDeepEqual(remainsIn(there, ['Numbat-old']), []);
+    await second.call('POST', '/api/audit/erasures', { collection: 'posts', id, reason: 'asked to' });
+    await eventually(() => inLog('SELECT min(done) FROM erasures') === 1);
+    assert.deepEqual(remainsIn(there, ['Numbat-old']), []);
+    assert.deepEqual(readdirSync(there), segmentsIn(data));
+    const file = join(own, 'b.annals');
+    for (const flags of [[], ['--force']]) {
+      const made = await runHere(['backup', '--out', file, ...flags, '--data', data]);
+      assert.equal(made.code, 0, made.stdout + made.stderr);
+      assert.match((await runHere(['verify', file])).stdout, /^sound: the backup is whole/m);
+      // Once more from a folder on the same disk, where files are linked.
+      rmSync(join(data, 'backup'), { recursive: true });
+      mkdirSync(join(other, 'backup'), { recursive: true });
+      symlinkSync(join(other, 'backup'), join(data, 'backup'));
+    }
+    assert.equal(findingIn(data), null);
+    await second.stop();
+
+    const third = await startHere(t, config, { data });
+    assert.equal((await third.call('GET', '/api/audit/events?limit=100')).status, 200);
+    await third.stop();
+    renameSync(there, `${there}.unmounted`);
+    await assert.rejects(startHere(t, config, { data }), /the segment of events 1 to 40 of the log is missing/);
+    assert.ok(lstatSync(segments).isSymbolicLink());
   });
 });
 

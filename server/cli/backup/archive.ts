@@ -20,6 +20,7 @@ export const names = {
   manifest: 'annals-backup.json',
   vault: 'vault.db',
   log: 'log.db',
+  packedLog: 'log.db.zst',
   events: 'events.ndjson',
   checkpoint: 'checkpoint.txt',
   sums: 'SHA256SUMS',
@@ -30,7 +31,8 @@ export const names = {
  * `size` the number of events with its own. `root` is that of the tree of `size` events, in base64, `beginsWith` that of the first `after`.
  */
 export type Manifest = {
-  format: 1;
+  /** 2 for a backup whose segments are beside it. */
+  format: 1 | 2;
   log: string;
   after: number;
   beginsWith: string | null;
@@ -41,6 +43,8 @@ export type Manifest = {
   version: string;
   /** SHA-256 of files that the log names and that the store did not have. */
   missing: string[];
+  /** The names of the files with its segments, in the folder `segments` beside it; null where it has them in itself. */
+  segments: string[] | null;
 };
 
 /** The name of the entry of a stored file. */
@@ -119,11 +123,10 @@ export function archiveOf(
 
 /** The streams of tar-stream are not those of Node. */
 function drained(sink: NodeJS.WritableStream): Promise<void> {
-  return new Promise((resolve, reject) => {
-    sink.once('drain', resolve);
-    sink.once('close', resolve);
-    sink.once('error', reject);
-  });
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  const go = () => resolve();
+  sink.once('drain', go).once('close', go).once('error', reject);
+  return promise.finally(() => sink.off('drain', go).off('close', go).off('error', reject));
 }
 
 /** Reads one entry; an unread rest of it is passed over. Gives `stop` for an archive that is not to be read on. */
@@ -244,9 +247,9 @@ export async function textOf(content: Readable, size: number): Promise<string> {
 export function readManifest(text: string): Manifest {
   const found = parsed(text);
   if (!isObject(found)) throw new BackupError(`is not a backup of Annals: ${names.manifest} is not an object`);
-  const { format, log, after, beginsWith, size, root, recordedAt, takenAt, version, missing } = found;
-  if (format !== 1)
-    throw new BackupError(`has format ${JSON.stringify(format)}; this version of Annals reads format 1`);
+  const { format, log, after, beginsWith, size, root, recordedAt, takenAt, version, missing, segments = null } = found;
+  if (format !== 1 && format !== 2)
+    throw new BackupError(`has format ${JSON.stringify(format)}; this version of Annals reads formats 1 and 2`);
   const isSound =
     typeof log === 'string' &&
     isCount(after) &&
@@ -257,10 +260,24 @@ export function readManifest(text: string): Manifest {
     typeof recordedAt === 'string' &&
     typeof takenAt === 'string' &&
     typeof version === 'string' &&
-    Array.isArray(missing);
+    Array.isArray(missing) &&
+    (format === 1 ? segments === null : isTexts(segments));
   if (!isSound) throw new BackupError(`is not a backup of Annals: ${names.manifest} is incomplete`);
   const names_ = missing.filter((one): one is string => typeof one === 'string' && isSha256(one));
-  return { format, log, after, beginsWith, size, root, recordedAt, takenAt, version, missing: names_ };
+  const beside = isTexts(segments) ? segments : null;
+  return {
+    format,
+    log,
+    after,
+    beginsWith,
+    size,
+    root,
+    recordedAt,
+    takenAt,
+    version,
+    missing: names_,
+    segments: beside,
+  };
 }
 
 function parsed(text: string) {
@@ -269,6 +286,10 @@ function parsed(text: string) {
   } catch {
     throw new BackupError(`is not a backup of Annals: ${names.manifest} is not JSON`);
   }
+}
+
+function isTexts(value: unknown): value is string[] {
+  return Array.isArray(value) && value.every((one) => typeof one === 'string');
 }
 
 function isCount(value: unknown): value is number {

@@ -26,7 +26,8 @@ and keys: keep it where only you can read it, or encrypt it.
   --out FILE       the file to write; it appears only when it is whole
   --force          overwrite an existing file
   --recipient KEY  encrypt it to this public key of age (age1…); can be repeated
-  --to PLACE       add a backup to a series in a folder or a bucket, with a signed list of erasures beside it
+  --to PLACE       add a backup to a series in a folder or a bucket, with a signed list of erasures and the segments of the log
+                   beside it; segments that are there are not copied again
   --plain          do not encrypt what goes to a bucket
   --s3 FILE        how the bucket is reached: JSON with endpoint, accessKey, secretKey, and optionally region and pathStyle
                    (default: the bucket settings of uploaded files, ANNALS_S3_…)

@@ -40,6 +40,11 @@ export async function decrypted(source: Readable, identities: readonly string[])
   }
 }
 
+/** Whether an error says that encrypted bytes were altered or cut off. */
+export function isBrokenCipher(error: unknown): boolean {
+  return error instanceof Error && /decrypt|ciphertext|stream ended|chunk|invalid tag/i.test(error.message);
+}
+
 function fromWeb(stream: ReadableStream<Uint8Array>): Readable {
   return Readable.fromWeb(stream as import('node:stream/web').ReadableStream<Uint8Array>);
 }

@@ -19,7 +19,7 @@ import { existingVault } from '../writing.ts';
 import { archiveOf, blobIn, type Manifest, readArchive } from './archive.ts';
 import { encrypted } from './encryption.ts';
 import { erasuresFile } from './erasures-file.ts';
-import { entriesOf, findFiles, manifestOf, roundEntries } from './pack.ts';
+import { entriesOf, findFiles, manifestOf, roundEntries, segmentsIn } from './pack.ts';
 import { takeRound, takeScratch, takeSnapshot } from './snapshot.ts';
 
 /** Thrown for a log that is not sound: a backup of it would take the place of one that is. */
@@ -41,19 +41,29 @@ export type Made = {
   erasures: string | null;
 };
 
-/** Where a backup is written: `deliver` is called while the folder that is given to `pathIn` is there. */
+/**
+ * Where a backup is written: `deliver` is called while the folder that is given to `pathIn` is there, and no other backup of this
+ * directory is made. With `nameSegment` the archive has no segments, but these names of them.
+ */
 type Target = {
   pathIn: (scratch: string) => string;
   recipients: readonly string[];
-  deliver?: (made: Made) => Promise<void>;
+  nameSegment?: (file: string) => string;
+  deliver?: (made: Made, segments: Sealed) => Promise<void>;
 };
+
+/** The segments of the log that was saved: their files in the folder. */
+export type Sealed = { folder: string; files: readonly string[] };
 
 /**
  * Makes a backup of a data directory beside its service: checks the log in it, writes it, and reads it again.
  *
  * @throws UnsoundError; LockedError when another backup is being made.
  */
-export async function makeBackup(settings: Settings, { pathIn, recipients, deliver }: Target): Promise<Made> {
+export async function makeBackup(
+  settings: Settings,
+  { pathIn, recipients, nameSegment, deliver }: Target,
+): Promise<Made> {
   const directory = existingLog(settings.data);
   existingVault(directory);
   const { folder, release } = takeScratch(directory);
@@ -70,7 +80,9 @@ export async function makeBackup(settings: Settings, { pathIn, recipients, deliv
     const { finding } = verifyDirectory(folder, true, steps);
     if (finding !== null) throw new UnsoundError(finding);
     const { files, missing } = await findFiles(folder, blobs);
-    const manifest = manifestOf(snapshot, missing, takenAt);
+    const sealed = segmentsIn(folder).map(({ file }) => file);
+    const segments = nameSegment ? sealed.map(nameSegment) : null;
+    const manifest = manifestOf(snapshot, { missing, segments, takenAt });
     const entries = entriesOf(snapshot, { manifest, files, blobs, progress: showProgress('copying files') });
     const altered: string[] = [];
     const onEntry = (name: string, sha256: string) => {
@@ -81,7 +93,7 @@ export async function makeBackup(settings: Settings, { pathIn, recipients, deliv
     const written = await writeArchive(archiveOf(entries, { mtime: takenAt, onEntry }), { path, recipients });
     // Read from the copy only now: signing may write to the vault in it.
     const made = { manifest, files: files.size, altered, path, ...written, erasures: erasuresFile(folder, folder) };
-    await deliver?.(made);
+    await deliver?.(made, { folder, files: sealed });
     return made;
   } finally {
     blobs.close();
@@ -114,13 +126,13 @@ export async function makeRound(
     if (round === 'another') throw new UnsoundError('the log is not the one that was saved before');
     const { head, beginsWith } = round;
     const { files, missing } = await findFiles(directory, blobs, end.size);
-    const manifest = { ...manifestOf({ head }, missing, takenAt), after: end.size, beginsWith };
+    const manifest = { ...manifestOf({ head }, { missing, segments: null, takenAt }), after: end.size, beginsWith };
     // The vault is packed before it is opened to sign.
     const entries = roundEntries(folder, { manifest, files, blobs, note: () => checkpointOf(folder, head, takenAt) });
     const path = pathIn(folder);
     const written = await writeArchive(archiveOf(entries, { mtime: takenAt }), { path, recipients });
     const erasures = erasuresFile(directory, folder);
-    await deliver?.({ manifest, files: files.size, altered: [], path, ...written, erasures });
+    await deliver?.({ manifest, files: files.size, altered: [], path, ...written, erasures }, { folder, files: [] });
     return head;
   } finally {
     blobs.close();

@@ -1,12 +1,15 @@
-import { createReadStream } from 'node:fs';
+import { createReadStream, createWriteStream } from 'node:fs';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { createZstdCompress } from 'node:zlib';
 import { readNamings } from '../../../events/blobs.ts';
 import { openLogToRead } from '../../../events/log-file.ts';
-import { segmentsOf } from '../../../events/segments.ts';
+import { type Segment, segmentsOf } from '../../../events/segments.ts';
 import { logFile } from '../../../projections/files.ts';
 import type { Progress } from '../../../projections/rebuild.ts';
 import { BlobMissingError, type BlobStore } from '../../../storage/blobs.ts';
+import { privateFile } from '../../../storage/private.ts';
 import { version } from '../../platform/version.ts';
 import { blobEntry, type Entry, type Manifest, names, segmentEntry, textEntry } from './archive.ts';
 import { type Snapshot, sizeOf } from './snapshot.ts';
@@ -38,11 +41,14 @@ export function namedIn(folder: string, after = 0): Set<string> {
   }
 }
 
+/** The facts of a manifest beside the end of the log. */
+type Facts = Pick<Manifest, 'missing' | 'segments'> & { takenAt: Date };
+
 /** The manifest of the backup of a whole log. */
-export function manifestOf({ head }: Pick<Snapshot, 'head'>, missing: string[], takenAt: Date): Manifest {
+export function manifestOf({ head }: Pick<Snapshot, 'head'>, { missing, segments, takenAt }: Facts): Manifest {
   const { log, size, root, recordedAt } = head;
   return {
-    format: 1,
+    format: segments === null ? 1 : 2,
     log,
     after: 0,
     beginsWith: null,
@@ -52,6 +58,7 @@ export function manifestOf({ head }: Pick<Snapshot, 'head'>, missing: string[], 
     takenAt: takenAt.toISOString(),
     version: version(),
     missing,
+    segments,
   };
 }
 
@@ -67,16 +74,31 @@ export async function* entriesOf(
 ): AsyncGenerator<Entry> {
   yield textEntry(names.manifest, `${JSON.stringify(manifest, null, 2)}\n`);
   for (const { name, text } of anchors) yield textEntry(`blobs/checkpoints/${name}`, text);
-  for (const name of [names.vault, names.log]) yield fileEntry(name, join(folder, name));
-  for (const file of segmentNames(folder)) yield fileEntry(segmentEntry(file), join(folder, segmentEntry(file)));
+  yield fileEntry(names.vault, join(folder, names.vault));
+  if (manifest.segments !== null) yield await packedLog(folder);
+  else {
+    yield fileEntry(names.log, join(folder, names.log));
+    for (const { file } of segmentsIn(folder)) yield fileEntry(segmentEntry(file), join(folder, segmentEntry(file)));
+  }
   yield* blobEntries(files, blobs, progress);
 }
 
-/** The files of the segments of a log. */
-function segmentNames(folder: string): string[] {
+/** The log, compressed: without its segments a quarter is left. */
+async function packedLog(folder: string): Promise<Entry> {
+  const path = join(folder, names.packedLog);
+  await pipeline(
+    createReadStream(join(folder, names.log), { highWaterMark: 1024 * 1024 }),
+    createZstdCompress(),
+    createWriteStream(path, { mode: privateFile }),
+  );
+  return fileEntry(names.packedLog, path);
+}
+
+/** The segments of the log of a folder. */
+export function segmentsIn(folder: string): Segment[] {
   const db = openLogToRead(logFile(folder));
   try {
-    return segmentsOf(db).map(({ file }) => file);
+    return segmentsOf(db);
   } finally {
     db.close();
   }

@@ -9,6 +9,7 @@ import { bucketDefaults, type Settings, UsageError } from '../../settings/settin
 import { StartError } from '../../writer/writer.ts';
 import { erasuresName } from './erasures-file.ts';
 import { chainOf, readName } from './keeping.ts';
+import { segmentsName } from './segment-objects.ts';
 import { fileSource, type Source } from './sources.ts';
 
 type Reach = { endpoint: string; region: string; accessKey: string; secretKey: string; pathStyle: boolean };
@@ -120,6 +121,7 @@ export async function choose(word: string, given: Parameters<typeof openPlace>[1
         if (!stream) throw new StartError(`${place.name} has no backup ${one}`);
         return stream;
       },
+      segments: place.folder(segmentsName),
     });
     const rounds = chainOf(kept, all).map((round) => sourceOf(round.name));
     const erasures = text === null ? null : { name: `${erasuresName} in ${place.name}`, text };

@@ -17,7 +17,7 @@ import { StartError } from '../../writer/writer.ts';
 import { ofFlag } from '../events.ts';
 import { readIdentities } from './encryption.ts';
 import { readErasures } from './erasures-file.ts';
-import { print } from './making.ts';
+import { print, UnsoundError } from './making.ts';
 import { namedIn } from './pack.ts';
 import { choose } from './places.ts';
 import { cutLog, eraseAgain, type LaterErasure, restoreClaims } from './rewriting.ts';
@@ -69,6 +69,10 @@ export async function restore(args: readonly string[], environment: NodeJS.Proce
       `note: erasures are known up to event ${upTo}: what was erased after that is here again${known.length > 0 ? '' : '; --erasures FILE names a newer list of them'}`,
     );
     return 0;
+  } catch (error) {
+    if (!(error instanceof UnsoundError)) throw error;
+    print(`NOT SOUND: ${error.message}; nothing was restored`);
+    return 1;
   } finally {
     close();
     rmSync(folder, { recursive: true, force: true });

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
@@ -7,10 +6,10 @@ import type { NamedFiles } from '../../../storage/bucket-files.ts';
 import { messageOf } from '../../../storage/errors.ts';
 import { noteBackup } from '../../platform/backup-note.ts';
 import type { Settings } from '../../settings/settings.ts';
-import { StartError } from '../../writer/writer.ts';
 import { erasuresName } from './erasures-file.ts';
 import { type KeepRule, nameOf, orphans, readName, roundName, superfluous } from './keeping.ts';
 import { type End, type Made, makeBackup, makeRound, print, tellMissing, UnsoundError, upTo } from './making.ts';
+import { objectName, removeList, removeSegments, segmentsName, sendChecked, sendSegments } from './segment-objects.ts';
 
 /** A series of backups of one data directory in one place. */
 export type Series = {
@@ -26,23 +25,44 @@ export type Series = {
  * @returns the exit code, and the end of the log in it.
  */
 export async function addToSeries(series: Series): Promise<{ code: number; end: End }> {
-  const { settings, place, recipients, keep } = series;
+  const { settings, place, recipients } = series;
+  const segments = place.folder(segmentsName);
+  let removed = { backups: 0, segments: 0 };
   const made = await makeBackup(settings, {
     recipients,
     pathIn,
-    deliver: (one) =>
-      deliver(series, one, nameOf(new Date(one.manifest.takenAt), one.manifest.size, recipients.length > 0)),
+    nameSegment: (file) => objectName(file, recipients),
+    deliver: async (one, sealed) => {
+      const name = nameOf(new Date(one.manifest.takenAt), one.manifest.size, recipients.length > 0);
+      const send = () => sendSegments(name, { place: segments, ...sealed, recipients });
+      await send();
+      await deliver(series, one, name);
+      // Another process may have removed some as superfluous that began to do so before it could know of this backup.
+      await send();
+      removed = await removeOld(series, segments);
+    },
   });
   const code = tellMissing(made);
+  if (removed.backups > 0) print(`removed ${counted(removed.backups, 'backup')} that --keep does not name`);
+  if (removed.segments > 0) print(`removed ${counted(removed.segments, 'segment')} that no backup needs`);
+  const { size, root } = made.manifest;
+  return { code, end: { size, root: Buffer.from(root, 'base64') } };
+}
+
+/** Removes the backups that no rule keeps, their rounds, and the segments that no other backup needs. */
+async function removeOld(
+  { place, keep }: Series,
+  segments: NamedFiles,
+): Promise<{ backups: number; segments: number }> {
+  if (keep.length === 0) return { backups: 0, segments: 0 };
   const all = await place.list();
   const backups = all.map(readName).filter((one) => one !== null);
   const old = superfluous(backups, keep, Date.now());
   const left = backups.filter((one) => !old.includes(one));
-  const rounds = keep.length === 0 ? [] : orphans(all, left);
-  for (const { name } of [...old, ...rounds]) await place.remove(name);
-  if (old.length > 0) print(`removed ${counted(old.length, 'backup')} that --keep does not name`);
-  const { size, root } = made.manifest;
-  return { code, end: { size, root: Buffer.from(root, 'base64') } };
+  for (const { name } of [...old, ...orphans(all, left)]) await place.remove(name);
+  for (const { name } of old) await removeList(segments, name);
+  const names = left.map(({ name }) => name);
+  return { backups: old.length, segments: await removeSegments(segments, names, Date.now()) };
 }
 
 const pathIn = (scratch: string) => join(scratch, 'archive');
@@ -53,24 +73,13 @@ async function deliver(
   { path, manifest, sha256, erasures }: Made,
   name: string,
 ): Promise<void> {
-  await place.send(name, path);
-  if ((await digestOf(place, name)) !== sha256) {
-    await place.remove(name);
-    throw new StartError(`${place.name} does not give back what was sent to it as ${name}`);
-  }
+  await sendChecked(place, name, { path, sha256 });
   // The list covers all backups of the series, so it is replaced each time.
   if (erasures !== null) await place.put(erasuresName, erasures);
   rmSync(path, { force: true });
   noteBackup(settings.data, manifest.size);
   const what = counted(manifest.size - manifest.after, 'event');
   print(`saved ${what} as ${name} in ${place.name}: ${upTo(manifest)}`);
-}
-
-async function digestOf(place: NamedFiles, name: string): Promise<string> {
-  const digest = createHash('sha256');
-  const stored = await place.read(name);
-  if (stored) for await (const chunk of stored) digest.update(chunk);
-  return digest.digest('hex');
 }
 
 const signals = ['SIGTERM', 'SIGINT'] as const;

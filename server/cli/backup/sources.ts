@@ -1,19 +1,29 @@
 import { createReadStream, existsSync, statSync } from 'node:fs';
-import { resolve } from 'node:path';
+import { dirname, resolve } from 'node:path';
 import type { Readable } from 'node:stream';
+import type { NamedFiles } from '../../../storage/bucket-files.ts';
+import { openFolderFiles } from '../../../storage/folder-files.ts';
 import { UsageError } from '../../settings/settings.ts';
 import { StartError } from '../../writer/writer.ts';
 import { BackupError, type Manifest, names, readArchive, readManifest, type Taking, textOf } from './archive.ts';
-import { decrypted } from './encryption.ts';
+import { decrypted, isBrokenCipher } from './encryption.ts';
+import { segmentsName } from './segment-objects.ts';
 
-/** A backup that can be read from its beginning, any number of times. `name` begins what is said of it. */
-export type Source = { name: string; open: () => Promise<Readable> };
+/**
+ * A backup that can be read from its beginning, any number of times. `name` begins what is said of it; `segments` is the place of those
+ * that it does not have in itself.
+ */
+export type Source = { name: string; open: () => Promise<Readable>; segments: NamedFiles };
 
 /** The backup in a file. @throws UsageError for a missing file. */
 export function fileSource(path: string): Source {
   const file = resolve(path);
   if (!existsSync(file) || !statSync(file).isFile()) throw new UsageError(`there is no backup ${file}`);
-  return { name: path, open: async () => createReadStream(file, { highWaterMark: 1024 * 1024 }) };
+  return {
+    name: path,
+    open: async () => createReadStream(file, { highWaterMark: 1024 * 1024 }),
+    segments: openFolderFiles(dirname(file)).folder(segmentsName),
+  };
 }
 
 /** How a backup is read: with the private keys for an encrypted one. */
@@ -41,8 +51,7 @@ export async function readBackup(
     return { manifest, altered };
   } catch (error) {
     if (error instanceof BackupError) throw new StartError(`${source.name} ${error.message}`);
-    // A wrong byte of an encrypted file, or a truncated one.
-    if (error instanceof Error && /decrypt|ciphertext|stream ended|chunk|invalid tag/i.test(error.message))
+    if (isBrokenCipher(error))
       throw new StartError(`${source.name} is not a whole backup: it was cut off or altered after it was encrypted`);
     throw error;
   }

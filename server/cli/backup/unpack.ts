@@ -4,6 +4,7 @@ import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
+import { createZstdDecompress } from 'node:zlib';
 import { openLogToRead } from '../../../events/log-file.ts';
 import { readLog } from '../../../events/log-reader.ts';
 import { openNote, parseCheckpoint, parseVerifierKey } from '../../../events/notes.ts';
@@ -14,11 +15,15 @@ import type { Progress } from '../../../projections/rebuild.ts';
 import type { BlobStore } from '../../../storage/blobs.ts';
 import { unfinishedRestore, writing } from '../../../storage/data-directory.ts';
 import { syncFolder } from '../../../storage/disk.ts';
+import { codeOf } from '../../../storage/errors.ts';
 import { makePrivateFolderSync, privateFile } from '../../../storage/private.ts';
 import { UsageError } from '../../settings/settings.ts';
 import { StartError } from '../../writer/writer.ts';
-import { anchorIn, blobIn, type Manifest, names, segmentIn } from './archive.ts';
+import { anchorIn, BackupError, blobIn, type Manifest, names, segmentIn } from './archive.ts';
+import { UnsoundError } from './making.ts';
+import { segmentsIn } from './pack.ts';
 import { appendStored, openRestored, readEventLine, type StoredEvent } from './rewriting.ts';
+import { fetchSegments } from './segment-objects.ts';
 import { type Reading, readBackup } from './sources.ts';
 
 /**
@@ -39,7 +44,11 @@ export function takeEmpty(directory: string): string {
   return folder;
 }
 
-/** Reads the vault and the log of a backup, which come before its files, into a folder; the files are left out. */
+/**
+ * Reads the vault and the log of a backup, which come before its files, into a folder; the files are left out.
+ *
+ * @throws UnsoundError where segments beside it are missing or altered.
+ */
 export async function unpackLog(reading: Reading, folder: string): Promise<Manifest> {
   const found: string[] = [];
   const { manifest } = await readBackup(reading, async (_manifest, name, content) => {
@@ -47,6 +56,10 @@ export async function unpackLog(reading: Reading, folder: string): Promise<Manif
     if (name === names.vault || name === names.log) {
       await save(content, join(folder, name));
       found.push(name);
+    }
+    if (name === names.packedLog) {
+      await saveUnpacked(content, join(folder, names.log));
+      found.push(names.log);
     }
     if (segmentIn(name) !== null) {
       makePrivateFolderSync(join(folder, 'segments'));
@@ -58,7 +71,18 @@ export async function unpackLog(reading: Reading, folder: string): Promise<Manif
     if (!found.includes(name))
       throw new StartError(`${reading.source.name} has no ${name}: it is not a backup of a whole log`);
   }
+  if (manifest.segments !== null) await unpackSegments(reading, manifest.segments, folder);
   return manifest;
+}
+
+const shownFaults = 3;
+
+async function unpackSegments({ source, identities }: Reading, names: readonly string[], folder: string) {
+  const place = source.segments;
+  const faults = await fetchSegments(segmentsIn(folder), names, { place, folder, identities });
+  if (faults.length === 0) return;
+  const more = faults.length > shownFaults ? [`and ${faults.length - shownFaults} more`] : [];
+  throw new UnsoundError([...faults.slice(0, shownFaults), ...more].join('; '));
 }
 
 /**
@@ -134,6 +158,16 @@ async function save(content: Readable, path: string): Promise<string> {
   content.on('data', (chunk: Buffer) => digest.update(chunk));
   await pipeline(content, createWriteStream(path, { mode: privateFile, flush: true }));
   return digest.digest('hex');
+}
+
+/** @throws BackupError for bytes that were not compressed so. */
+async function saveUnpacked(content: Readable, path: string): Promise<void> {
+  try {
+    await pipeline(content, createZstdDecompress(), createWriteStream(path, { mode: privateFile, flush: true }));
+  } catch (error) {
+    if (!codeOf(error)?.startsWith('ZSTD_') && codeOf(error) !== 'Z_BUF_ERROR') throw error;
+    throw new BackupError(`was altered: ${names.packedLog} cannot be decompressed`);
+  }
 }
 
 /** The means to seal a log, from the vault that was restored with it. */

@@ -11,7 +11,7 @@ import { readSettings } from '../../settings/command.ts';
 import { parseWitness } from '../../settings/cosigners.ts';
 import { anchorIn, blobIn } from './archive.ts';
 import { readIdentities } from './encryption.ts';
-import { print } from './making.ts';
+import { print, UnsoundError } from './making.ts';
 import { namedIn } from './pack.ts';
 import { choose } from './places.ts';
 import { type Reading, readBackup } from './sources.ts';
@@ -61,6 +61,9 @@ export async function verifyBackup(args: readonly string[], environment: NodeJS.
     ];
     print(parts.join('; '));
     return checkpoints.isPartial ? 2 : 0;
+  } catch (error) {
+    if (!(error instanceof UnsoundError)) throw error;
+    return unsound(error.message);
   } finally {
     close();
     rmSync(folder, { recursive: true, force: true });

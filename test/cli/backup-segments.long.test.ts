@@ -1,0 +1,37 @@
+import assert from 'node:assert/strict';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, it } from 'node:test';
+import { setTimeout as wait } from 'node:timers/promises';
+import { temporaryFolder } from '../helpers/service.ts';
+import { launch } from '../helpers/shared.ts';
+import { backupsIn, objectsIn, restored, useSealingService } from './sealing-here.ts';
+
+const { service, segments, post, seal, erase, saved } = useSealingService();
+
+describe('The segments of a series of backups', () => {
+  it('are whole for every backup that is there, whenever one was killed', async (t) => {
+    const place = join(temporaryFolder(t), 'series');
+    for (let round = 0; round < 12; round += 1) {
+      const flags = ['--keep', '1h', '--every', '1s', '--data', service.data];
+      const { child, exited } = launch(t, ['backup', '--to', place, ...flags]);
+      const id = await post('Numbat');
+      await seal();
+      const erasing = round % 3 === 0 ? erase(id) : null;
+      await wait(Math.random() * 3000);
+      child.kill('SIGKILL');
+      await exited;
+      await erasing;
+      for (const name of existsSync(place) ? backupsIn(place) : []) await restored(t, join(place, name));
+    }
+    await saved(place, '--keep', '1h');
+    assert.equal(backupsIn(place).length, 1);
+    await restored(t, place);
+    const needed = segments().map(({ file }) => file);
+    const there = objectsIn(place);
+    assert.deepEqual(
+      needed.filter((file) => !there.includes(file)),
+      [],
+    );
+  });
+});

@@ -38,7 +38,7 @@ export function readEvents(db: Sqlite, tree: StoredTree) {
     `SELECT ${eventColumns} FROM events LEFT JOIN payloads USING (position)
      WHERE stream = ? AND version > ? AND position <= ? ORDER BY version`,
   );
-  const { hashes, proven, requireHeader, erasureTexts } = proveEvents(db, tree);
+  const { hashes, proven, requireHeader, withPayloads, erasureTexts } = proveEvents(db, tree);
 
   /** The stored texts of the events at positions `after + 1` to `upTo`. Proofs are about these bytes. */
   function texts(after: number, upTo: number): EventText[] {
@@ -73,6 +73,32 @@ export function readEvents(db: Sqlite, tree: StoredTree) {
     return proven(() => inStream(name, after, within(selectStreamFrom().iterate(name, after, upTo), bytes)));
   }
 
+  /**
+   * Reads a part of the log: the stored texts of the events at positions `after + 1` to `upTo` whose stream is in it, and of all that
+   * erased something. `isWhole`: of all other events too, without their payloads; then a missing one is noticed.
+   */
+  function part(isIn: (stream: string) => boolean, isWhole: boolean): (after: number, upTo: number) => EventText[] {
+    db.function('in_part', { directOnly: true }, (stream: unknown) => Number(isIn(String(stream))));
+    const select = db.prepare<[after: number, upTo: number], Row>(
+      `SELECT ${eventColumns} FROM events LEFT JOIN payloads USING (position) WHERE position > ? AND position <= ?
+       AND (in_part(stream) OR EXISTS (SELECT 1 FROM erasures WHERE erasures.position = events.position)) ORDER BY position`,
+    );
+    if (!isWhole) return (after, upTo) => proven(() => select.all(after, upTo));
+    return (after, upTo) => {
+      const rows = toEnd(after, upTo, selectHeaders().all(after, upTo));
+      for (const row of rows) requireHeader(row);
+      const found = withPayloads(() => select.all(after, upTo));
+      let next = 0;
+      return rows.map(({ position, header }): EventText => {
+        const row = found[next];
+        if (row?.position !== position) return { header, body: null };
+        next += 1;
+        if (row.header !== header) requireHeader(row);
+        return textOf(row);
+      });
+    };
+  }
+
   /** Rows of all positions after one, up to another or to the end of the log. */
   function toEnd<T extends EventRow>(after: number, upTo: number, rows: T[]): T[] {
     const next = after + inOrder(after, rows).length + 1;
@@ -81,7 +107,7 @@ export function readEvents(db: Sqlite, tree: StoredTree) {
     return rows;
   }
 
-  return { hashes, texts, headers, streamTexts, textsWithin, streamTextsWithin, erasureTexts };
+  return { hashes, texts, headers, streamTexts, textsWithin, streamTextsWithin, part, erasureTexts };
 }
 
 /** Rows without a gap in their positions. */
@@ -128,18 +154,28 @@ function proveEvents(db: Sqlite, tree: StoredTree) {
   /** @param read is called after the erasures are known, so that an erased payload that it finds was put back. */
   function proven(read: () => Row[]): EventText[] {
     const isErased = erased();
-    // An event may have been erased since.
-    return read().map((row) => provenEvent(row, isErased, (event) => erased()(event)));
+    return read().map((row) => {
+      requireHeader(row);
+      requirePayload(row, isErased);
+      return textOf(row);
+    });
   }
 
-  function provenEvent(row: Row, isErased: IsErased, isErasedNow: IsErased): EventText {
-    requireHeader(row);
-    const { position, header, body } = row;
+  /** The same for rows whose headers are proven otherwise. */
+  function withPayloads(read: () => Row[]): Row[] {
+    const isErased = erased();
+    const rows = read();
+    for (const row of rows) requirePayload(row, isErased);
+    return rows;
+  }
+
+  // An event may have been erased since it was read.
+  function requirePayload(row: Row, isErased: IsErased, isErasedNow: IsErased = (event) => erased()(event)): void {
+    const { position, body } = row;
     if (body === null && !isErased(row) && !isErasedNow(row)) throw alteredEvent(position, 'its payload is missing');
     if (body !== null && isErased(row)) throw alteredEvent(position, 'its payload was erased, and is there');
     const wrong = body === null ? null : wrongPayload(db, row);
     if (wrong !== null) throw alteredEvent(position, wrong);
-    return { header, body: body as string | null };
   }
 
   function requireHeader(row: EventRow): void {
@@ -156,12 +192,18 @@ function proveEvents(db: Sqlite, tree: StoredTree) {
       .all(upTo)
       .map((row) => {
         // They say what is erased, and nothing takes what they say.
-        const text = provenEvent(row, noneErased, noneErased);
+        requireHeader(row);
+        requirePayload(row, noneErased, noneErased);
         if (headerOf(row.header).type !== 'document.erased')
           throw alteredEvent(row.position, 'it is among the erasures, and erased nothing');
-        return text;
+        return textOf(row);
       });
   }
 
-  return { hashes, proven, requireHeader, erasureTexts };
+  return { hashes, proven, requireHeader, withPayloads, erasureTexts };
+}
+
+/** Of a row whose payload was found to be sound. */
+function textOf({ header, body }: Row): EventText {
+  return { header, body: body as string | null };
 }

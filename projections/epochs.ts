@@ -4,7 +4,7 @@ import { BrokenLogError } from '../events/log-file.ts';
 import type { LogReader } from '../events/log-reader.ts';
 import { compileUpcaster, type Epoch } from '../events/upcasters.ts';
 import { messageOf } from '../storage/errors.ts';
-import type { Projection } from './rebuild.ts';
+import type { Projection } from './projection.ts';
 import { tablesOf } from './tables.ts';
 
 /** The schema and the rules that a configuration declares. */
@@ -46,7 +46,7 @@ export function projectionOf(log: LogReader): { projection: Projection; schema: 
   if (!schema) return null;
   try {
     const upcaster = compileUpcaster(epochs);
-    return { projection: { tables: tablesOf(schema), upcaster }, schema };
+    return { projection: { tables: tablesOf(schema), upcaster, epochs }, schema };
   } catch (error) {
     throw new BrokenLogError(`the log does not hold the schemas it was written with: ${messageOf(error)}`);
   }

@@ -10,7 +10,8 @@ import type { Sqlite } from '../storage/sqlite.ts';
 import { type Declared, differenceTo, epochsOf } from './epochs.ts';
 import { logFile, lookInto, readFileOf } from './files.ts';
 import { locateIn, standsAgainst } from './fit.ts';
-import { buildReadFile, type Progress, type Projection, type Source } from './rebuild.ts';
+import type { Projection } from './projection.ts';
+import { buildReadFile, type Progress, type Source } from './rebuild.ts';
 import { changesIn } from './schema-changes.ts';
 import { searchFileOf } from './search-tables.ts';
 import { projectionHash, tablesOf } from './tables.ts';
@@ -44,7 +45,7 @@ export function lookAhead(directory: string, declared: Declared, progress?: Prog
     const before = epochs.at(-1)?.schema;
     const difference = differenceTo(epochs.at(-1), declared);
     if (!before || !difference.isChanged) return { ...difference, problems: [], changes: [], returning: [] };
-    const made: Projection = { tables: tablesOf(before), upcaster: compileUpcaster(epochs) };
+    const made: Projection = { tables: tablesOf(before), upcaster: compileUpcaster(epochs), epochs };
     const look = (read: Sqlite) => ({
       problems: standsAgainst(read, { schema, holderOf: log.holderOf, locate: locateIn(before, schema) }),
       changes: changesIn(read, before, schema),

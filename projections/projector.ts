@@ -20,8 +20,15 @@ export type Projector = ReturnType<typeof openProjector>;
 /**
  * Folds events into the read tables. One function serves single writes and bulk loads: within a batch each document is
  * read at most once and its row written once, whatever happened to it in between.
+ *
+ * @param isPart whether some of the documents alone are folded, and nothing of what all events are needed for.
  */
-export function openProjector(db: Sqlite, all: readonly Tables[], upcaster: Upcaster) {
+export function openProjector(
+  db: Sqlite,
+  all: readonly Tables[],
+  upcaster: Upcaster,
+  { isPart = false }: { isPart?: boolean } = {},
+) {
   const writers = new Map(all.map((tables) => [tables.key, tableWriter(db, tables)]));
   const accounts = openAccountFold(db);
   const apiKeys = openApiKeyFold(db);
@@ -50,6 +57,7 @@ export function openProjector(db: Sqlite, all: readonly Tables[], upcaster: Upca
       const touched = new Map<string, Entry>();
       for (const event of events) {
         applyOne(event, touched);
+        if (isPart) continue;
         accounts.apply(event);
         apiKeys.apply(event);
         audit.apply(event);

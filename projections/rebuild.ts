@@ -1,26 +1,35 @@
 import type { LogReader } from '../events/log-reader.ts';
-import type { Upcaster } from '../events/upcasters.ts';
-import { openDatabase } from '../storage/sqlite.ts';
+import { openDatabase, type Sqlite } from '../storage/sqlite.ts';
 import { removeDatabase } from './files.ts';
+import type { Helpers } from './helpers.ts';
+import type { Projection } from './projection.ts';
 import { openProjector, type Projector } from './projector.ts';
-import { createIndexes, createTables, type Tables } from './tables.ts';
+import { createIndexes, createTables } from './tables.ts';
+import { beginTogether } from './together.ts';
 
 /** Told how far long work has come, in events. */
 export type Progress = (done: number, total: number) => void;
 
 const chunk = 1000;
 
-/** The tables that events are folded into, and the upcaster that brings events of earlier schemas to the last one. */
-export type Projection = { tables: readonly Tables[]; upcaster: Upcaster };
-
-/** The events that a read file is made from: those of a log up to a position, which is its end where none is given. */
-export type Source = { log: LogReader; upTo?: number; progress?: Progress | undefined };
+/**
+ * The events that a read file is made from: those of a log up to a position, which is its end where none is given. `helped`: other
+ * threads, and the file of the log, which they read as it is on the disk.
+ */
+export type Source = {
+  log: LogReader;
+  upTo?: number;
+  progress?: Progress | undefined;
+  helped?: { helpers: Helpers | null | undefined; db: Sqlite } | undefined;
+};
 
 /**
  * Builds a read file from events, replacing what is at `path`. It is not pressed on the disk:
  * move it into place with {@link moveIntoPlace}.
  */
 export function buildReadFile(path: string, made: Projection, source: Source): void {
+  removeDatabase(path);
+  if (buildTogether(path, made, source)) return;
   removeDatabase(path);
   const db = openDatabase(path, { durability: 'off', cacheMiB: 256 });
   try {
@@ -32,6 +41,25 @@ export function buildReadFile(path: string, made: Projection, source: Source): v
     db.exec('COMMIT');
   } finally {
     db.close();
+  }
+}
+
+/** False where it is not worth it, or where anything failed: then one thread alone makes it, and says what is wrong. */
+function buildTogether(
+  path: string,
+  made: Projection,
+  { log, upTo = log.head().size, progress, helped }: Source,
+): boolean {
+  if (!helped?.helpers) return false;
+  const { helpers, db } = helped;
+  const making = beginTogether({ path, made, db, log, upTo, helpers, progress });
+  if (!making) return false;
+  try {
+    return making.finish() !== null;
+  } catch {
+    return false;
+  } finally {
+    making.end();
   }
 }
 

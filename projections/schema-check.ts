@@ -5,8 +5,9 @@ import { compileUpcaster, type Epoch } from '../events/upcasters.ts';
 import { isDamage, openDatabase, type Sqlite } from '../storage/sqlite.ts';
 import { lookInto, moveIntoPlace, readFileOf, removeDatabase } from './files.ts';
 import { locateIn, standsAgainst } from './fit.ts';
+import type { Projection } from './projection.ts';
 import { openProjector } from './projector.ts';
-import { buildReadFile, catchUp, type Progress, type Projection, type Source } from './rebuild.ts';
+import { buildReadFile, catchUp, type Progress, type Source } from './rebuild.ts';
 import { changesIn, questionsAbout } from './schema-changes.ts';
 import { checkpointOf } from './seen.ts';
 import { projectionHash, type Tables, tablesOf } from './tables.ts';
@@ -41,7 +42,7 @@ export function lookAtChanges(options: Looking, log: LogReader, epochs: Epoch[])
         : [],
     };
   };
-  const made: Projection = { tables: tablesOf(before), upcaster: compileUpcaster(epochs) };
+  const made: Projection = { tables: tablesOf(before), upcaster: compileUpcaster(epochs), epochs };
   const file = readFileOf(directory, projectionHash(before, made.upcaster));
   let found = isUpToDate(file, made, { log, progress }) ? lookInto(file, look) : null;
   if (!found) {

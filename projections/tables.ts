@@ -231,6 +231,11 @@ export function quote(name: string): string {
   return `"${name.replaceAll('"', '""')}"`;
 }
 
+/** The name that an identifier of {@link quote} stands for. */
+export function unquoted(identifier: string): string {
+  return identifier.slice(1, -1).replaceAll('""', '"');
+}
+
 /** A path as SQLite's JSON functions take it: `$."seo"."code"`. */
 export function jsonPath(path: readonly string[]): string {
   return `$${path.map((name) => `.${quote(name)}`).join('')}`;

@@ -1,30 +1,36 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { lookAtTimes } from '../events/clock-notes.ts';
+import { type Header, headerOf } from '../events/envelope.ts';
 import { BrokenLogError, isLog, openLogToRead } from '../events/log-file.ts';
 import { type LogReader, readLog } from '../events/log-reader.ts';
 import { type AccountPassword, checkPasswords, type PasswordCheck } from '../events/passwords.ts';
 import type { Finding } from '../events/seen-heads.ts';
-import { verifyLog } from '../events/verify.ts';
+import { verifyBesideEvents, verifyLog } from '../events/verify.ts';
+import { makeTheLog, rangesOf } from '../events/verify-ranges.ts';
 import { messageOf } from '../storage/errors.ts';
 import { isDamage, openDatabase, type Sqlite } from '../storage/sqlite.ts';
-import { accountTables } from './account-fold.ts';
-import { apiKeyTable } from './api-keys.ts';
-import { auditTables } from './audit.ts';
+import { compareReadFiles } from './compare.ts';
 import { projectionOf } from './epochs.ts';
 import { logFile, readFileOf, removeDatabase } from './files.ts';
 import { claimsIn } from './fit.ts';
+import type { Helpers } from './helpers.ts';
+import type { Projection } from './projection.ts';
 import { openProjector } from './projector.ts';
-import { buildReadFile, catchUp, type Progress } from './rebuild.ts';
+import { buildReadFile, catchUp, type Progress, type Source } from './rebuild.ts';
 import { checkAgainstReadFiles, checkpointsIn } from './seen.ts';
-import { createIndexes, createTables, projectionHash, quote, type Tables } from './tables.ts';
+import { projectionHash } from './tables.ts';
+import { beginTogether } from './together.ts';
 import { compareSearchFile, openSearchSnapshot, SearchDamage, type SearchSnapshot } from './verify-search.ts';
 
 /** The result of a check: `finding` names the first thing wrong, null when all is sound. */
 export type Verdict = { finding: Finding | null; events: number; notes: string[] };
 
-/** Told how far it has come; `keys` are the verifier keys of the log, whose checkpoints tell between which of them it was altered. */
-type Steps = { log: Progress; replay: Progress; keys?: readonly string[] };
+/**
+ * Told how far it has come; `keys` are the verifier keys of the log, whose checkpoints tell between which of them it was altered;
+ * `helpers` are other threads.
+ */
+type Steps = { log: Progress; replay: Progress; keys?: readonly string[]; helpers?: Helpers | null };
 
 /** A read file held at one moment, with the position it has reached, and the search file that goes with it. */
 type Snapshot = { db: Sqlite; position: number; search: SearchSnapshot | null };
@@ -39,6 +45,21 @@ const sleeper = new Int32Array(new SharedArrayBuffer(4));
  * @param checkLog false: only whether the read tables equal a replay.
  */
 export function verifyDirectory(directory: string, checkLog: boolean, steps: Steps): Verdict {
+  // Several threads see the log at several moments, and each stops at its first finding: only that all is sound is told by them.
+  const verdict = steps.helpers ? attempt(directory, checkLog, steps) : null;
+  return verdict?.finding === null ? verdict : verifyAlone(directory, checkLog, { ...steps, helpers: null });
+}
+
+/** Null where anything failed. */
+function attempt(directory: string, checkLog: boolean, steps: Steps): Verdict | null {
+  try {
+    return verifyFiles(directory, checkLog, steps);
+  } catch {
+    return null;
+  }
+}
+
+function verifyAlone(directory: string, checkLog: boolean, steps: Steps): Verdict {
   try {
     return verifyFiles(directory, checkLog, steps);
   } catch (error) {
@@ -76,8 +97,18 @@ function verifyFiles(directory: string, checkLog: boolean, steps: Steps): Verdic
     const events = log.head().size;
     const verdict = (finding: Finding | null, notes: string[] = []): Verdict => ({ finding, events, notes });
 
+    const notes: string[] = [];
+    if (snapshot?.search && erasedAfter(db, log, snapshot.search.position)) {
+      notes.push('the search index is behind an erasure, so it was not looked at: the next start brings it up to date');
+      closeSearch(snapshot);
+    }
+    const upTo = snapshot?.position ?? events;
     const times = lookAtTimes(Date.now());
-    const damage = checkLog ? verifyLog(db, steps.log, times.look) : null;
+    const source = { log, upTo: snapshot?.search?.position ?? upTo, progress: steps.replay };
+    const isReplayed =
+      steps.helpers &&
+      replayTogether({ db, read: snapshot?.db, path: replayFile, checkLog, look: times.look }, source, steps.helpers);
+    const damage = checkLog && !isReplayed ? verifyLog(db, steps.log, times.look) : null;
     if (damage) return verdict(damage);
     checkAgainstReadFiles(witnesses, log, () => log.signedHeads(steps.keys ?? []));
     if (unread) throw unread;
@@ -85,14 +116,7 @@ function verifyFiles(directory: string, checkLog: boolean, steps: Steps): Verdic
     if (!made) return verdict(null, ['the log is empty: no service has been started on it yet']);
 
     const { projection, schema } = made;
-    const notes: string[] = [];
-    if (snapshot?.search && erasedAfter(db, log, snapshot.search.position)) {
-      notes.push('the search index is behind an erasure, so it was not looked at: the next start brings it up to date');
-      closeSearch(snapshot);
-    }
-    const upTo = snapshot?.position ?? events;
-    const bare = { ...projection, tables: projection.tables.map((one) => ({ ...one, indexes: [] })) };
-    buildReadFile(replayFile, bare, { log, upTo: snapshot?.search?.position ?? upTo, progress: steps.replay });
+    if (!isReplayed) buildReadFile(replayFile, withoutIndexes(projection), source);
     const replay = openDatabase(replayFile, { durability: 'off' });
     try {
       const goOn = (position: number) =>
@@ -102,7 +126,8 @@ function verifyFiles(directory: string, checkLog: boolean, steps: Steps): Verdic
       if (snapshot) closeSearch(snapshot);
       goOn(upTo);
       const difference =
-        snapshot && (checkFile(snapshot.db) ?? compareReadFiles(snapshot.db, replay, projection.tables));
+        snapshot &&
+        ((isReplayed ? null : checkFile(snapshot.db)) ?? compareReadFiles(snapshot.db, replay, projection.tables));
       if (difference) return verdict(`read tables: ${difference}`);
       if (searched) return verdict(searched);
       // It holds both files at one moment, and the replay goes on now.
@@ -120,6 +145,52 @@ function verifyFiles(directory: string, checkLog: boolean, steps: Steps): Verdic
     db.close();
     removeDatabase(replayFile);
   }
+}
+
+/** Reading the file's own structure takes so long, as a part of replaying the log: that of the log, and that of the read tables. */
+const structureShare = { log: 0.21, read: 0.12 };
+
+type Files = { db: Sqlite; read: Sqlite | undefined; path: string; checkLog: boolean; look: (header: Header) => void };
+
+/**
+ * Checks the log, if it is to be, and the structure of the read tables, and replays the log, with other threads. False where it is not
+ * worth it.
+ *
+ * @throws Error where anything is not sound.
+ */
+function replayTogether(
+  { db, read, path, checkLog, look }: Files,
+  source: Source & { upTo: number },
+  helpers: Helpers,
+): boolean {
+  const { log, upTo, progress } = source;
+  const made = projectionOf(log);
+  const head = log.head();
+  const threads = helpers.threads - 1;
+  const ranges = checkLog ? rangesOf(db.name, head.size, threads).map((range) => [range]) : [];
+  const alsoOwn = (checkLog ? structureShare.log : 0) + (read ? structureShare.read : 0);
+  const making =
+    made &&
+    beginTogether({ path, made: withoutIndexes(made.projection), db, log, upTo, helpers, ranges, alsoOwn, progress });
+  if (!making) return false;
+  try {
+    const finding = (checkLog ? verifyBesideEvents(db) : null) ?? (read ? checkFile(read) : null);
+    if (finding !== null) throw new Error(finding);
+    const found = making.finish(look);
+    if (!found || (checkLog && !makeTheLog(db, head, found))) throw new Error('not all is sound');
+    for (let position = upTo; position < head.size; position += headersAtOnce)
+      for (const text of log.headers(position, Math.min(position + headersAtOnce, head.size))) look(headerOf(text));
+    return true;
+  } finally {
+    making.end();
+  }
+}
+
+const headersAtOnce = 1000;
+
+/** The rows alone are compared: SQLite has checked the indexes of the live file against its tables. */
+function withoutIndexes(projection: Projection): Projection {
+  return { ...projection, tables: projection.tables.map((one) => ({ ...one, indexes: [] })) };
 }
 
 function openSnapshot(log: LogReader, directory: string): Snapshot | null {
@@ -196,91 +267,4 @@ function checkClaims(db: Sqlite, expected: ReturnType<typeof claimsIn>): Finding
 function findingOf(error: unknown): Finding | null {
   if (error instanceof BrokenLogError || error instanceof SearchDamage) return error.message;
   return isDamage(error) ? `damaged: ${messageOf(error)}` : null;
-}
-
-/**
- * Compares two read files row by row and byte by byte. Call it with `live` in a read transaction where a server may be
- * writing.
- *
- * @returns null when they are equal, else a sentence naming the first difference.
- */
-function compareReadFiles(live: Sqlite, replay: Sqlite, tables: readonly Tables[]): string | null {
-  // SQLite looks into both at once.
-  live.prepare('ATTACH ? AS replay').run(replay.name);
-  for (const { documents, texts, versions, pastTexts, linkTable, pastLinks } of tables) {
-    const difference =
-      compareTable(live, documents, { key: 'key' }) ??
-      compareTable(live, texts, { key: 'key' }) ??
-      compareTable(live, versions, { key: 'valid_to', madeBy: 'valid_from' }) ??
-      compareTable(live, pastTexts, { key: 'valid_from' }) ??
-      (linkTable ? (compareWhole(live, replay, linkTable) ?? compareWhole(live, replay, pastLinks)) : null);
-    if (difference) return difference;
-  }
-  const difference = compareTable(live, auditTables.events, { key: 'position' });
-  if (difference) return difference;
-  const others = ['counts', 'erasures', 'checkpoint'];
-  for (const table of [...accountTables, apiKeyTable, auditTables.words, auditTables.batches, ...others]) {
-    const difference = compareWhole(live, replay, table);
-    if (difference) return difference;
-  }
-  return compareSchemas(live, tables);
-}
-
-/** The column that tells rows apart, and that which names the event that made a row. */
-type Columns = { key: string; madeBy?: string };
-
-/** Inside SQLite, which compares values as the bytes they are: no row has to be made into a JavaScript one. */
-function compareTable(db: Sqlite, table: string, { key, madeBy = key }: Columns): string | null {
-  // Computed columns cannot differ when the document does not.
-  const columns = db
-    .prepare<[table: string], string>("SELECT name FROM pragma_table_info(?, 'replay')")
-    .pluck()
-    .all(unquoted(table));
-  const differs = columns.map((name) => `found.${quote(name)} IS NOT expected.${quote(name)}`).join(' OR ');
-  const first = (sql: string) => db.prepare<[], number>(sql).pluck().get();
-  const wrong = first(
-    `SELECT expected.${madeBy} FROM replay.${table} AS expected LEFT JOIN main.${table} AS found USING (${key})
-     WHERE found.${key} IS NULL OR ${differs} ORDER BY expected.${key} LIMIT 1`,
-  );
-  if (wrong !== undefined) return `${name(table)}: the row made by event ${wrong} is not what the log makes of it`;
-  const extra = first(
-    `SELECT ${madeBy} FROM main.${table} WHERE ${key} NOT IN (SELECT ${key} FROM replay.${table}) ORDER BY ${key} LIMIT 1`,
-  );
-  return extra === undefined ? null : `${name(table)}: the row made by event ${extra} is not in the log`;
-}
-
-function unquoted(table: string): string {
-  return table.slice(1, -1).replaceAll('""', '"');
-}
-
-/** For small tables and those with a key of several columns. */
-function compareWhole(live: Sqlite, replay: Sqlite, table: string): string | null {
-  const sql = `SELECT * FROM ${table}`;
-  const found = live.prepare(sql).raw().iterate();
-  try {
-    for (const row of replay.prepare(sql).raw().iterate()) {
-      const { value } = found.next();
-      if (JSON.stringify(row) !== JSON.stringify(value ?? null))
-        return `${name(table)} is not what the log makes of it`;
-    }
-    return found.next().done ? null : `${name(table)} holds more than the log makes of it`;
-  } finally {
-    // A file with a query still open cannot be closed.
-    found.return?.();
-  }
-}
-
-/** Against an empty file: the replay has no indexes, for SQLite has checked those of the live one against its tables. */
-function compareSchemas(live: Sqlite, tables: readonly Tables[]): string | null {
-  const sql = 'SELECT name, sql FROM sqlite_schema ORDER BY type, name';
-  const empty = openDatabase(':memory:');
-  createTables(empty, tables);
-  createIndexes(empty, tables);
-  const isSame = JSON.stringify(live.prepare(sql).all()) === JSON.stringify(empty.prepare(sql).all());
-  empty.close();
-  return isSame ? null : 'the tables or indexes are not those of this schema';
-}
-
-function name(table: string): string {
-  return `table ${table.startsWith('"') ? table : quote(table)}`;
 }

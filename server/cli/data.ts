@@ -28,6 +28,7 @@ import { readSettings } from '../settings/command.ts';
 import { loadConfiguration } from '../settings/configuration.ts';
 import { parseWitness } from '../settings/cosigners.ts';
 import { UsageError } from '../settings/settings.ts';
+import { openHelpers } from '../writer/helpers.ts';
 import { StartError } from '../writer/writer.ts';
 import { existingVault, readReason, tellOfKeys } from './writing.ts';
 
@@ -114,6 +115,7 @@ export async function rebuild(args: readonly string[], environment: NodeJS.Proce
         for (const line of lines) process.stdout.write(`warning: ${line}\n`);
       },
       progress: showProgress('replaying the log'),
+      helpers: openHelpers(),
       isRebuild: true,
       signed: isAccepted ? [] : vault.logKeys.signed(),
     });
@@ -179,7 +181,12 @@ function check(data: string, checkLog: boolean) {
   const directory = existingLog(data);
   const vault = join(directory, 'vault.db');
   const keys = existsSync(vault) ? withVault(vault, ({ signed }) => signed().map(({ key }) => key)) : [];
-  const steps = { log: showProgress('reading the log'), replay: showProgress('replaying the log'), keys };
+  const steps = {
+    log: showProgress('reading the log'),
+    replay: showProgress('replaying the log'),
+    keys,
+    helpers: openHelpers(),
+  };
   return verifyDirectory(directory, checkLog, steps);
 }
 

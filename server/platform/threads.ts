@@ -5,6 +5,7 @@ import { bootstrapText, isBinary, ownModule } from './carried.ts';
 export const threadModules = {
   config: 'server/running/threads/config-thread',
   hash: 'server/accounts/hash-thread',
+  helper: 'server/writer/helper-thread',
   http: 'server/running/threads/http-thread',
   openapi: 'server/running/threads/openapi-thread',
   sealer: 'server/writer/sealer-thread',

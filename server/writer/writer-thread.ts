@@ -18,6 +18,7 @@ import { stepBack } from '../platform/priority.ts';
 import { type StateCell, setFull } from '../platform/state.ts';
 import { tallyUp } from '../platform/tally.ts';
 import { openCleaning, type Progress } from './cleaning.ts';
+import { openHelpers } from './helpers.ts';
 import { poke, type SearchCell } from './search-cell.ts';
 import { keepSegments } from './segment-keeping.ts';
 
@@ -108,6 +109,7 @@ function start(): Started | null {
       onChanges: (lines) => say({ kind: 'changes', lines }),
       onSealed: (log) => say({ kind: 'sealed', log }),
       progress: (done, total) => say({ kind: 'progress', done, total }),
+      helpers: openHelpers(),
     });
     const { directory, schema } = options;
     const searchFile = searchFileOf(booted.readFile, schema);

@@ -56,7 +56,7 @@ export function setClock(milliseconds: number): void {
 
 const ids = createIds(new BigInt64Array(new SharedArrayBuffer(8)), now);
 
-type How = Pick<BootOptions, 'isRebuild' | 'isStrict' | 'onChanges'> & { seals?: Seals };
+type How = Pick<BootOptions, 'isRebuild' | 'isStrict' | 'onChanges' | 'helpers'> & { seals?: Seals };
 
 /** Opens a data directory, made if it is missing. */
 export function openDirectory(directory: string, config: Config, how: How = {}): Directory {

@@ -13,6 +13,7 @@ import { privateFile } from '../../../storage/private.ts';
 import { blobSettingsOf } from '../../files/blobs/store.ts';
 import { showProgress } from '../../platform/progress.ts';
 import type { Settings } from '../../settings/settings.ts';
+import { openHelpers } from '../../writer/helpers.ts';
 import { StartError } from '../../writer/writer.ts';
 import { existingLog } from '../data.ts';
 import { existingVault } from '../writing.ts';
@@ -76,7 +77,11 @@ export async function makeBackup(
       blobs,
       progress: showProgress('copying the log'),
     });
-    const steps = { log: showProgress('reading the log'), replay: showProgress('replaying the log') };
+    const steps = {
+      log: showProgress('reading the log'),
+      replay: showProgress('replaying the log'),
+      helpers: openHelpers(),
+    };
     const { finding } = verifyDirectory(folder, true, steps);
     if (finding !== null) throw new UnsoundError(finding);
     const { files, missing } = await findFiles(folder, blobs);

@@ -13,6 +13,7 @@ import { showProgress } from '../../platform/progress.ts';
 import { readMoment } from '../../queries/moments.ts';
 import { readSettings } from '../../settings/command.ts';
 import { type Settings, UsageError } from '../../settings/settings.ts';
+import { openHelpers } from '../../writer/helpers.ts';
 import { StartError } from '../../writer/writer.ts';
 import { ofFlag } from '../events.ts';
 import { readIdentities } from './encryption.ts';
@@ -41,7 +42,11 @@ export async function restore(args: readonly string[], environment: NodeJS.Proce
     const following: Reading[] = rounds.map((round) => ({ source: round, identities }));
     for (const round of following) savedSize = (await unpackRound(round, folder)).size;
     if (following.length > 0) restoreClaims(folder, sealsOf(folder));
-    const steps = { log: showProgress('reading the log'), replay: showProgress('replaying the log') };
+    const steps = {
+      log: showProgress('reading the log'),
+      replay: showProgress('replaying the log'),
+      helpers: openHelpers(),
+    };
     const { finding } = verifyDirectory(folder, true, steps);
     if (finding !== null) {
       print(`NOT SOUND: ${finding}; nothing was restored`);

@@ -17,6 +17,7 @@ import { logFile, moveIntoPlace, removeDatabase } from '../../../projections/fil
 import { claimsIn } from '../../../projections/fit.ts';
 import { buildReadFile } from '../../../projections/rebuild.ts';
 import { openDatabase, type Sqlite } from '../../../storage/sqlite.ts';
+import { openHelpers } from '../../writer/helpers.ts';
 
 /** An event as it is stored: the texts of its header and its payload, which is null where it was erased. */
 export type StoredEvent = { header: string; payload: string | null };
@@ -228,7 +229,7 @@ export function restoreClaims(folder: string, seals: Seals): void {
     const log = readLog(db);
     const made = projectionOf(log);
     if (!made) return;
-    buildReadFile(replayFile, made.projection, { log });
+    buildReadFile(replayFile, made.projection, { log, helped: { helpers: openHelpers(), db } });
     const replay = openDatabase(replayFile, { readonly: true });
     try {
       const { replaceAll } = openClaims(db, log.holderOf);

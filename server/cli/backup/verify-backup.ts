@@ -9,6 +9,7 @@ import { showProgress } from '../../platform/progress.ts';
 import { certificatesIn } from '../../settings/certificates.ts';
 import { readSettings } from '../../settings/command.ts';
 import { parseWitness } from '../../settings/cosigners.ts';
+import { openHelpers } from '../../writer/helpers.ts';
 import { anchorIn, blobIn } from './archive.ts';
 import { readIdentities } from './encryption.ts';
 import { print, UnsoundError } from './making.ts';
@@ -32,7 +33,12 @@ export async function verifyBackup(args: readonly string[], environment: NodeJS.
     const manifest = await unpackLog(reading, folder);
     const { files, altered } = await checkFiles(reading, folder);
     const keys = withVault(join(folder, 'vault.db'), ({ signed }) => signed().map(({ key }) => key));
-    const steps = { log: showProgress('reading the log'), replay: showProgress('replaying the log'), keys };
+    const steps = {
+      log: showProgress('reading the log'),
+      replay: showProgress('replaying the log'),
+      keys,
+      helpers: openHelpers(),
+    };
     const { finding, events, notes } = verifyDirectory(folder, true, steps);
     if (finding !== null) return unsound(finding);
     const witnesses = settings.witnesses.map((text) => parseWitness(text).key);

@@ -1,0 +1,42 @@
+import { type MessagePort, workerData } from 'node:worker_threads';
+import { checkRange } from '../../events/verify-ranges.ts';
+import type { Beat, Piece, PieceResult } from '../../projections/helpers.ts';
+import { foldShare } from '../../projections/shares.ts';
+import { messageOf } from '../../storage/errors.ts';
+import { helperCells } from './helpers.ts';
+
+/** The start data of a thread that helps: its pieces of work, where the answer goes, the cells that all share, and its own of them. */
+export type HelperInput = {
+  pieces: readonly Piece[];
+  port: MessagePort;
+  cells: Int32Array<SharedArrayBuffer>;
+  own: number;
+};
+
+/** The end of a thread: the results of its pieces, or why there are not all. */
+export type HelperMessage = { results: PieceResult[] } | { failure: string };
+
+const { pieces, port, cells, own }: HelperInput = workerData;
+
+const beat: Beat = (events) => {
+  Atomics.add(cells, own, events);
+  if (Atomics.load(cells, helperCells.isOver) === 1) throw new Error('it was ended');
+};
+
+port.postMessage(answer());
+Atomics.add(cells, helperCells.ended, 1);
+Atomics.notify(cells, helperCells.ended);
+port.close();
+
+function answer(): HelperMessage {
+  try {
+    return { results: pieces.map(run) };
+  } catch (error) {
+    return { failure: messageOf(error) };
+  }
+}
+
+function run(piece: Piece): PieceResult {
+  if (piece.kind === 'share') return foldShare(piece, beat);
+  return checkRange(piece, beat);
+}

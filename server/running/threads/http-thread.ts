@@ -3,6 +3,7 @@ import type { Address } from '../../http/listener.ts';
 import { showPulse } from '../../http/pulse.ts';
 import { createLog } from '../../platform/logging.ts';
 import { parent } from '../../platform/parent.ts';
+import { giveBackAtRest } from '../../platform/rest.ts';
 import { type Loaded, loadKept } from '../../settings/configuration.ts';
 import type { Sources } from '../../settings/modules.ts';
 import { createAnswerer } from '../answerer.ts';
@@ -28,6 +29,7 @@ type Prepare = Opening & { kind: 'prepare'; config: string; sources: Sources; do
 
 const { config, sources, logLevel, pulse, metrics: way }: HttpInput & ThreadInput = workerData;
 showPulse(pulse);
+giveBackAtRest();
 const sink = threadSink();
 const metrics = countHere(way);
 const loaded = await loadKept(config, sources);

@@ -4,6 +4,7 @@ import { type Address, listen as listenOn } from '../../http/listener.ts';
 import { showPulse } from '../../http/pulse.ts';
 import { createLog } from '../../platform/logging.ts';
 import { parent } from '../../platform/parent.ts';
+import { giveBackAtRest } from '../../platform/rest.ts';
 import { stateIn } from '../../platform/state.ts';
 import type { ToldOrigins } from '../../ports.ts';
 import { type Loaded, loadConfiguration, loadKept } from '../../settings/configuration.ts';
@@ -41,6 +42,7 @@ type Close = { kind: 'close'; site: string; done: MessagePort };
 
 const { configs, logLevel, pulse, metrics: way }: SitesInput & ThreadInput = workerData;
 showPulse(pulse);
+giveBackAtRest();
 const stopMilliseconds = 10_000;
 const sink = threadSink();
 const metrics = countHere(way);

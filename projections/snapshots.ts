@@ -18,7 +18,7 @@ import type { Tables } from './tables.ts';
 
 /**
  * `maxBytes` of memory for the copies of all threads that share a room; `idleMilliseconds` until unused ones are given up; how often a
- * thread looks whether others need room; for how long it is believed that there is none; how many may wait for a copy.
+ * thread looks whether others need room; for how long a lack of room is remembered; how many may wait for a copy.
  */
 export const snapshotLimits = {
   maxBytes: 256 * 1024 * 1024,

@@ -99,7 +99,8 @@ function countCalls(summary: string): number {
   return calls.reduce((sum, [, count]) => sum + Number(count), 0);
 }
 
-function creates(path: string, authors: readonly string[]): Call[] {
+/** Creates of posts, each with a slug of its own. */
+export function creates(path: string, authors: readonly string[]): Call[] {
   return Array.from({ length: 200 }, (_, index) => {
     const values = post(index);
     return { method: 'POST', path, body: { ...values, slug: 'new-@@N@@', author: authors[values.author] } };

@@ -10,7 +10,7 @@ import { compare, type Plan } from './rounds.ts';
 const path = '/api/collections/posts';
 
 /** The reads that content services are compared by. Each list asks for the total as well, as every list does. */
-const operations: Record<string, (ids: readonly string[]) => Call[]> = {
+export const operations: Record<string, (ids: readonly string[]) => Call[]> = {
   'R1 one by id': (ids) => reads(`${path}/`, ids),
   'R2 list of 10': () => list('limit=10'),
   'R3 status = published and views > 5000, newest first': () =>

@@ -12,6 +12,7 @@ import { lists } from './lists.ts';
 import { requireWrk } from './load.ts';
 import { log } from './log.ts';
 import { logins } from './logins.ts';
+import { memory } from './memory.ts';
 import { overload } from './overload.ts';
 import { read } from './read.ts';
 import { machine } from './report.ts';
@@ -35,10 +36,12 @@ const usage = `npm run bench -- [BENCHMARK]… [--rounds N] [--seconds N] [--lar
   asof     lists as of a position against those of today: 100,000 documents with 10 versions each (some minutes, 4 GB)
   admin    the admin application in Chromium, with 250 and 100,000 documents: pages, searches, work for each key
   erasure  writes while a document is erased: the longest, and how long the erasure takes
+  memory   at rest by threads, after each load, after a mixed load of some minutes and a rest
   export   exports and evidence packs: events per second, memory above idle, reads meanwhile, sizes; verifying them
 
   --rounds N   how often each side is measured, in turn (default 5)
   --seconds N  how long each time (default 4, at most 15)
+  --minutes N  memory: how long the mixed load lasts (default 10)
   --large      log, lists, search, erasure, export: also with 1,000,000 events (some minutes, 4 GB under ${tmpdir()})
   --login URL  timing: at a running service that neither locks nor limits, such as
                http://127.0.0.1:4000/api/collections/users/login; with --known EMAIL of an account there
@@ -58,6 +61,7 @@ const benchmarks = {
   asof: (folder: string, plan: Plan) => withWrk(() => asOf(folder, plan)),
   admin: (folder: string, plan: Plan) => admin(folder, plan),
   erasure: (folder: string, plan: Plan, isLarge: boolean) => erasure(folder, plan, isLarge),
+  memory: (folder: string, plan: Plan) => withWrk(() => memory(folder, plan, Number(values.minutes))),
   export: (folder: string, plan: Plan, isLarge: boolean) => exporting(folder, plan, isLarge),
 };
 
@@ -78,6 +82,7 @@ const { values, positionals } = parseArgs({
   options: {
     rounds: { type: 'string', default: '5' },
     seconds: { type: 'string', default: '4' },
+    minutes: { type: 'string', default: '10' },
     large: { type: 'boolean', default: false },
     login: { type: 'string' },
     known: { type: 'string' },
@@ -86,7 +91,11 @@ const { values, positionals } = parseArgs({
 });
 const names = positionals.length > 0 ? positionals : Object.keys(benchmarks);
 const plan: Plan = { rounds: Number(values.rounds), seconds: Number(values.seconds) };
-const isUsable = names.every((name) => Object.hasOwn(benchmarks, name)) && plan.rounds >= 1 && plan.seconds >= 1;
+const isUsable =
+  names.every((name) => Object.hasOwn(benchmarks, name)) &&
+  plan.rounds >= 1 &&
+  plan.seconds >= 1 &&
+  Number(values.minutes) > 0;
 
 if (values.help || !isUsable) {
   process.stdout.write(usage);

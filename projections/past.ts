@@ -1,3 +1,4 @@
+import type { CopyRoom } from './copy-room.ts';
 import { intact } from './damage.ts';
 import { type GroupRequest, type Groups, groupsOf } from './groups.ts';
 import { compileAll, type JoinField, readsDocuments, type Sources, sourcesIn } from './joins.ts';
@@ -34,9 +35,13 @@ export type Past = ReturnType<typeof openPast>;
 /** A request for those of the documents with these ids that met a condition. */
 export type SomeRequest = { ids: readonly string[]; where: Where | null; only: Members };
 
-/** Reads documents as they stood at a position. Conditions name the tables of today, and are asked of those of then. */
-export function openPast(path: string, limits?: SnapshotLimits) {
-  const snapshots = openSnapshots(path, limits);
+/**
+ * Reads documents as they stood at a position. Conditions name the tables of today, and are asked of those of then.
+ *
+ * @param room that of this thread for copies of tables; by default one of its own.
+ */
+export function openPast(path: string, limits?: SnapshotLimits, room?: CopyRoom) {
+  const snapshots = openSnapshots(path, limits, room);
 
   /** Runs a query on tables as they stood; those that are `read` from end to end are copied, and so are those of its hops. */
   async function on<T>(position: number, read: readonly Tables[], query: (lease: Lease) => T): Promise<T> {

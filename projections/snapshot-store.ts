@@ -23,12 +23,14 @@ export type Lease = {
 
 type Totals = ReturnType<typeof createCache<number>>;
 
-/** A copy that is there; `rows` is null where it would be too large. `indexes` are those that it does not have yet. */
+/** A copy that is there; `rows` is null where there was no room for it. `indexes` are those that it does not have yet. */
 export type Snapshot = {
   name: string;
   copy: ReturnType<typeof copyAsOf>;
   rows: number | null;
   users: number;
+  /** When it was asked for last, by `performance.now()`. */
+  usedAt: number;
   indexes: ReturnType<typeof copyAsOf>['indexes'];
   /** It was asked for again. */
   isWanted?: boolean;
@@ -95,26 +97,12 @@ export function leaseOf(held: Store, position: number, snapshots: ReadonlyMap<st
   };
 }
 
-/** Gives up copies that are not in use, the longest unused first; false when that is not enough. */
-export function makeRoom(held: Store, maxBytes: number): boolean {
-  for (const [name, { copy, rows, users }] of held.snapshots) {
-    if (bytesIn(held.db) <= maxBytes) return true;
-    if (users > 0 || rows === null) continue;
-    held.snapshots.delete(name);
-    held.db.exec(copy.drop);
-  }
-  return bytesIn(held.db) <= maxBytes;
-}
-
 const maxRemembered = 1000;
 
-/** Remembers that a copy would be too large, where it was so by itself; others may only be in use for now. */
-export function tooLarge(held: Store, snapshot: Snapshot): Snapshot {
-  const others = [...held.snapshots.values()];
-  if (others.some(({ rows }) => rows !== null)) return snapshot;
-  if (others.length >= maxRemembered) held.snapshots.clear();
+/** Remembers that there is no room for a copy. */
+export function remember(held: Store, snapshot: Snapshot): void {
+  if (held.snapshots.size >= maxRemembered) held.snapshots.clear();
   held.snapshots.set(snapshot.name, snapshot);
-  return snapshot;
 }
 
 /** Gives back a store, which closes when it is over and the last user leaves. */
@@ -134,10 +122,4 @@ export function end(held: Store): void {
 /** How many erasures the read file has had. */
 export function erasuresIn(prepare: Store['prepare']): number {
   return prepare<number>('SELECT count FROM erasures').get() ?? 0;
-}
-
-/** The memory that the copies take. Pages that are free again are counted out, for they are used first. */
-function bytesIn(db: Sqlite): number {
-  const of = (name: string) => Number(db.pragma(`temp.${name}`, { simple: true }));
-  return (of('page_count') - of('freelist_count')) * of('page_size');
 }

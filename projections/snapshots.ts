@@ -1,25 +1,30 @@
 import { setImmediate } from 'node:timers/promises';
 import { DomainError } from '../config/errors.ts';
 import type { Sqlite } from '../storage/sqlite.ts';
+import { type CopyRoom, isEmpty, makeRoom, openRoom } from './copy-room.ts';
 import { copyAsOf } from './past-tables.ts';
 import {
   end,
   erasuresIn,
   type Lease,
   leaseOf,
-  makeRoom,
   openStore,
   release,
+  remember,
   type Snapshot,
   type Store,
-  tooLarge,
 } from './snapshot-store.ts';
 import type { Tables } from './tables.ts';
 
-/** `maxBytes` of memory for all copies of a thread; `idleMilliseconds` until unused ones are given up; how many may wait for one. */
+/**
+ * `maxBytes` of memory for the copies of all threads that share a room; `idleMilliseconds` until unused ones are given up; how often a
+ * thread looks whether others need room; for how long a lack of room is remembered; how many may wait for a copy.
+ */
 export const snapshotLimits = {
   maxBytes: 256 * 1024 * 1024,
   idleMilliseconds: 10 * 60_000,
+  lookMilliseconds: 1000,
+  fullMilliseconds: 60_000,
   maxWaiting: 20,
   sliceMilliseconds: 5,
 };
@@ -32,12 +37,15 @@ export type SnapshotLimits = typeof snapshotLimits;
  * goes. A copy never changes; after an erasure all are given up.
  *
  * @param path the read file.
+ * @param room that of this thread; by default one of its own.
  */
-export function openSnapshots(path: string, limits: SnapshotLimits = snapshotLimits) {
+export function openSnapshots(path: string, limits: SnapshotLimits = snapshotLimits, room: CopyRoom = openRoom()) {
+  const bounds: Bounds = { limits, room };
   let store: Store | null = null;
   let queue: Promise<unknown> = Promise.resolve();
   let waiting = 0;
   let idle: NodeJS.Timeout | undefined;
+  let looking: NodeJS.Timeout | undefined;
   let isUsed = false;
   let isIndexing = false;
 
@@ -79,9 +87,11 @@ export function openSnapshots(path: string, limits: SnapshotLimits = snapshotLim
   /** The store that requests begin on: made anew when something was erased. */
   function current(): Store {
     idle ??= setInterval(giveUpIdle, limits.idleMilliseconds).unref();
+    looking ??= setInterval(() => makeRoom(room, limits.maxBytes), limits.lookMilliseconds).unref();
     isUsed = true;
     if (store && erasuresIn(store.prepare) !== store.erasures) retire(store);
     store ??= openStore(path);
+    room.stores.add(store);
     return store;
   }
 
@@ -93,9 +103,12 @@ export function openSnapshots(path: string, limits: SnapshotLimits = snapshotLim
   function snapshotOf(held: Store, tables: Tables, position: number): Promise<Snapshot> | Snapshot {
     const name = `${tables.key} as of ${position}`;
     const found = held.snapshots.get(name);
-    if (found) {
+    const now = performance.now();
+    if (found && (found.rows !== null || now - found.usedAt < limits.fullMilliseconds)) {
       held.snapshots.delete(name);
       held.snapshots.set(name, found);
+      // That there was no room is found out anew after a while.
+      if (found.rows !== null) found.usedAt = now;
       // Asked for again: it is worth its indexes.
       found.isWanted = true;
       indexLater(held);
@@ -109,7 +122,7 @@ export function openSnapshots(path: string, limits: SnapshotLimits = snapshotLim
     }
     waiting += 1;
     const building = queue
-      .then(() => buildSnapshot(held, { name, tables, position }, limits))
+      .then(() => buildSnapshot(held, { name, tables, position }, bounds))
       .finally(() => {
         waiting -= 1;
         held.building.delete(name);
@@ -135,7 +148,7 @@ export function openSnapshots(path: string, limits: SnapshotLimits = snapshotLim
         await setImmediate();
         const next = [...held.snapshots.values()].findLast(({ isWanted, indexes }) => isWanted && indexes.length > 0);
         if (held.isOver || waiting > 0 || !next) return;
-        addIndex(held, next, limits.maxBytes);
+        addIndex(held, next, bounds);
       }
     } finally {
       isIndexing = false;
@@ -149,28 +162,32 @@ export function openSnapshots(path: string, limits: SnapshotLimits = snapshotLim
 
   async function close(): Promise<void> {
     clearInterval(idle);
+    clearInterval(looking);
     if (store) retire(store);
     await queue;
+    makeRoom(room, limits.maxBytes);
   }
 
   return { hold, close };
 }
 
+type Bounds = { limits: SnapshotLimits; room: CopyRoom };
+
 /** Thrown when an erasure came in between. */
 class StaleError extends Error {}
 
 /** Makes the next index of a copy; none more where there is no room for it. */
-function addIndex(held: Store, snapshot: Snapshot, maxBytes: number): void {
+function addIndex({ db }: Store, snapshot: Snapshot, { room, limits }: Bounds): void {
   const [next, ...rest] = snapshot.indexes;
   if (!next) return;
-  held.db.exec(next.create);
+  db.exec(next.create);
   snapshot.indexes = rest;
   // It is not to be given up for its own index.
   snapshot.users += 1;
-  const isRoom = makeRoom(held, maxBytes);
+  const isRoom = makeRoom(room, limits.maxBytes);
   snapshot.users -= 1;
   if (isRoom) return;
-  held.db.exec(next.drop);
+  db.exec(next.drop);
   snapshot.indexes = [];
 }
 
@@ -179,13 +196,13 @@ function addIndex(held: Store, snapshot: Snapshot, maxBytes: number): void {
  * when its row is passed, and ends afterwards, is copied already; one that ended before is among those that ended. In slices, for the
  * thread has other requests; the index of the ids is one, of some 0.05 s for 100,000 rows. Other indexes follow where it is asked for again.
  *
- * @returns a snapshot without a copy where that would be too large.
+ * @returns a snapshot without a copy where there is no room for it.
  * @throws StaleError when the store came to its end meanwhile.
  */
 async function buildSnapshot(
   held: Store,
   { name, tables, position }: { name: string; tables: Tables; position: number },
-  { maxBytes, sliceMilliseconds }: SnapshotLimits,
+  { limits: { maxBytes, sliceMilliseconds }, room }: Bounds,
 ): Promise<Snapshot> {
   const { db } = held;
   const copy = copyAsOf(tables, position, name);
@@ -197,6 +214,12 @@ async function buildSnapshot(
     // From here on a version may have been passed while it was live.
     { before: copy.idIndex, insert: copy.copyPast, from: Math.max(position, ended), last: lastEnd },
   ];
+  /** Remembered where it is so of the copy by itself; others may only be in use for now. */
+  const none = (): Snapshot => {
+    const snapshot = { name, copy, rows: null, users: 0, usedAt: performance.now(), indexes: [] };
+    if (isEmpty(room)) remember(held, snapshot);
+    return snapshot;
+  };
   if (held.isOver) throw new StaleError();
   db.exec(copy.create);
   let isWhole = false;
@@ -214,14 +237,14 @@ async function buildSnapshot(
         after = upTo;
         const took = performance.now() - started;
         atOnce = Math.min(1_000_000, Math.max(50, Math.round((atOnce * sliceMilliseconds) / Math.max(took, 0.1))));
-        if (!makeRoom(held, maxBytes)) return tooLarge(held, { name, copy, rows: null, users: 0, indexes: [] });
+        if (!makeRoom(room, maxBytes)) return none();
         await setImmediate();
         if (held.isOver) throw new StaleError();
       }
     }
-    if (!makeRoom(held, maxBytes)) return tooLarge(held, { name, copy, rows: null, users: 0, indexes: [] });
+    if (!makeRoom(room, maxBytes)) return none();
     isWhole = true;
-    const snapshot: Snapshot = { name, copy, rows, users: 0, indexes: copy.indexes };
+    const snapshot: Snapshot = { name, copy, rows, users: 0, usedAt: performance.now(), indexes: copy.indexes };
     held.snapshots.set(name, snapshot);
     return snapshot;
   } finally {

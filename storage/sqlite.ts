@@ -31,6 +31,9 @@ const synchronousOf: Record<Durability, number> = { off: 0, normal: 1, full: 2 }
 /** Settings that SQLite was seen to take in this thread: that depends on the SQLite, not on the file. */
 const taken = new Set<string>();
 
+/** The connections of this thread; some may be closed. */
+const opened = new Set<WeakRef<Sqlite>>();
+
 /**
  * Opens a SQLite file with the settings every file of the service uses, reads them back once and throws when one did not take:
  * better-sqlite3 silently makes write-ahead logging `synchronous=NORMAL`, and SQLite before 3.51.3 has the WAL-reset bug.
@@ -64,12 +67,26 @@ export function openDatabase(path: string, options: OpenOptions = {}): Sqlite {
       assertTaken(db, settings);
       taken.add(text);
     }
+    for (const one of opened) if (!one.deref()?.open) opened.delete(one);
+    opened.add(new WeakRef(db));
     return db;
   } catch (error) {
     db.close();
     // SQLite does not say which.
     if (isNoDatabase(error)) (error as Error).message = `${basename(path)}: ${(error as Error).message}`;
     throw error;
+  }
+}
+
+/** Empties the page caches of all connections of this thread; the next reads find their pages in the cache of the system. */
+export function emptyCaches(): void {
+  for (const one of opened) {
+    const db = one.deref();
+    try {
+      if (db?.open) db.pragma('shrink_memory');
+    } catch {
+      // It is in the middle of a query, and keeps its pages.
+    }
   }
 }
 

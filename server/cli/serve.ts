@@ -1,6 +1,7 @@
 import { isatty } from 'node:tty';
 import type { Logger } from 'pino';
 import { createLog, type LogSink, standardError } from '../platform/logging.ts';
+import { giveBackAtRest } from '../platform/rest.ts';
 import type { Phase } from '../platform/state.ts';
 import { version } from '../platform/version.ts';
 import type { Directory } from '../running/directory.ts';
@@ -19,6 +20,7 @@ export async function serve(args: readonly string[], environment: NodeJS.Process
     settings: ['config', 'data', 'host', 'port', 'threads', 'drainSeconds', 'strictSchema', 'acceptClock', 'sites'],
   });
   const sink = standardError();
+  giveBackAtRest();
   return settings.sites ? serveSites(settings, settings.sites, sink) : serveOne(settings, sink);
 }
 

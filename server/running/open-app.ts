@@ -16,10 +16,12 @@ import { compileUpcaster, type Upcaster } from '../../events/upcasters.ts';
 import { openAccounts } from '../../projections/accounts.ts';
 import { openApiKeys } from '../../projections/api-keys.ts';
 import { openAuditIndex } from '../../projections/audit.ts';
+import type { CopyRoom } from '../../projections/copy-room.ts';
 import { openDocuments, registerFunctions } from '../../projections/documents.ts';
 import { epochsOf } from '../../projections/epochs.ts';
 import { type JoinField, oldestFirst, openJoin } from '../../projections/joins.ts';
 import { openPast } from '../../projections/past.ts';
+import { snapshotLimits } from '../../projections/snapshots.ts';
 import { type Tables, tablesOf } from '../../projections/tables.ts';
 import { openBlobStore } from '../../storage/blob-store.ts';
 import type { BlobSettings } from '../../storage/blobs.ts';
@@ -73,6 +75,8 @@ type OpenOptions = {
   openApi: Describe;
   /** Absent where it answers no requests, or nothing is counted. */
   metrics?: ThreadMetrics | null;
+  /** That of this thread; absent where it answers no requests. */
+  copyRoom?: CopyRoom;
 } & Pick<App & RouteParts, 'passwords' | 'keyService' | 'notary' | 'pins' | 'erasures' | 'webhooks' | 'reload' | 'log'>;
 
 /** The service as one thread has it, with all that its routes are made from. */
@@ -81,7 +85,7 @@ export type OpenApp = App & RouteParts & { metrics: ThreadMetrics | null; close:
 /** Opens the service for one thread, to be closed by it too. */
 export function openApp(options: OpenOptions): OpenApp {
   const { model, shared, writing, passwords, keyService, notary, pins, erasures, reload, log, openApi } = options;
-  const { webhooks, metrics = null } = options;
+  const { webhooks, metrics = null, copyRoom } = options;
   const { readFile, logFile, counter, state, credentials, baseUrl, isProduction, adminFolder } = shared;
   const clock = createClock(shared.clockCell);
   const unwatch = metrics?.watch(shared.site ?? '', writing.waiting);
@@ -95,7 +99,7 @@ export function openApp(options: OpenOptions): OpenApp {
   let upcaster: Upcaster | null = null;
   let removedAuthCollections: ReadonlySet<string> | null = null;
   const targets = openTargets(read, model);
-  const past = openPast(readFile);
+  const past = openPast(readFile, snapshotLimits, copyRoom);
   const selectPosition = read.prepare('SELECT position FROM checkpoint').pluck();
   return {
     model,

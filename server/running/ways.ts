@@ -1,4 +1,5 @@
 import type { Logger } from 'pino';
+import { openRoom } from '../../projections/copy-room.ts';
 import type { BlobGuard } from '../files/blobs/guard.ts';
 import { type Made, openDocumentCache } from '../openapi/cache.ts';
 import type { Api, ErasurePort, KeyService, Notary, PasswordService, Reloading, WebhookPort } from '../ports.ts';
@@ -42,6 +43,9 @@ type Options = {
   log: Logger;
 };
 
+/** That of this thread, for all engines: in a process with other threads that answer requests, it makes no copies. */
+const copyRoom = openRoom();
+
 /** Opens the ways to an engine. */
 export function openWays(options: Options): Ways {
   const { loaded, generation, shared, writer, passwords, keyService, notary, guard, erasures, reload } = options;
@@ -79,6 +83,7 @@ export function openWays(options: Options): Ways {
         reload,
         log,
         metrics,
+        copyRoom,
       });
       return {
         ...here,

@@ -5,6 +5,7 @@ import { errorOf } from '../../storage/errors.ts';
 import { isDamage } from '../../storage/sqlite.ts';
 import { parent } from '../platform/parent.ts';
 import { stepBack } from '../platform/priority.ts';
+import { giveBackAtRest } from '../platform/rest.ts';
 import { announceFile, isWanted, publish, type SearchCell, takePoke } from './search-cell.ts';
 
 /** The start data of the thread that writes the search file. `pokes`: the writer says here that there is something new. */
@@ -30,6 +31,7 @@ const retryMilliseconds = { shortest: 1000, longest: 30_000 };
 const cleanMilliseconds = 250;
 
 const main = parent();
+giveBackAtRest();
 const { cell, pokes }: SearchInput = workerData;
 let source: SearchSource | null = null;
 let file: SearchFile | null = null;

@@ -15,6 +15,7 @@ import { advised } from '../platform/advice.ts';
 import { batchBounds, syncBounds, type WriterMeter } from '../platform/meter.ts';
 import { parent } from '../platform/parent.ts';
 import { stepBack } from '../platform/priority.ts';
+import { giveBackAtRest } from '../platform/rest.ts';
 import { type StateCell, setFull } from '../platform/state.ts';
 import { tallyUp } from '../platform/tally.ts';
 import { openCleaning, type Progress } from './cleaning.ts';
@@ -333,5 +334,6 @@ const booted = start();
 if (booted) {
   // Where the cores are too few for all, reads go first: a write waits for the disk anyway.
   stepBack(5);
+  giveBackAtRest();
   serve(booted);
 }

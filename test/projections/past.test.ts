@@ -3,6 +3,7 @@ import { rmSync } from 'node:fs';
 import { after, describe, it } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
 import type { Config } from '../../config/define.ts';
+import { newSeats, openRoom } from '../../projections/copy-room.ts';
 import { openPast, type Past } from '../../projections/past.ts';
 import { openSnapshots, type SnapshotLimits, snapshotLimits } from '../../projections/snapshots.ts';
 import { type Tables, tablesOf } from '../../projections/tables.ts';
@@ -164,6 +165,65 @@ describe('A list as of a position', () => {
     const tight = await indexesOf(last.bytes - 1);
     assert.deepEqual([tight.first.count, tight.last.count], [1, posts.copyIndexes.length]);
     assert.ok(tight.last.bytes < last.bytes);
+  });
+
+  it('shares the memory for copies with other threads, and gives up what is more than its part when they need it', async () => {
+    const seats = newSeats(2);
+    const limits = { ...snapshotLimits, maxBytes: 300_000, lookMilliseconds: 5 };
+    const [here, there] = [0, 1].map((own) => {
+      const made = openPast(directory.readFile, limits, openRoom({ seats, own }));
+      opened.push(made);
+      return made;
+    }) as [Past, Past];
+    const kilobytes = () => [...seats];
+    for (let position = created; position < created + 20; position += 1) {
+      assert.equal((await here.list(position, posts, ask())).total, 300);
+    }
+    const [alone = 0, none] = kilobytes();
+    assert.ok(alone > 150 && alone <= 293, `${alone} KiB: more than its part, and no more than all`);
+    assert.equal(none, 0);
+    for (let position = created; position < created + 20; position += 1) {
+      assert.equal((await there.list(position, posts, ask())).total, 300);
+    }
+    await setTimeout(50);
+    const [first = 0, second = 0] = kilobytes();
+    assert.ok(first > 0 && second > 0, 'each has copies');
+    assert.ok(first + second <= 293, `${first} and ${second} KiB`);
+    assert.deepEqual(await answersOf(here, created), await answersOf(there, created));
+    await there.close();
+    assert.equal(kilobytes()[1], 0, 'one that is closed has none');
+    openRoom({ seats, own: 0 });
+    assert.equal(kilobytes()[0], 0, 'a thread that takes the seat of another begins with none');
+    await setTimeout(20);
+    assert.ok((kilobytes()[0] ?? 0) > 0);
+    await here.close();
+  });
+
+  it('is copied after a while where another thread had the room', async () => {
+    const seats = newSeats(2);
+    // The other one has all of it, and does not look.
+    seats[1] = 1000;
+    const copiesOf = async (fullMilliseconds: number, maxBytes: number) => {
+      const snapshots = openSnapshots(
+        directory.readFile,
+        { ...snapshotLimits, maxBytes, fullMilliseconds },
+        openRoom({ seats, own: 0 }),
+      );
+      const look = async () => {
+        const lease = await snapshots.hold(created, [posts]);
+        lease.release();
+        return lease.rowsOf(posts);
+      };
+      seats[1] = 1000;
+      const full = await look();
+      seats[1] = 0;
+      const then = await look();
+      await snapshots.close();
+      return [full, then];
+    };
+    assert.deepEqual(await copiesOf(60_000, 90_000), [null, null], 'it is not tried again at once');
+    assert.deepEqual(await copiesOf(0, 90_000), [null, 300]);
+    assert.deepEqual(await copiesOf(0, 300_000), [300, 300], 'a part of its own is always there');
   });
 
   it('is refused for now when too many copies are being made', async () => {

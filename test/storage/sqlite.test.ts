@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
-import { isDamage, isDiskFull, isFailure, openDatabase, type Sqlite } from '../../storage/sqlite.ts';
+import { emptyCaches, isDamage, isDiskFull, isFailure, openDatabase, type Sqlite } from '../../storage/sqlite.ts';
 import { temporaryFolder } from '../helpers/service.ts';
 
 function thrownBy(run: () => unknown): unknown {
@@ -18,6 +18,35 @@ function thrownBy(run: () => unknown): unknown {
 function setting(db: Sqlite, name: string): unknown {
   return db.pragma(name, { simple: true });
 }
+
+describe('emptying the page caches of a thread', () => {
+  it('disturbs no query that is under way, no transaction, and no table that is in memory', (t) => {
+    const folder = temporaryFolder(t);
+    const db = openDatabase(join(folder, 'a.db'));
+    const other = openDatabase(join(folder, 'b.db'));
+    openDatabase(join(folder, 'c.db')).close();
+    db.exec('CREATE TABLE t (n); CREATE TEMP TABLE m (n)');
+    other.exec('CREATE TABLE t (n)');
+    for (const table of ['t', 'm']) {
+      db.exec(
+        `INSERT INTO ${table} SELECT value FROM json_each('${JSON.stringify(Array.from({ length: 5000 }, (_, n) => n))}')`,
+      );
+    }
+    const seen: unknown[] = [];
+    other.exec('BEGIN; INSERT INTO t VALUES (1)');
+    for (const row of db.prepare('SELECT n FROM t JOIN m USING (n)').pluck().iterate()) {
+      if (seen.push(row) === 2500) emptyCaches();
+    }
+    emptyCaches();
+    other.exec('COMMIT');
+    assert.equal(seen.length, 5000);
+    assert.equal(db.prepare('SELECT count(*) FROM m').pluck().get(), 5000);
+    assert.equal(other.prepare('SELECT count(*) FROM t').pluck().get(), 1);
+    db.close();
+    other.close();
+    emptyCaches();
+  });
+});
 
 describe('opening a SQLite file', () => {
   it('sets how hard a commit is pressed on the disk, which better-sqlite3 alone would make NORMAL', (t) => {

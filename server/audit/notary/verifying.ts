@@ -24,6 +24,8 @@ type Options = LogParts & {
 
 const usual = { first: 10_000, between: 60_000 };
 const never = { first: 0, between: 0 };
+/** The thread ends after so long without a log to go through: it takes 15 MB, and starts in a tenth of a second. */
+const restMilliseconds = 1000;
 
 /**
  * Starts to go through the log. A finding is logged once, and again when it is another or was gone in between. That it was
@@ -87,11 +89,13 @@ type Verifier = {
 
 type Waiting = PromiseWithResolvers<Looked | null>;
 
-let thread: { worker: Worker; waiting: Map<number, Waiting> } | null = null;
+type Thread = { worker: Worker; waiting: Map<number, Waiting>; rest?: NodeJS.Timeout };
+
+let thread: Thread | null = null;
 let users = 0;
 let newest = 0;
 
-/** Joins the verifier thread, which starts with the first log to be checked and ends when the last member leaves. */
+/** Joins the verifier thread, which starts when a log is to be checked, and ends at rest and when the last member leaves. */
 export function joinVerifier(): Verifier {
   const own = new Map<number, Promise<unknown>>();
   let hasLeft = false;
@@ -124,10 +128,10 @@ export function joinVerifier(): Verifier {
   return { look, leave };
 }
 
-function start() {
+function start(): Thread {
   if (thread) return thread;
   const worker = startThread('verifier');
-  const started = { worker, waiting: new Map<number, Waiting>() };
+  const started: Thread = { worker, waiting: new Map() };
   thread = started;
   // It keeps no process from ending.
   worker.unref();
@@ -136,11 +140,20 @@ function start() {
     started.waiting.delete(message.id);
     if ('failure' in message) waiting?.reject(new Error(message.failure));
     else waiting?.resolve('looked' in message ? message.looked : null);
+    clearTimeout(started.rest);
+    started.rest = setTimeout(endAtRest, restMilliseconds).unref();
   });
   worker.on('error', (error) => end(errorOf(error)));
   worker.on('exit', () => end(new Error('the thread that goes through the log ended')));
 
+  function endAtRest(): void {
+    if (started.waiting.size > 0 || thread !== started) return;
+    thread = null;
+    worker.terminate();
+  }
+
   function end(error: Error): void {
+    clearTimeout(started.rest);
     if (thread === started) thread = null;
     for (const { reject } of started.waiting.values()) reject(error);
     started.waiting.clear();

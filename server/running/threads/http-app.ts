@@ -1,5 +1,6 @@
 import type { MessagePort } from 'node:worker_threads';
 import type { Logger } from 'pino';
+import type { CopyRoom } from '../../../projections/copy-room.ts';
 import { callsThrough } from '../../platform/calls.ts';
 import { gatherLines, type LogSink } from '../../platform/logging.ts';
 import { parent } from '../../platform/parent.ts';
@@ -33,10 +34,11 @@ type ThreadApp = {
   ports: Ports;
   log: Logger;
   metrics: ThreadMetrics | null;
+  copyRoom: CopyRoom;
 };
 
 /** Opens a service in a thread that answers its requests. */
-export function openThreadApp({ loaded, shared, ports, log, metrics }: ThreadApp) {
+export function openThreadApp({ loaded, shared, ports, log, metrics, copyRoom }: ThreadApp) {
   const { writer, passwords, keys, notary, pins, erasures, webhooks, openApi, reloading } = ports;
   return openApp({
     model: loaded.model,
@@ -50,6 +52,7 @@ export function openThreadApp({ loaded, shared, ports, log, metrics }: ThreadApp
     webhooks: callsThrough<WebhookPort>(webhooks),
     log,
     metrics,
+    copyRoom,
     openApi: callsThrough<Describing>(openApi).describe,
     reload: callsThrough<Reloading>(reloading).reload,
   });

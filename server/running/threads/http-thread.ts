@@ -1,8 +1,10 @@
 import { type MessagePort, workerData } from 'node:worker_threads';
+import { openRoom } from '../../../projections/copy-room.ts';
 import type { Address } from '../../http/listener.ts';
 import { showPulse } from '../../http/pulse.ts';
 import { createLog } from '../../platform/logging.ts';
 import { parent } from '../../platform/parent.ts';
+import { giveBackAtRest } from '../../platform/rest.ts';
 import { type Loaded, loadKept } from '../../settings/configuration.ts';
 import type { Sources } from '../../settings/modules.ts';
 import { createAnswerer } from '../answerer.ts';
@@ -26,10 +28,12 @@ type Opening = { shared: Shared; ports: Ports };
 type Listen = Opening & { kind: 'listen'; address: Address };
 type Prepare = Opening & { kind: 'prepare'; config: string; sources: Sources; done: MessagePort };
 
-const { config, sources, logLevel, pulse, metrics: way }: HttpInput & ThreadInput = workerData;
+const { config, sources, logLevel, pulse, metrics: way, seat }: HttpInput & ThreadInput = workerData;
 showPulse(pulse);
+giveBackAtRest();
 const sink = threadSink();
 const metrics = countHere(way);
+const copyRoom = openRoom(seat);
 const loaded = await loadKept(config, sources);
 const answerer = createAnswerer(createLog(logLevel, sink));
 
@@ -49,7 +53,8 @@ async function prepare(order: Prepare): Promise<void> {
 }
 
 function open({ model }: Pick<Loaded, 'model'>, { shared, ports }: Opening): OpenApp {
-  const app = openThreadApp({ loaded: { model }, shared, ports, log: createLog(logLevel, sink, shared.site), metrics });
+  const log = createLog(logLevel, sink, shared.site);
+  const app = openThreadApp({ loaded: { model }, shared, ports, log, metrics, copyRoom });
   return {
     ...app,
     async close() {

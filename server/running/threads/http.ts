@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:net';
 import type { MessagePort, Worker } from 'node:worker_threads';
 import type { Logger } from 'pino';
+import { newSeats, type Seat } from '../../../projections/copy-room.ts';
 import type { Address } from '../../http/listener.ts';
 import { createPulse, notedIn, type Pulse } from '../../http/pulse.ts';
 import type { LogSink } from '../../platform/logging.ts';
@@ -65,7 +66,7 @@ export type ThreadsOptions = {
 };
 
 /** The start data of each thread, beside that of its module. */
-export type ThreadInput = { pulse: Pulse; metrics: MetricsWay | null };
+export type ThreadInput = { pulse: Pulse; metrics: MetricsWay | null; seat: Seat };
 
 /** The way of a thread to the metrics, and the hash of the token of their route. */
 export type MetricsWay = { port: MessagePort; tokenHash: Uint8Array | null };
@@ -79,6 +80,7 @@ export function startHttpThreads(options: ThreadsOptions): HttpThreads {
   const { count, log, metrics, onFailure, patience = usualPatience } = options;
   let { input } = options;
   let asked: Set<Thread> | null = null;
+  const seats = newSeats(count);
   const threads = new Set<Thread>();
   const briefed = new Set<Thread>();
   const stuck = new WeakSet<Thread>();
@@ -88,7 +90,9 @@ export function startHttpThreads(options: ThreadsOptions): HttpThreads {
   const endWatch = watch(() => briefed.values().filter(({ isListening }) => isListening()), patience, endStuck);
 
   function start(): Thread {
-    const thread = openThread({ ...options, input });
+    const taken = new Set([...threads].map(({ seat }) => seat.own));
+    const own = Array.from({ length: count }, (_, index) => index).find((index) => !taken.has(index)) ?? 0;
+    const thread = openThread({ ...options, input }, { seats, own });
     threads.add(thread);
     thread.ended.then((error) => {
       briefed.delete(thread);
@@ -197,16 +201,17 @@ async function end({ worker, isListening, ended }: Thread): Promise<void> {
 type Thread = {
   worker: Worker;
   pulse: Pulse;
+  seat: Seat;
   listening: Promise<number>;
   isListening: () => boolean;
   /** Resolves when it is gone, with the reason. */
   ended: Promise<Error>;
 };
 
-function openThread({ kind, input, sink, metrics }: ThreadsOptions): Thread {
+function openThread({ kind, input, sink, metrics }: ThreadsOptions, seat: Seat): Thread {
   const pulse = createPulse();
   const way = metrics && wayTo(metrics);
-  const workerData = { ...input, pulse, metrics: way } satisfies ThreadInput;
+  const workerData = { ...input, pulse, metrics: way, seat } satisfies ThreadInput;
   const worker = startThread(kind, workerData, way ? [way.port] : []);
   const listening = Promise.withResolvers<number>();
   const ended = Promise.withResolvers<Error>();
@@ -232,7 +237,7 @@ function openThread({ kind, input, sink, metrics }: ThreadsOptions): Thread {
     listening.reject('code' in reason ? reason : new StartError(`a thread could not start: ${reason.message}`));
     ended.resolve(reason);
   });
-  return { worker, pulse, listening: listening.promise, isListening: () => isListening, ended: ended.promise };
+  return { worker, pulse, seat, listening: listening.promise, isListening: () => isListening, ended: ended.promise };
 }
 
 function wayTo({ join, tokenHash }: Metrics): MetricsWay {

@@ -1,9 +1,11 @@
 import { type MessagePort, workerData } from 'node:worker_threads';
+import { openRoom } from '../../../projections/copy-room.ts';
 import { createBacklog } from '../../http/backlog.ts';
 import { type Address, listen as listenOn } from '../../http/listener.ts';
 import { showPulse } from '../../http/pulse.ts';
 import { createLog } from '../../platform/logging.ts';
 import { parent } from '../../platform/parent.ts';
+import { giveBackAtRest } from '../../platform/rest.ts';
 import { stateIn } from '../../platform/state.ts';
 import type { ToldOrigins } from '../../ports.ts';
 import { type Loaded, loadConfiguration, loadKept } from '../../settings/configuration.ts';
@@ -39,11 +41,13 @@ type Open = {
 };
 type Close = { kind: 'close'; site: string; done: MessagePort };
 
-const { configs, logLevel, pulse, metrics: way }: SitesInput & ThreadInput = workerData;
+const { configs, logLevel, pulse, metrics: way, seat }: SitesInput & ThreadInput = workerData;
 showPulse(pulse);
+giveBackAtRest();
 const stopMilliseconds = 10_000;
 const sink = threadSink();
 const metrics = countHere(way);
+const copyRoom = openRoom(seat);
 /** The route is that of the process, not of a site. */
 const metricsOfSites = metrics && { ...metrics, tokenHash: null };
 const log = createLog(logLevel, sink);
@@ -87,7 +91,14 @@ async function open({ site, config, sources, shared, ports }: Open): Promise<voi
   const early = await load(config).catch(() => null);
   // The files may have changed since the main thread has read them.
   const loaded = early && isOf(early, sources) ? early : await loadKept(config, sources);
-  const app = openThreadApp({ loaded, shared, ports, log: createLog(logLevel, sink, site), metrics: metricsOfSites });
+  const app = openThreadApp({
+    loaded,
+    shared,
+    ports,
+    log: createLog(logLevel, sink, site),
+    metrics: metricsOfSites,
+    copyRoom,
+  });
   closing.set(site, app.close);
   front?.open(site, await openServer(app, backlog), loaded.model.cors);
 }

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
+import type { Worker } from 'node:worker_threads';
 import { joinVerifier } from '../../../server/audit/notary/verifying.ts';
 import { seals } from '../../events/logs.ts';
 import { temporaryFolder } from '../../helpers/service.ts';
@@ -20,7 +21,11 @@ describe('The thread that goes through logs', () => {
       percent: 100,
     };
     const [first, second] = [joinVerifier(), joinVerifier()];
+    const started = new Promise<Worker>((resolve) => process.once('worker', resolve));
     assert.deepEqual(await first.look(job), { to: 2001, trouble: null });
+    const thread = await started;
+    await new Promise((resolve) => thread.once('exit', resolve));
+    assert.deepEqual(await first.look(job), { to: 2001, trouble: null }, 'another thread takes its place after a rest');
     // This one would take an hour.
     const slow = first.look({ ...job, percent: 0.001 });
     const behind = second.look(job);

@@ -1,16 +1,14 @@
 import type { IncomingMessage, Server as Listener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import Hapi, { type Server } from '@hapi/hapi';
-import type { App } from '../app.ts';
 import { passesAnyway } from '../callers/overload.ts';
 import type { Backlog } from '../http/backlog.ts';
-import { stoodInLine, takeTurns } from '../http/door.ts';
-import { statusSent } from '../http/errors.ts';
+import { takeTurns } from '../http/door.ts';
 import { createListener, requireHead } from '../http/listener.ts';
 import { noteRequest } from '../http/pulse.ts';
-import { actorOf, addressOf, requestId } from '../http/requests.ts';
 import { metricsRoute } from './metrics/routes.ts';
 import type { OpenApp } from './open-app.ts';
+import { logRequests } from './request-log.ts';
 import { routes } from './routes.ts';
 
 /**
@@ -28,26 +26,6 @@ export async function openServer(app: OpenApp, backlog?: Backlog): Promise<Serve
 /** The port of a listener that listens. */
 export function portOf(listener: Listener): number {
   return (listener.address() as AddressInfo).port;
-}
-
-/** One line per request. No query: it may hold search terms, or a token. */
-export function logRequests(server: Server, { log, state }: Pick<App, 'log' | 'state'>): void {
-  if (!log.isLevelEnabled('info')) return;
-  server.events.on('response', (request) => {
-    // The hundreds of requests of a first load are not what the reader of the log wants to see first.
-    if (state() === 'starting') return;
-    const { response, info, method, path, raw } = request;
-    const took = info.completed || info.responded;
-    log.info({
-      requestId: requestId(request),
-      method: method.toUpperCase(),
-      path,
-      status: statusSent(response),
-      milliseconds: took > 0 ? took - info.received + Math.round(stoodInLine(raw.req)) : null,
-      actor: actorOf(request),
-      ip: addressOf(request),
-    });
-  });
 }
 
 async function serve(server: Server, options: { app: OpenApp; backlog?: Backlog }): Promise<void> {

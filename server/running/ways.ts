@@ -1,6 +1,6 @@
-import type { Logger } from 'pino';
 import type { BlobGuard } from '../files/blobs/guard.ts';
 import { type Made, openDocumentCache } from '../openapi/cache.ts';
+import type { Log } from '../platform/logging.ts';
 import type { Api, ErasurePort, KeyService, Notary, PasswordService, Reloading, WebhookPort } from '../ports.ts';
 import type { Loaded } from '../settings/configuration.ts';
 import { connectWriter } from '../writer/append.ts';
@@ -39,7 +39,7 @@ type Options = {
   reload: Reloading['reload'];
   /** The data directory. */
   directory: string;
-  log: Logger;
+  log: Log;
 };
 
 /** Opens the ways to an engine. */

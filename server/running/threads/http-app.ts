@@ -1,7 +1,6 @@
 import type { MessagePort } from 'node:worker_threads';
-import type { Logger } from 'pino';
 import { callsThrough } from '../../platform/calls.ts';
-import { gatherLines, type LogSink } from '../../platform/logging.ts';
+import { gatherLines, type Log, type LogSink } from '../../platform/logging.ts';
 import { parent } from '../../platform/parent.ts';
 import type { ErasurePort, KeyService, Notary, PasswordService, Pins, Reloading, WebhookPort } from '../../ports.ts';
 import type { Loaded } from '../../settings/configuration.ts';
@@ -31,7 +30,7 @@ type ThreadApp = {
   loaded: Pick<Loaded, 'model'>;
   shared: Shared;
   ports: Ports;
-  log: Logger;
+  log: Log;
   metrics: ThreadMetrics | null;
 };
 

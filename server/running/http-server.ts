@@ -1,11 +1,13 @@
 import type { IncomingMessage, Server as Listener } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import Hapi, { type Server } from '@hapi/hapi';
+import Hapi, { type Request, type Server } from '@hapi/hapi';
 import { passesAnyway } from '../callers/overload.ts';
+import { refuseOddPath } from '../documents/media/routes.ts';
 import type { Backlog } from '../http/backlog.ts';
 import { takeTurns } from '../http/door.ts';
 import { createListener, requireHead } from '../http/listener.ts';
 import { noteRequest } from '../http/pulse.ts';
+import { checkUrl } from '../http/url.ts';
 import { metricsRoute } from './metrics/routes.ts';
 import type { OpenApp } from './open-app.ts';
 import { logRequests } from './request-log.ts';
@@ -17,7 +19,8 @@ import { routes } from './routes.ts';
  * @param backlog that of the thread, where it has several such servers, at once or one after the other.
  */
 export async function openServer(app: OpenApp, backlog?: Backlog): Promise<Server> {
-  const server = neverListening();
+  const hasFiles = [...app.collections.values()].some(({ model }) => model.upload);
+  const server = neverListening(hasFiles ? [refuseOddPath, checkUrl] : [checkUrl]);
   await serve(server, backlog ? { app, backlog } : { app });
   await server.start();
   return server;
@@ -39,8 +42,12 @@ async function serve(server: Server, options: { app: OpenApp; backlog?: Backlog 
   metricsRoute(server, app.metrics);
 }
 
-/** A hapi server whose listener never listens. */
-export function neverListening(): Server {
+/**
+ * A hapi server whose listener never listens.
+ *
+ * @param checks throw for a request that is refused before its route is looked for; together, for each extension of hapi costs time.
+ */
+export function neverListening(checks: readonly ((request: Request) => void)[] = []): Server {
   const server = Hapi.server({
     listener: createListener(),
     autoListen: false,
@@ -48,13 +55,13 @@ export function neverListening(): Server {
     debug: false,
     // Its listener has no connections that could be ended.
     operations: { cleanStop: false },
-    // Cookies of other applications of the same domain come along, of whatever form.
-    state: { strictHeader: false, ignoreErrors: true },
-    routes: { state: { failAction: 'ignore' } },
+    // Cookies of other applications of the same domain come along, of whatever form: `callers/cookies.ts` reads ours.
+    routes: { state: { parse: false } },
   });
   server.ext('onRequest', (request, h) => {
     noteRequest(request);
     requireHead(request.raw.req);
+    for (const check of checks) check(request);
     return h.continue;
   });
   return server;

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import type { Server } from '@hapi/hapi';
+import type { Request, Server } from '@hapi/hapi';
 import { DomainError } from '../../../config/errors.ts';
 import { accountAssets } from '../../accounts/pages/routes.ts';
 import { adminAssets } from '../../admin/routes.ts';
@@ -55,14 +55,12 @@ export function noSite(): DomainError {
 /** Opens the routes that belong to no site: whether the process is well, and files that are the same for all. All else is a 401. */
 export async function openCommon({ state, counts, told, backlog, metrics, log }: CommonOptions): Promise<Common> {
   const refusals = new WeakMap<IncomingMessage, DomainError>();
-  const server = neverListening();
-  server.ext('onRequest', ({ raw: { req } }, h) => {
+  const refuseOthers = ({ raw: { req } }: Request) => {
     const refusal = refusals.get(req);
     if (refusal) throw refusal;
-    return h.continue;
-  });
-  // After the refusals, so not for all servers at once: a request for a site that failed gets the 401 of one that is not there.
-  server.ext('onRequest', checkUrl);
+  };
+  // The refusals first: a request for a site that failed gets the 401 of one that is not there.
+  const server = neverListening([refuseOthers, checkUrl]);
   let cors: Cors | null = null;
   const addCors = corsRoutes(server, { current: () => cors, refusal: noSite });
   const advice = (origin: string) => `add '${origin}' to cors in the configuration of its site`;

@@ -1,5 +1,4 @@
 import type { Request } from '@hapi/hapi';
-import type { Logger } from 'pino';
 import type { Validator } from '../config/documents.ts';
 import type { Collection, Global, Model, User } from '../config/model.ts';
 import type { JsonObject } from '../config/schema.ts';
@@ -20,6 +19,7 @@ import type { Past } from '../projections/past.ts';
 import type { Tables } from '../projections/tables.ts';
 import type { Where } from '../projections/where.ts';
 import type { BlobStore } from '../storage/blobs.ts';
+import type { Log } from './platform/logging.ts';
 import type { State } from './platform/state.ts';
 import type {
   Api,
@@ -110,7 +110,7 @@ export type App = Writing & {
   blobs: BlobStore;
   pins: Pins;
   credentials: Credentials;
-  log: Logger;
+  log: Log;
   state: () => State;
   /** Which of the sites of this process it is; null where there is but one. */
   site: string | null;

@@ -5,6 +5,7 @@ import type { Request, ResponseToolkit, Server, UserCredentials } from '@hapi/ha
 import { DomainError } from '../../config/errors.ts';
 import type { Actor } from '../../events/envelope.ts';
 import type { App } from '../app.ts';
+import { shedding } from '../http/door.ts';
 import { refuseMisplaced } from '../http/headers.ts';
 import type { MadeKey } from '../http/requests.ts';
 import type { ApiKey } from '../ports.ts';
@@ -30,12 +31,14 @@ export function readApiKeys(keys: readonly string[], opaqueId: (key: string) => 
  * which no client chose to send, counts as none.
  */
 export function registerAuthentication(server: Server, app: App): void {
+  const refuseShed = shedding(app);
   register(strategy, authenticator(app));
   register(publicStrategy, () => anonymous);
 
   function register(name: string, credentialsOf: CredentialsOf): void {
     server.auth.scheme(name, () => ({
       authenticate(request, h) {
+        refuseShed(request);
         refuseMisplaced(request);
         noteAddress(request, app.model.trustProxy);
         const found = credentialsOf(request, h);

@@ -1,8 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import type { HTTP_METHODS, Server } from '@hapi/hapi';
 import type { App } from '../app.ts';
-import { isShed } from '../http/door.ts';
-import { tooMany } from '../writer/waiting.ts';
 import { isOperatorCall } from './authentication.ts';
 
 declare module '@hapi/hapi' {
@@ -11,8 +9,6 @@ declare module '@hapi/hapi' {
     neverShed?: true;
   }
 }
-
-const lineMilliseconds = 60_000;
 
 /**
  * Whether a write is taken however many wait. The operator's calls are few, and are what helps a service in trouble.
@@ -25,19 +21,4 @@ export function passesAnyway(server: Server, app: App, request: IncomingMessage)
   const [path = ''] = url.split(/[?#]/, 1);
   if (!path.startsWith('/') || path.includes('%')) return false;
   return server.match(method.toLowerCase() as Lowercase<HTTP_METHODS>, path)?.settings.plugins?.neverShed === true;
-}
-
-/** Refuses the writes that came when too many waited already: before a credential is looked at, a body is read or a hook runs. */
-export function shedWrites(server: Server, app: App): void {
-  let nextLine = 0;
-
-  server.ext('onPreAuth', (request, h) => {
-    if (!isShed(request.raw.req)) return h.continue;
-    // Each refusal has its line as every request has; this one says why.
-    if (performance.now() >= nextLine) {
-      nextLine = performance.now() + lineMilliseconds;
-      app.log.warn('writes are refused with 503: too many wait to be written, or the writer is held up');
-    }
-    throw tooMany();
-  });
 }

@@ -1,6 +1,5 @@
-import type { Logger } from 'pino';
 import { messageOf } from '../../storage/errors.ts';
-import { createLog, type LogSink, standardError } from '../platform/logging.ts';
+import { createLog, type Log, type LogSink, standardError } from '../platform/logging.ts';
 import { runSeed } from '../running/seed.ts';
 import { type Ready, type Service, startService } from '../running/service.ts';
 import { readSettings } from '../settings/command.ts';
@@ -13,7 +12,7 @@ import { printable } from './terminal.ts';
 import { watchSources } from './watching.ts';
 
 /** `reload` is that of the service that runs. */
-type Place = { settings: Settings; sink: LogSink; log: Logger; stopped: Promise<'stopped'>; reload: () => void };
+type Place = { settings: Settings; sink: LogSink; log: Log; stopped: Promise<'stopped'>; reload: () => void };
 
 /** `annals dev`: runs the service, and reloads the configuration when a file of it is saved, or starts again where that is needed. */
 export async function dev(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {

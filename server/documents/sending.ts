@@ -1,9 +1,10 @@
 import type { ResponseObject, ResponseToolkit } from '@hapi/hapi';
+import { wholeText } from '../http/whole-text.ts';
 import type { Tag } from './concurrency/etags.ts';
 
 /** Sends JSON text as it is: a stored document is neither parsed nor written again. */
 export function sendText(h: ResponseToolkit, text: string): ResponseObject {
-  return h.response(text).type('application/json');
+  return wholeText(h, text).type('application/json');
 }
 
 /** Sends a document as JSON text with its tag, or 304 when a reader's copy is current. */

@@ -90,7 +90,7 @@ export function createBacklog(log: Pick<Logger, 'warn'>, bounds: BacklogBounds =
     const answer: Answer = { request, socket: req.socket, network: null, bytes: held, ...unseen };
     answers.add(answer);
     total += held;
-    res.once('close', () => leave(answer));
+    res.on('close', () => leave(answer));
     lookSoon();
     return null;
   }

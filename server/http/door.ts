@@ -1,6 +1,8 @@
 import type { IncomingMessage, Server as Listener, ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
-import { mostWaiting } from '../writer/waiting.ts';
+import type { Request } from '@hapi/hapi';
+import type { Logger } from 'pino';
+import { mostWaiting, tooMany } from '../writer/waiting.ts';
 
 /**
  * So many writes begin in one turn of the event loop: a millisecond or two, after which it looks at what else has come. A turn also
@@ -22,6 +24,26 @@ const shed = new WeakSet<IncomingMessage>();
 /** Whether a write came when too many waited already. */
 export function isShed(request: IncomingMessage): boolean {
   return shed.has(request);
+}
+
+const lineMilliseconds = 60_000;
+
+/**
+ * Makes what refuses the writes that came when too many waited already. A strategy calls it before it looks at a credential, so no body is
+ * read and no hook runs; each route that is no read has a strategy.
+ */
+export function shedding({ log }: { log: Pick<Logger, 'warn'> }): (request: Request) => void {
+  let nextLine = 0;
+
+  return ({ method, raw }) => {
+    if (method === 'get' || !isShed(raw.req)) return;
+    // Each refusal has its line as every request has; this one says why.
+    if (performance.now() >= nextLine) {
+      nextLine = performance.now() + lineMilliseconds;
+      log.warn('writes are refused with 503: too many wait to be written, or the writer is held up');
+    }
+    throw tooMany();
+  };
 }
 
 /** How long writes waited to begin, in milliseconds. */

@@ -59,8 +59,8 @@ export function answerErrors(
     if (isAnswered(request)) return h.abandon;
     const response = admit(request) ?? request.response;
     if (!(response instanceof Error)) {
-      response.header('x-request-id', requestId(request));
-      response.header('x-content-type-options', 'nosniff');
+      response.headers['x-request-id'] = requestId(request);
+      response.headers['x-content-type-options'] = 'nosniff';
       add(request, response.headers);
       return h.continue;
     }

@@ -64,7 +64,7 @@ export function guardListener(listener: Listener): ReadonlySet<ServerResponse> {
     latest.set(socket, response);
     inHand.add(response);
     // Else a connection that waits for its next request would hold all of the last answer.
-    response.once('close', () => {
+    response.on('close', () => {
       inHand.delete(response);
       if (latest.get(socket) === response) latest.delete(socket);
     });

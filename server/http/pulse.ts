@@ -64,7 +64,7 @@ function taken(request: Request, head: Int32Array): Note {
   request.app.noted = note;
   notes.push(note);
   head[1] = (head[1] ?? 0) + 1;
-  request.raw.res.once('close', () => {
+  request.raw.res.on('close', () => {
     note.isOver = true;
     head[1] = (head[1] ?? 0) - 1;
     while (notes.at(-1)?.isOver) notes.pop();

@@ -1,4 +1,4 @@
-import type { Lifecycle } from '@hapi/hapi';
+import type { Request } from '@hapi/hapi';
 import { cutField, DomainError, invalidField } from '../../config/errors.ts';
 import { show } from '../../config/suggest.ts';
 
@@ -13,7 +13,7 @@ const mustBe = 'must be UTF-8 in percent-encoding';
  *
  * @throws DomainError `malformed` for a path; `invalid` naming the parameter.
  */
-export const checkUrl: Lifecycle.Method = ({ raw: { req } }, h) => {
+export function checkUrl({ raw: { req } }: Request): void {
   const [url = ''] = (req.url ?? '').split('#', 1);
   const end = url.indexOf('?');
   const query = end === -1 ? '' : url.slice(end + 1);
@@ -25,8 +25,7 @@ export const checkUrl: Lifecycle.Method = ({ raw: { req } }, h) => {
   }
   if (query.length >= maxParameters && query.split('&').length > maxParameters)
     throw new DomainError('invalid', `the query must have at most ${maxParameters} parameters`);
-  return h.continue;
-};
+}
 
 /** True for a text whose percent-encoding is whole, and that of UTF-8. */
 export function isUtf8(text: string): boolean {

@@ -4,13 +4,41 @@ import { adviceOn } from './advice.ts';
 /** Where log lines go: whole lines, as text. pino flushes it itself after a fatal one. */
 export type LogSink = { write: (lines: string) => void; flushSync: () => void };
 
+/** A logger, which takes lines of level 30 that are JSON already too. */
+export type Log = Logger & {
+  /** Writes a line with these members, such as `"a":1,"b":"c"`, at any level: the caller asks whether `info` is written. */
+  writeInfo: (members: string) => void;
+};
+
 const bufferLength = 8192;
+/** For a thread: a message wakes the main one, and costs both more than the lines in it. */
+const messageLength = 65_536;
 const flushMilliseconds = 100;
 
 /** A logger of JSON lines; of several sites each line says which it is about. */
-export function createLog(level: string, sink: { write: (line: string) => void }, site: string | null = null): Logger {
+export function createLog(level: string, sink: { write: (line: string) => void }, site: string | null = null): Log {
   const base = site === null ? null : { site };
-  return pino({ level, base, timestamp: pino.stdTimeFunctions.isoTime, serializers: { err: described } }, sink);
+  const log = pino({ level, base, timestamp: pino.stdTimeFunctions.isoTime, serializers: { err: described } }, sink);
+  const about = site === null ? '' : `"site":${JSON.stringify(site)},`;
+  const now = isoClock();
+  const writeInfo = (members: string) => {
+    sink.write(`{"level":30,"time":"${now()}",${about}${members}}\n`);
+  };
+  return Object.assign(log, { writeInfo });
+}
+
+/** The time as a line has it, made once in a millisecond. */
+function isoClock(): () => string {
+  let at = 0;
+  let text = '';
+  return () => {
+    const now = Date.now();
+    if (now !== at) {
+      at = now;
+      text = new Date(now).toISOString();
+    }
+    return text;
+  };
 }
 
 /** An error as a line has it, with what the operator can do about it. */
@@ -46,7 +74,7 @@ export function gatherLines(handOn: (lines: string) => void): LogSink {
   return {
     write(line) {
       gathered += line;
-      if (gathered.length >= bufferLength) flushSync();
+      if (gathered.length >= messageLength) flushSync();
     },
     flushSync,
   };

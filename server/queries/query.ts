@@ -55,6 +55,9 @@ const asOf = moment(
   'Reads as of then: a position of the log, a date and time with a zone, or a date, which is the end of its day in UTC.',
 );
 
+/** The view of a query that asks for nothing, as most do. */
+const unasked: View = { depth: 0, select: null };
+
 const select = readElsewhere(
   'Paths of fields, separated by commas: documents have their `id` and these members only. A path through a relationship or ' +
     'join puts the related documents there, with what is selected of them.',
@@ -155,6 +158,7 @@ export async function readCountQuery(query: Query, now: Now, reach: Sight['reach
  * @throws DomainError `invalid` naming every wrong parameter.
  */
 export async function readView(query: Query, now: Now, selectable: Sight['selectable']): Promise<View> {
+  if (Object.keys(query).length === 0) return unasked;
   const asked = askedOf(readParameters, query, now);
   const select = query.select === undefined ? null : await selectOf(query.select, selectable, asked.errors);
   const { depth } = settle(asked);

@@ -1,6 +1,6 @@
-import type { Logger } from 'pino';
 import type { SealingSizes } from '../../events/sealing.ts';
 import type { Progress } from '../../projections/rebuild.ts';
+import type { Log } from '../platform/logging.ts';
 import type { Reloading } from '../ports.ts';
 import type { Settings } from '../settings/settings.ts';
 import type { Configured } from './ways.ts';
@@ -12,7 +12,7 @@ export type EngineOptions = {
   loaded: Configured;
   /** Reads the configuration again; by default it refuses, as it must for an object. */
   reload?: Reloading['reload'];
-  log: Logger;
+  log: Log;
   /** Called when a part ends without which it answers wrongly or not at all: only a new start helps. */
   onFailure: (error: Error, message: string) => void;
   /** Shows how far the read tables are, where they must be built first. */

@@ -1,16 +1,16 @@
 import type { IncomingMessage, Server as Listener } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import Hapi, { type Server } from '@hapi/hapi';
-import type { App } from '../app.ts';
+import Hapi, { type Request, type Server } from '@hapi/hapi';
 import { passesAnyway } from '../callers/overload.ts';
+import { refuseOddPath } from '../documents/media/routes.ts';
 import type { Backlog } from '../http/backlog.ts';
-import { stoodInLine, takeTurns } from '../http/door.ts';
-import { statusSent } from '../http/errors.ts';
+import { takeTurns } from '../http/door.ts';
 import { createListener, requireHead } from '../http/listener.ts';
 import { noteRequest } from '../http/pulse.ts';
-import { actorOf, addressOf, requestId } from '../http/requests.ts';
+import { checkUrl } from '../http/url.ts';
 import { metricsRoute } from './metrics/routes.ts';
 import type { OpenApp } from './open-app.ts';
+import { logRequests } from './request-log.ts';
 import { routes } from './routes.ts';
 
 /**
@@ -19,7 +19,8 @@ import { routes } from './routes.ts';
  * @param backlog that of the thread, where it has several such servers, at once or one after the other.
  */
 export async function openServer(app: OpenApp, backlog?: Backlog): Promise<Server> {
-  const server = neverListening();
+  const hasFiles = [...app.collections.values()].some(({ model }) => model.upload);
+  const server = neverListening(hasFiles ? [refuseOddPath, checkUrl] : [checkUrl]);
   await serve(server, backlog ? { app, backlog } : { app });
   await server.start();
   return server;
@@ -28,26 +29,6 @@ export async function openServer(app: OpenApp, backlog?: Backlog): Promise<Serve
 /** The port of a listener that listens. */
 export function portOf(listener: Listener): number {
   return (listener.address() as AddressInfo).port;
-}
-
-/** One line per request. No query: it may hold search terms, or a token. */
-export function logRequests(server: Server, { log, state }: Pick<App, 'log' | 'state'>): void {
-  if (!log.isLevelEnabled('info')) return;
-  server.events.on('response', (request) => {
-    // The hundreds of requests of a first load are not what the reader of the log wants to see first.
-    if (state() === 'starting') return;
-    const { response, info, method, path, raw } = request;
-    const took = info.completed || info.responded;
-    log.info({
-      requestId: requestId(request),
-      method: method.toUpperCase(),
-      path,
-      status: statusSent(response),
-      milliseconds: took > 0 ? took - info.received + Math.round(stoodInLine(raw.req)) : null,
-      actor: actorOf(request),
-      ip: addressOf(request),
-    });
-  });
 }
 
 async function serve(server: Server, options: { app: OpenApp; backlog?: Backlog }): Promise<void> {
@@ -61,8 +42,12 @@ async function serve(server: Server, options: { app: OpenApp; backlog?: Backlog 
   metricsRoute(server, app.metrics);
 }
 
-/** A hapi server whose listener never listens. */
-export function neverListening(): Server {
+/**
+ * A hapi server whose listener never listens.
+ *
+ * @param checks throw for a request that is refused before its route is looked for; together, for each extension of hapi costs time.
+ */
+export function neverListening(checks: readonly ((request: Request) => void)[] = []): Server {
   const server = Hapi.server({
     listener: createListener(),
     autoListen: false,
@@ -70,13 +55,13 @@ export function neverListening(): Server {
     debug: false,
     // Its listener has no connections that could be ended.
     operations: { cleanStop: false },
-    // Cookies of other applications of the same domain come along, of whatever form.
-    state: { strictHeader: false, ignoreErrors: true },
-    routes: { state: { failAction: 'ignore' } },
+    // Cookies of other applications of the same domain come along, of whatever form: `callers/cookies.ts` reads ours.
+    routes: { state: { parse: false } },
   });
   server.ext('onRequest', (request, h) => {
     noteRequest(request);
     requireHead(request.raw.req);
+    for (const check of checks) check(request);
     return h.continue;
   });
   return server;

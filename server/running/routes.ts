@@ -17,7 +17,6 @@ import { history } from '../audit/history-routes.ts';
 import { proofs } from '../audit/proof-routes.ts';
 import { undoing } from '../audit/undo/routes.ts';
 import { registerAuthentication, strategy } from '../callers/authentication.ts';
-import { shedWrites } from '../callers/overload.ts';
 import { varyByCaller, varyBySite } from '../callers/vary.ts';
 import { bulk } from '../documents/bulk/routes.ts';
 import { collections } from '../documents/collections.ts';
@@ -37,7 +36,6 @@ import { registerCors } from '../http/cors-routes.ts';
 import { answerErrors } from '../http/errors.ts';
 import { noRoute, requestId } from '../http/requests.ts';
 import { registerStatic } from '../http/static.ts';
-import { checkUrl } from '../http/url.ts';
 import { docs } from '../openapi/docs/routes.ts';
 import { webhooks } from '../webhooks/routes.ts';
 import { health } from './health.ts';
@@ -101,9 +99,7 @@ export const routes: Plugin<{ app: RoutedApp; backlog?: Backlog }> = {
         app.site === null ? varyByCaller : varyBySite,
       ),
     );
-    shedWrites(server, app);
     for (const resource of resources) resource(server, app);
-    server.ext('onRequest', checkUrl);
     server.route({
       method: '*',
       path: '/{any*}',

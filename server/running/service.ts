@@ -30,7 +30,8 @@ export type Ready = Announced &
     address: string;
   };
 
-type Options = Omit<AnsweringOptions, 'metrics' | 'onFailure'> & Pick<EngineOptions, 'isBrief' | 'takesFiles'>;
+type Options = Omit<AnsweringOptions, 'log' | 'metrics' | 'onFailure'> &
+  Pick<EngineOptions, 'log' | 'isBrief' | 'takesFiles'>;
 
 /**
  * Starts a service of its own process: the engine on the data directory, and the request handlers.

@@ -1,7 +1,7 @@
-import type { Logger } from 'pino';
 import { openRoom } from '../../projections/copy-room.ts';
 import type { BlobGuard } from '../files/blobs/guard.ts';
 import { type Made, openDocumentCache } from '../openapi/cache.ts';
+import type { Log } from '../platform/logging.ts';
 import type { Api, ErasurePort, KeyService, Notary, PasswordService, Reloading, WebhookPort } from '../ports.ts';
 import type { Loaded } from '../settings/configuration.ts';
 import { connectWriter } from '../writer/append.ts';
@@ -40,7 +40,7 @@ type Options = {
   reload: Reloading['reload'];
   /** The data directory. */
   directory: string;
-  log: Logger;
+  log: Log;
 };
 
 /** That of this thread, for all engines: in a process with other threads that answer requests, it makes no copies. */

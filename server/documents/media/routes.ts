@@ -28,7 +28,6 @@ const stallMilliseconds = 120_000;
 /** The files of every upload collection, for those who may read the document; a concrete route for each collection. */
 export function media(server: Server, app: App, patience = stallMilliseconds): void {
   const targets = [...app.collections.values()].filter(({ model }) => model.upload);
-  if (targets.length > 0) refuseOddPaths(server);
   for (const target of targets) routeOf(server, app, target, patience);
 }
 
@@ -36,16 +35,13 @@ export function media(server: Server, app: App, patience = stallMilliseconds): v
  * Below `/api/media/`, a path that climbs or is no UTF-8 names no file: a 404, where hapi would find a route after climbing, and
  * other routes answer 400.
  */
-function refuseOddPaths(server: Server): void {
-  server.ext('onRequest', (request, h) => {
-    const { url = '' } = request.raw.req;
-    if (!url.includes(mediaRoot) && !request.path.includes(mediaRoot)) return h.continue;
-    const [path = ''] = url.split(/[?#]/, 1);
-    const hasDotSegment = /[/\\](\.|%2e){1,2}([/\\]|$)/i.test(path);
-    if (hasDotSegment) throw new DomainError('not-found', 'there is no such file');
-    if (!isUtf8(path)) throw new DomainError('not-found', `there is no such file: ${pathProblem(path)}`);
-    return h.continue;
-  });
+export function refuseOddPath({ raw, path: found }: Request): void {
+  const { url = '' } = raw.req;
+  if (!url.includes(mediaRoot) && !found.includes(mediaRoot)) return;
+  const [path = ''] = url.split(/[?#]/, 1);
+  const hasDotSegment = /[/\\](\.|%2e){1,2}([/\\]|$)/i.test(path);
+  if (hasDotSegment) throw new DomainError('not-found', 'there is no such file');
+  if (!isUtf8(path)) throw new DomainError('not-found', `there is no such file: ${pathProblem(path)}`);
 }
 
 function routeOf(server: Server, app: App, target: Target<Collection>, patience: number): void {

@@ -1,6 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import type { Server } from '@hapi/hapi';
-import type { Logger } from 'pino';
+import type { Request, Server } from '@hapi/hapi';
 import { DomainError } from '../../../config/errors.ts';
 import { accountAssets } from '../../accounts/pages/routes.ts';
 import { adminAssets } from '../../admin/routes.ts';
@@ -15,11 +14,13 @@ import { requestId } from '../../http/requests.ts';
 import { registerStatic } from '../../http/static.ts';
 import { checkUrl } from '../../http/url.ts';
 import { docs } from '../../openapi/docs/routes.ts';
+import type { Log } from '../../platform/logging.ts';
 import type { State } from '../../platform/state.ts';
 import type { ToldOrigins } from '../../ports.ts';
-import { logRequests, neverListening } from '../http-server.ts';
+import { neverListening } from '../http-server.ts';
 import type { ThreadMetrics } from '../metrics/counting.ts';
 import { metricsRoute } from '../metrics/routes.ts';
+import { logRequests } from '../request-log.ts';
 
 /** Answers requests that no site does. */
 export type Common = {
@@ -43,7 +44,7 @@ export type CommonOptions = {
   told: ToldOrigins;
   backlog: Backlog;
   metrics: ThreadMetrics | null;
-  log: Logger;
+  log: Log;
 };
 
 /** The refusal of a request whose site is not there: the same whether it names none or an unknown one. */
@@ -54,14 +55,12 @@ export function noSite(): DomainError {
 /** Opens the routes that belong to no site: whether the process is well, and files that are the same for all. All else is a 401. */
 export async function openCommon({ state, counts, told, backlog, metrics, log }: CommonOptions): Promise<Common> {
   const refusals = new WeakMap<IncomingMessage, DomainError>();
-  const server = neverListening();
-  server.ext('onRequest', ({ raw: { req } }, h) => {
+  const refuseOthers = ({ raw: { req } }: Request) => {
     const refusal = refusals.get(req);
     if (refusal) throw refusal;
-    return h.continue;
-  });
-  // After the refusals, so not for all servers at once: a request for a site that failed gets the 401 of one that is not there.
-  server.ext('onRequest', checkUrl);
+  };
+  // The refusals first: a request for a site that failed gets the 401 of one that is not there.
+  const server = neverListening([refuseOthers, checkUrl]);
   let cors: Cors | null = null;
   const addCors = corsRoutes(server, { current: () => cors, refusal: noSite });
   const advice = (origin: string) => `add '${origin}' to cors in the configuration of its site`;

@@ -1,5 +1,5 @@
-import type { Logger } from 'pino';
 import { errorOf } from '../../../storage/errors.ts';
+import type { Log } from '../../platform/logging.ts';
 import { showProgress } from '../../platform/progress.ts';
 import type { Phase } from '../../platform/state.ts';
 import { type Loaded, loadConfiguration } from '../../settings/configuration.ts';
@@ -39,7 +39,7 @@ export type Working = Announced & { engine: Engine; loaded: Loaded };
 type Options = {
   settings: SiteSettings;
   /** Has `site` in each line. */
-  log: Logger;
+  log: Log;
   tell: HttpThreads['tell'];
   /** Called when it does not work any more, and did. */
   onFailure: () => void;

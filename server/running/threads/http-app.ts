@@ -1,8 +1,7 @@
 import type { MessagePort } from 'node:worker_threads';
-import type { Logger } from 'pino';
 import type { CopyRoom } from '../../../projections/copy-room.ts';
 import { callsThrough } from '../../platform/calls.ts';
-import { gatherLines, type LogSink } from '../../platform/logging.ts';
+import { gatherLines, type Log, type LogSink } from '../../platform/logging.ts';
 import { parent } from '../../platform/parent.ts';
 import type { ErasurePort, KeyService, Notary, PasswordService, Pins, Reloading, WebhookPort } from '../../ports.ts';
 import type { Loaded } from '../../settings/configuration.ts';
@@ -32,7 +31,7 @@ type ThreadApp = {
   loaded: Pick<Loaded, 'model'>;
   shared: Shared;
   ports: Ports;
-  log: Logger;
+  log: Log;
   metrics: ThreadMetrics | null;
   copyRoom: CopyRoom;
 };

@@ -1,0 +1,26 @@
+import type { Request, Server } from '@hapi/hapi';
+import type { App } from '../app.ts';
+import { stoodInLine } from '../http/door.ts';
+import { statusSent } from '../http/errors.ts';
+import { actorOf, addressOf, requestId } from '../http/requests.ts';
+
+/** One line per request. No query: it may hold search terms, or a token. */
+export function logRequests(server: Server, { log, state }: Pick<App, 'log' | 'state'>): void {
+  if (!log.isLevelEnabled('info')) return;
+  server.events.on('response', (request) => {
+    // The hundreds of requests of a first load are not what the reader of the log wants to see first.
+    if (state() !== 'starting') log.writeInfo(membersOf(request));
+  });
+}
+
+/** The members of a line as JSON. Written out: the general way costs as much as finding the document that was read. */
+function membersOf(request: Request): string {
+  const { response, info, method, path, raw } = request;
+  const took = info.completed || info.responded;
+  const milliseconds = took > 0 ? took - info.received + Math.round(stoodInLine(raw.req)) : null;
+  return (
+    `"requestId":"${requestId(request)}","method":${JSON.stringify(method.toUpperCase())},"path":${JSON.stringify(path)},` +
+    `"status":${statusSent(response)},"milliseconds":${milliseconds},` +
+    `"actor":${JSON.stringify(actorOf(request))},"ip":${JSON.stringify(addressOf(request))}`
+  );
+}

@@ -26,7 +26,8 @@ export async function authorize(call: Call, operation: Operation, subject: Subje
 export async function allows(call: Call, operation: Operation, subject: Subject): Promise<boolean> {
   const rule = ruleOf(call, operation);
   if (!rule) return actorOf(call.request).type !== 'anonymous';
-  return admits(rule, await answerOf(rule, subject), subject);
+  const answer = await answerOf(rule, subject);
+  return typeof answer === 'boolean' ? answer : admits(rule, answer, subject);
 }
 
 /** Whether the rule for reading lets the caller see a document; one that throws does not. */

@@ -46,7 +46,7 @@ export async function answerOf(rule: Rule, subject: Subject): Promise<boolean | 
   } catch (error) {
     throw ruleThrew(rule, error);
   }
-  return readAnswer(rule, result);
+  return typeof result === 'boolean' ? result : readAnswer(rule, result);
 }
 
 /** Whether the answer of a rule admits to one document. */

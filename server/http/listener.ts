@@ -58,22 +58,15 @@ export function guardListener(listener: Listener): ReadonlySet<ServerResponse> {
   listener.on('checkExpectation', refuseExpectation);
   // hapi answers malformed HTTP without a body; ours is the contract's.
   listener.removeAllListeners('clientError');
-  const latest = new WeakMap<Socket, ServerResponse>();
   const note = (request: IncomingMessage, response: ServerResponse) => {
-    const { socket } = request;
-    latest.set(socket, response);
     inHand.add(response);
-    // Else a connection that waits for its next request would hold all of the last answer.
-    response.on('close', () => {
-      inHand.delete(response);
-      if (latest.get(socket) === response) latest.delete(socket);
-    });
+    response.on('close', () => inHand.delete(response));
     boundBody(listener, request, bodyMilliseconds);
   };
   // A client that waits to be told to go on is another event.
   listener.on('request', note).on('checkContinue', note);
   listener.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
-    const response = latest.get(socket);
+    const response = [...inHand].findLast(({ req }) => req.socket === socket);
     // The bytes after a whole request are wrong, not the request: its response comes first.
     if (response?.req.complete && !response.writableFinished) {
       response.once('close', () => answerClientError(error, socket));

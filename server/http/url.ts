@@ -14,10 +14,12 @@ const mustBe = 'must be UTF-8 in percent-encoding';
  * @throws DomainError `malformed` for a path; `invalid` naming the parameter.
  */
 export function checkUrl({ raw: { req } }: Request): void {
-  const [url = ''] = (req.url ?? '').split('#', 1);
+  const { url: whole = '' } = req;
+  // Most have neither.
+  if (!whole.includes('%') && !whole.includes('?')) return;
+  const [url = ''] = whole.split('#', 1);
   const end = url.indexOf('?');
   const query = end === -1 ? '' : url.slice(end + 1);
-  // Most URLs have none of it.
   if (url.includes('%')) {
     const path = end === -1 ? url : url.slice(0, end);
     if (!isUtf8(path)) throw new DomainError('malformed', pathProblem(path));

@@ -10,7 +10,7 @@ export function wholeText({ request }: ResponseToolkit, text: string): ResponseO
   return request.generateResponse(text, { marshal: async ({ source }) => new WholeText(String(source)) });
 }
 
-/** What hapi asks of the payload of a response: to be sent as it is, or to be piped to what compresses it. */
+/** The payload of a response as hapi uses it: it is sent as it is, or piped to what compresses it. */
 class WholeText {
   readonly #text: string;
   readonly #bytes: number;

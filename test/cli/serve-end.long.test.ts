@@ -17,6 +17,29 @@ const configFile = writeConfig(shared, config);
 const hasTerminals = process.platform === 'linux' && spawnSync('script', ['--version']).status === 0;
 
 describe('The end of a service that was interrupted', () => {
+  it('comes after the line of each request is written', async (t) => {
+    const environment = { ANNALS_LOG_LEVEL: 'info', ANNALS_THREADS: '2' };
+    const service = await startService(t, config, { environment });
+    // More than a thread gathers before it hands lines on, and a rest.
+    const asked = Array.from({ length: 700 }, (_, index) => `/none/${index}`);
+    const ids: (string | null)[] = [];
+    for (let from = 0; from < asked.length; from += 20) {
+      const some = await Promise.all(asked.slice(from, from + 20).map((path) => fetch(service.url + path)));
+      ids.push(...some.map(({ headers }) => headers.get('x-request-id')));
+    }
+    assert.equal(await service.stop(), 0);
+    const lines = service
+      .output()
+      .stderr.split('\n')
+      .filter((line) => line.includes('"path":"/none/'));
+    const written: { path: string; requestId: string }[] = lines.map((line) => JSON.parse(line));
+    assert.deepEqual(
+      new Map(written.map(({ path, requestId }) => [path, requestId])),
+      new Map(asked.map((path, at) => [path, ids[at] ?? ''])),
+    );
+    assert.equal(lines.length, asked.length);
+  });
+
   it('answers what it has said it takes, and does nothing that it has not', async (t) => {
     const service = await startService(t, config, { environment: noThreads });
     const { hostname, port } = new URL(service.url);

@@ -19,7 +19,7 @@ type Subject = { model: Collection | Global; slug: string };
  *
  * @throws DomainError `unauthorized` or `forbidden` without the right; `invalid` when `asOf` does not name a moment.
  */
-export async function readAsOf(app: App, request: Request, target: Subject): Promise<AsOf | null> {
+export function readAsOf(app: App, request: Request, target: Subject): Promise<AsOf | null> {
   return readAsOfAny(app, request, [target]);
 }
 

@@ -18,6 +18,7 @@ import { read } from './read.ts';
 import { machine } from './report.ts';
 import type { Plan } from './rounds.ts';
 import { search } from './search.ts';
+import { start } from './start.ts';
 import { type LoginTarget, timing } from './timing.ts';
 import { uploads } from './uploads.ts';
 
@@ -28,7 +29,8 @@ const usage = `npm run bench -- [BENCHMARK]… [--rounds N] [--seconds N] [--lar
   create   durable creates against a bare group commit, fsyncs, reads meanwhile
   overload 1,000 connections that create at once: those taken, those refused, /health meanwhile
   bulk     1,000 creates in one call against a call for each
-  log      rebuild and verify, events per second on one core
+  log      rebuild and verify, events per second on one core, and on all
+  start    from the start of the process to the first answer, with nothing, 10,000 and 100,000 documents
   logins   logins per second, and what reads feel of them
   timing   whether the time of a refused login tells that there is such an account
   uploads  a file of 1 GB in and out: speed, and memory above idle; small files. In a folder and in a bucket
@@ -42,7 +44,8 @@ const usage = `npm run bench -- [BENCHMARK]… [--rounds N] [--seconds N] [--lar
   --rounds N   how often each side is measured, in turn (default 5)
   --seconds N  how long each time (default 4, at most 15)
   --minutes N  memory: how long the mixed load lasts (default 10)
-  --large      log, lists, search, erasure, export: also with 1,000,000 events (some minutes, 4 GB under ${tmpdir()})
+  --large      log, lists, search, erasure, export: also with 1,000,000 events (some minutes, 4 GB under ${tmpdir()});
+               start: with 1,000,000 documents of 5 events each (an hour, 16 GB)
   --login URL  timing: at a running service that neither locks nor limits, such as
                http://127.0.0.1:4000/api/collections/users/login; with --known EMAIL of an account there
 `;
@@ -54,6 +57,7 @@ const benchmarks = {
   overload: (folder: string, plan: Plan) => overload(folder, plan),
   bulk: (folder: string, plan: Plan) => bulk(folder, plan),
   log: (folder: string, plan: Plan, isLarge: boolean) => log(folder, plan, isLarge),
+  start: (folder: string, plan: Plan, isLarge: boolean) => start(folder, plan, isLarge),
   logins: (folder: string, plan: Plan) => withWrk(() => logins(folder, plan)),
   timing: (folder: string, plan: Plan) => timing(folder, plan, loginTarget()),
   uploads: (folder: string, plan: Plan) => withWrk(() => uploads(folder, plan)),

@@ -2,34 +2,36 @@ import { join } from 'node:path';
 import { readLog } from '../events/log-reader.ts';
 import { projectionOf } from '../projections/epochs.ts';
 import { logFile, removeDatabase } from '../projections/files.ts';
+import type { Helpers } from '../projections/helpers.ts';
 import { buildReadFile } from '../projections/rebuild.ts';
 import { verifyDirectory } from '../projections/verify.ts';
+import { openHelpers } from '../server/writer/helpers.ts';
 import { openDatabase } from '../storage/sqlite.ts';
 
 /** The cost of replaying a log: seconds on the clock and of CPU, and its peak memory. */
 export type Replay = { events: number; seconds: number; cpu: number; peakMiB: number };
 
-type Work = (directory: string) => number;
+type Work = (directory: string, helpers: Helpers | null) => number;
 
 const works: Record<string, Work> = { rebuild, verify };
 
 /** The work of `annals rebuild`: the read tables from the whole log. */
-function rebuild(directory: string): number {
+function rebuild(directory: string, helpers: Helpers | null): number {
   const db = openDatabase(logFile(directory), { readonly: true, cacheMiB: 64 });
   const log = readLog(db);
   const made = projectionOf(log);
   if (!made) throw new Error('the log is empty');
   const path = join(directory, 'bench-rebuild.db');
   const { size } = log.head();
-  buildReadFile(path, made.projection, { log, upTo: size });
+  buildReadFile(path, made.projection, { log, upTo: size, helped: { helpers, db } });
   removeDatabase(path);
   db.close();
   return size;
 }
 
 /** The work of `annals verify`. */
-function verify(directory: string): number {
-  const { finding, events } = verifyDirectory(directory, true, { log: () => {}, replay: () => {} });
+function verify(directory: string, helpers: Helpers | null): number {
+  const { finding, events } = verifyDirectory(directory, true, { log: () => {}, replay: () => {}, helpers });
   if (finding !== null) throw new Error(finding);
   return events;
 }
@@ -38,7 +40,7 @@ if (import.meta.main) {
   const [name = '', directory = ''] = process.argv.slice(2);
   const started = performance.now();
   const before = process.cpuUsage();
-  const events = (works[name] as Work)(directory);
+  const events = (works[name] as Work)(directory, openHelpers());
   const { user, system } = process.cpuUsage(before);
   const replay: Replay = {
     events,

@@ -32,7 +32,7 @@ export type Making = {
 };
 
 /** The share of the caller's work that reading all headers is, when it makes the file alone. */
-const headersShare = 0.15;
+const headersShare = 0.06;
 
 /** So many MiB of pages all threads have together. */
 const cacheMiB = 256;

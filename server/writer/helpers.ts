@@ -8,7 +8,7 @@ import type { HelperInput, HelperMessage } from './helper-thread.ts';
 export const helperCells = { isOver: 0, ended: 1, first: 2 } as const;
 
 /** A thread takes a fifth of a second to begin, in which one goes through some thousand events. */
-const usualFewest = 20_000;
+const usualFewest = 50_000;
 
 /** With more, the files of their shares would be more than SQLite attaches to one. */
 const mostThreads = 8;

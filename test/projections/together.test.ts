@@ -209,6 +209,20 @@ describe('several threads', () => {
     }
   });
 
+  it('leave nothing behind that the next start does not remove', () => {
+    const copy = quickFolder();
+    try {
+      cpSync(folder, copy, { recursive: true });
+      const before = filesIn(copy);
+      const left = ['read-0123456789abcdef.db.building-1', 'read-0.db.verify-4711-0'];
+      for (const name of left) writeFileSync(join(copy, name), 'of a killed process');
+      openDirectory(copy, config).close();
+      assert.deepEqual(filesIn(copy), before);
+    } finally {
+      rmSync(copy, { recursive: true, force: true });
+    }
+  });
+
   it('leave it to one where there is one core', () => {
     assert.equal(openHelpers(1), null);
     assert.equal(openHelpers(2)?.threads, 2);

@@ -24,6 +24,8 @@ type OpenOptions = {
   secureDelete?: boolean;
   /** Page cache in MiB; default 16. */
   cacheMiB?: number;
+  /** How many MiB of changed pages a transaction keeps in memory, where that is more than the cache. */
+  changedMiB?: number;
 };
 
 const synchronousOf: Record<Durability, number> = { off: 0, normal: 1, full: 2 };
@@ -38,7 +40,7 @@ const taken = new Set<string>();
  * @throws OutOfFilesError, SqliteError.
  */
 export function openDatabase(path: string, options: OpenOptions = {}): Sqlite {
-  const { durability = 'normal', readonly = false, secureDelete = false, cacheMiB = 16 } = options;
+  const { durability = 'normal', readonly = false, secureDelete = false, cacheMiB = 16, changedMiB } = options;
   if (!readonly && path !== ':memory:') createPrivate(path);
   const db = explained(() => new Database(path, { readonly, fileMustExist: readonly }));
   try {
@@ -56,6 +58,8 @@ export function openDatabase(path: string, options: OpenOptions = {}): Sqlite {
       wal_autocheckpoint: 4096,
       cache_size: -cacheMiB * 1024,
       secure_delete: secureDelete ? 1 : 0,
+      // In pages too.
+      ...(changedMiB === undefined ? {} : { cache_spill: changedMiB * 256 }),
     };
     const pragmas = Object.entries(settings).map(([name, value]) => `PRAGMA ${name} = ${value};`);
     const text = pragmas.join('');

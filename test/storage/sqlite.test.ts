@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { isDamage, isDiskFull, isFailure, openDatabase, type Sqlite } from '../../storage/sqlite.ts';
@@ -44,6 +44,22 @@ describe('opening a SQLite file', () => {
       assert.equal(setting(db, name), value, name);
     }
     assert.ok(!setting(db, 'mmap_size'));
+  });
+
+  it('keeps what a large transaction changes in memory, beyond a small cache', (t) => {
+    const sizes = [undefined, 16].map((changedMiB) => {
+      const path = join(temporaryFolder(t), 'a.db');
+      const db = openDatabase(path, { cacheMiB: 1, ...(changedMiB === undefined ? {} : { changedMiB }) });
+      t.after(() => db.close());
+      db.exec('CREATE TABLE t (v BLOB); BEGIN');
+      for (let count = 0; count < 1000; count += 1) db.exec('INSERT INTO t VALUES (zeroblob(4000))');
+      const written = statSync(`${path}-wal`).size;
+      db.exec('COMMIT');
+      return written;
+    });
+    const [spilt = 0, kept = 0] = sizes;
+    assert.ok(spilt > 2e6, `${spilt} bytes before the commit`);
+    assert.ok(kept < 100_000, `${kept} bytes before the commit`);
   });
 
   it('overwrites deleted secrets with zeros where that is asked for', (t) => {

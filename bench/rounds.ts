@@ -13,9 +13,9 @@ export type Plan = { rounds: number; seconds: number };
  * Loads the sides in turn, A B A B …, after one short warm-up each, so that a machine that is slow for a while is slow for
  * all of them. Gives the medians.
  */
-export async function compare(sides: readonly Side[], plan: Plan): Promise<Load[]> {
+export async function compare(sides: readonly Side[], plan: Plan, connections = 32): Promise<Load[]> {
   const measure = ({ server, calls, key }: Side, seconds: number) => {
-    const options: LoadOptions = { connections: 32, seconds, ...(key === undefined ? {} : { key }) };
+    const options: LoadOptions = { connections, seconds, ...(key === undefined ? {} : { key }) };
     return load(server, calls, options);
   };
   for (const side of sides) await measure(side, 2);

@@ -1,5 +1,6 @@
 import { splitStream } from '../events/catalogue.ts';
 import { foldDocument } from '../events/documents.ts';
+import type { Header } from '../events/envelope.ts';
 import type { RecordedEvent } from '../events/log.ts';
 import { schemaKey, type Upcaster } from '../events/upcasters.ts';
 import type { Sqlite } from '../storage/sqlite.ts';
@@ -92,16 +93,17 @@ export function openProjector(
     // Other streams, and those of collections that the configuration no longer has, concern no documents.
     if (!writer || data === null) return;
 
-    const entry = touched.get(header.stream) ?? load(writer, header.stream, touched);
+    const entry = touched.get(header.stream) ?? load(writer, header, touched);
     const before = entry.current;
     const values = foldDocument(before?.document ?? null, header.type, upcaster.upcast(key, header, data));
     const isErased = header.type === 'document.erased';
     entry.current = isErased ? writer.forget(entry.id, before) : writer.advance(entry.id, header, { before, values });
   }
 
-  function load(writer: TableWriter, stream: string, touched: Map<string, Entry>): Entry {
+  /** Before the first event of a stream there is nothing to be read. */
+  function load(writer: TableWriter, { stream, version }: Header, touched: Map<string, Entry>): Entry {
     const [, id] = splitStream(stream);
-    const stored = writer.load(id);
+    const stored = version === 1 ? null : writer.load(id);
     const entry: Entry = { writer, id, stored, current: stored };
     touched.set(stream, entry);
     return entry;

@@ -34,4 +34,22 @@ describe('The segments of a series of backups', () => {
       [],
     );
   });
+
+  it('are whole for every backup of two machines, each of which removes what is superfluous', async (t) => {
+    const place = join(temporaryFolder(t), 'series');
+    for (let round = 0; round < 6; round += 1) {
+      const id = await post('Numbat');
+      await seal();
+      await saved(place);
+      const copy = await restored(t, place);
+      await erase(id);
+      const both = [service.data, copy].map((data) => {
+        return launch(t, ['backup', '--to', place, '--keep', '1h', '--data', data]).exited;
+      });
+      assert.deepEqual(await Promise.all(both), [0, 0]);
+      const there = backupsIn(place);
+      assert.ok(there.length > 0);
+      for (const name of there) await restored(t, join(place, name));
+    }
+  });
 });

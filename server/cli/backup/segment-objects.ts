@@ -3,6 +3,7 @@ import { createReadStream, createWriteStream, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { isSegmentName, type Segment } from '../../../events/segments.ts';
+import type { Progress } from '../../../projections/rebuild.ts';
 import type { NamedFiles } from '../../../storage/bucket-files.ts';
 import { makePrivateFolderSync, privateFile } from '../../../storage/private.ts';
 import { StartError } from '../../writer/writer.ts';
@@ -39,20 +40,29 @@ function backupOfList(name: string): string | null {
 }
 
 /** The segments that are sent beside a backup: in `folder`, by the names that the log has for them. */
-export type Segments = { place: NamedFiles; folder: string; files: readonly string[]; recipients: readonly string[] };
+export type Segments = {
+  place: NamedFiles;
+  folder: string;
+  files: readonly string[];
+  recipients: readonly string[];
+  progress: Progress;
+};
 
 /**
  * Sends the segments that are not there yet. The list of them comes first: from then on nothing that is there is removed as superfluous.
  *
  * @param backup the name of the backup that needs them.
  */
-export async function sendSegments(backup: string, { place, folder, files, recipients }: Segments): Promise<void> {
+export async function sendSegments(
+  backup: string,
+  { place, folder, files, recipients, progress }: Segments,
+): Promise<void> {
   const names = files.map((file) => objectName(file, recipients));
   await place.put(listName(backup), names.map((name) => `${name}\n`).join(''));
   const there = new Set(await place.list());
-  for (const [at, file] of files.entries()) {
-    const name = names[at] ?? '';
-    if (there.has(name)) continue;
+  const further = files.filter((_, at) => !there.has(names[at] ?? ''));
+  for (const [at, file] of further.entries()) {
+    const name = objectName(file, recipients);
     const source = join(folder, segmentEntry(file));
     const path = recipients.length === 0 ? source : join(folder, 'object');
     if (path !== source)
@@ -63,6 +73,7 @@ export async function sendSegments(backup: string, { place, folder, files, recip
     const sha256 = await digestOf(createReadStream(path, { highWaterMark: 1024 * 1024 }));
     await sendChecked(place, name, { path, sha256 });
     if (path !== source) rmSync(path);
+    progress(at + 1, further.length);
   }
 }
 
@@ -123,7 +134,7 @@ export async function removeSegments(place: NamedFiles, backups: readonly string
 }
 
 /** How segments are fetched: from a place, into the folder of a log, with the private keys for encrypted ones. */
-export type Fetching = { place: NamedFiles; folder: string; identities: readonly string[] };
+export type Fetching = { place: NamedFiles; folder: string; identities: readonly string[]; progress: Progress };
 
 /**
  * Fetches the segments of a log, each checked against the row that the log has of it.
@@ -134,12 +145,12 @@ export type Fetching = { place: NamedFiles; folder: string; identities: readonly
 export async function fetchSegments(
   rows: readonly Segment[],
   names: readonly string[],
-  { place, folder, identities }: Fetching,
+  { place, folder, identities, progress }: Fetching,
 ): Promise<string[]> {
   const objects = new Map(names.map((name) => [segmentOf(name), name]));
   const faults: string[] = [];
   if (rows.length > 0) makePrivateFolderSync(join(folder, segmentsName));
-  for (const row of rows) {
+  for (const [at, row] of rows.entries()) {
     const { first, last } = row;
     const which = `the segment of events ${first} to ${last}`;
     const name = objects.get(row.file);
@@ -147,6 +158,7 @@ export async function fetchSegments(
     if (!stored) faults.push(`${which} is missing: ${name ?? row.file} in ${place.name}`);
     else if (!(await isKept(stored, row, { folder, identities })))
       faults.push(`${which} was altered: ${name} in ${place.name}`);
+    progress(at + 1, rows.length);
   }
   return faults;
 }

@@ -5,6 +5,7 @@ import { counted } from '../../../config/counted.ts';
 import type { NamedFiles } from '../../../storage/bucket-files.ts';
 import { messageOf } from '../../../storage/errors.ts';
 import { noteBackup } from '../../platform/backup-note.ts';
+import { showProgress } from '../../platform/progress.ts';
 import type { Settings } from '../../settings/settings.ts';
 import { erasuresName } from './erasures-file.ts';
 import { type KeepRule, nameOf, orphans, readName, roundName, superfluous } from './keeping.ts';
@@ -34,7 +35,8 @@ export async function addToSeries(series: Series): Promise<{ code: number; end: 
     nameSegment: (file) => objectName(file, recipients),
     deliver: async (one, sealed) => {
       const name = nameOf(new Date(one.manifest.takenAt), one.manifest.size, recipients.length > 0);
-      const send = () => sendSegments(name, { place: segments, ...sealed, recipients });
+      const progress = showProgress('copying segments');
+      const send = () => sendSegments(name, { place: segments, ...sealed, recipients, progress });
       await send();
       await deliver(series, one, name);
       // Another process may have removed some as superfluous that began to do so before it could know of this backup.

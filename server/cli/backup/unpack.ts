@@ -17,6 +17,7 @@ import { unfinishedRestore, writing } from '../../../storage/data-directory.ts';
 import { syncFolder } from '../../../storage/disk.ts';
 import { codeOf } from '../../../storage/errors.ts';
 import { makePrivateFolderSync, privateFile } from '../../../storage/private.ts';
+import { showProgress } from '../../platform/progress.ts';
 import { UsageError } from '../../settings/settings.ts';
 import { StartError } from '../../writer/writer.ts';
 import { anchorIn, BackupError, blobIn, type Manifest, names, segmentIn } from './archive.ts';
@@ -79,7 +80,12 @@ const shownFaults = 3;
 
 async function unpackSegments({ source, identities }: Reading, names: readonly string[], folder: string) {
   const place = source.segments;
-  const faults = await fetchSegments(segmentsIn(folder), names, { place, folder, identities });
+  const faults = await fetchSegments(segmentsIn(folder), names, {
+    place,
+    folder,
+    identities,
+    progress: showProgress('fetching segments'),
+  });
   if (faults.length === 0) return;
   const more = faults.length > shownFaults ? [`and ${faults.length - shownFaults} more`] : [];
   throw new UnsoundError([...faults.slice(0, shownFaults), ...more].join('; '));

@@ -87,7 +87,7 @@ function start(data: string, folder: string, threads: number): Promise<Server> {
   mkdirSync(folder, { recursive: true });
   const environment = {
     BENCH_HEAPS: folder,
-    NODE_OPTIONS: `--import=${new URL('./heaps.ts', import.meta.url).href}`,
+    NODE_OPTIONS: `--import=${new URL('./heaps.js', import.meta.url).href}`,
     // Of a process without them. They take some MB.
     NODE_EXTRA_CA_CERTS: '',
   };

@@ -12,8 +12,10 @@ import { openDatabase, type Sqlite } from '../storage/sqlite.ts';
 import { type Declared, differenceTo, epochsOf } from './epochs.ts';
 import { logFile, moveIntoPlace, readFileOf, removeDatabase, removeOtherReadFiles } from './files.ts';
 import { claimsIn } from './fit.ts';
+import type { Helpers } from './helpers.ts';
+import type { Projection } from './projection.ts';
 import { openProjector, type Projector } from './projector.ts';
-import { buildReadFile, catchUp, type Projection } from './rebuild.ts';
+import { buildReadFile, catchUp } from './rebuild.ts';
 import { isUpToDate, type Looking, lookAtChanges, requireFit } from './schema-check.ts';
 import { removeOtherSearchFiles, searchFileOf } from './search-tables.ts';
 import { type Opening, openCheckedLog } from './seen.ts';
@@ -53,6 +55,8 @@ export type BootOptions = Opening &
     onSealed?: (log: string) => void;
     /** Go on where the clock is behind the last event by more than a day: times stand still then until it has come there. */
     acceptsClock?: boolean;
+    /** Other threads, for a read file that is built anew. */
+    helpers?: Helpers | null;
     /** Build the read file anew even if there is one. */
     isRebuild?: boolean;
   };
@@ -94,11 +98,11 @@ export function boot(options: BootOptions): Booted {
     const position = found + (accepted ? 1 : 0) + 1;
     if (isChanged) epochs.push({ position, schema, rules: options.rules });
     const upcaster = compileUpcaster(epochs);
-    const projection: Projection = { tables: tablesOf(schema), upcaster };
+    const projection: Projection = { tables: tablesOf(schema), upcaster, epochs };
     const readFile = readFileOf(directory, projectionHash(schema, upcaster));
     const rebuilt = options.isRebuild === true || !isUpToDate(readFile, projection, { log, progress });
     if (rebuilt) {
-      buildReadFile(`${readFile}.building`, projection, { log, progress });
+      buildReadFile(`${readFile}.building`, projection, { log, progress, helped: { helpers: options.helpers, db } });
       if (isChanged) requireFit(log, schema, `${readFile}.building`);
       removeDatabase(readFile);
       moveIntoPlace(`${readFile}.building`, readFile);

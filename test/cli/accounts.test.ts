@@ -1,47 +1,16 @@
 import assert from 'node:assert/strict';
-import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { hostname } from 'node:os';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { before, describe, it, type TestContext } from 'node:test';
-import { pathToFileURL } from 'node:url';
-import { lockDirectory } from '../../storage/lock.ts';
+import { describe, it, type TestContext } from 'node:test';
 import { loggedIn, login } from '../helpers/accounts.ts';
 import { startHere } from '../helpers/embedded.ts';
 import { runHere } from '../helpers/in-process.ts';
 import { useMailbox } from '../helpers/mail.ts';
 import { assertRecorded } from '../helpers/recorded.ts';
-import { runCommand, type Service, startService, temporaryFolder, writeConfig } from '../helpers/service.ts';
-import { eventually, isId, launch, recordedEvents, useFolder, useService } from '../helpers/shared.ts';
+import { type Service, temporaryFolder, writeConfig } from '../helpers/service.ts';
+import { eventually, isId, recordedEvents, useFolder, useService } from '../helpers/shared.ts';
+import { annalsAt, annalsProcessAt, config, type Given, type Place, password } from './account-commands.ts';
 
-const config = {
-  bcryptCost: 4,
-  rateLimit: false,
-  collections: [
-    {
-      slug: 'users',
-      auth: { maxLoginAttempts: 2, useAPIKey: true },
-      fields: [
-        { name: 'name', type: 'text' },
-        { name: 'code', type: 'text', maxLength: 3 },
-        { name: 'age', type: 'number', min: 0 },
-        { name: 'isEditor', type: 'boolean' },
-        { name: 'born', type: 'date' },
-        { name: 'role', type: 'select', options: ['admin', 'editor'] },
-        { name: 'tags', type: 'multiSelect', options: ['a', 'b'] },
-        { name: 'friend', type: 'relationship', relationTo: 'users' },
-        { name: 'friends', type: 'relationship', relationTo: 'users', hasMany: true },
-        { name: 'address', type: 'object', fields: [{ name: 'city', type: 'text' }] },
-        { name: 'links', type: 'array', fields: [{ name: 'url', type: 'url' }] },
-        { name: 'more', type: 'json' },
-        { type: 'row', fields: [{ name: 'inRow', type: 'text' }] },
-        { name: 'friendOf', type: 'join', collection: 'users', on: 'friend' },
-      ],
-    },
-    { slug: 'members', auth: true, fields: [{ name: 'email2', type: 'email' }] },
-    { slug: 'posts', fields: [{ name: 'title', type: 'text' }] },
-  ],
-};
-const password = 'correct horse battery';
 const mailbox = await useMailbox();
 const configFile = writeConfig(useFolder(), config);
 const service = useService(config, { ANNALS_LOG_LEVEL: 'debug', ANNALS_THREADS: '1' });
@@ -49,21 +18,16 @@ const service = useService(config, { ANNALS_LOG_LEVEL: 'debug', ANNALS_THREADS: 
 /** A service in a process of its own, or in this one. */
 type Answering = Pick<Service, 'call' | 'data'>;
 
-type Options = { data?: string; input?: string | Buffer; environment?: Record<string, string>; file?: string };
+type Options = Partial<Place> & Given;
 
 /** Runs a command in this process; on the service that is running, unless a directory is named. */
-function annals(command: string, { input = `${password}\n`, environment = {}, ...where }: Options = {}) {
-  return runHere(argumentsOf(command, where), { input, environment });
+function annals(command: string, { data = service.data, file = configFile, ...given }: Options = {}) {
+  return annalsAt({ data, file }, command, given);
 }
 
 /** The same in a process of its own. */
-function annalsProcess(command: string, { input = `${password}\n`, environment = {}, ...where }: Options = {}) {
-  return runCommand(argumentsOf(command, where), { input, environment });
-}
-
-function argumentsOf(command: string, { data = service.data, file = configFile }: Options): string[] {
-  const words = command.match(/'[^']*'|\S+/g) ?? [];
-  return [...words.map((word) => word.replace(/^'(.*)'$/, '$1')), '--config', file, '--data', data];
+function annalsProcess(command: string, { data = service.data, file = configFile, ...given }: Options = {}) {
+  return annalsProcessAt({ data, file }, command, given);
 }
 
 /** A directory in which nothing is yet. */
@@ -109,39 +73,6 @@ describe('annals create-user', () => {
     assert.ok(isId(id) && stdout === `${id}\n`);
     const { body } = await login(service, 'users', 'ada@example.org', password);
     assert.deepEqual([body.user.id, body.user.name, body.user.email], [id, 'Ada', 'ada@example.org']);
-  });
-
-  it('makes them where no service runs too, in a new directory, beside other commands, and while a service starts', async (t) => {
-    const data = newData(t);
-    const source = `export default ${JSON.stringify(config)};
-      export async function seed() { console.log('seeding'); }`;
-    const file = writeConfig(temporaryFolder(t), source);
-    const told = `${data} is a new data directory\n`;
-    const create = (email: string) => annalsProcess(`create-user users --email ${email}`, { data, file });
-    const [one, two] = await Promise.all([create('one@example.org'), create('two@example.org')]);
-    for (const { code, stdout, stderr } of [one, two]) {
-      assert.deepEqual([code, isId(stdout.trimEnd()), stdout.includes('seeding')], [0, true, false]);
-      assert.ok(['', told].includes(stderr), stderr);
-    }
-    assert.ok(one.stderr !== '' || two.stderr !== '');
-    const taken = await annals('create-user users --email ONE@example.org', { data, file });
-    assert.deepEqual(taken, { code: 1, stdout: '', stderr: 'email is taken by another document\n' });
-    // The first documents are left to the service.
-    assert.ok(!existsSync(join(data, 'lock.json')) && !existsSync(join(data, 'seeded')));
-
-    const starting = startService(t, source, { data });
-    await eventually(() => existsSync(join(data, 'lock.json')));
-    const three = await annals('create-user users --email three@example.org', { data, file });
-    assert.deepEqual([three.code, three.stderr], [0, '']);
-    const started = await starting;
-    assert.match(started.output().stdout, /^seeding$/m);
-    assert.ok(!started.output().stdout.includes('Setup'));
-    for (const [name, { stdout }] of Object.entries({ one, two, three })) {
-      assert.equal((await loggedIn(started, 'users', `${name}@example.org`, password)).id, stdout.trimEnd());
-    }
-    await started.stop();
-    assert.equal(recordedEvents(data).filter(({ type }) => type === 'document.created').length, 3);
-    assert.equal((await annals('verify', { data, file })).code, 0);
   });
 
   it('reads the value of a field as its type asks for', async () => {
@@ -441,54 +372,5 @@ describe('A command about an account', () => {
     const proxy = { NODE_USE_ENV_PROXY: '1', HTTP_PROXY: 'http://127.0.0.1:9', http_proxy: 'http://127.0.0.1:9' };
     const { code, stderr } = await annalsProcess('create-user users --email proxy@example.org', { environment: proxy });
     assert.deepEqual([code, stderr], [0, '']);
-  });
-
-  describe('where the directory is not free', () => {
-    const data = join(useFolder(), 'data');
-    before(async () => assert.equal((await annals('create-user users --email ada@example.org', { data })).code, 0));
-
-    it('leaves it to another process that cannot be called, and says which that is', async () => {
-      const rebuilding = lockDirectory(data, 'annals rebuild');
-      const refused = await annalsProcess('unlock users --email ada@example.org', { data });
-      rebuilding.release();
-      assert.equal(refused.code, 2);
-      assert.match(refused.stderr, new RegExp(`is in use by annals rebuild, process ${process.pid} on`));
-
-      // In another container, say, where its address means something else.
-      const serving = lockDirectory(data, 'annals serve');
-      serving.describe(service.url);
-      const file = join(data, 'lock.json');
-      writeFileSync(file, readFileSync(file, 'utf8').replace(`"host":"${hostname()}"`, '"host":"elsewhere"'));
-      const distant = await annals('unlock users --email ada@example.org', { data });
-      serving.release();
-      assert.equal(distant.code, 2);
-      assert.match(distant.stderr, /: run this command on elsewhere$/m);
-      assert.equal((await annals('sessions revoke users --email ada@example.org', { data })).code, 0);
-    });
-
-    it('has done nothing when a signal stops it before it could begin, and leaves no lock', async (t) => {
-      const slow = join(temporaryFolder(t), 'slow.mjs');
-      writeFileSync(
-        slow,
-        `import { isMainThread } from 'node:worker_threads';
-        if (!isMainThread) await new Promise((go) => setTimeout(go, 60_000));`,
-      );
-      // The writer is a thread too, and nothing is ready without it.
-      const environment = { NODE_OPTIONS: `--import ${pathToFileURL(slow)}` };
-      const recorded = recordedEvents(data).length;
-      for (const signal of ['SIGINT', 'SIGTERM'] as const) {
-        const { child, exited, output } = launch(
-          t,
-          argumentsOf('sessions revoke users --email ada@example.org', { data }),
-          environment,
-        );
-        await eventually(() => existsSync(join(data, 'lock.json')));
-        child.kill(signal);
-        assert.deepEqual([await exited, output()], [2, { stdout: '', stderr: 'stopped before anything was done\n' }]);
-        assert.ok(!existsSync(join(data, 'lock.json')));
-      }
-      assert.equal(recordedEvents(data).length, recorded);
-      assert.equal((await annals('sessions revoke users --email ada@example.org', { data })).code, 0);
-    });
   });
 });

@@ -5,7 +5,6 @@ import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { describe, it } from 'node:test';
 import { promisify } from 'node:util';
-import { declarations, typesFile } from '../../binary/types.ts';
 import { runCommand, temporaryFolder } from '../helpers/service.ts';
 
 const compiler = join(dirname(createRequire(import.meta.url).resolve('typescript/package.json')), 'bin/tsc');
@@ -52,9 +51,5 @@ describe('annals init', () => {
     mkdirSync(join(cwd, 'node_modules/annals'), { recursive: true });
     assert.equal((await runCommand(['init'], { cwd })).code, 0);
     assert.equal(existsSync(join(cwd, 'annals.d.ts')), false);
-  });
-
-  it('has the types of this version: npm run node -- binary/types.ts writes them', () => {
-    assert.equal(readFileSync(typesFile, 'utf8'), declarations());
   });
 });

@@ -5,8 +5,9 @@ import { runInNewContext } from 'node:vm';
 import fc from 'fast-check';
 import { checkConfig } from '../../config/check.ts';
 import { readPattern } from '../../config/patterns/pattern.ts';
+import { runsOf } from '../helpers/runs.ts';
 
-const runs = Number(process.env.TEST_RUNS ?? 1000);
+const runs = runsOf(1000);
 
 /** Pieces that read one character: each kind, and its oddities. */
 const singles = [

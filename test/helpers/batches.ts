@@ -16,16 +16,35 @@ const batches: Record<string, (folder: string, name: string) => boolean> = {
   'rest-h-to-z': () => true,
 };
 
+/** The same of the long files; those in a browser share it. */
+const longBatches: typeof batches = {
+  accounts: (folder) => folder === 'accounts',
+  'admin-a-to-h': (folder, name) => folder === 'admin' && name < 'i',
+  'admin-i-to-z': (folder) => folder === 'admin' || folder === 'browser',
+  audit: (folder) => folder === 'audit',
+  binary: (folder) => folder === 'binary',
+  cli: (folder) => folder === 'cli',
+  'crash-to-http': (folder) => folder < 'i',
+  package: (folder) => folder.startsWith('package') || folder === 'runtime',
+  // It changes its environment.
+  properties: (folder) => folder.startsWith('properties'),
+  'openapi-to-writer': () => true,
+};
+
 /**
  * Runs the files of a batch in this process, one after the other: to load and compile the service costs more than most of them.
- * Those that end in `.alone.test.ts`, which change their process, have one of their own, and so have the long ones.
+ * Those that end in `.alone.test.ts`, which change their process, have one of their own.
+ *
+ * @param batch one of the folder `test/batches/`, or below that, as `long/cli`.
  */
 export function runBatch(batch: string): void {
+  const isLong = batch.startsWith('long/');
   const files = globSync('test/**/*.test.ts', { cwd: root }).map((file) => file.replaceAll('\\', '/'));
   for (const file of files.sort()) {
     const [, folder = '', name = ''] = file.split('/');
-    const [first] = Object.entries(batches).find(([, takes]) => takes(folder, name)) ?? [];
-    if (first !== batch || /\.(alone|long)\.test\.ts$/.test(file)) continue;
+    const [first] = Object.entries(isLong ? longBatches : batches).find(([, takes]) => takes(folder, name)) ?? [];
+    if (first !== batch.replace('long/', '') || isLong !== file.endsWith('.long.test.ts')) continue;
+    if (file.endsWith('.alone.test.ts')) continue;
     // A service that a file shares among its tests is started when its turn comes, and ended after them.
     describe(file, async () => {
       await import(new URL(file, root).href);

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { after, before, describe, it } from 'node:test';
@@ -14,15 +14,23 @@ import { dial, eventually, recordedEvents, useFolder, useService } from '../help
 const posts = '/api/collections/posts';
 const folder = useFolder();
 const hold = join(folder, 'hold');
+const held = join(folder, 'held');
 const preload = join(folder, 'hold.mjs');
-// As long as the file is there the writer stands still, as it does while it clears the data files or waits for a disk.
+// As long as the file `hold` is there the writer stands still, as it does while it clears the data files or waits for a disk; it
+// says so by another file.
 writeFileSync(
   preload,
-  `import { existsSync } from 'node:fs';
+  `import { existsSync, rmSync, writeFileSync } from 'node:fs';
   import { workerData } from 'node:worker_threads';
   if (workerData?.logId) {
     const cell = new Int32Array(new SharedArrayBuffer(4));
-    setInterval(() => { while (existsSync(${JSON.stringify(hold)})) Atomics.wait(cell, 0, 0, 5); }, 5).unref();
+    const [hold, held] = ${JSON.stringify([hold, held])};
+    setInterval(() => {
+      if (!existsSync(hold)) return;
+      writeFileSync(held, '');
+      while (existsSync(hold)) Atomics.wait(cell, 0, 0, 5);
+      rmSync(held);
+    }, 5).unref();
   }`,
 );
 const config = `export default {
@@ -64,10 +72,11 @@ describe('Writes when too many wait', () => {
   before(async () => {
     size = recordedEvents(service.data).length;
     writeFileSync(hold, '');
-    // By then the writer stands still.
-    await wait(100);
+    await eventually(() => existsSync(held));
     sentAhead = sendAhead('first', 'second');
     waiting.push(...Array.from({ length: few - 3 }, (_, index) => create(`waits ${index}`)));
+    const hooks = () => service.output().stderr.split('hook for ').length - 1;
+    await eventually(() => hooks() === few - 2);
     await wait(milliseconds + 500);
   });
 

@@ -168,7 +168,7 @@ export function startEngine(options: EngineOptions): Engine {
     unwatch = watchClock({ clock, newest: () => newestOf(counter), log });
     await recordKeyChanges({
       file,
-      keys: directory.vault.logKeys,
+      keys: directory.vaultPort.logKeys,
       append: (command) => connectWriter(writer.connect()).appendAnyway(command),
       nextId: () => ids.next().id,
       onRecorded: (line) => log.warn(line),

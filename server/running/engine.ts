@@ -8,6 +8,7 @@ import { createKeyService } from '../accounts/keys/service.ts';
 import { type ErasureWorker, openErasureWorker } from '../audit/erasure/worker.ts';
 import { recordKeyChanges } from '../audit/notary/keys.ts';
 import { type BlobGuard, openBlobGuard, requireFit } from '../files/blobs/guard.ts';
+import { createPins } from '../files/blobs/pins.ts';
 import { createMeter } from '../platform/meter.ts';
 import { createState, type Phase, setState } from '../platform/state.ts';
 import type { Loaded } from '../settings/configuration.ts';
@@ -174,7 +175,15 @@ export function startEngine(options: EngineOptions): Engine {
       onRecorded: (line) => log.warn(line),
     });
     const isIdle = isBrief && !options.takesFiles;
-    const blobGuard = await openBlobGuard({ settings, model, logId: logName, writer, isBrief: isIdle, log });
+    const blobGuard = await openBlobGuard({
+      settings,
+      model,
+      logId: logName,
+      writer,
+      pins: createPins(),
+      isBrief: isIdle,
+      log,
+    });
     guard = blobGuard;
     const { notary, signedAtStart } = await checkpointing.start({ logId: logName, store: blobGuard.store });
     const unsigned = Math.max(found - signedAtStart, 0);

@@ -141,7 +141,7 @@ export function openRecorder(db: Sqlite, { reader, tip, ids, now }: Recorded) {
     attempts.prune(Math.min(Date.parse(tip.head().recordedAt) || 0, now()));
   }
 
-  return { record, prune, replaceClaims: claims.replaceAll, erasing, attempts };
+  return { record, prune, claims, erasing, attempts };
 }
 
 /** Notes in rows which values a change has given up, and which it has taken. */
@@ -157,6 +157,9 @@ function noteClaims(
 function isStale(expectedVersion: number | null, version: number): boolean {
   return expectedVersion !== null && expectedVersion !== version;
 }
+
+/** A value, and the stream that has it. */
+type Held = Pick<ShippedClaim, 'scope' | 'value' | 'stream'>;
 
 /** The table of unique values, for the writer of a log: every call inside a transaction of the caller's. */
 export function openClaims(db: Sqlite, holderOf: LogReader['holderOf']) {
@@ -196,7 +199,21 @@ export function openClaims(db: Sqlite, holderOf: LogReader['holderOf']) {
     }
   }
 
-  return { conflictOver, take, release, replaceAll };
+  /** The same, and gives what that changes: the claims that are gone, then those that are new. */
+  function exchangeAll(claims: Iterable<{ claim: Claim; stream: string }>): Omit<ShippedClaim, 'position'>[] {
+    db.exec('CREATE TEMP TABLE former_claims AS SELECT scope, value, stream FROM claims');
+    replaceAll(claims);
+    const between = (one: string, other: string, isTaken: boolean) =>
+      db
+        .prepare<[], Held>(`SELECT scope, value, stream FROM ${one} EXCEPT SELECT scope, value, stream FROM ${other}`)
+        .all()
+        .map((held) => ({ ...held, isTaken }));
+    const changes = [...between('former_claims', 'claims', false), ...between('claims', 'former_claims', true)];
+    db.exec('DROP TABLE former_claims');
+    return changes;
+  }
+
+  return { conflictOver, take, release, replaceAll, exchangeAll };
 }
 
 type PayloadRow = { position: number; header: string; body: string | null };

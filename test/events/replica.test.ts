@@ -311,6 +311,48 @@ describe('a replica of a log', () => {
     assert.deepEqual(rowsOf(replica.db), rowsOf(writer.db));
   });
 
+  it('has the claims of a changed schema: those that are gone, those that are new, and those that have moved', () => {
+    const [writer, replica] = [openNode(), openNode()];
+    const values = { 'posts/1': 'a', 'posts/2': 'b', 'posts/3': 'c' };
+    const first = writer.log.prepare(
+      Object.entries(values).map(([stream, value]) => command(stream, 0, { claims: [claim(value)] })),
+    );
+    first.commit();
+    replica.log.ingest(first.shipped);
+    const events: Command['events'] = [{ type: 'schema.changed', data: {} }];
+    const held = [
+      { claim: claim('a'), stream: 'posts/1' },
+      { claim: claim('b'), stream: 'posts/3' },
+      { claim: claim('b', 'posts.name'), stream: 'posts/2' },
+      { claim: { ...claim('b', 'posts.name'), former: '"B"' }, stream: 'posts/3' },
+    ];
+    const before = rowsOf(writer.db);
+    writer.log.prepareSchema(command('system/schema', 0, { events }), held).rollBack();
+    assert.deepEqual(rowsOf(writer.db), before);
+    assert.throws(
+      () => writer.log.prepareSchema(command('system/schema', 1, { events }), held),
+      /moved while its schema/,
+    );
+    const { shipped, commit } = writer.log.prepareSchema(command('system/schema', 0, { events }), held);
+    commit();
+    assert.deepEqual(
+      shipped.claims.map(({ position, stream, scope, value, isTaken }) => [position, isTaken, stream, scope, value]),
+      [
+        [4, false, 'posts/2', 'posts.slug', '"b"'],
+        [4, false, 'posts/3', 'posts.slug', '"c"'],
+        [4, true, 'posts/3', 'posts.name', '"B"'],
+        [4, true, 'posts/2', 'posts.name', '"b"'],
+        [4, true, 'posts/3', 'posts.slug', '"b"'],
+      ],
+    );
+    replica.log.ingest(shipped);
+    assert.deepEqual(rowsOf(replica.db), rowsOf(writer.db));
+    const same = openNode();
+    same.log.append(Object.entries(values).map(([stream, value]) => command(stream, 0, { claims: [claim(value)] })));
+    same.log.changeSchema(command('system/schema', 0, { events }), held);
+    assert.deepEqual(rowsOf(same.db).claims, rowsOf(writer.db).claims);
+  });
+
   it('gives a value to the stream that has it now, where an erasure took the rows of its former one', () => {
     const [writer, replica] = [openNode(), openNode()];
     const store = openStore();

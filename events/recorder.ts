@@ -16,8 +16,8 @@ export type Recorder = ReturnType<typeof openRecorder>;
 
 type Recorded = { reader: LogReader; tip: Tip; ids: Ids; now: () => number };
 
-/** A command that is being written: all its events have one time, and go into one batch. `position`: that of the last of its stream. */
-type Unit = { command: Command; batch: Batch; recordedAt: string; position: number };
+/** A command that is being written: all its events have one time, and go into one batch. `first`: the position of the first of them. */
+type Unit = { command: Command; batch: Batch; recordedAt: string; first: number };
 
 /** Where and when an event is recorded. */
 type Place = Pick<Header, 'stream' | 'version' | 'position' | 'recordedAt'>;
@@ -43,9 +43,9 @@ export function openRecorder(db: Sqlite, { reader, tip, ids, now }: Recorded) {
     // Only a correction of the clock may be earlier than what is before it.
     const recordedAt = stream === clockStream ? timeNow() : timeAfter(batch);
     const erased = declaredBy(command, reader.versionOf);
-    const position = lastPosition(batch) + events.length;
-    const unit = { command, batch, recordedAt, position };
+    const unit = { command, batch, recordedAt, first: lastPosition(batch) + 1 };
     write(unit, command, before);
+    const position = lastPosition(batch);
     for (const change of otherStreams) write(unit, change, reader.versionOf(change.stream));
     if (erased.length > 0) {
       const taken = erasing.erase(position, erased);
@@ -81,13 +81,13 @@ export function openRecorder(db: Sqlite, { reader, tip, ids, now }: Recorded) {
     return claims.conflictOver(changes.flatMap((change) => change.claims));
   }
 
-  function write({ command, batch, recordedAt, position }: Unit, change: Change, before: number): void {
+  function write({ command, batch, recordedAt, first }: Unit, change: Change, before: number): void {
     const { stream } = change;
     const { rule } = change;
     const cause = rule === undefined ? command : { ...command, context: { ...command.context, rule } };
     const released = claims.release(stream, change.releases);
     claims.take(stream, change.claims);
-    if (batch.rows) noteClaims(batch.rows, { position, stream }, { released, taken: change.claims });
+    if (batch.rows) noteClaims(batch.rows, { position: first, stream }, { released, taken: change.claims });
     const after = lastPosition(batch);
     change.events.forEach((event, index) => {
       const place = { stream, version: before + index + 1, position: after + index + 1, recordedAt };
@@ -141,7 +141,7 @@ export function openRecorder(db: Sqlite, { reader, tip, ids, now }: Recorded) {
     attempts.prune(Math.min(Date.parse(tip.head().recordedAt) || 0, now()));
   }
 
-  return { record, prune, replaceClaims: claims.replaceAll, erasing, attempts };
+  return { record, prune, claims, erasing, attempts };
 }
 
 /** Notes in rows which values a change has given up, and which it has taken. */
@@ -157,6 +157,9 @@ function noteClaims(
 function isStale(expectedVersion: number | null, version: number): boolean {
   return expectedVersion !== null && expectedVersion !== version;
 }
+
+/** A value, and the stream that has it. */
+type Held = Pick<ShippedClaim, 'scope' | 'value' | 'stream'>;
 
 /** The table of unique values, for the writer of a log: every call inside a transaction of the caller's. */
 export function openClaims(db: Sqlite, holderOf: LogReader['holderOf']) {
@@ -196,7 +199,21 @@ export function openClaims(db: Sqlite, holderOf: LogReader['holderOf']) {
     }
   }
 
-  return { conflictOver, take, release, replaceAll };
+  /** The same, and gives what that changes: the claims that are gone, then those that are new. */
+  function exchangeAll(claims: Iterable<{ claim: Claim; stream: string }>): Omit<ShippedClaim, 'position'>[] {
+    db.exec('CREATE TEMP TABLE former_claims AS SELECT scope, value, stream FROM claims');
+    replaceAll(claims);
+    const between = (one: string, other: string, isTaken: boolean) =>
+      db
+        .prepare<[], Held>(`SELECT scope, value, stream FROM ${one} EXCEPT SELECT scope, value, stream FROM ${other}`)
+        .all()
+        .map((held) => ({ ...held, isTaken }));
+    const changes = [...between('former_claims', 'claims', false), ...between('claims', 'former_claims', true)];
+    db.exec('DROP TABLE former_claims');
+    return changes;
+  }
+
+  return { conflictOver, take, release, replaceAll, exchangeAll };
 }
 
 type PayloadRow = { position: number; header: string; body: string | null };

@@ -9,12 +9,15 @@ export type SharedHead = Omit<Head, 'mac'>;
 export type ShippedEvent = Pick<Header, 'position' | 'id' | 'stream' | 'version'> & { header: string; body: string };
 
 /**
- * A unique value that a stream takes or gives up. `position`: that of the command, which is the one of the last event of its own stream.
- * At one position, those that are given up come first, and no value is twice in either kind.
+ * A unique value that a stream takes or gives up. `position`: that of the first event of the command, so no two commands have the same.
+ * At one position no value is twice, but at that of a changed schema: there those that are given up come first.
  */
 export type ShippedClaim = { position: number; stream: string; scope: string; value: string; isTaken: boolean };
 
-/** The first answer to an attempt, and when it was kept, in milliseconds since the epoch. It takes the place of one with its key. */
+/**
+ * The first answer to an attempt, and when it was kept, in milliseconds since the epoch. It takes the place of one with its key. A
+ * command without an event in its own stream answers with the position of the event before it.
+ */
 export type ShippedAttempt = IdempotencyRecord & {
   position: number;
   stream: string;

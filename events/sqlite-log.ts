@@ -9,7 +9,7 @@ import { type Batch, openTip } from './log-tip.ts';
 import { openRecorder } from './recorder.ts';
 import { openSegments } from './sealing.ts';
 import type { Seals } from './seals.ts';
-import { newRows, type Shipped, shippedOf } from './shipped.ts';
+import { newRows, type Rows, type Shipped, shippedOf } from './shipped.ts';
 import { openTransactions } from './transactions.ts';
 
 export type SqliteLog = ReturnType<typeof openLog>;
@@ -39,7 +39,7 @@ export function openLog(db: Sqlite, { ids, now, seals }: LogTools) {
   if (newest) ids.raise(Math.max(timeOfId(newest.header.id), Date.parse(head.recordedAt)));
   if (!seals.acceptsUnsealed) requireSealed(seals, head);
 
-  const { record, prune, replaceClaims, erasing, attempts } = openRecorder(db, { reader, tip, ids, now });
+  const { record, prune, claims, erasing, attempts } = openRecorder(db, { reader, tip, ids, now });
   const transaction = openTransactions(db, tip);
 
   /**
@@ -56,11 +56,13 @@ export function openLog(db: Sqlite, { ids, now, seals }: LogTools) {
    * connection sees what is not committed.
    */
   function prepare(commands: readonly Command[]): Prepared {
+    return recording(commands, prepared);
+  }
+
+  function prepared(run: (batch: Batch, rows: Rows) => BatchResult): Prepared {
     const before = tip.head();
-    const { result, batch, after, rows } = recording(commands, (run) => {
-      const rows = newRows();
-      return { ...transaction.begin(run, rows), rows };
-    });
+    const rows = newRows();
+    const { result, batch, after } = transaction.begin((batch) => run(batch, rows), rows);
     return {
       ...result,
       shipped: shippedOf({ ...batch, rows }, { before, after }),
@@ -95,12 +97,26 @@ export function openLog(db: Sqlite, { ids, now, seals }: LogTools) {
    * Records a changed schema together with the claims that hold under it, in one transaction: the log never holds a
    * schema without its claims. Of two streams with one value, the second holds it under its former text.
    */
-  function changeSchema(command: Command, claims: Iterable<{ claim: Claim; stream: string }>): void {
+  function changeSchema(command: Command, held: Iterable<{ claim: Claim; stream: string }>): void {
     transaction.commit((batch) => {
-      replaceClaims(claims);
-      const outcome = record(command, batch);
-      if (!outcome.ok) throw new BrokenLogError(`stream ${command.stream} moved while its schema was being changed`);
+      claims.replaceAll(held);
+      recordSchema(command, batch);
     });
+  }
+
+  /** The same for a log that others append to as well, as {@link prepare}. */
+  function prepareSchema(command: Command, held: Iterable<{ claim: Claim; stream: string }>): Prepared {
+    const position = tip.head().size + 1;
+    return prepared((batch, rows) => {
+      for (const change of claims.exchangeAll(held)) rows.claims.push({ ...change, position });
+      return recordSchema(command, batch);
+    });
+  }
+
+  function recordSchema(command: Command, batch: Batch): BatchResult {
+    const outcome = record(command, batch);
+    if (!outcome.ok) throw new BrokenLogError(`stream ${command.stream} moved while its schema was being changed`);
+    return { outcomes: [outcome], recorded: batch.recorded };
   }
 
   /** The same function, refused while a batch is prepared: what it writes would be settled with that. */
@@ -121,6 +137,7 @@ export function openLog(db: Sqlite, { ids, now, seals }: LogTools) {
     /** How many milliseconds the last commit took: its fsync most of all. */
     commitMilliseconds: transaction.milliseconds,
     changeSchema,
+    prepareSchema,
     keepCheckpoint: settled(keepCheckpoints(db)),
     erasing: { setFiles: settled(erasing.setFiles), finish: settled(erasing.finish) },
     segments: {

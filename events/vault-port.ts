@@ -14,14 +14,18 @@ export type Asynchronous<T> = {
  * reach. Each call is one transaction; a function that is given to one is pure, for it may be called again.
  */
 export type VaultPort = {
-  [Name in 'passwords' | 'counters' | 'apiKeys' | 'drafts' | 'ownDrafts' | 'preferences']: Asynchronous<Vault[Name]>;
+  [Name in 'passwords' | 'counters' | 'logKeys' | 'apiKeys' | 'drafts' | 'ownDrafts' | 'preferences']: Asynchronous<
+    Vault[Name]
+  >;
 };
 
 /** The port to a vault that is a file of this process. */
-export function portOf({ passwords, counters, apiKeys, drafts, ownDrafts, preferences }: Vault): VaultPort {
+export function portOf(vault: Vault): VaultPort {
+  const { passwords, counters, logKeys, apiKeys, drafts, ownDrafts, preferences } = vault;
   return {
     passwords: asynchronous(passwords),
     counters: asynchronous(counters),
+    logKeys: asynchronous(logKeys),
     apiKeys: asynchronous(apiKeys),
     drafts: asynchronous(drafts),
     ownDrafts: asynchronous(ownDrafts),

@@ -143,7 +143,9 @@ export async function rebuild(args: readonly string[], environment: NodeJS.Proce
 function signedBy(directory: string, { logKeys }: Vault): number {
   return withLog(directory, (db) => {
     const log = readLog(db);
-    return signedSize(log, readCheckpoints(db), trustedKeysOf(log, logKeys));
+    const { log: logId } = log.head();
+    const trust = trustedKeysOf(log, logKeys.known(logId), logKeys.disowned(logId));
+    return signedSize(log, readCheckpoints(db), trust);
   });
 }
 

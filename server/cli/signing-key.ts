@@ -107,6 +107,8 @@ function requireSigned({ db, vault }: Opened, log: LogReader): void {
   const [newest] = readCheckpoints(db).recent(1);
   if (!newest) return;
   const name = `the checkpoint of position ${newest.size}`;
-  const checked = checkInLog(log, trustedKeysOf(log, vault.logKeys), { name, note: newest.note });
+  const { log: logId } = log.head();
+  const trust = trustedKeysOf(log, vault.logKeys.known(logId), vault.logKeys.disowned(logId));
+  const checked = checkInLog(log, trust, { name, note: newest.note });
   if ('finding' in checked) throw new BrokenLogError(checked.finding);
 }

@@ -4,6 +4,7 @@ import type { Ids } from '../../events/ids.ts';
 import { BrokenLogError, isLog, upgradeLog, wayOut } from '../../events/log-file.ts';
 import type { SqliteLog } from '../../events/sqlite-log.ts';
 import { openVault, type Vault } from '../../events/vault.ts';
+import { portOf } from '../../events/vault-port.ts';
 import { logFile } from '../../projections/files.ts';
 import { openCheckedLog } from '../../projections/seen.ts';
 import { lockDirectory } from '../../storage/lock.ts';
@@ -81,7 +82,7 @@ export function openToWrite(
 export async function tellOfKeys({ directory, vault }: Omit<Opened, 'db'>, log: SqliteLog, ids: Ids): Promise<void> {
   await recordKeyChanges({
     file: logFile(directory),
-    keys: vault.logKeys,
+    keys: portOf(vault).logKeys,
     append: async (command) => {
       const [outcome] = log.append([command]).outcomes;
       if (!outcome || outcome instanceof Error || !outcome.ok) throw outcome ?? new Error('an event has no outcome');

@@ -50,7 +50,7 @@ function requireSecrecy({ webhook, webhookAllowPrivate, isProduction }: Settings
 export function createCheckpointing(options: Options): Checkpointing {
   const { settings, directory, keep, now, log, isBrief, onContradiction } = options;
   const file = logFile(directory.path);
-  const keys = directory.vault.logKeys;
+  const keys = directory.vaultPort.logKeys;
   let signing: MainNotary | null = null;
   let anchoring: Anchoring | null = null;
   let verifying: Verifying | null = null;
@@ -60,7 +60,7 @@ export function createCheckpointing(options: Options): Checkpointing {
     const sealKey = directory.vault.seals().key;
     const notary = openNotary({ file, keys, keep, now, log, sealKey, onSigned: () => anchoring?.wake() });
     signing = notary;
-    const signedAtStart = notary.signedSize();
+    const signedAtStart = await notary.signedSize();
     if (!isBrief) {
       anchoring = openCopies(notary, store);
       await anchoring.start();

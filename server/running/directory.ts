@@ -8,6 +8,7 @@ import { readApiKeys } from '../callers/authentication.ts';
 import type { ApiKey } from '../ports.ts';
 import type { Settings } from '../settings/settings.ts';
 import { StartError } from '../writer/writer.ts';
+import { type Jobs, jobsIn } from './jobs.ts';
 
 /** A data directory that is this process's alone, and the secrets that are kept in it. */
 export type Directory = {
@@ -19,6 +20,7 @@ export type Directory = {
   vault: Vault;
   /** The same, for what a service asks while it runs. */
   vaultPort: VaultPort;
+  jobs: Jobs;
   /** Warnings of access for other users. */
   warnings: readonly string[];
   /** Tells a second server under which address this one answers. */
@@ -62,6 +64,7 @@ export function openDirectory({ data, apiKeys, secrets }: Settings, holder = ser
       apiKeys: readApiKeys(generatedKey ? [generatedKey] : apiKeys, vault.opaqueId),
       vault,
       vaultPort: portOf(vault),
+      jobs: jobsIn(path),
       warnings,
       secrets: secrets.length > 0 ? secrets : [vault.secret('signing')],
       announce: lock.describe,

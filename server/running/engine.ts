@@ -8,6 +8,7 @@ import { createKeyService } from '../accounts/keys/service.ts';
 import { type ErasureWorker, openErasureWorker } from '../audit/erasure/worker.ts';
 import { recordKeyChanges } from '../audit/notary/keys.ts';
 import { type BlobGuard, openBlobGuard, requireFit } from '../files/blobs/guard.ts';
+import { createPins } from '../files/blobs/pins.ts';
 import { createMeter } from '../platform/meter.ts';
 import { createState, type Phase, setState } from '../platform/state.ts';
 import type { Loaded } from '../settings/configuration.ts';
@@ -168,13 +169,21 @@ export function startEngine(options: EngineOptions): Engine {
     unwatch = watchClock({ clock, newest: () => newestOf(counter), log });
     await recordKeyChanges({
       file,
-      keys: directory.vault.logKeys,
+      keys: directory.vaultPort.logKeys,
       append: (command) => connectWriter(writer.connect()).appendAnyway(command),
       nextId: () => ids.next().id,
       onRecorded: (line) => log.warn(line),
     });
     const isIdle = isBrief && !options.takesFiles;
-    const blobGuard = await openBlobGuard({ settings, model, logId: logName, writer, isBrief: isIdle, log });
+    const blobGuard = await openBlobGuard({
+      settings,
+      model,
+      logId: logName,
+      writer,
+      pins: createPins(),
+      isBrief: isIdle,
+      log,
+    });
     guard = blobGuard;
     const { notary, signedAtStart } = await checkpointing.start({ logId: logName, store: blobGuard.store });
     const unsigned = Math.max(found - signedAtStart, 0);

@@ -267,6 +267,22 @@ describe('locking accounts', () => {
     await Promise.all(wrongs);
   });
 
+  it('counts an attempt before its password is compared, and has those behind it wait for how that ends', async (t) => {
+    const { passwords } = start(t, { rule: { maxLoginAttempts: 1 }, bcryptCost: 11 });
+    const credential = await keep(passwords);
+    const first = login(passwords, credential);
+    let isOver = false;
+    first.finally(() => {
+      isOver = true;
+    });
+    while ((await passwords.lockOf('users', 'ada@example.com')).failures === 0) {
+      assert.ok(!isOver, 'it was never counted');
+      await new Promise(setImmediate);
+    }
+    assert.deepEqual(await Promise.all([first, login(passwords, credential)]), [{ kind: 'right' }, { kind: 'right' }]);
+    assert.deepEqual(await passwords.lockOf('users', 'ada@example.com'), { failures: 0, lockedUntil: null });
+  });
+
   it('keeps counts and locks over a restart', async (t) => {
     const { passwords, restart } = start(t);
     const credential = await keep(passwords);

@@ -38,7 +38,8 @@ function openNode(): Node {
 function openStore() {
   const events: Missed['events'] = [];
   let claims: Missed['claims'] = [];
-  const attempts = new Map<string, Missed['attempts'][number]>();
+  /** `since`: the event with which a replica needs it, where the command has none of its own the next one. */
+  const attempts = new Map<string, Missed['attempts'][number] & { since: number }>();
   const erasures: Missed['erasures'] = [];
   let head: Shipped['head'] | null = null;
 
@@ -56,7 +57,7 @@ function openStore() {
         for (const [key, one] of attempts) if (attemptsOf.includes(one.stream)) attempts.delete(key);
         erasures.push({ position, files });
       }
-      for (const one of kept.attempts) attempts.set(one.key, one);
+      for (const one of kept.attempts) attempts.set(one.key, { ...one, since: Math.max(one.position, kept.from + 1) });
       head = { ...kept.head, root: shipped.head.root };
     },
     /** The rows after `from` events, at most so many events. */
@@ -68,7 +69,9 @@ function openStore() {
         head: null,
         events: events.slice(from, upTo),
         claims: claims.filter(isIn),
-        attempts: [...attempts.values()].filter(isIn).sort((one, other) => one.position - other.position),
+        attempts: [...attempts.values()]
+          .filter(({ since }) => since > from && since <= (upTo === events.length ? upTo + 1 : upTo))
+          .sort((one, other) => one.position - other.position),
         erasures: erasures.filter(isIn),
       }) satisfies Missed as Missed;
     },
@@ -180,7 +183,11 @@ function changeBy({ db, log }: Node, { stream: index, stale, events, claims, isR
 function commandBy(node: Node, one: Chosen): Command {
   const tried = one.attempt === null ? {} : { attempt: { key: `key ${one.attempt}`, fingerprint: `${one.attempt}` } };
   if (one.kind === 'write') {
-    const { stream, expectedVersion, ...main } = changeBy(node, one.main);
+    // A bulk call says nothing in a stream of its own.
+    const isBulk = one.isInBatch && one.others.length > 0;
+    const { stream, expectedVersion, ...main } = isBulk
+      ? change('bulk/1', null, { events: [] })
+      : changeBy(node, one.main);
     // Found when the rest of the command is written: no check foresees it.
     const refused = change('posts/2', null, { releases: [claim('never held')] });
     return command(stream, expectedVersion, {
@@ -257,6 +264,24 @@ describe('a replica of a log', () => {
       assert.ok(times >= seenOf(20, all), `${name} came up ${times} times`);
   });
 
+  it('has what a stream took after its erasure, in a command without an event in a stream of its own', () => {
+    const [writer, near, late] = [openNode(), openNode(), openNode()];
+    const store = openStore();
+    const data = { streams: [{ stream: 'people/a', versions: 1 }] };
+    const { shipped, commit } = writer.log.prepare([
+      command('people/a', 0, { claims: [claim('x')] }),
+      command('people/a', 1, { events: [{ type: 'document.erased', data }], erases: ['people/a'] }),
+      command('bulk/1', null, { events: [], otherStreams: [change('people/a', 2, { claims: [claim('y')] })] }),
+      command('bulk/2', null, { events: [], attempt: { key: 'k', fingerprint: 'f' } }),
+    ]);
+    store.keep(shipped);
+    commit();
+    near.log.ingest(shipped);
+    follow(late, store, 2);
+    assert.deepEqual(writer.db.prepare('SELECT value, stream FROM claims').raw().all(), [['"y"', 'people/a']]);
+    for (const { db } of [near, late]) assert.deepEqual(rowsOf(db), rowsOf(writer.db));
+  });
+
   it('gives the events that were recorded, and goes on with ids that sort after them', () => {
     const [writer, replica] = [openNode(), openNode()];
     writer.clock.now += 60_000;
@@ -284,6 +309,48 @@ describe('a replica of a log', () => {
     ]);
     replica.log.ingest(shipped);
     assert.deepEqual(rowsOf(replica.db), rowsOf(writer.db));
+  });
+
+  it('has the claims of a changed schema: those that are gone, those that are new, and those that have moved', () => {
+    const [writer, replica] = [openNode(), openNode()];
+    const values = { 'posts/1': 'a', 'posts/2': 'b', 'posts/3': 'c' };
+    const first = writer.log.prepare(
+      Object.entries(values).map(([stream, value]) => command(stream, 0, { claims: [claim(value)] })),
+    );
+    first.commit();
+    replica.log.ingest(first.shipped);
+    const events: Command['events'] = [{ type: 'schema.changed', data: {} }];
+    const held = [
+      { claim: claim('a'), stream: 'posts/1' },
+      { claim: claim('b'), stream: 'posts/3' },
+      { claim: claim('b', 'posts.name'), stream: 'posts/2' },
+      { claim: { ...claim('b', 'posts.name'), former: '"B"' }, stream: 'posts/3' },
+    ];
+    const before = rowsOf(writer.db);
+    writer.log.prepareSchema(command('system/schema', 0, { events }), held).rollBack();
+    assert.deepEqual(rowsOf(writer.db), before);
+    assert.throws(
+      () => writer.log.prepareSchema(command('system/schema', 1, { events }), held),
+      /moved while its schema/,
+    );
+    const { shipped, commit } = writer.log.prepareSchema(command('system/schema', 0, { events }), held);
+    commit();
+    assert.deepEqual(
+      shipped.claims.map(({ position, stream, scope, value, isTaken }) => [position, isTaken, stream, scope, value]),
+      [
+        [4, false, 'posts/2', 'posts.slug', '"b"'],
+        [4, false, 'posts/3', 'posts.slug', '"c"'],
+        [4, true, 'posts/3', 'posts.name', '"B"'],
+        [4, true, 'posts/2', 'posts.name', '"b"'],
+        [4, true, 'posts/3', 'posts.slug', '"b"'],
+      ],
+    );
+    replica.log.ingest(shipped);
+    assert.deepEqual(rowsOf(replica.db), rowsOf(writer.db));
+    const same = openNode();
+    same.log.append(Object.entries(values).map(([stream, value]) => command(stream, 0, { claims: [claim(value)] })));
+    same.log.changeSchema(command('system/schema', 0, { events }), held);
+    assert.deepEqual(rowsOf(same.db).claims, rowsOf(writer.db).claims);
   });
 
   it('gives a value to the stream that has it now, where an erasure took the rows of its former one', () => {

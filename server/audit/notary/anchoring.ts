@@ -73,9 +73,9 @@ export function openAnchoring(options: Options): Anchoring {
   /** Checks anchored checkpoints from the newest one on that the log knows to be stored: it covers those before it. */
   async function check(): Promise<void> {
     const { log: logId } = reader.head();
-    keys.current(logId);
-    const known = keys.known(logId);
-    const disownings = disowningsOf(reader, known, keys.disowned(logId));
+    await keys.current(logId);
+    const known = await keys.known(logId);
+    const disownings = disowningsOf(reader, known, await keys.disowned(logId));
     for (const line of tellDisownings({ ...disownings, events: [] })) log.warn(line);
     const trust = trustedKeys(known, disownings.ids);
     const others = { unknown: 0, disowned: 0 };

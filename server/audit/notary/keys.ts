@@ -9,9 +9,10 @@ import {
   readKeyEvents,
 } from '../../../events/key-events.ts';
 import type { Command } from '../../../events/log.ts';
-import type { KnownKey, LogKeys } from '../../../events/log-keys.ts';
+import type { KnownKey } from '../../../events/log-keys.ts';
 import { type LogReader, readLog } from '../../../events/log-reader.ts';
 import { parseNote } from '../../../events/notes.ts';
+import type { VaultPort } from '../../../events/vault-port.ts';
 import { openDatabase, type Sqlite } from '../../../storage/sqlite.ts';
 import type { KeyRecord } from '../../ports.ts';
 import { type TrustedKeys, trustedKeys } from './checkpoint-checks.ts';
@@ -35,11 +36,13 @@ export function disowningsOf(
   return { ids, events, denied, untold: [...inVault].filter((id) => !ids.has(id)) };
 }
 
-/** The keys by which the checkpoints of a log are checked, as log and vault know them now. */
-export function trustedKeysOf(log: LogReader, keys: Pick<LogKeys, 'known' | 'disowned'>): TrustedKeys {
-  const { log: logId } = log.head();
-  const known = keys.known(logId);
-  return trustedKeys(known, disowningsOf(log, known, keys.disowned(logId)).ids);
+/**
+ * The keys by which the checkpoints of a log are checked, as log and vault know them now.
+ *
+ * @param known the keys that the vault has; @param inVault the ids of those that it says are disowned.
+ */
+export function trustedKeysOf(log: LogReader, known: readonly KnownKey[], inVault: ReadonlySet<string>): TrustedKeys {
+  return trustedKeys(known, disowningsOf(log, known, inVault).ids);
 }
 
 /** Describes disowned keys, a line each. */
@@ -69,7 +72,7 @@ function idOf({ change }: KeyEvent): string {
 export type LogParts = {
   /** The path of the log. */
   file: string;
-  keys: LogKeys;
+  keys: VaultPort['logKeys'];
   log: Logger;
   /** The clock that is believed, in milliseconds since the epoch. */
   now: () => number;
@@ -93,7 +96,7 @@ export async function recordKeyChanges({ file, keys, append, nextId, onRecorded 
     const log = readLog(db);
     const { log: logId } = log.head();
     const record = async () => {
-      for (const { number, change } of keys.untold(logId)) {
+      for (const { number, change } of await keys.untold(logId)) {
         const isThere = readKeyEvents(log).some((event) => isSameChange(event.change, change));
         if (!isThere) {
           const { reason } = change;
@@ -105,11 +108,11 @@ export async function recordKeyChanges({ file, keys, append, nextId, onRecorded 
           });
           onRecorded(describe(change));
         }
-        keys.told(number);
+        await keys.told(number);
       }
     };
     await record();
-    noteOtherKey(db, log, keys);
+    await noteOtherKey(db, log, keys);
     await record();
   } finally {
     db.close();
@@ -120,9 +123,9 @@ const lost = 'vault.db did not have the key that signed before';
 const older = 'vault.db is older than the log: its key had been replaced before';
 
 /** Notes that another key signs than the one which did, though that was not replaced: the vault is another one. */
-function noteOtherKey(db: Sqlite, log: LogReader, keys: LogKeys): void {
+async function noteOtherKey(db: Sqlite, log: LogReader, keys: VaultPort['logKeys']): Promise<void> {
   const { log: logId } = log.head();
-  const { signer, signed } = keys.current(logId);
+  const { signer, signed } = await keys.current(logId);
   const changes = readKeyEvents(log).map(({ change }) => change);
   const replaced = changes.findLast((change) => change.kind === 'replaced');
   // Without an event, a key that has signed before is the first one, whatever stands in the log beside it.
@@ -132,9 +135,11 @@ function noteOtherKey(db: Sqlite, log: LogReader, keys: LogKeys): void {
     change.kind === 'replaced' ? change.from.id === signer.id : change.key.id === signer.id,
   );
   // A verifier that knows that a key was given up would not accept its new signatures.
-  if (isFormer) keys.replace(logId, { reason: older, from: before });
-  else
-    keys.note(logId, { kind: 'replaced', from: before, to: { id: signer.id, verifierKey: signer.key }, reason: lost });
+  if (isFormer) await keys.replace(logId, { reason: older, from: before });
+  else {
+    const to = { id: signer.id, verifierKey: signer.key };
+    await keys.note(logId, { kind: 'replaced', from: before, to, reason: lost });
+  }
 }
 
 function newestSigner(db: Sqlite, logId: string): NamedKey | null {

@@ -17,7 +17,7 @@ export type MainNotary = Omit<Notary, 'verification'> & {
   /** Allows signing: no known checkpoint contradicts the log. */
   begin: () => void;
   /** How many of the first events a key of this log has signed, as far as the log keeps it. */
-  signedSize: () => number;
+  signedSize: () => Promise<number>;
   /** Ends signing, for this reason. */
   refuse: (reason: Error) => void;
   /** Signs the last events, and closes its files. A failure to sign does not keep a service from stopping. */
@@ -67,15 +67,15 @@ export function openNotary(options: Options): MainNotary {
 
   async function sign(): Promise<LogCheckpoint> {
     if (refusal) throw refusal;
+    const { signer, signed } = await keys.current(logId);
     const head = reader.head();
-    const { signer, signed } = keys.current(logId);
     const [newest] = checkpoints.recent(1);
     const before = newest ? parseCheckpoint(openNote(newest.note, [signer])?.text ?? '') : null;
     for (const earlier of [signed, before]) if (earlier) requireSame(earlier, head);
     const isSigned = before?.size === head.size;
     if (newest && isSigned && signed?.size === head.size) return describe(newest);
     if (!isSealed(sealKey, head)) throw new ContradictionError(unsealed(true));
-    remember(signer.id, head);
+    await remember(signer.id, head);
     // An older vault does not know of it. A new signature would lose the cosignatures and time stamps.
     if (newest && isSigned) return describe(newest);
     const time = new Date(now()).toISOString();
@@ -91,9 +91,9 @@ export function openNotary(options: Options): MainNotary {
     return rootOf(treeAt(size, reader.storedHashes));
   }
 
-  function remember(id: string, head: TreeHead): void {
+  async function remember(id: string, head: TreeHead): Promise<void> {
     try {
-      keys.sign(logId, id, head);
+      await keys.sign(logId, id, head);
     } catch (error) {
       throw isDiskFull(error) ? noRoomToSign() : error;
     }
@@ -111,7 +111,7 @@ export function openNotary(options: Options): MainNotary {
   async function signQuietly(): Promise<void> {
     try {
       const [newest] = checkpoints.recent(1);
-      if (newest?.size === reader.head().size && isKnown(newest) && !hasFailed) return;
+      if (newest?.size === reader.head().size && (await isKnown(newest)) && !hasFailed) return;
       await checkpoint();
       hasFailed = false;
     } catch (err) {
@@ -122,13 +122,16 @@ export function openNotary(options: Options): MainNotary {
   }
 
   /** Whether a checkpoint is of our key, and the vault knows of it. */
-  function isKnown({ size, note }: KeptCheckpoint): boolean {
-    const { signer, signed } = keys.current(logId);
+  async function isKnown({ size, note }: KeptCheckpoint): Promise<boolean> {
+    const { signer, signed } = await keys.current(logId);
     return signed?.size === size && openNote(note, [signer]) !== null;
   }
 
   return {
-    signedSize: () => signedSize(reader, checkpoints, trustedKeysOf(reader, keys)),
+    async signedSize() {
+      const [known, disowned] = [await keys.known(logId), await keys.disowned(logId)];
+      return signedSize(reader, checkpoints, trustedKeysOf(reader, known, disowned));
+    },
     begin() {
       refusal = null;
       timer = setInterval(signQuietly, milliseconds).unref();
@@ -140,7 +143,7 @@ export function openNotary(options: Options): MainNotary {
     checkpoint,
     recent: async (count) => checkpoints.recent(count).map(describe),
     stamped: async (position, size) => stamps.around(position, size),
-    verifierKey: async () => keys.current(logId).signer.key,
+    verifierKey: async () => (await keys.current(logId)).signer.key,
     async close() {
       clearInterval(timer);
       if (!refusal) await signQuietly();

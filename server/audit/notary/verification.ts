@@ -142,7 +142,7 @@ export async function disownContradicted(directory: string, blobs: BlobSettings,
     const log = readLog(db);
     const { log: logId, size } = log.head();
     const { signer, signed } = vault.logKeys.current(logId);
-    const trust = trustedKeysOf(log, vault.logKeys);
+    const trust = trustedKeysOf(log, vault.logKeys.known(logId), vault.logKeys.disowned(logId));
     /** By the ids of keys, the most events that each has signed. */
     const wrong = new Map<string, number>();
     const blame = (id: string, signed: number) => wrong.set(id, Math.max(signed, wrong.get(id) ?? 0));

@@ -48,8 +48,8 @@ export function openVerifying(options: Options): Verifying {
 
   async function pass(): Promise<void> {
     try {
-      const { signed } = keys.current(logId);
-      const known = { keys: keys.known(logId), disowned: keys.disowned(logId), signed, sealKey };
+      const { signed } = await keys.current(logId);
+      const known = { keys: await keys.known(logId), disowned: await keys.disowned(logId), signed, sealKey };
       const looked = await verifier.look({ file, known, percent });
       if (looked) conclude(looked);
     } catch (err) {

@@ -15,7 +15,7 @@ import type { Writer } from '../../writer/writer.ts';
 import { createCollector } from './collector.ts';
 import { createDiscarding } from './discarding.ts';
 import { type FileErasing, openFileErasing } from './erasing.ts';
-import { createPins } from './pins.ts';
+import type { PinBoard } from './pins.ts';
 import { createReadiness } from './readiness.ts';
 import { blobSettingsOf, prepareIncoming, storeName } from './store.ts';
 
@@ -37,6 +37,7 @@ type Options = {
   /** The log in the data directory. */
   logId: string;
   writer: Pick<Writer, 'settled' | 'hasFailed'>;
+  pins: PinBoard;
   /** Leave the store alone until something is asked of it. */
   isBrief: boolean;
   log: Logger;
@@ -49,7 +50,7 @@ type Options = {
  * @throws BlobsRefusedError when the store will not work as it is configured.
  */
 export async function openBlobGuard(options: Options): Promise<BlobGuard> {
-  const { settings, model, logId, writer, isBrief, log } = options;
+  const { settings, model, logId, writer, pins, isBrief, log } = options;
   const blobSettings = blobSettingsOf(settings);
   const blobs = openBlobStore(blobSettings);
   const { ready, start, close } = createReadiness({ prepare: () => blobs.prepare(logId), log });
@@ -66,7 +67,6 @@ export async function openBlobGuard(options: Options): Promise<BlobGuard> {
     throw error;
   }
   const db = openDatabase(logFile(resolve(settings.data)), { readonly: true, cacheMiB: 4 });
-  const pins = createPins();
   async function remove(sha256: string): Promise<void> {
     if (writer.hasFailed()) throw new DomainError('unavailable', inDoubt);
     await blobs.remove(sha256);
@@ -94,7 +94,7 @@ export async function openBlobGuard(options: Options): Promise<BlobGuard> {
           asRefusal(collector(candidates), ({ message }) => new DomainError('unavailable', message)),
         async release() {
           // The writer may record commands of a thread that has ended. Where that is unknown, its pins stay.
-          if (await writer.settled()) release();
+          if (await writer.settled()) await release();
         },
       };
     },

@@ -3,9 +3,9 @@ import { BlobsUnavailableError } from '../../../storage/blobs.ts';
 import type { Pins } from '../../ports.ts';
 
 /** The pins that one thread holds. `release`: it has ended, and its commands are recorded or never will be. */
-export type Holder = Pick<Pins, 'pin' | 'unpin'> & { release: () => void };
+export type Holder = Pick<Pins, 'pin' | 'unpin'> & { release: () => Promise<void> };
 
-/** The pins of all threads, kept in the main thread. */
+/** The pins of all threads. */
 export type PinBoard = {
   hold: () => Holder;
   /** Runs the removal of a file, whose pins wait for that; null, and it is not run, when it is pinned. */
@@ -15,7 +15,7 @@ export type PinBoard = {
 /** For how long a removal that was cut off may still be carried out: the store's answer to it never came. */
 const doubtSeconds = 60;
 
-/** Makes a board without pins. */
+/** Makes a board without pins, kept in the main thread: for a service that has its files to itself. */
 export function createPins(): PinBoard {
   const counts = new Map<string, number>();
   const removals = new Map<string, Promise<void>>();
@@ -41,7 +41,7 @@ export function createPins(): PinBoard {
       for (const pinned of [held, counts]) add(pinned, sha256, -1);
     }
 
-    function release(): void {
+    async function release(): Promise<void> {
       isGone = true;
       for (const [sha256, count] of held) add(counts, sha256, -count);
       held.clear();

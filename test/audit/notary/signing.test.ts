@@ -9,6 +9,7 @@ import { openNote, parseCheckpoint, parseVerifierKey } from '../../../events/not
 import { consistencyProof } from '../../../events/proofs.ts';
 import { openLog } from '../../../events/sqlite-log.ts';
 import { openVault } from '../../../events/vault.ts';
+import { portOf } from '../../../events/vault-port.ts';
 import { openNotary } from '../../../server/audit/notary/signing.ts';
 import { createLog } from '../../../server/platform/logging.ts';
 import type { LogCheckpoint } from '../../../server/ports.ts';
@@ -25,11 +26,12 @@ function start(t: TestContext, folder = temporaryFolder(t)) {
   const counter = new BigInt64Array(new SharedArrayBuffer(8));
   const log = openLog(db, { ids: createIds(counter, Date.now), now: Date.now, seals });
   const vault = openVault(join(folder, 'vault.db'));
+  const keys = portOf(vault).logKeys;
   const lines: string[] = [];
   const kept: CheckpointChange[] = [];
   const notary = openNotary({
     file,
-    keys: vault.logKeys,
+    keys,
     sealKey: seals.key,
     keep: async (change) => {
       kept.push(change);
@@ -58,7 +60,7 @@ function start(t: TestContext, folder = temporaryFolder(t)) {
         context: {},
       })),
     );
-  return { folder, db, log, vault, notary, append, lines, kept };
+  return { folder, db, log, vault, keys, notary, append, lines, kept };
 }
 
 function headOf({ note }: LogCheckpoint, verifierKey: string) {
@@ -131,15 +133,15 @@ describe('the notary', () => {
   });
 
   it('refuses to sign for now while there is no room for it', async (t) => {
-    const { log, vault, notary, append } = start(t);
+    const { log, keys, notary, append } = start(t);
     append(1);
-    const full = () => {
+    const full = async () => {
       throw Object.assign(new Error('database or disk is full'), { code: 'SQLITE_FULL' });
     };
-    const { sign } = vault.logKeys;
-    vault.logKeys.sign = full;
+    const { sign } = keys;
+    keys.sign = full;
     await assert.rejects(notary.checkpoint(), { name: 'DomainError', code: 'unavailable' });
-    vault.logKeys.sign = sign;
+    keys.sign = sign;
     assert.equal((await notary.checkpoint()).size, log.head().size);
   });
 

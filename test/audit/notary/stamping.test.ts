@@ -7,6 +7,7 @@ import Database from 'better-sqlite3';
 import type { CheckpointChange } from '../../../events/checkpoints.ts';
 import { signedByLog } from '../../../events/notes.ts';
 import { openVault } from '../../../events/vault.ts';
+import { portOf } from '../../../events/vault-port.ts';
 import { openAnchoring } from '../../../server/audit/notary/anchoring.ts';
 import { readVouched, vouchedFor } from '../../../server/audit/notary/outside.ts';
 import { stamp } from '../../../server/audit/notary/stamping.ts';
@@ -286,7 +287,7 @@ describeWithOpenssl('time-stamp tokens of OpenSSL', () => {
     const kept: CheckpointChange[] = [];
     const anchoring = openAnchoring({
       file: path,
-      keys: vault.logKeys,
+      keys: portOf(vault).logKeys,
       keep: async (change) => {
         kept.push(change);
         log.keepCheckpoint(change);

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { it } from 'node:test';
 import { openVault } from '../../../events/vault.ts';
+import { portOf } from '../../../events/vault-port.ts';
 import { openVerifying } from '../../../server/audit/notary/verifying.ts';
 import { createLog } from '../../../server/platform/logging.ts';
 import { command, noon, openTestLog, seals } from '../../events/logs.ts';
@@ -15,7 +16,7 @@ it('A log that is gone through was found sound at the time that is believed', as
   const verifying = openVerifying({
     file: path,
     logId: 'annals/test',
-    keys: vault.logKeys,
+    keys: portOf(vault).logKeys,
     sealKey: seals.key,
     percent: 100,
     log: createLog('info', { write: () => {} }),

@@ -125,7 +125,7 @@ describe('The collector', () => {
     // A missing pin belongs to no other.
     await two.unpin(sha('b'));
     assert.deepEqual(await collect(candidates), { removed: [sha('b')], held: [] });
-    one.release();
+    await one.release();
     assert.deepEqual(await collect(candidates), { removed: [sha('b')], held: [] });
     await one.pin(sha('b'));
     await two.unpin(sha('a'));

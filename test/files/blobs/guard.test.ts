@@ -6,6 +6,7 @@ import { describe, it, type TestContext } from 'node:test';
 import { pino } from 'pino';
 import { checkConfig } from '../../../config/check.ts';
 import { openBlobGuard } from '../../../server/files/blobs/guard.ts';
+import { createPins } from '../../../server/files/blobs/pins.ts';
 import { readSettings } from '../../../server/settings/command.ts';
 import { temporaryFolder } from '../../helpers/service.ts';
 import { eventually } from '../../helpers/shared.ts';
@@ -27,7 +28,13 @@ describe('The guard of a bucket', () => {
       },
       { settings: ['data'] },
     );
-    const rest = { logId: 'annals/1', writer: sound, isBrief: false, log: pino({ level: 'silent' }) };
+    const rest = {
+      logId: 'annals/1',
+      writer: sound,
+      pins: createPins(),
+      isBrief: false,
+      log: pino({ level: 'silent' }),
+    };
     await assert.rejects(openBlobGuard({ settings, model, ...rest }), {
       name: 'BlobsRefusedError',
       message:
@@ -53,6 +60,7 @@ async function openGuard(t: TestContext) {
     model: checkConfig(config),
     logId,
     writer,
+    pins: createPins(),
     isBrief: false,
     log: logger,
   });

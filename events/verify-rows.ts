@@ -1,5 +1,5 @@
 import type { JsonObject } from '../config/schema.ts';
-import type { Sqlite } from '../storage/sqlite.ts';
+import type { Sqlite, Statement } from '../storage/sqlite.ts';
 import { clockStream } from './catalogue.ts';
 import { encodeHeader, type Header, type Payload } from './envelope.ts';
 import { type IsErased, knowErased } from './erasures.ts';
@@ -13,8 +13,8 @@ import { payloadColumns, withSegments } from './segments.ts';
 export type CheckedRow = EventRow & PayloadRow & { isErasure: number };
 
 /** Reads the events after a position up to another, so many at most. */
-export function selectRows(db: Sqlite) {
-  return withSegments(db).prepare<[after: number, upTo: number, limit: number], CheckedRow>(
+export function selectRows(db: Sqlite): Statement<CheckedRow> {
+  return withSegments(db).prepare<unknown[], CheckedRow>(
     `SELECT position, id, stream, version, header, ${payloadColumns},
        EXISTS (SELECT 1 FROM erasures WHERE position = events.position) AS isErasure
      FROM events LEFT JOIN payloads USING (position) WHERE position > ? AND position <= ? ORDER BY position LIMIT ?`,

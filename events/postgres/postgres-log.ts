@@ -182,8 +182,8 @@ export async function openPostgresLog(options: PostgresLogOptions): Promise<Post
     async forgetAttempts(before) {
       await read((connection) =>
         connection.run({
-          text: `DELETE FROM annals.attempts WHERE log = $1 AND recorded_at <= $2 AND position IN (
-                   SELECT position FROM annals.attempts WHERE log = $1 ORDER BY position LIMIT 500
+          text: `DELETE FROM annals.attempts WHERE log = $1 AND recorded_at <= $2 AND since IN (
+                   SELECT since FROM annals.attempts WHERE log = $1 ORDER BY since LIMIT 500
                  )`,
           values: [log, before],
         }),

@@ -39,15 +39,16 @@ export function missedQueries(log: number, after: number, limit: number): Statem
     },
     {
       name: 'missed-claims',
-      text: `SELECT position, stream, scope, value, is_taken AS "isTaken" FROM annals.claim_changes
-             WHERE log = $1 AND position > $2 AND position <= $3 ORDER BY position, at`,
+      text: `SELECT since, position, stream, scope, value, is_taken AS "isTaken" FROM annals.claim_changes
+             WHERE log = $1 AND since > $2 AND since <= $3 ORDER BY since, at`,
       values,
     },
     {
       name: 'missed-attempts',
-      text: `SELECT key, fingerprint, position, stream, version, recorded_at AS "recordedAt" FROM annals.attempts
-             WHERE log = $1 AND position > $2 AND position <= $3 ORDER BY position`,
-      values,
+      text: `SELECT since, key, fingerprint, position, stream, version, recorded_at AS "recordedAt" FROM annals.attempts
+             WHERE log = $1 AND since > $2 AND since <= $3 ORDER BY since, position`,
+      // Those of commands without an event come before the next event.
+      values: [log, after, after + limit + 1],
     },
     {
       name: 'missed-erasures',
@@ -61,19 +62,20 @@ export function missedQueries(log: number, after: number, limit: number): Statem
 /** Makes one of the answers. The head was read first: what was appended since is left for the next time. */
 export function missedOf(head: SharedHead, from: number, results: readonly Result[]): Missed {
   const [events, claims, attempts, erasures] = results;
-  const upTo = <R extends { position: number }>(result: Result | undefined): R[] =>
-    (result?.rows ?? []).filter(({ position }: R) => position <= head.size);
-  const found = upTo<Missed['events'][number]>(events);
+  const found: Missed['events'] = (events?.rows ?? []).filter(({ position }) => position <= head.size);
+  const last = found.at(-1)?.position ?? from;
+  const isWhole = last === head.size;
+  const upTo = <R>(result: Result | undefined, end: number): R[] =>
+    (result?.rows ?? []).flatMap(({ since, ...row }) => (since <= end ? [row] : []));
   return {
     from,
-    head: (found.at(-1)?.position ?? from) === head.size ? head : null,
+    head: isWhole ? head : null,
     events: found,
-    claims: upTo<ShippedClaim>(claims),
-    attempts: upTo<ShippedAttempt>(attempts),
-    erasures: upTo<{ position: number; files: string }>(erasures).map(({ position, files }) => ({
-      position,
-      files: JSON.parse(files),
-    })),
+    claims: upTo<ShippedClaim>(claims, last),
+    attempts: upTo<ShippedAttempt>(attempts, isWhole ? last + 1 : last),
+    erasures: (erasures?.rows ?? []).flatMap(({ position, files }) =>
+      position <= last ? [{ position, files: JSON.parse(files) }] : [],
+    ),
   };
 }
 
@@ -90,22 +92,31 @@ export function shipStatements(log: number, shipped: Shipped): Statement[] {
       rows: kept.map(({ position, body }) => [position, 0, body]),
     }),
     ...(erasures.length > 0 ? erasingStatements(log, shipped) : []),
-    ...claimStatements(log, withoutErased(shipped)),
+    ...claimStatements(log, withoutErased(shipped), shipped.from),
     insertion(
       'attempts',
       log,
-      ['key text', 'fingerprint text', 'position bigint', 'stream text', 'version bigint', 'recorded_at bigint'],
+      [
+        'key text',
+        'fingerprint text',
+        'since bigint',
+        'position bigint',
+        'stream text',
+        'version bigint',
+        'recorded_at bigint',
+      ],
       {
         rows: attemptsLeft(shipped).map((one) => [
           one.key,
           one.fingerprint,
+          sinceOf(one, shipped.from),
           one.position,
           one.stream,
           one.version,
           one.recordedAt,
         ]),
         // One that is still there was too long ago.
-        otherwise: `ON CONFLICT (log, key) DO UPDATE SET fingerprint = excluded.fingerprint, position = excluded.position,
+        otherwise: `ON CONFLICT (log, key) DO UPDATE SET fingerprint = excluded.fingerprint, since = excluded.since, position = excluded.position,
                     stream = excluded.stream, version = excluded.version, recorded_at = excluded.recorded_at`,
       },
     ),
@@ -168,14 +179,13 @@ function attemptsLeft({ attempts, erasures }: Shipped): ShippedAttempt[] {
   return [...new Map(left.map((one) => [one.key, one])).values()];
 }
 
-function claimStatements(log: number, changes: readonly ShippedClaim[]): (Statement | null)[] {
+/** The first event with which a replica needs a row: a command without events of its own has the position of what is before it. */
+function sinceOf({ position }: { position: number }, from: number): number {
+  return Math.max(position, from + 1);
+}
+
+function claimStatements(log: number, changes: readonly ShippedClaim[], from: number): (Statement | null)[] {
   if (changes.length === 0) return [];
-  const places = new Map<number, number>();
-  const placed = changes.map((change) => {
-    const at = places.get(change.position) ?? 0;
-    places.set(change.position, at + 1);
-    return { ...change, at };
-  });
   const byValue = Map.groupBy(changes, ({ scope, value }) => claimHash(scope, value));
   const given = [...byValue].flatMap(([claim, [first]]) => (first?.isTaken === false ? [claim] : []));
   const taken = [...byValue].flatMap(([claim, all]) => {
@@ -194,8 +204,18 @@ function claimStatements(log: number, changes: readonly ShippedClaim[]): (Statem
     insertion(
       'claim_changes',
       log,
-      ['position bigint', 'at int', 'stream text', 'scope text', 'value text', 'is_taken boolean'],
-      { rows: placed.map((one) => [one.position, one.at, one.stream, one.scope, one.value, one.isTaken]) },
+      ['since bigint', 'at int', 'position bigint', 'stream text', 'scope text', 'value text', 'is_taken boolean'],
+      {
+        rows: changes.map((one, at) => [
+          sinceOf(one, from),
+          at,
+          one.position,
+          one.stream,
+          one.scope,
+          one.value,
+          one.isTaken,
+        ]),
+      },
     ),
   ];
 }

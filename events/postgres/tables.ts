@@ -38,16 +38,18 @@ export const steps: readonly (readonly string[])[] = [
        body text NOT NULL,
        PRIMARY KEY (log, position)
      )`,
-    // The changes of claims by each command, for the replicas; `at` is its place among those of one position.
+    // The changes of claims by each command, for the replicas. `at`: the place among those of one shipment. `since`: the first event
+    // with which a replica needs it, which is after `position` where a command has no event in a stream of its own.
     `CREATE TABLE annals.claim_changes (
        log int NOT NULL,
-       position bigint NOT NULL,
+       since bigint NOT NULL,
        at int NOT NULL,
+       position bigint NOT NULL,
        stream text NOT NULL,
        scope text NOT NULL,
        value text NOT NULL,
        is_taken boolean NOT NULL,
-       PRIMARY KEY (log, position, at)
+       PRIMARY KEY (log, since, at)
      )`,
     'CREATE INDEX claim_changes_stream ON annals.claim_changes (log, stream)',
     // The claims that hold now. They decide nothing: they refuse a change by a replica that is not as it should be.
@@ -62,13 +64,14 @@ export const steps: readonly (readonly string[])[] = [
        log int NOT NULL,
        key text NOT NULL,
        fingerprint text NOT NULL,
+       since bigint NOT NULL,
        position bigint NOT NULL,
        stream text NOT NULL,
        version bigint NOT NULL,
        recorded_at bigint NOT NULL,
        PRIMARY KEY (log, key)
      )`,
-    'CREATE INDEX attempts_position ON annals.attempts (log, position)',
+    'CREATE INDEX attempts_since ON annals.attempts (log, since)',
     'CREATE INDEX attempts_stream ON annals.attempts (log, stream)',
     `CREATE TABLE annals.erasures (
        log int NOT NULL,

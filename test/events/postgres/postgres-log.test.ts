@@ -176,6 +176,41 @@ describeWithPostgres('A log in PostgreSQL', () => {
     await close();
   });
 
+  it('gives the claims and attempts of commands without an event of their own', async () => {
+    const { one, other, close } = await twoNodes();
+    await one.append([{ stream: 'posts/1', version: 1, value: 'a', key: 'k1' }]);
+    const attempt = { fingerprint: 'f', position: 1, stream: 'batches/1', version: 0, recordedAt: 1 };
+    const bulk = await one.log.take(one.head());
+    const base = shipmentAfter(bulk.head, { stream: 'posts/2' });
+    const claims = [{ position: 1, stream: 'posts/2', scope: 'posts.slug', value: 'b', isTaken: true }];
+    await bulk.ship({ ...base, claims, attempts: [{ ...attempt, key: 'k2' }] });
+    const missed = await other.log.tail(1, 10);
+    assert.deepEqual([missed.claims, missed.attempts], [claims, [{ ...attempt, key: 'k2' }]]);
+    // A change of nothing is recorded for its key alone.
+    const idle = await one.log.take(base.head);
+    const third = { ...attempt, position: 2, key: 'k3' };
+    await idle.ship({ from: 2, head: base.head, events: [], claims: [], attempts: [third], erasures: [] });
+    const taken = await other.log.take(base.head);
+    assert.deepEqual(taken.missed, {
+      from: 2,
+      head: base.head,
+      events: [],
+      claims: [],
+      attempts: [third],
+      erasures: [],
+    });
+    await taken.ship(shipmentAfter(taken.head, { stream: 'posts/3' }));
+    assert.deepEqual(
+      (await other.log.tail(0, 2)).attempts.map(({ key }) => key),
+      ['k1', 'k2'],
+    );
+    assert.deepEqual(
+      (await other.log.tail(2, 1)).attempts.map(({ key }) => key),
+      ['k3'],
+    );
+    await close();
+  });
+
   it('keeps nothing of what a shipment erases, neither of earlier ones nor of itself', async () => {
     const { one, other, sql, here, close } = await twoNodes();
     await one.append([

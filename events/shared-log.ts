@@ -56,7 +56,8 @@ export class SharedLogUnavailableError extends Error {
 
 /**
  * Thrown when it is not known whether a shipment was appended. The way to know: undo it on the replica, take the log, and only then
- * look ({@link isAmong}). A look without having taken it proves nothing, since the former session may still append.
+ * look for the id of an event of it. That it is missing from a log that was not taken proves nothing: the former session may still
+ * append it.
  */
 export class UnknownShipmentError extends Error {
   override name = 'UnknownShipmentError';
@@ -81,10 +82,4 @@ export function refuseLoss(head: SharedHead, seen: Reached): void {
     throw new LogWentBackError(`the log went back: it ends at ${head.size}, this node has seen ${seen.size}`);
   if (head.size === seen.size && !head.root.equals(seen.root))
     throw new LogWentBackError(`the log went back: at ${head.size} it holds other events than this node has seen`);
-}
-
-/** Whether what was shipped with an unknown outcome is among what a replica lacks. Ids of events are never used twice. */
-export function isAmong({ events }: Pick<Missed, 'events'>, shipped: Pick<Shipped, 'events'>): boolean {
-  const last = shipped.events.at(-1);
-  return last !== undefined && events.some(({ position, id }) => position === last.position && id === last.id);
 }

@@ -109,6 +109,8 @@ export type Servers = {
   hosts: Host[];
   /** Ends a server and all that it has started, as a power cut would. */
   kill: (name: 'a' | 'b') => Promise<void>;
+  /** Starts it again. */
+  start: (name: 'a' | 'b') => Promise<void>;
   /** Stops it without ending it, and lets it go on. */
   freeze: (name: 'a' | 'b') => void;
   thaw: (name: 'a' | 'b') => void;
@@ -150,6 +152,9 @@ export async function startServers(): Promise<Servers> {
       signal(name, 'SIGKILL');
       frozen.delete(name);
       await pause(50);
+    },
+    async start(name) {
+      await run(script, ['start', folder, name]);
     },
     freeze(name) {
       signal(name, 'SIGSTOP');

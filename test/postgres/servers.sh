@@ -41,13 +41,18 @@ as_user() {
 }
 
 start() {
+  local pid
+  # A killed process that nobody waits for, as in a container without init, stays as one without a program; PostgreSQL takes it for
+  # a server that runs.
+  pid=$(head -n 1 "$1/$2/postmaster.pid" 2>/dev/null) || pid=
+  [ -z "$pid" ] || readlink "/proc/$pid/exe" >/dev/null || rm "$1/$2/postmaster.pid"
   as_user "$bin/pg_ctl" start --pgdata="$1/$2" --log="$1/$2.log" --wait --timeout=60 --silent
 }
 
 down() {
   local dir=$1 name
   for name in b a; do
-    [ -e "$dir/$name/postmaster.pid" ] || continue
+    [ -e "$dir/$name/postmaster.pid" ] && readlink "/proc/$(head -n 1 "$dir/$name/postmaster.pid")/exe" >/dev/null || continue
     as_user "$bin/pg_ctl" stop --pgdata="$dir/$name" --mode=immediate --silent ||
       echo "servers.sh: the server $name does not end" >&2
   done

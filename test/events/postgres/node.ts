@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import { createIds } from '../../../events/ids.ts';
 import { appendLeaf, emptyRoot, leafHash, rootOf, type Tree } from '../../../events/merkle.ts';
 import { openPostgresLog, type PostgresLog } from '../../../events/postgres/postgres-log.ts';
-import { isAmong, SharedLogUnavailableError, UnknownShipmentError } from '../../../events/shared-log.ts';
+import { SharedLogUnavailableError, UnknownShipmentError } from '../../../events/shared-log.ts';
 import type { Missed, SharedHead, Shipped } from '../../../events/shipped.ts';
 import type { PostgresAddress } from '../../../storage/postgres/connection.ts';
 
@@ -156,6 +156,12 @@ function structuredCloneOf({ head, tree, versions, claims, attempts }: Replica):
     claims: new Set(claims),
     attempts: new Set(attempts),
   };
+}
+
+/** Whether a shipment whose outcome was unknown is in the log. Ids of events are never used twice. */
+function isAmong({ events }: Missed, shipped: Shipped): boolean {
+  const last = shipped.events.at(-1);
+  return last !== undefined && events.some(({ position, id }) => position === last.position && id === last.id);
 }
 
 /** A value that is longer than a key of PostgreSQL may be, also when it is compressed. */

@@ -116,18 +116,15 @@ export type Servers = {
   thaw: (name: 'a' | 'b') => void;
   /** Makes the standby `b` the primary; it waits for no standby of its own. */
   promote: () => Promise<void>;
+  end: () => Promise<void>;
 };
 
-/** Starts servers of their own; they end after the tests of the file or `describe` that calls this. */
+/** Starts servers that belong to one test or file; `end` is to be called after it. */
 export async function startServers(): Promise<Servers> {
   const folder = `${TEST_POSTGRES_FOLDER}/own-${randomBytes(4).toString('hex')}`;
   const { stdout } = await run(script, ['up', folder]);
   const hosts = hostsOf(/TEST_POSTGRES_HOSTS=(\S+)/.exec(stdout)?.[1] ?? '');
   const frozen = new Set<'a' | 'b'>();
-  after(async () => {
-    for (const name of frozen) signal(name, 'SIGCONT');
-    await run(script, ['down', folder]);
-  });
 
   function processesOf(name: 'a' | 'b'): number[] {
     const postmaster = Number(readFileSync(`${folder}/${name}/postmaster.pid`, 'utf8').split('\n')[0]);
@@ -163,6 +160,10 @@ export async function startServers(): Promise<Servers> {
     thaw(name) {
       signal(name, 'SIGCONT');
       frozen.delete(name);
+    },
+    async end() {
+      for (const name of frozen) signal(name, 'SIGCONT');
+      await run(script, ['down', folder]);
     },
     async promote() {
       const [, b] = hosts as [Host, Host];

@@ -84,6 +84,7 @@ async function untilMore(clients: readonly { acknowledged: Set<string> }[], more
 describeWithServers('A log in PostgreSQL whose primary is killed under load', () => {
   it('has all that was acknowledged, once, on the standby that takes its place', async (t) => {
     const servers = await startServers();
+    t.after(servers.end);
     const { address, nodes, clients } = await withTwoNodes(servers);
     await untilMore(clients, 80);
     await servers.kill('a');
@@ -112,6 +113,7 @@ describeWithServers('A log in PostgreSQL whose primary is killed under load', ()
 
   it('loses acknowledged writes if the standby was not synchronous, and each node notices', async (t) => {
     const servers = await startServers();
+    t.after(servers.end);
     await asAdmin(
       servers.hosts,
       'postgres',
@@ -142,8 +144,9 @@ describeWithServers('A log in PostgreSQL whose primary is killed under load', ()
     await Promise.all(nodes.map(({ log }) => log.close()));
   });
 
-  it('is not available within 5 seconds while the standby stands still, and each key is decided rightly afterwards', async () => {
+  it('is not available within 5 seconds while the standby stands still, and each key is decided rightly afterwards', async (t) => {
     const servers = await startServers();
+    t.after(servers.end);
     const { address } = await makeDatabase(servers.hosts);
     const [one, other] = await Promise.all([openNode(address), openNode(address)]);
     await one.append([{ stream: 'posts/0', version: 1 }]);

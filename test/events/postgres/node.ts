@@ -168,3 +168,21 @@ function isAmong({ events }: Missed, shipped: Shipped): boolean {
 export function longValue(seed: string): string {
   return Array.from({ length: 200 }, (_, at) => hash('sha512', `${seed}${at}`)).join('');
 }
+
+/** A shipment of one event that no replica has decided on. */
+export function shipmentAfter(
+  head: Shipped['head'],
+  { stream, version = 1, body = '{}', value }: { stream: string; version?: number; body?: string; value?: string },
+): Shipped {
+  const position = head.size + 1;
+  const id = `00000000-0000-7000-8000-${String(position).padStart(12, '0')}`;
+  const claim = { position, stream, scope: 'posts.slug', value: value ?? '', isTaken: true };
+  return {
+    from: head.size,
+    head: { ...head, size: position, root: Buffer.alloc(32, position) },
+    events: [{ position, id, stream, version, header: `{"position":${position}}`, body }],
+    claims: value === undefined ? [] : [claim],
+    attempts: [],
+    erasures: [],
+  };
+}

@@ -3,19 +3,13 @@ import { describe, it } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { openPostgresLog } from '../../../events/postgres/postgres-log.ts';
 import { prepareTables, steps } from '../../../events/postgres/tables.ts';
-import {
-  LogWentBackError,
-  SharedLogUnavailableError,
-  TooFarBehindError,
-  UnknownShipmentError,
-} from '../../../events/shared-log.ts';
-import type { Shipped } from '../../../events/shipped.ts';
+import { LogWentBackError, SharedLogUnavailableError, TooFarBehindError } from '../../../events/shared-log.ts';
 import { connect } from '../../../storage/postgres/connection.ts';
 import { UnfitServerError } from '../../../storage/postgres/errors.ts';
 import { refuseUnfit } from '../../../storage/postgres/fitness.ts';
 import { describeWithPostgres, type TestDatabase, useDatabase } from '../../helpers/postgres.ts';
 import { startProxy } from '../../helpers/s3.ts';
-import { longValue, openNode } from './node.ts';
+import { longValue, openNode, shipmentAfter, type Told } from './node.ts';
 
 const nothing = () => {};
 
@@ -101,17 +95,18 @@ describeWithPostgres('A log in PostgreSQL', () => {
   it('lets one of several nodes win each stream, value and key that all want at once', async () => {
     const { address, sql } = await database();
     const nodes = await Promise.all([1, 2, 3].map(() => openNode(address)));
-    const rounds = 60;
-    const wishes = (node: number) =>
-      Array.from({ length: rounds }, (_, at) => [
-        { stream: `same/${at}`, version: 1 },
-        { stream: `node/${node}/${at}`, version: 1, value: `v${at}` },
-        { stream: `keys/${node}/${at}`, version: 1, key: `k${at}` },
-      ]);
+    const rounds = 40;
     const told = await Promise.all(
-      nodes.map(async (node, at) => {
-        const all = [];
-        for (const wish of wishes(at)) all.push(...(await node.append(wish)));
+      nodes.map(async (node, name) => {
+        const all: Told[] = [];
+        for (let at = 0; at < rounds; at += 1) {
+          const wishes = [
+            { stream: `same/${at}`, version: 1 },
+            { stream: `node/${name}/${at}`, version: 1, value: `v${at}` },
+            { stream: `keys/${name}/${at}`, version: 1, key: `k${at}` },
+          ];
+          all.push(...(await node.append(wishes)));
+        }
         return all;
       }),
     );
@@ -311,56 +306,6 @@ describeWithPostgres('A log in PostgreSQL', () => {
     await close();
   });
 
-  it('takes a commit whose wait was cancelled for unknown, and finds it when it looks', async () => {
-    const { one, other, sql, close } = await twoNodes();
-    await one.append([{ stream: 'posts/0', version: 1 }]);
-    // As long as this standby does not come, no commit ends.
-    await sql("ALTER SYSTEM SET synchronous_standby_names = 'absent'", 'SELECT pg_reload_conf()');
-    try {
-      const taken = await one.log.take(one.head(), 20_000);
-      const shipped = shipmentAfter(taken.head, { stream: 'posts/1' });
-      const shipping = assert.rejects(taken.ship(shipped), UnknownShipmentError);
-      await untilOne(async () => {
-        const [waiting] = await sql(
-          "SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep' AND datname = current_database()",
-        );
-        return waiting?.rowCount === 1;
-      });
-      await shipping;
-    } finally {
-      await sql("ALTER SYSTEM SET synchronous_standby_names = 'b'", 'SELECT pg_reload_conf()');
-    }
-    const taken = await other.log.take(other.head());
-    assert.deepEqual(
-      taken.missed.events.map(({ stream }) => stream),
-      ['posts/0', 'posts/1'],
-    );
-    await taken.confirm();
-    await close();
-  });
-
-  it('is not available within the patience of a node when no standby answers, and knows afterwards what it has', async () => {
-    const { address, site, sql, close } = await twoNodes();
-    const node = await openNode(address, { patience: 1000, site });
-    await sql("ALTER SYSTEM SET synchronous_standby_names = 'absent'", 'SELECT pg_reload_conf()');
-    try {
-      const since = performance.now();
-      await assert.rejects(node.append([{ stream: 'posts/1', version: 1, key: 'k' }]), UnknownShipmentError);
-      assert.ok(performance.now() - since < 5000);
-      // It is not seen yet, and readers go on.
-      assert.equal((await node.log.head()).size, 0);
-    } finally {
-      await sql("ALTER SYSTEM SET synchronous_standby_names = 'b'", 'SELECT pg_reload_conf()');
-    }
-    // The same attempt again, as its client sends it: it was recorded, and once.
-    await untilOne(
-      async () => (await node.append([{ stream: 'posts/1', version: 1, key: 'k' }]).catch(nothing))?.[0] === 'attempt',
-    );
-    assert.equal((await node.log.head()).size, 1);
-    await node.log.close();
-    await close();
-  });
-
   it('answers with what it did while its node was cut off, when the node is back', async () => {
     const { other, address, site, close } = await twoNodes();
     const [host] = address.hosts;
@@ -462,24 +407,6 @@ describeWithPostgres('A log in PostgreSQL', () => {
     await Promise.all(connections.map((connection) => connection.close()));
   });
 
-  it('warns, once, where no standby has every commit', async () => {
-    const { address, site, sql, close } = await twoNodes();
-    await sql("ALTER SYSTEM SET synchronous_standby_names = ''", 'SELECT pg_reload_conf()');
-    try {
-      await pause(100);
-      const node = await openNode(address, { site });
-      await node.log.head();
-      assert.deepEqual(
-        node.warnings.map((warning) => /no synchronous standby/.test(warning)),
-        [true],
-      );
-      await node.log.close();
-    } finally {
-      await sql("ALTER SYSTEM SET synchronous_standby_names = 'b'", 'SELECT pg_reload_conf()');
-    }
-    await close();
-  });
-
   it('finds the server that takes writes among its hosts, whatever their order', async () => {
     const { address, site, close } = await twoNodes();
     const hosts = [{ host: '127.0.0.1', port: 1 }, ...address.hosts.toReversed()];
@@ -524,24 +451,6 @@ describe('The settings of a server', () => {
   });
 });
 
-/** A shipment of one event that no replica has decided on. */
-function shipmentAfter(
-  head: Shipped['head'],
-  { stream, version = 1, body = '{}', value }: { stream: string; version?: number; body?: string; value?: string },
-): Shipped {
-  const position = head.size + 1;
-  const id = `00000000-0000-7000-8000-${String(position).padStart(12, '0')}`;
-  const claim = { position, stream, scope: 'posts.slug', value: value ?? '', isTaken: true };
-  return {
-    from: head.size,
-    head: { ...head, size: position, root: Buffer.alloc(32, position) },
-    events: [{ position, id, stream, version, header: `{"position":${position}}`, body }],
-    claims: value === undefined ? [] : [claim],
-    attempts: [],
-    erasures: [],
-  };
-}
-
 async function refusalOf(opening: Promise<unknown>): Promise<Error> {
   try {
     await opening;
@@ -549,11 +458,4 @@ async function refusalOf(opening: Promise<unknown>): Promise<Error> {
     return error as Error;
   }
   throw new Error('it was not refused');
-}
-
-async function untilOne(isSo: () => Promise<boolean>): Promise<void> {
-  for (let left = 100; !(await isSo()); left -= 1) {
-    if (left === 0) throw new Error('it did not come to that');
-    await pause(50);
-  }
 }

@@ -1,4 +1,5 @@
-import { BrokenLogError } from './log-file.ts';
+import { DivergedError } from './ingesting.ts';
+import { UnknownOutcomeError } from './log.ts';
 import type { Missed, SharedHead, Shipped } from './shipped.ts';
 
 /** How far a node has come: the size and the root of its replica. */
@@ -40,7 +41,7 @@ export type Taken = {
    * Appends what was decided on the replica, all or nothing. It is durable when this returns.
    *
    * @throws UnknownShipmentError when it may or may not have been appended; SharedLogUnavailableError when it was not;
-   *   BrokenLogError when the log holds other things than the replica.
+   *   DivergedError when the log holds other things than the replica.
    */
   ship: (shipped: Shipped) => Promise<void>;
   /** Gives it back, when all that is in it is durable: for what was found in it after its outcome was unknown. @throws as ship. */
@@ -59,7 +60,7 @@ export class SharedLogUnavailableError extends Error {
  * look for the id of an event of it. That it is missing from a log that was not taken proves nothing: the former session may still
  * append it.
  */
-export class UnknownShipmentError extends Error {
+export class UnknownShipmentError extends UnknownOutcomeError {
   override name = 'UnknownShipmentError';
 }
 
@@ -72,7 +73,7 @@ export class TooFarBehindError extends Error {
  * Thrown when the shared log has lost events that this node has seen, or holds others in their place: acknowledged writes are lost, as
  * after a failover to a standby that was not synchronous, or the restore of a backup. The replica has them still.
  */
-export class LogWentBackError extends BrokenLogError {
+export class LogWentBackError extends DivergedError {
   override name = 'LogWentBackError';
 }
 

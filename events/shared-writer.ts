@@ -45,7 +45,7 @@ export function openSharedWriter({ replica, shared, clock, apply, patience }: Sh
    * Appends all commands in one shipment. When this returns, they are durable in the shared log, and in the replica.
    *
    * @throws SharedLogUnavailableError when nothing was appended; UnknownShipmentError when that is not known: the same attempts find
-   *   out; BrokenLogError when the replica and the shared log differ.
+   *   out; DivergedError when the replica and the shared log differ.
    */
   function append(commands: readonly Command[]): Promise<BatchResult> {
     return inTurn(() => appendNow(commands, performance.now() + patience));
@@ -77,8 +77,12 @@ export function openSharedWriter({ replica, shared, clock, apply, patience }: Sh
         doubted = { result: { outcomes, recorded }, shipped };
         continue;
       }
-      // If this fails, it is as if another node had appended it: the next turn ingests it.
-      prepared.commit();
+      try {
+        prepared.commit();
+      } catch (error) {
+        // As if another node had appended it: the next turn ingests it.
+        throw new UnknownShipmentError('it was appended, and this node could not write it', { cause: error });
+      }
       apply(recorded);
       return { outcomes, recorded };
     }
@@ -133,7 +137,7 @@ export function openSharedWriter({ replica, shared, clock, apply, patience }: Sh
    * Takes a page of what others have appended.
    *
    * @returns how many events there were.
-   * @throws SharedLogUnavailableError; BrokenLogError when the replica and the shared log differ.
+   * @throws SharedLogUnavailableError; DivergedError when the replica and the shared log differ.
    */
   async function follow(): Promise<number> {
     const missed = await shared.tail(replica.head().size, page);

@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { messageOf } from '../../storage/errors.ts';
 import { type Connection, connect, type PostgresAddress, type Statement } from '../../storage/postgres/connection.ts';
 import { isBusy, isDuplicate, isRefusal, UnfitServerError } from '../../storage/postgres/errors.ts';
-import { BrokenLogError } from '../log-file.ts';
+import { DivergedError } from '../ingesting.ts';
 import { emptyRoot } from '../merkle.ts';
 import {
   LogWentBackError,
@@ -254,12 +254,9 @@ async function commit(connection: Connection, statements: readonly Statement[], 
 
 function refusalOf(error: unknown): Error {
   if (isDuplicate(error)) {
-    return new BrokenLogError(
-      `the log in PostgreSQL holds other things than this node's replica: ${messageOf(error)}`,
-      {
-        cause: error,
-      },
-    );
+    return new DivergedError(`the log in PostgreSQL holds other things than this node's replica: ${messageOf(error)}`, {
+      cause: error,
+    });
   }
   if (isBusy(error)) return new SharedLogUnavailableError(`PostgreSQL refused: ${messageOf(error)}`, { cause: error });
   return error as Error;

@@ -4,13 +4,14 @@ import type { TestContext } from 'node:test';
 import { it } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { createIds } from '../../../events/ids.ts';
-import type { Command, RecordedEvent } from '../../../events/log.ts';
+import { DivergedError } from '../../../events/ingesting.ts';
+import { type Command, type RecordedEvent, UnknownOutcomeError } from '../../../events/log.ts';
 import { createLog } from '../../../events/log-file.ts';
 import { openPostgresLog } from '../../../events/postgres/postgres-log.ts';
 import { openSharedClock } from '../../../events/shared-clock.ts';
 import { type SharedLog, type Taken, UnknownShipmentError } from '../../../events/shared-log.ts';
 import { openFollower } from '../../../events/shared-reads.ts';
-import { openSharedWriter } from '../../../events/shared-writer.ts';
+import { openSharedWriter, type SharedWriterOptions } from '../../../events/shared-writer.ts';
 import { openLog } from '../../../events/sqlite-log.ts';
 import { verifyLog } from '../../../events/verify.ts';
 import type { PostgresAddress } from '../../../storage/postgres/connection.ts';
@@ -22,13 +23,19 @@ import { change, claim, command, contentOf, seals } from '../logs.ts';
 
 const hour = 3600 * 1000;
 
-type Options = { skew?: number; patience?: number; spoil?: (log: SharedLog) => SharedLog };
+type Options = {
+  skew?: number;
+  patience?: number;
+  spoil?: (log: SharedLog) => SharedLog;
+  spoilReplica?: (log: Replica) => Replica;
+};
+type Replica = SharedWriterOptions['replica'];
 
 /** A node as a service will have it, but for its read tables: those are the events that it was told of. */
 async function openNode(
   t: TestContext,
   address: PostgresAddress,
-  { skew = 0, patience = 5000, spoil = (log: SharedLog) => log }: Options = {},
+  { skew = 0, patience = 5000, spoil = (log: SharedLog) => log, spoilReplica = (log: Replica) => log }: Options = {},
 ) {
   const clock = openSharedClock(() => Date.now() + skew);
   const ids = createIds(new BigInt64Array(new SharedArrayBuffer(8)), clock.now);
@@ -46,7 +53,7 @@ async function openNode(
   const told: RecordedEvent[] = [];
   let failure: unknown = null;
   const writer = openSharedWriter({
-    replica: log,
+    replica: spoilReplica(log),
     shared,
     clock,
     apply: (recorded) => told.push(...recorded),
@@ -232,6 +239,51 @@ describeWithPostgres('Nodes that share a log in PostgreSQL', () => {
       one.told.map(({ header }) => header.position),
       [1, 2, 3, 4, 5, 6, 7, 8],
     );
+  });
+
+  it('have what one of them could not write itself, and so does that one at its next write', async (t) => {
+    const { address } = await database();
+    let isFull = true;
+    const spoilReplica = (log: Replica): Replica => ({
+      ...log,
+      prepare(commands) {
+        const prepared = log.prepare(commands);
+        const commit = () => {
+          if (!isFull) return prepared.commit();
+          prepared.rollBack();
+          throw new Error('database or disk is full');
+        };
+        return { ...prepared, commit };
+      },
+    });
+    const [one, other] = await Promise.all([openNode(t, address, { spoilReplica }), openNode(t, address)]);
+    const attempt = { key: 'key', fingerprint: 'f' };
+    await assert.rejects(one.append(command('posts/1', 0, { attempt })), UnknownOutcomeError);
+    isFull = false;
+    assert.deepEqual(await one.append(command('posts/1', 0, { attempt })), ['attempt']);
+    await other.current();
+    assert.deepEqual(rowsOf(one.db), rowsOf(other.db));
+    assert.equal(one.told.length, 1);
+  });
+
+  it('stop when the shared log is another one than theirs', async (t) => {
+    const { address, sql } = await database();
+    const [one, other] = await Promise.all([openNode(t, address), openNode(t, address)]);
+    await one.append(command('posts/1', 0), command('posts/2', 0));
+    await other.current();
+    // Another past: as on a standby that lacked the end when it took the place of the primary.
+    await sql(
+      'DELETE FROM annals.events WHERE position = 2',
+      'DELETE FROM annals.payloads WHERE position = 2',
+      'UPDATE annals.heads SET size = 1',
+    );
+    await assert.rejects(one.append(command('posts/3', 0)), { name: 'LogWentBackError' });
+    for (let left = 100; other.failure() === null; left -= 1) {
+      assert.ok(left > 0);
+      await pause(20);
+    }
+    assert.ok(other.failure() instanceof DivergedError);
+    assert.equal(other.log.head().size, 2);
   });
 
   it('find out what became of a write whose answer was lost', async (t) => {

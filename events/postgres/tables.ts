@@ -82,6 +82,9 @@ export const steps: readonly (readonly string[])[] = [
   ],
 ];
 
+/** The rights that no role of a node may have: events are for ever, and payloads are deleted or as they are. */
+const forbidden = { events: ['UPDATE', 'DELETE', 'TRUNCATE'], payloads: ['UPDATE', 'TRUNCATE'] };
+
 /** The first statements on a database, which give the steps a place to be counted in. */
 const ground = [
   'CREATE SCHEMA IF NOT EXISTS annals',
@@ -94,7 +97,7 @@ const tries = 20;
 
 /**
  * Makes the tables, or brings them to the newest version; any number of nodes may try it at the same time. The role of the connection
- * gives up the right to change or delete events.
+ * gives up the right to change what is for ever.
  *
  * @throws UnfitServerError when the tables are of a newer version, or the role may not make them.
  */
@@ -137,7 +140,8 @@ async function upgrade(connection: Connection, wanted: readonly (readonly string
     if (isCurrent(version, wanted)) return;
     for (const text of wanted.slice(version).flat()) await allowed(connection, text);
     // The owner has every right, those on what is for ever too, unless it gives them up.
-    await allowed(connection, 'REVOKE UPDATE, DELETE, TRUNCATE ON annals.events FROM CURRENT_USER');
+    for (const [table, rights] of Object.entries(forbidden))
+      await allowed(connection, `REVOKE ${rights.join(', ')} ON annals.${table} FROM CURRENT_USER`);
     await connection.run({ text: 'UPDATE annals.tables SET version = $1', values: [wanted.length] });
   });
 }
@@ -166,16 +170,18 @@ async function transaction(connection: Connection, run: () => Promise<void>): Pr
   }
 }
 
-/** @throws UnfitServerError when the role of the connection may change or delete events. */
+/** @throws UnfitServerError when the role of the connection may change or delete events, or change payloads. */
 export async function refuseTooManyRights(connection: Connection): Promise<void> {
-  const [found] = await connection.run({
-    text: `SELECT privilege, has_table_privilege(current_user, 'annals.events', privilege) AS has
-           FROM unnest(ARRAY['UPDATE', 'DELETE', 'TRUNCATE']) AS privilege`,
-  });
-  const rights = (found?.rows ?? []).filter(({ has }) => has).map(({ privilege }) => privilege);
-  if (rights.length === 0) return;
-  throw new UnfitServerError(
-    `the role may ${rights.join(' and ')} annals.events, which are for ever: use one that is no superuser, and ` +
-      `REVOKE ${rights.join(', ')} ON annals.events`,
-  );
+  for (const [table, rights] of Object.entries(forbidden)) {
+    const [found] = await connection.run({
+      text: `SELECT privilege FROM unnest($1::text[]) AS privilege WHERE has_table_privilege(current_user, $2, privilege)`,
+      values: [rights, `annals.${table}`],
+    });
+    const had = (found?.rows ?? []).map(({ privilege }) => privilege);
+    if (had.length === 0) continue;
+    throw new UnfitServerError(
+      `the role may ${had.join(' and ')} annals.${table}, and nothing that it records may be changed: use one that is no superuser, ` +
+        `and REVOKE ${had.join(', ')} ON annals.${table}`,
+    );
+  }
 }

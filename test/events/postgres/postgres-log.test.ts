@@ -360,7 +360,8 @@ describeWithPostgres('A log in PostgreSQL', () => {
     const { one, address, close } = await twoNodes();
     await one.append([{ stream: 'posts/1', version: 1 }]);
     const connection = await connect(address, 5000, nothing);
-    for (const text of ['DELETE FROM annals.events', "UPDATE annals.events SET header = ''", 'TRUNCATE annals.events'])
+    const changes = ['DELETE FROM annals.events', "UPDATE annals.events SET header = ''", 'TRUNCATE annals.events'];
+    for (const text of [...changes, "UPDATE annals.payloads SET body = ''", 'TRUNCATE annals.payloads'])
       await assert.rejects(connection.run({ text }), { code: '42501' });
     await connection.close();
     await close();

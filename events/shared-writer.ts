@@ -48,7 +48,9 @@ export function openSharedWriter({ replica, shared, clock, apply, patience }: Sh
    *   out; DivergedError when the replica and the shared log differ.
    */
   function append(commands: readonly Command[]): Promise<BatchResult> {
-    return inTurn(() => appendNow(commands, performance.now() + patience));
+    // Waiting for a turn counts: a client waits no longer where many do.
+    const until = performance.now() + patience;
+    return inTurn(() => appendNow(commands, until));
   }
 
   async function appendNow(commands: readonly Command[], until: number): Promise<BatchResult> {
@@ -98,7 +100,9 @@ export function openSharedWriter({ replica, shared, clock, apply, patience }: Sh
   async function takeBefore(until: number, isDoubted: boolean): Promise<Taken> {
     for (;;) {
       try {
-        return await shared.take(replica.head(), Math.max(until - performance.now(), 1));
+        const left = until - performance.now();
+        if (left <= 0) throw new SharedLogUnavailableError('the shared log did not answer in time');
+        return await shared.take(replica.head(), left);
       } catch (error) {
         if (error instanceof SharedLogUnavailableError && isDoubted)
           throw new UnknownShipmentError(`it is not known whether it was appended: ${error.message}`, { cause: error });

@@ -306,6 +306,21 @@ describeWithPostgres('A log in PostgreSQL', () => {
     await close();
   });
 
+  it('has once what a node ships that stood still for more than 2 seconds, and finds out at once', async () => {
+    const { one, other, close } = await twoNodes();
+    let times = 0;
+    const told = await one.append([{ stream: 'posts/1', version: 1 }], async () => {
+      times += 1;
+      // As if the process had been stopped: it learns nothing meanwhile.
+      if (times === 1) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 2600);
+    });
+    assert.deepEqual([told, times], [['recorded'], 2]);
+    await other.follow();
+    assert.deepEqual(other.head(), one.head());
+    assert.equal(other.head().size, 1);
+    await close();
+  });
+
   it('answers with what it did while its node was cut off, when the node is back', async () => {
     const { other, address, site, close } = await twoNodes();
     const [host] = address.hosts;

@@ -9,7 +9,12 @@ import { type Command, type RecordedEvent, UnknownOutcomeError } from '../../../
 import { createLog } from '../../../events/log-file.ts';
 import { openPostgresLog } from '../../../events/postgres/postgres-log.ts';
 import { openSharedClock } from '../../../events/shared-clock.ts';
-import { type SharedLog, type Taken, UnknownShipmentError } from '../../../events/shared-log.ts';
+import {
+  type SharedLog,
+  SharedLogUnavailableError,
+  type Taken,
+  UnknownShipmentError,
+} from '../../../events/shared-log.ts';
 import { openFollower } from '../../../events/shared-reads.ts';
 import { openSharedWriter, type SharedWriterOptions } from '../../../events/shared-writer.ts';
 import { openLog } from '../../../events/sqlite-log.ts';
@@ -264,6 +269,27 @@ describeWithPostgres('Nodes that share a log in PostgreSQL', () => {
     await other.current();
     assert.deepEqual(rowsOf(one.db), rowsOf(other.db));
     assert.equal(one.told.length, 1);
+  });
+
+  it('refuse all writes that wait within the patience of one, and have nothing of them', async (t) => {
+    const { address } = await database();
+    const spoil = (log: SharedLog): SharedLog => ({
+      ...log,
+      take: async (_, within = 0) => {
+        await pause(within);
+        throw new SharedLogUnavailableError('no server takes writes');
+      },
+    });
+    const [one, other] = await Promise.all([openNode(t, address, { spoil, patience: 300 }), openNode(t, address)]);
+    const since = performance.now();
+    const refused = await Promise.allSettled(
+      Array.from({ length: 8 }, (_, at) => one.append(command(`posts/${at}`, 0))),
+    );
+    assert.ok(performance.now() - since < 2000);
+    for (const one of refused)
+      assert.ok(one.status === 'rejected' && one.reason instanceof SharedLogUnavailableError, one.status);
+    await other.current();
+    assert.equal(other.log.head().size, 0);
   });
 
   it('stop when the shared log is another one than theirs', async (t) => {

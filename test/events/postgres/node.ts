@@ -17,12 +17,12 @@ export type Node = Awaited<ReturnType<typeof openNode>>;
 const ids = createIds(new BigInt64Array(new SharedArrayBuffer(8)), Date.now);
 
 /** A node with a replica in memory, which decides as one with a real replica does: after it has taken the log. */
-export async function openNode(address: PostgresAddress, { patience = 5000, site = '' } = {}) {
+export async function openNode(address: PostgresAddress, { patience = 5000, opening = 5000, site = '' } = {}) {
   const warnings: string[] = [];
   const log: PostgresLog = await openPostgresLog({
     address,
     site,
-    patience,
+    patience: opening,
     makeName: () => `annals/${ids.next().id}`,
     warn: (message) => warnings.push(message),
   });

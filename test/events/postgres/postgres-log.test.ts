@@ -435,10 +435,10 @@ describeWithPostgres('A log in PostgreSQL', () => {
   it('says why no server takes writes, without the password', async () => {
     const { address, close } = await twoNodes();
     const standby = { ...address, hosts: [...address.hosts.slice(1), { host: '127.0.0.1', port: 1 }] };
-    const error = await refusalOf(openNode(standby, { patience: 500 }));
+    const error = await refusalOf(openNode(standby, { opening: 1500 }));
     assert.ok(error instanceof SharedLogUnavailableError);
     assert.match(error.message, /it is a standby.*127\.0\.0\.1:1: connect ECONNREFUSED/);
-    const wrong = await refusalOf(openNode({ ...address, password: 'wrong-word' }, { patience: 500 }));
+    const wrong = await refusalOf(openNode({ ...address, password: 'wrong-word' }, { opening: 1500 }));
     assert.match(wrong.message, /password authentication failed/);
     assert.doesNotMatch(wrong.message, /wrong-word/);
     await close();

@@ -49,7 +49,6 @@ async function openNode(
     site: '',
     makeName: () => `annals/${ids.next().id}`,
     warn: () => {},
-    patience,
   });
   const shared = spoil(opened);
   const db = openDatabase(join(temporaryFolder(t), 'log.db'));

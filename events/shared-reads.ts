@@ -14,8 +14,8 @@ export type FollowerOptions = {
 
 export type Follower = ReturnType<typeof openFollower>;
 
-/** The pauses between two looks, in milliseconds: the shortest while there is something, then longer ones. */
-const pauses = { shortest: 20, longest: 250 };
+/** The pauses between two looks, in milliseconds: the shortest until there was nothing for a second, then longer and longer ones. */
+const pauses = { shortest: 20, longest: 250, afterQuiet: 1000 };
 
 /** A read waits so many milliseconds for what it has to see. */
 const patience = 2000;
@@ -31,10 +31,13 @@ export function openFollower({ shared, reached, follow, fail }: FollowerOptions)
 
   async function run(): Promise<void> {
     let pause = pauses.shortest;
+    let last = performance.now();
     while (!isClosed) {
       const count = await look();
       tell();
-      pause = count > 0 ? pauses.shortest : Math.min(pause * 1.5, pauses.longest);
+      if (count > 0) last = performance.now();
+      const isQuiet = performance.now() - last > pauses.afterQuiet;
+      pause = isQuiet ? Math.min(pause * 1.5, pauses.longest) : pauses.shortest;
       if (count === 0 && !isClosed && waiting.length === 0) await sleep(pause);
     }
   }

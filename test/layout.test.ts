@@ -19,7 +19,7 @@ type Rule = {
 /** The folders that the files of a folder may import: the one direction of the house style, section 1.1. */
 const rules: Record<string, Rule> = {
   config: { folders: [], packages: ['joi', 'fastest-levenshtein', '@eslint-community/regexpp'] },
-  storage: { folders: [], packages: ['better-sqlite3', 'minio'] },
+  storage: { folders: [], packages: ['better-sqlite3', 'minio', 'pg'] },
   events: { folders: ['config', 'storage'], packages: [] },
   projections: { folders: ['config', 'storage', 'events'], packages: [] },
   server: {

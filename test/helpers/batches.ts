@@ -11,6 +11,8 @@ const batches: Record<string, (folder: string, name: string) => boolean> = {
   // Among the first: it waits half a minute for bodies that do not come.
   contract: (folder) => folder === 'contract',
   documents: (folder) => folder === 'documents',
+  // Waits for servers most of the time.
+  postgres: (folder, name) => folder === 'events' && name === 'postgres',
   log: (folder) => ['events', 'projections', 'storage', 'verify'].includes(folder),
   'rest-a-to-g': (folder) => folder < 'h',
   'rest-h-to-z': () => true,

@@ -1,0 +1,226 @@
+import { hash } from 'node:crypto';
+import type { Result, Statement } from '../../storage/postgres/connection.ts';
+import type { Missed, SharedHead, Shipped, ShippedAttempt, ShippedClaim } from '../shipped.ts';
+
+type HeadRow = { name: string; size: number; root: Buffer; recorded_at: string };
+
+/** The head of a log, by its number. */
+export function headQuery(log: number): Statement {
+  return {
+    name: 'head',
+    text: 'SELECT name, size, root, recorded_at FROM annals.heads WHERE log = $1',
+    values: [log],
+  };
+}
+
+/** The same, and until the end of the transaction no other session has it. */
+export function lockQuery(log: number): Statement {
+  const { text, values } = headQuery(log) as { text: string; values: unknown[] };
+  return { name: 'lock', text: `${text} FOR UPDATE`, values };
+}
+
+/** @throws Error when there is no such log any more. */
+export function headOf(result: Result | undefined): SharedHead {
+  const row: HeadRow | undefined = result?.rows[0];
+  if (!row) throw new Error('PostgreSQL has no such log any more');
+  return { log: row.name, size: row.size, root: row.root, recordedAt: row.recorded_at };
+}
+
+/** The questions for what follows on a position, for {@link missedOf}. To be asked after that for the head. */
+export function missedQueries(log: number, after: number, limit: number): Statement[] {
+  const values = [log, after, after + limit];
+  return [
+    {
+      name: 'missed-events',
+      text: `SELECT e.position, e.id, e.stream, e.version, e.header, p.body
+             FROM annals.events AS e LEFT JOIN annals.payloads AS p ON p.log = e.log AND p.position = e.position
+             WHERE e.log = $1 AND e.position > $2 AND e.position <= $3 ORDER BY e.position`,
+      values,
+    },
+    {
+      name: 'missed-claims',
+      text: `SELECT since, position, stream, scope, value, is_taken AS "isTaken" FROM annals.claim_changes
+             WHERE log = $1 AND since > $2 AND since <= $3 ORDER BY since, at`,
+      values,
+    },
+    {
+      name: 'missed-attempts',
+      text: `SELECT since, key, fingerprint, position, stream, version, recorded_at AS "recordedAt" FROM annals.attempts
+             WHERE log = $1 AND since > $2 AND since <= $3 ORDER BY since, position`,
+      // Those of commands without an event come before the next event.
+      values: [log, after, after + limit + 1],
+    },
+    {
+      name: 'missed-erasures',
+      text: `SELECT position, files FROM annals.erasures
+             WHERE log = $1 AND position > $2 AND position <= $3 ORDER BY position`,
+      values,
+    },
+  ];
+}
+
+/** Makes one of the answers. The head was read first: what was appended since is left for the next time. */
+export function missedOf(head: SharedHead, from: number, results: readonly Result[]): Missed {
+  const [events, claims, attempts, erasures] = results;
+  const found: Missed['events'] = (events?.rows ?? []).filter(({ position }) => position <= head.size);
+  const last = found.at(-1)?.position ?? from;
+  const isWhole = last === head.size;
+  const upTo = <R>(result: Result | undefined, end: number): R[] =>
+    (result?.rows ?? []).flatMap(({ since, ...row }) => (since <= end ? [row] : []));
+  return {
+    from,
+    head: isWhole ? head : null,
+    events: found,
+    claims: upTo<ShippedClaim>(claims, last),
+    attempts: upTo<ShippedAttempt>(attempts, isWhole ? last + 1 : last),
+    erasures: (erasures?.rows ?? []).flatMap(({ position, files }) =>
+      position <= last ? [{ position, files: JSON.parse(files) }] : [],
+    ),
+  };
+}
+
+/** The statements that append a shipment to a log that is taken, all in one transaction with the lock. */
+export function shipStatements(log: number, shipped: Shipped): Statement[] {
+  const { head, events, erasures } = shipped;
+  const erased = new Set(erasures.flatMap(({ payloads }) => payloads));
+  const kept = events.filter(({ position }) => !erased.has(position));
+  return [
+    insertion('events', log, ['position bigint', 'id uuid', 'stream text', 'version bigint', 'header text'], {
+      rows: events.map(({ position, id, stream, version, header }) => [position, id, stream, version, header]),
+    }),
+    insertion('payloads', log, ['position bigint', 'enc int', 'body text'], {
+      rows: kept.map(({ position, body }) => [position, 0, body]),
+    }),
+    ...(erasures.length > 0 ? erasingStatements(log, shipped) : []),
+    ...claimStatements(log, withoutErased(shipped), shipped.from),
+    insertion(
+      'attempts',
+      log,
+      [
+        'key text',
+        'fingerprint text',
+        'since bigint',
+        'position bigint',
+        'stream text',
+        'version bigint',
+        'recorded_at bigint',
+      ],
+      {
+        rows: attemptsLeft(shipped).map((one) => [
+          one.key,
+          one.fingerprint,
+          sinceOf(one, shipped.from),
+          one.position,
+          one.stream,
+          one.version,
+          one.recordedAt,
+        ]),
+        // One that is still there was too long ago.
+        otherwise: `ON CONFLICT (log, key) DO UPDATE SET fingerprint = excluded.fingerprint, since = excluded.since, position = excluded.position,
+                    stream = excluded.stream, version = excluded.version, recorded_at = excluded.recorded_at`,
+      },
+    ),
+    {
+      name: 'move-head',
+      text: 'UPDATE annals.heads SET size = $2, root = $3, recorded_at = $4 WHERE log = $1 AND size = $5',
+      values: [log, head.size, head.root, head.recordedAt, shipped.from],
+    },
+  ].filter((statement) => statement !== null);
+}
+
+/** One statement for any number of rows: an array for each column. Null for no rows. */
+function insertion(
+  table: string,
+  log: number,
+  columns: readonly string[],
+  { rows, otherwise = '' }: { rows: readonly unknown[][]; otherwise?: string },
+): Statement | null {
+  if (rows.length === 0) return null;
+  const names = columns.map((column) => column.split(' ')[0]);
+  const arrays = columns.map((column, at) => `$${at + 2}::${column.split(' ')[1]}[]`);
+  return {
+    name: `insert-${table}`,
+    text: `INSERT INTO annals.${table} (log, ${names.join(', ')})
+           SELECT $1::int, ${names.join(', ')} FROM unnest(${arrays.join(', ')}) AS rows (${names.join(', ')}) ${otherwise}`,
+    values: [log, ...columns.map((_, at) => rows.map((row) => row[at]))],
+  };
+}
+
+/** Takes out what was there before the shipment; of what comes with it, nothing erased is inserted. */
+function erasingStatements(log: number, { erasures }: Shipped): (Statement | null)[] {
+  const positions = erasures.flatMap(({ payloads }) => payloads);
+  const streams = erasures.flatMap((erasure) => erasure.streams);
+  const attemptsOf = erasures.flatMap((erasure) => erasure.attemptsOf);
+  return [
+    { text: 'DELETE FROM annals.payloads WHERE log = $1 AND position = ANY($2::bigint[])', values: [log, positions] },
+    { text: 'DELETE FROM annals.claims WHERE log = $1 AND stream = ANY($2::text[])', values: [log, streams] },
+    { text: 'DELETE FROM annals.claim_changes WHERE log = $1 AND stream = ANY($2::text[])', values: [log, streams] },
+    { text: 'DELETE FROM annals.attempts WHERE log = $1 AND stream = ANY($2::text[])', values: [log, attemptsOf] },
+    insertion('erasures', log, ['position bigint', 'files text'], {
+      rows: erasures.map(({ position, files }) => [position, JSON.stringify(files)]),
+    }),
+  ];
+}
+
+function withoutErased({ claims, erasures }: Shipped): ShippedClaim[] {
+  return claims.filter(
+    ({ stream, position }) =>
+      !erasures.some((erasure) => position <= erasure.position && erasure.streams.includes(stream)),
+  );
+}
+
+/** The attempts of a shipment that no erasure in it takes, the last one of each key. */
+function attemptsLeft({ attempts, erasures }: Shipped): ShippedAttempt[] {
+  const left = attempts.filter(
+    ({ stream, position }) =>
+      // The attempt of an erasure is at its position, and stays.
+      !erasures.some((erasure) => position < erasure.position && erasure.attemptsOf.includes(stream)),
+  );
+  return [...new Map(left.map((one) => [one.key, one])).values()];
+}
+
+/** The first event with which a replica needs a row: a command without events of its own has the position of what is before it. */
+function sinceOf({ position }: { position: number }, from: number): number {
+  return Math.max(position, from + 1);
+}
+
+function claimStatements(log: number, changes: readonly ShippedClaim[], from: number): (Statement | null)[] {
+  if (changes.length === 0) return [];
+  const byValue = Map.groupBy(changes, ({ scope, value }) => claimHash(scope, value));
+  const given = [...byValue].flatMap(([claim, [first]]) => (first?.isTaken === false ? [claim] : []));
+  const taken = [...byValue].flatMap(([claim, all]) => {
+    const last = all.at(-1);
+    return last?.isTaken ? [[Buffer.from(claim, 'hex'), last.stream]] : [];
+  });
+  return [
+    given.length === 0
+      ? null
+      : {
+          name: 'give-claims',
+          text: 'DELETE FROM annals.claims WHERE log = $1 AND claim = ANY($2::bytea[])',
+          values: [log, given.map((claim) => Buffer.from(claim, 'hex'))],
+        },
+    insertion('claims', log, ['claim bytea', 'stream text'], { rows: taken }),
+    insertion(
+      'claim_changes',
+      log,
+      ['since bigint', 'at int', 'position bigint', 'stream text', 'scope text', 'value text', 'is_taken boolean'],
+      {
+        rows: changes.map((one, at) => [
+          sinceOf(one, from),
+          at,
+          one.position,
+          one.stream,
+          one.scope,
+          one.value,
+          one.isTaken,
+        ]),
+      },
+    ),
+  ];
+}
+
+/** A value may be longer than a key of PostgreSQL. */
+function claimHash(scope: string, value: string): string {
+  return hash('sha256', JSON.stringify([scope, value]), 'hex');
+}

@@ -1,0 +1,187 @@
+import { messageOf } from '../../storage/errors.ts';
+import type { Connection } from '../../storage/postgres/connection.ts';
+import { isAlreadyThere, UnfitServerError } from '../../storage/postgres/errors.ts';
+
+/**
+ * The steps from one version of the tables to the next, from an empty database on. Only what PostgreSQL, CockroachDB and YugabyteDB
+ * have in common: no advisory locks, sequences, triggers, procedures, notifications or partitions. `log` is in every key, so that
+ * many logs fit in one database: it is the number of a head, whose `name` is the one in the headers.
+ *
+ * Payloads are apart from events, since they can be erased: events are never changed. Texts of any length are not part of a key, for
+ * PostgreSQL refuses long ones there; their hashes are.
+ */
+export const steps: readonly (readonly string[])[] = [
+  [
+    `CREATE TABLE annals.heads (
+       log int PRIMARY KEY,
+       site text NOT NULL UNIQUE,
+       name text NOT NULL UNIQUE,
+       size bigint NOT NULL,
+       root bytea NOT NULL CHECK (length(root) = 32),
+       recorded_at text NOT NULL
+     )`,
+    `CREATE TABLE annals.events (
+       log int NOT NULL,
+       position bigint NOT NULL CHECK (position >= 1),
+       id uuid NOT NULL,
+       stream text NOT NULL,
+       version bigint NOT NULL CHECK (version >= 1),
+       header text NOT NULL,
+       PRIMARY KEY (log, position),
+       UNIQUE (log, stream, version),
+       UNIQUE (log, id)
+     )`,
+    `CREATE TABLE annals.payloads (
+       log int NOT NULL,
+       position bigint NOT NULL,
+       enc int NOT NULL,
+       body text NOT NULL,
+       PRIMARY KEY (log, position)
+     )`,
+    // The changes of claims by each command, for the replicas. `at`: the place among those of one shipment. `since`: the first event
+    // with which a replica needs it, which is after `position` where a command has no event in a stream of its own.
+    `CREATE TABLE annals.claim_changes (
+       log int NOT NULL,
+       since bigint NOT NULL,
+       at int NOT NULL,
+       position bigint NOT NULL,
+       stream text NOT NULL,
+       scope text NOT NULL,
+       value text NOT NULL,
+       is_taken boolean NOT NULL,
+       PRIMARY KEY (log, since, at)
+     )`,
+    'CREATE INDEX claim_changes_stream ON annals.claim_changes (log, stream)',
+    // The claims that hold now. They decide nothing: they refuse a change by a replica that is not as it should be.
+    `CREATE TABLE annals.claims (
+       log int NOT NULL,
+       claim bytea NOT NULL CHECK (length(claim) = 32),
+       stream text NOT NULL,
+       PRIMARY KEY (log, claim)
+     )`,
+    'CREATE INDEX claims_stream ON annals.claims (log, stream)',
+    `CREATE TABLE annals.attempts (
+       log int NOT NULL,
+       key text NOT NULL,
+       fingerprint text NOT NULL,
+       since bigint NOT NULL,
+       position bigint NOT NULL,
+       stream text NOT NULL,
+       version bigint NOT NULL,
+       recorded_at bigint NOT NULL,
+       PRIMARY KEY (log, key)
+     )`,
+    'CREATE INDEX attempts_since ON annals.attempts (log, since)',
+    'CREATE INDEX attempts_stream ON annals.attempts (log, stream)',
+    `CREATE TABLE annals.erasures (
+       log int NOT NULL,
+       position bigint NOT NULL,
+       files text NOT NULL,
+       PRIMARY KEY (log, position)
+     )`,
+  ],
+];
+
+/** The rights that no role of a node may have: events are for ever, and payloads are deleted or as they are. */
+const forbidden = { events: ['UPDATE', 'DELETE', 'TRUNCATE'], payloads: ['UPDATE', 'TRUNCATE'] };
+
+/** The first statements on a database, which give the steps a place to be counted in. */
+const ground = [
+  'CREATE SCHEMA IF NOT EXISTS annals',
+  'CREATE TABLE IF NOT EXISTS annals.tables (only_row int PRIMARY KEY CHECK (only_row = 1), version int NOT NULL)',
+  'INSERT INTO annals.tables VALUES (1, 0) ON CONFLICT DO NOTHING',
+];
+
+/** Two nodes that start at the same time try the same; more often than that one of them has done it. */
+const tries = 20;
+
+/**
+ * Makes the tables, or brings them to the newest version; any number of nodes may try it at the same time. The role of the connection
+ * gives up the right to change what is for ever.
+ *
+ * @throws UnfitServerError when the tables are of a newer version, or the role may not make them.
+ */
+export async function prepareTables(
+  connection: Connection,
+  wanted: readonly (readonly string[])[] = steps,
+): Promise<void> {
+  for (let left = tries; ; left -= 1) {
+    try {
+      if (isCurrent(await versionOf(connection), wanted)) return;
+      await upgrade(connection, wanted);
+      return;
+    } catch (error) {
+      if (left === 0 || !isAlreadyThere(error)) throw error;
+    }
+  }
+}
+
+/** @throws UnfitServerError where the tables are newer than those wanted. */
+function isCurrent(version: number, wanted: readonly (readonly string[])[]): boolean {
+  if (version <= wanted.length) return version === wanted.length;
+  throw new UnfitServerError(
+    `the tables of the log in PostgreSQL have version ${version}; this version of Annals knows versions up to ${wanted.length}`,
+  );
+}
+
+/** The version of the tables; 0 where there are none. */
+async function versionOf(connection: Connection): Promise<number> {
+  const [found] = await connection.run({ text: "SELECT to_regclass('annals.tables') IS NOT NULL AS is_there" });
+  if (found?.rows[0]?.is_there !== true) return 0;
+  const [row] = await connection.run({ text: 'SELECT version FROM annals.tables' });
+  return row?.rows[0]?.version ?? 0;
+}
+
+async function upgrade(connection: Connection, wanted: readonly (readonly string[])[]): Promise<void> {
+  await transaction(connection, async () => {
+    for (const text of ground) await allowed(connection, text);
+    const [row] = await connection.run({ text: 'SELECT version FROM annals.tables FOR UPDATE' });
+    const version: number = row?.rows[0]?.version ?? 0;
+    if (isCurrent(version, wanted)) return;
+    for (const text of wanted.slice(version).flat()) await allowed(connection, text);
+    // The owner has every right, those on what is for ever too, unless it gives them up.
+    for (const [table, rights] of Object.entries(forbidden))
+      await allowed(connection, `REVOKE ${rights.join(', ')} ON annals.${table} FROM CURRENT_USER`);
+    await connection.run({ text: 'UPDATE annals.tables SET version = $1', values: [wanted.length] });
+  });
+}
+
+async function allowed(connection: Connection, text: string): Promise<void> {
+  try {
+    await connection.run({ text });
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error && error.code === '42501')) throw error;
+    throw new UnfitServerError(
+      `the role may not make the tables of the log (${messageOf(error)}): ` +
+        'let the owner of the database make them, or grant it CREATE on the database',
+      { cause: error },
+    );
+  }
+}
+
+async function transaction(connection: Connection, run: () => Promise<void>): Promise<void> {
+  await connection.run({ text: 'BEGIN' });
+  try {
+    await run();
+    await connection.run({ text: 'COMMIT' });
+  } catch (error) {
+    await connection.run({ text: 'ROLLBACK' });
+    throw error;
+  }
+}
+
+/** @throws UnfitServerError when the role of the connection may change or delete events, or change payloads. */
+export async function refuseTooManyRights(connection: Connection): Promise<void> {
+  for (const [table, rights] of Object.entries(forbidden)) {
+    const [found] = await connection.run({
+      text: `SELECT privilege FROM unnest($1::text[]) AS privilege WHERE has_table_privilege(current_user, $2, privilege)`,
+      values: [rights, `annals.${table}`],
+    });
+    const had = (found?.rows ?? []).map(({ privilege }) => privilege);
+    if (had.length === 0) continue;
+    throw new UnfitServerError(
+      `the role may ${had.join(' and ')} annals.${table}, and nothing that it records may be changed: use one that is no superuser, ` +
+        `and REVOKE ${had.join(', ')} ON annals.${table}`,
+    );
+  }
+}

@@ -1,0 +1,130 @@
+import { type SharedLog, SharedLogUnavailableError } from './shared-log.ts';
+
+/**
+ * @param reached gives the size of what this node can be read from.
+ * @param follow takes a page of what others have appended, and gives how many events that were.
+ * @param fail is told why this node may not go on: its replica and the shared log differ.
+ */
+export type FollowerOptions = {
+  shared: Pick<SharedLog, 'head'>;
+  reached: () => number;
+  follow: () => Promise<number>;
+  fail: (error: unknown) => void;
+};
+
+export type Follower = ReturnType<typeof openFollower>;
+
+/** The pauses between two looks, in milliseconds: the shortest until there was nothing for a second, then longer and longer ones. */
+const pauses = { shortest: 20, longest: 250, afterQuiet: 1000 };
+
+/** A read waits so many milliseconds for what it has to see. */
+const patience = 2000;
+
+/** Keeps a replica close behind the log that several nodes append to, and lets reads wait until it is there. */
+export function openFollower({ shared, reached, follow, fail }: FollowerOptions) {
+  let isClosed = false;
+  let wake = () => {};
+  let waiting: { size: number; resolve: () => void }[] = [];
+  let asked: Promise<number> | null = null;
+  let next: Promise<number> | null = null;
+  const running = run();
+
+  async function run(): Promise<void> {
+    let pause = pauses.shortest;
+    let last = performance.now();
+    while (!isClosed) {
+      const count = await look();
+      tell();
+      if (count > 0) last = performance.now();
+      const isQuiet = performance.now() - last > pauses.afterQuiet;
+      pause = isQuiet ? Math.min(pause * 1.5, pauses.longest) : pauses.shortest;
+      if (count === 0 && !isClosed && waiting.length === 0) await sleep(pause);
+    }
+  }
+
+  async function look(): Promise<number> {
+    try {
+      return await follow();
+    } catch (error) {
+      if (!(error instanceof SharedLogUnavailableError)) {
+        isClosed = true;
+        fail(error);
+      } else if (!isClosed) await sleep(pauses.longest);
+      return 0;
+    }
+  }
+
+  function sleep(milliseconds: number): Promise<void> {
+    return new Promise((resolve) => {
+      const timer = setTimeout(resolve, milliseconds);
+      wake = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+    });
+  }
+
+  function tell(): void {
+    const size = reached();
+    const served = waiting.filter((one) => one.size <= size);
+    waiting = waiting.filter((one) => one.size > size);
+    for (const { resolve } of served) resolve();
+  }
+
+  /** Asks where the log ends, from now on: those that come while a question is under way share the next one. */
+  function headNow(): Promise<number> {
+    if (asked === null) {
+      asked = shared
+        .head()
+        .then(({ size }) => size)
+        .finally(() => {
+          asked = null;
+        });
+      return asked;
+    }
+    next ??= asked
+      .catch(() => {})
+      .then(() => {
+        next = null;
+        return headNow();
+      });
+    return next;
+  }
+
+  /** Waits until this node has so many events. @throws SharedLogUnavailableError when it has them not within 2 seconds. */
+  async function reach(size: number): Promise<void> {
+    if (size <= reached()) return;
+    await new Promise<void>((resolve, reject) => {
+      const waiter = { size, resolve: () => {} };
+      const timer = setTimeout(() => {
+        waiting = waiting.filter((one) => one !== waiter);
+        reject(new SharedLogUnavailableError(`this node is at ${reached()}, and did not come to ${size} in time`));
+      }, patience);
+      waiter.resolve = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+      waiting.push(waiter);
+      wake();
+    });
+  }
+
+  return {
+    reach,
+    /**
+     * Waits until this node has all that was appended before the call, by any node.
+     *
+     * @throws SharedLogUnavailableError.
+     */
+    async current(): Promise<void> {
+      await reach(await headNow());
+    },
+    /** To be called when this node itself has appended. */
+    tell,
+    async close(): Promise<void> {
+      isClosed = true;
+      wake();
+      await running;
+    },
+  };
+}

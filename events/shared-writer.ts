@@ -1,0 +1,160 @@
+import type { Command, RecordedEvent } from './log.ts';
+import type { SharedClock } from './shared-clock.ts';
+import {
+  type SharedLog,
+  SharedLogUnavailableError,
+  type Taken,
+  TooFarBehindError,
+  UnknownShipmentError,
+} from './shared-log.ts';
+import type { Missed, Shipped } from './shipped.ts';
+import type { BatchResult, SqliteLog } from './sqlite-log.ts';
+
+/**
+ * @param replica the log of this node, to which only this writer writes; its ids and times are made with `clock`.
+ * @param apply is told all events of the log, in their order, once each, when they are in the replica: for the read tables.
+ * @param patience the milliseconds after which an append is refused.
+ */
+export type SharedWriterOptions = {
+  replica: Pick<SqliteLog, 'head' | 'range' | 'prepare' | 'ingest'>;
+  shared: SharedLog;
+  clock: SharedClock;
+  apply: (recorded: readonly RecordedEvent[]) => void;
+  patience: number;
+};
+
+export type SharedWriter = ReturnType<typeof openSharedWriter>;
+
+/** So many events are ingested in one transaction. */
+const page = 500;
+
+/**
+ * Appends to a log that other nodes append to as well, through the replica of this node: the rules are those of a log of one's own.
+ * Everything that writes to the replica waits its turn, for the transaction stays open while the shared log commits.
+ */
+export function openSharedWriter({ replica, shared, clock, apply, patience }: SharedWriterOptions) {
+  let last: Promise<unknown> = Promise.resolve();
+
+  function inTurn<T>(run: () => Promise<T>): Promise<T> {
+    const result = last.then(run);
+    last = result.catch(() => {});
+    return result;
+  }
+
+  /**
+   * Appends all commands in one shipment. When this returns, they are durable in the shared log, and in the replica.
+   *
+   * @throws SharedLogUnavailableError when nothing was appended; UnknownShipmentError when that is not known: the same attempts find
+   *   out; DivergedError when the replica and the shared log differ.
+   */
+  function append(commands: readonly Command[]): Promise<BatchResult> {
+    // Waiting for a turn counts: a client waits no longer where many do.
+    const until = performance.now() + patience;
+    return inTurn(() => appendNow(commands, until));
+  }
+
+  async function appendNow(commands: readonly Command[], until: number): Promise<BatchResult> {
+    /** The shipment that may have been appended, and the outcomes that are true if it was. */
+    let doubted: { result: BatchResult; shipped: Shipped } | null = null;
+    for (;;) {
+      const taken = await takeBefore(until, doubted !== null);
+      await orRelease(taken, () => ingest(taken.missed));
+      if (doubted && isInReplica(doubted.shipped)) {
+        await taken.confirm();
+        return doubted.result;
+      }
+      clock.set(taken.now);
+      const prepared = await orRelease(taken, () => replica.prepare(commands));
+      const { outcomes, recorded, shipped } = prepared;
+      if (shipped.events.length === 0 && shipped.attempts.length === 0) {
+        prepared.rollBack();
+        await taken.release();
+        return { outcomes, recorded };
+      }
+      try {
+        await taken.ship(shipped);
+      } catch (error) {
+        prepared.rollBack();
+        if (!(error instanceof UnknownShipmentError) || performance.now() >= until) throw error;
+        doubted = { result: { outcomes, recorded }, shipped };
+        continue;
+      }
+      try {
+        prepared.commit();
+      } catch (error) {
+        // As if another node had appended it: the next turn ingests it.
+        throw new UnknownShipmentError('it was appended, and this node could not write it', { cause: error });
+      }
+      apply(recorded);
+      return { outcomes, recorded };
+    }
+  }
+
+  /** Whether a shipment was appended, once the replica has all of the log. Ids of events are never used twice. */
+  function isInReplica({ events }: Shipped): boolean {
+    const last = events.at(-1);
+    if (!last || last.position > replica.head().size) return false;
+    return replica.range(last.position - 1, last.position)[0]?.header.id === last.id;
+  }
+
+  async function takeBefore(until: number, isDoubted: boolean): Promise<Taken> {
+    for (;;) {
+      try {
+        const left = until - performance.now();
+        if (left <= 0) throw new SharedLogUnavailableError('the shared log did not answer in time');
+        return await shared.take(replica.head(), left);
+      } catch (error) {
+        if (error instanceof SharedLogUnavailableError && isDoubted)
+          throw new UnknownShipmentError(`it is not known whether it was appended: ${error.message}`, { cause: error });
+        if (!(error instanceof TooFarBehindError)) throw error;
+        await catchUpNow();
+      }
+    }
+  }
+
+  async function orRelease<T>(taken: Taken, run: () => T): Promise<T> {
+    try {
+      return run();
+    } catch (error) {
+      await taken.release();
+      throw error;
+    }
+  }
+
+  /** Takes rows into the replica. A page that another turn has overtaken is left out. */
+  function ingest(missed: Missed): void {
+    const isEmpty = missed.events.length === 0 && missed.attempts.length === 0;
+    if (isEmpty || missed.from !== replica.head().size) return;
+    const recorded = replica.ingest(missed);
+    if (recorded.length > 0) apply(recorded);
+  }
+
+  async function catchUpNow(): Promise<void> {
+    for (;;) {
+      const missed = await shared.tail(replica.head().size, page);
+      ingest(missed);
+      if (missed.head !== null) return;
+    }
+  }
+
+  /**
+   * Takes a page of what others have appended.
+   *
+   * @returns how many events there were.
+   * @throws SharedLogUnavailableError; DivergedError when the replica and the shared log differ.
+   */
+  async function follow(): Promise<number> {
+    const missed = await shared.tail(replica.head().size, page);
+    if (missed.events.length > 0) await inTurn(async () => ingest(missed));
+    return missed.events.length;
+  }
+
+  return {
+    append,
+    follow,
+    /** Ends when all that was begun has ended. */
+    close: async (): Promise<void> => {
+      await last;
+    },
+  };
+}

@@ -1,0 +1,179 @@
+import { Socket } from 'node:net';
+import type { ConnectionOptions } from 'node:tls';
+import type { Client, QueryResult } from 'pg';
+import { messageOf } from '../errors.ts';
+import { UnfitServerError, UnreachableError } from './errors.ts';
+import { refuseUnfit, type SettingRow, settingsQuery } from './fitness.ts';
+
+type Driver = typeof import('pg')['default'];
+
+/** The servers of one database. One of them takes writes; which one can change at any time. `tls` is false for none. */
+export type PostgresAddress = {
+  hosts: { host: string; port: number }[];
+  user: string;
+  password: string;
+  database: string;
+  tls: ConnectionOptions | false;
+};
+
+/** A statement. With a name it is parsed once for each connection. */
+export type Statement = { text: string; name?: string; values?: unknown[] };
+
+/** The result of a statement. `command` is the word that the server says it with. */
+export type Result = Pick<QueryResult, 'rows' | 'rowCount' | 'command'>;
+
+/** A connection to the server that takes writes. */
+export type Connection = {
+  /**
+   * Sends statements in one go, and tells what became of each. All are carried out, one after the other, also those behind one that
+   * was refused.
+   */
+  send: (...statements: Statement[]) => Promise<PromiseSettledResult<Result>[]>;
+  /** The same, for statements that all have to succeed. @throws what the first that failed was refused with. */
+  run: (...statements: Statement[]) => Promise<Result[]>;
+  /** Warnings of the server since the last call. */
+  warnings: () => string[];
+  isOpen: () => boolean;
+  /** Ends the connection at once, whatever is under way: its outcome stays unknown. */
+  destroy: () => void;
+  /** Ends it in order. */
+  close: () => Promise<void>;
+};
+
+/**
+ * The session that all statements run in. A commit waits for the standby; a session that is left alone under a lock loses it. Nothing
+ * below warnings is sent, since any that comes with a commit is taken for a doubt.
+ */
+const sessionSettings = [
+  'SET synchronous_commit = on',
+  "SET idle_in_transaction_session_timeout = '2s'",
+  "SET lock_timeout = '5s'",
+  'SET client_min_messages = warning',
+  'SET statement_timeout = 0',
+];
+
+const int8 = 20;
+
+/**
+ * Connects to the server that takes writes: asks all at the same time, for one that is gone may not answer at all.
+ *
+ * @param within the milliseconds that this may take.
+ * @param warn is told what the operator should know about the server.
+ * @throws UnreachableError, UnfitServerError.
+ */
+export async function connect(
+  address: PostgresAddress,
+  within: number,
+  warn: (message: string) => void,
+): Promise<Connection> {
+  // Loaded here alone: a service without PostgreSQL does not pay for it.
+  const { default: driver } = await import('pg');
+  const attempts = address.hosts.map((host) => connectTo(driver, address, host, within));
+  try {
+    const { connection, warning } = await Promise.any(attempts);
+    // Where two say that they are the primary, one of them is enough.
+    for (const attempt of attempts)
+      attempt.then((other) => other.connection === connection || other.connection.destroy()).catch(() => {});
+    if (warning !== null) warn(warning);
+    return connection;
+  } catch (thrown) {
+    const errors: unknown[] = thrown instanceof AggregateError ? thrown.errors : [thrown];
+    const unfit = errors.find((error) => error instanceof UnfitServerError);
+    if (unfit) throw unfit;
+    const reasons = errors.map((error, at) => `${nameOf(address.hosts[at])}: ${messageOf(error)}`);
+    throw new UnreachableError(`no server of PostgreSQL takes writes (${reasons.join('; ')})`, { cause: thrown });
+  }
+}
+
+function nameOf(host: { host: string; port: number } | undefined): string {
+  return host ? `${host.host}:${host.port}` : '';
+}
+
+async function connectTo(
+  pg: Driver,
+  { user, password, database, tls }: PostgresAddress,
+  { host, port }: { host: string; port: number },
+  within: number,
+): Promise<{ connection: Connection; warning: string | null }> {
+  const socket = new Socket();
+  const client = new pg.Client({
+    host,
+    port,
+    user,
+    password,
+    database,
+    ssl: tls,
+    stream: () => socket,
+    application_name: 'annals',
+    keepAlive: true,
+    keepAliveInitialDelayMillis: 10_000,
+    pipeline: true,
+    // Positions, sizes and times in milliseconds, all far below 2^53.
+    types: {
+      getTypeParser: ((oid: number, format?: 'text') =>
+        oid === int8 ? Number : pg.types.getTypeParser(oid, format)) as typeof pg.types.getTypeParser,
+    },
+  });
+  const connection = connectionOf(client, socket);
+  const timer = setTimeout(() => socket.destroy(new Error(`no answer within ${Math.round(within)} ms`)), within);
+  try {
+    await client.connect();
+    const results = await connection.run(
+      { text: 'SELECT pg_is_in_recovery() AS is_standby' },
+      { text: settingsQuery },
+      ...sessionSettings.map((text) => ({ text })),
+    );
+    const [standby, settings] = results;
+    if (standby?.rows[0]?.is_standby !== false) throw new Error('it is a standby');
+    return { connection, warning: refuseUnfit((settings?.rows ?? []) as SettingRow[]) };
+  } catch (error) {
+    connection.destroy();
+    throw error;
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+function connectionOf(client: Client, socket: Socket): Connection {
+  let isOpen = true;
+  const warnings: string[] = [];
+  // Without a listener the error of an idle connection would end the process; those under way are told by their queries.
+  client.on('error', () => {
+    isOpen = false;
+  });
+  client.on('end', () => {
+    isOpen = false;
+  });
+  client.on('notice', ({ message }) => {
+    warnings.push(message ?? '');
+  });
+
+  function send(...statements: Statement[]): Promise<PromiseSettledResult<Result>[]> {
+    socket.cork();
+    const running = statements.map((statement) => client.query(statement));
+    socket.uncork();
+    return Promise.allSettled(running);
+  }
+
+  async function run(...statements: Statement[]): Promise<Result[]> {
+    const results = await send(...statements);
+    const failed = results.find((result) => result.status === 'rejected');
+    if (failed) throw failed.reason;
+    return results.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []));
+  }
+
+  return {
+    send,
+    run,
+    warnings: () => warnings.splice(0),
+    isOpen: () => isOpen && !socket.destroyed,
+    destroy: () => {
+      isOpen = false;
+      socket.destroy();
+    },
+    close: async () => {
+      isOpen = false;
+      await client.end();
+    },
+  };
+}

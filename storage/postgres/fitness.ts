@@ -1,0 +1,33 @@
+import { UnfitServerError } from './errors.ts';
+
+/** The settings of a server that decide what a commit is worth. */
+const asked = ['fsync', 'full_page_writes', 'server_encoding', 'synchronous_standby_names'];
+
+/** The question for {@link refuseUnfit}. A database with other settings than PostgreSQL has no row of them. */
+export const settingsQuery = `SELECT name, setting FROM pg_settings WHERE name IN (${asked.map((name) => `'${name}'`).join(', ')})`;
+
+export type SettingRow = { name: string; setting: string };
+
+/**
+ * Looks at the settings of the server that a connection leads to; after a failover it is another one.
+ *
+ * @returns what the operator is to be warned of; null for nothing.
+ * @throws UnfitServerError for a server that loses acknowledged commits when its machine fails.
+ */
+export function refuseUnfit(rows: readonly SettingRow[]): string | null {
+  const settings = new Map(rows.map(({ name, setting }) => [name, setting]));
+  for (const name of ['fsync', 'full_page_writes']) {
+    if (settings.get(name) === 'off')
+      throw new UnfitServerError(
+        `PostgreSQL runs with ${name} = off: a failure of its machine damages the log; set it to on`,
+      );
+  }
+  const encoding = settings.get('server_encoding');
+  if (encoding !== undefined && encoding !== 'UTF8')
+    throw new UnfitServerError(`the database has the encoding ${encoding}; the log needs UTF8`);
+  if (settings.get('synchronous_standby_names') !== '') return null;
+  return (
+    'PostgreSQL has no synchronous standby (synchronous_standby_names is empty): ' +
+    'when its primary fails, the newest acknowledged writes can be lost'
+  );
+}

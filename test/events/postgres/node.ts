@@ -1,0 +1,188 @@
+import { hash } from 'node:crypto';
+import { createIds } from '../../../events/ids.ts';
+import { appendLeaf, emptyRoot, leafHash, rootOf, type Tree } from '../../../events/merkle.ts';
+import { openPostgresLog, type PostgresLog } from '../../../events/postgres/postgres-log.ts';
+import { SharedLogUnavailableError, UnknownShipmentError } from '../../../events/shared-log.ts';
+import type { Missed, SharedHead, Shipped } from '../../../events/shipped.ts';
+import type { PostgresAddress } from '../../../storage/postgres/connection.ts';
+
+/** A wish: an event for a stream at a version, with a unique value and the key of an attempt. */
+export type Wish = { stream: string; version: number; value?: string; key?: string; body?: string };
+
+/** The answer of a node to a wish. */
+export type Told = 'recorded' | 'version' | 'claim' | 'attempt';
+
+export type Node = Awaited<ReturnType<typeof openNode>>;
+
+const ids = createIds(new BigInt64Array(new SharedArrayBuffer(8)), Date.now);
+
+/** A node with a replica in memory, which decides as one with a real replica does: after it has taken the log. */
+export async function openNode(address: PostgresAddress, { patience = 5000, opening = 5000, site = '' } = {}) {
+  const warnings: string[] = [];
+  const log: PostgresLog = await openPostgresLog({
+    address,
+    site,
+    patience: opening,
+    makeName: () => `annals/${ids.next().id}`,
+    warn: (message) => warnings.push(message),
+  });
+  let replica = emptyReplica(log.name);
+  const copy = () => structuredCloneOf(replica);
+
+  /** Appends wishes, each if it fits; all in one shipment. An unknown outcome is found out, within the patience of the node. */
+  async function append(wishes: readonly Wish[], whenTaken?: () => Promise<void>): Promise<Told[]> {
+    const until = performance.now() + patience;
+    let doubted: { shipped: Shipped; told: Told[] } | null = null;
+    for (;;) {
+      let taken: Awaited<ReturnType<PostgresLog['take']>>;
+      try {
+        taken = await log.take(replica.head, Math.max(until - performance.now(), 1));
+      } catch (error) {
+        // It was not known before, and it is not now.
+        if (doubted && error instanceof SharedLogUnavailableError) throw new UnknownShipmentError(error.message);
+        throw error;
+      }
+      const isThere = doubted !== null && isAmong(taken.missed, doubted.shipped);
+      ingest(taken.missed);
+      if (doubted && isThere) {
+        await taken.confirm();
+        return doubted.told;
+      }
+      const before = copy();
+      const { told, shipped } = decide(wishes);
+      if (shipped.events.length === 0) {
+        await taken.release();
+        return told;
+      }
+      try {
+        await whenTaken?.();
+        await taken.ship(shipped);
+        return told;
+      } catch (error) {
+        replica = before;
+        if (!(error instanceof UnknownShipmentError) || performance.now() >= until) throw error;
+        doubted = { shipped, told };
+      }
+    }
+  }
+
+  function decide(wishes: readonly Wish[]): { told: Told[]; shipped: Shipped } {
+    const from = replica.head.size;
+    const shipped: Shipped = { from, head: replica.head, events: [], claims: [], attempts: [], erasures: [] };
+    const told = wishes.map((wish): Told => {
+      const { stream, version, value, key } = wish;
+      if (key !== undefined && replica.attempts.has(key)) return 'attempt';
+      if ((replica.versions.get(stream) ?? 0) !== version - 1) return 'version';
+      if (value !== undefined && replica.claims.has(value)) return 'claim';
+      const position = replica.head.size + 1;
+      const id = ids.next().id;
+      const header = JSON.stringify({ id, log: log.name, position, stream, version, text: 'Zürich' });
+      const event = { position, id, stream, version, header, body: wish.body ?? `{"of":"${stream}"}` };
+      shipped.events.push(event);
+      const claims = value === undefined ? [] : [{ position, stream, scope: 'posts.slug', value, isTaken: true }];
+      const attempts =
+        key === undefined ? [] : [{ key, fingerprint: 'f', position, stream, version, recordedAt: Date.now() }];
+      shipped.claims.push(...claims);
+      shipped.attempts.push(...attempts);
+      apply({ events: [event], claims, attempts });
+      return 'recorded';
+    });
+    return { told, shipped: { ...shipped, head: replica.head } };
+  }
+
+  function ingest(missed: Missed): void {
+    apply(missed);
+    if (missed.head && !missed.head.root.equals(replica.head.root)) throw new Error('the root is another one');
+  }
+
+  function apply({ events, claims, attempts }: Pick<Missed, 'events' | 'claims' | 'attempts'>): void {
+    for (const { position, stream, version, header } of events) {
+      if (position !== replica.tree.size + 1) throw new Error(`position ${position} follows on ${replica.tree.size}`);
+      appendLeaf(replica.tree, leafHash(header), () => {});
+      replica.versions.set(stream, version);
+    }
+    for (const { value, isTaken } of claims) {
+      if (isTaken) replica.claims.add(value);
+      else replica.claims.delete(value);
+    }
+    for (const { key } of attempts) replica.attempts.add(key);
+    replica.head = {
+      ...replica.head,
+      size: replica.tree.size,
+      root: rootOf(replica.tree),
+      recordedAt: '2026-11-20T12:00:00.000Z',
+    };
+  }
+
+  return {
+    log,
+    warnings,
+    append,
+    /** Takes into the replica all that others have appended. */
+    async follow(): Promise<void> {
+      for (let missed = await log.tail(replica.head.size, 100); ; missed = await log.tail(replica.head.size, 100)) {
+        ingest(missed);
+        if (missed.head !== null) return;
+      }
+    },
+    head: () => replica.head,
+    attempts: () => replica.attempts,
+  };
+}
+
+type Replica = {
+  head: SharedHead;
+  tree: Tree;
+  versions: Map<string, number>;
+  claims: Set<string>;
+  attempts: Set<string>;
+};
+
+function emptyReplica(log: string): Replica {
+  return {
+    head: { log, size: 0, root: emptyRoot, recordedAt: '' },
+    tree: { size: 0, nodes: [] },
+    versions: new Map(),
+    claims: new Set(),
+    attempts: new Set(),
+  };
+}
+
+function structuredCloneOf({ head, tree, versions, claims, attempts }: Replica): Replica {
+  return {
+    head,
+    tree: { size: tree.size, nodes: [...tree.nodes] },
+    versions: new Map(versions),
+    claims: new Set(claims),
+    attempts: new Set(attempts),
+  };
+}
+
+/** Whether a shipment whose outcome was unknown is in the log. Ids of events are never used twice. */
+function isAmong({ events }: Missed, shipped: Shipped): boolean {
+  const last = shipped.events.at(-1);
+  return last !== undefined && events.some(({ position, id }) => position === last.position && id === last.id);
+}
+
+/** A value that is longer than a key of PostgreSQL may be, also when it is compressed. */
+export function longValue(seed: string): string {
+  return Array.from({ length: 200 }, (_, at) => hash('sha512', `${seed}${at}`)).join('');
+}
+
+/** A shipment of one event that no replica has decided on. */
+export function shipmentAfter(
+  head: Shipped['head'],
+  { stream, version = 1, body = '{}', value }: { stream: string; version?: number; body?: string; value?: string },
+): Shipped {
+  const position = head.size + 1;
+  const id = `00000000-0000-7000-8000-${String(position).padStart(12, '0')}`;
+  const claim = { position, stream, scope: 'posts.slug', value: value ?? '', isTaken: true };
+  return {
+    from: head.size,
+    head: { ...head, size: position, root: Buffer.alloc(32, position) },
+    events: [{ position, id, stream, version, header: `{"position":${position}}`, body }],
+    claims: value === undefined ? [] : [claim],
+    attempts: [],
+    erasures: [],
+  };
+}

@@ -1,0 +1,342 @@
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import type { TestContext } from 'node:test';
+import { it } from 'node:test';
+import { setTimeout as pause } from 'node:timers/promises';
+import { createIds } from '../../../events/ids.ts';
+import { DivergedError } from '../../../events/ingesting.ts';
+import { type Command, type RecordedEvent, UnknownOutcomeError } from '../../../events/log.ts';
+import { createLog } from '../../../events/log-file.ts';
+import { openPostgresLog } from '../../../events/postgres/postgres-log.ts';
+import { openSharedClock } from '../../../events/shared-clock.ts';
+import {
+  type SharedLog,
+  SharedLogUnavailableError,
+  type Taken,
+  UnknownShipmentError,
+} from '../../../events/shared-log.ts';
+import { openFollower } from '../../../events/shared-reads.ts';
+import { openSharedWriter, type SharedWriterOptions } from '../../../events/shared-writer.ts';
+import { openLog } from '../../../events/sqlite-log.ts';
+import { verifyLog } from '../../../events/verify.ts';
+import type { PostgresAddress } from '../../../storage/postgres/connection.ts';
+import { openDatabase } from '../../../storage/sqlite.ts';
+import { describeWithPostgres, useDatabase } from '../../helpers/postgres.ts';
+import { startProxy } from '../../helpers/s3.ts';
+import { temporaryFolder } from '../../helpers/service.ts';
+import { change, claim, command, contentOf, seals } from '../logs.ts';
+
+const hour = 3600 * 1000;
+
+type Options = {
+  skew?: number;
+  patience?: number;
+  spoil?: (log: SharedLog) => SharedLog;
+  spoilReplica?: (log: Replica) => Replica;
+};
+type Replica = SharedWriterOptions['replica'];
+
+/** A node as a service will have it, but for its read tables: those are the events that it was told of. */
+async function openNode(
+  t: TestContext,
+  address: PostgresAddress,
+  { skew = 0, patience = 5000, spoil = (log: SharedLog) => log, spoilReplica = (log: Replica) => log }: Options = {},
+) {
+  const clock = openSharedClock(() => Date.now() + skew);
+  const ids = createIds(new BigInt64Array(new SharedArrayBuffer(8)), clock.now);
+  const opened = await openPostgresLog({
+    address,
+    site: '',
+    makeName: () => `annals/${ids.next().id}`,
+    warn: () => {},
+  });
+  const shared = spoil(opened);
+  const db = openDatabase(join(temporaryFolder(t), 'log.db'));
+  createLog(db, opened.name, seals.key);
+  const log = openLog(db, { ids, now: clock.now, seals });
+  const told: RecordedEvent[] = [];
+  let failure: unknown = null;
+  const writer = openSharedWriter({
+    replica: spoilReplica(log),
+    shared,
+    clock,
+    apply: (recorded) => told.push(...recorded),
+    patience,
+  });
+  const follower = openFollower({
+    shared,
+    reached: () => log.head().size,
+    follow: writer.follow,
+    fail: (error) => {
+      failure = error;
+    },
+  });
+  t.after(async () => {
+    await follower.close();
+    await writer.close();
+    await shared.close();
+    db.close();
+  });
+  const append = async (...commands: Command[]) => {
+    const { outcomes } = await writer.append(commands);
+    follower.tell();
+    return outcomes.map((outcome) => (outcome instanceof Error ? outcome : outcome.ok ? 'recorded' : outcome.conflict));
+  };
+  return { db, log, told, append, current: follower.current, failure: () => failure };
+}
+
+describeWithPostgres('Nodes that share a log in PostgreSQL', () => {
+  const database = useDatabase();
+
+  it('have the same log, byte for byte, whatever each has appended', async (t) => {
+    const { address } = await database();
+    const nodes = await Promise.all([openNode(t, address), openNode(t, address)]);
+    const [one, other] = nodes as [(typeof nodes)[0], (typeof nodes)[0]];
+    await Promise.all(
+      nodes.map(async ({ append }, node) => {
+        for (let at = 0; at < 12; at += 1) {
+          const stream = `people/${node}-${at}`;
+          const attempt = { key: `key-${node}-${at}`, fingerprint: 'f' };
+          await append(
+            command(stream, 0, { claims: [claim(`${node}-${at}`, 'people.email')], attempt }),
+            command(stream, 1, { releases: [claim(`${node}-${at}`, 'people.email')] }),
+            command(`posts/${at}`, null),
+          );
+        }
+      }),
+    );
+    // A bulk call, which has no event in a stream of its own, and an erasure, which the other node's rows are about.
+    await one.append({
+      ...command('batches/1', 0, { events: [] }),
+      otherStreams: [change('people/x', 0, { claims: [claim('x', 'people.email')] }), change('people/y', 0)],
+      attempt: { key: 'bulk', fingerprint: 'f' },
+    });
+    const declared = [
+      { stream: 'people/1-3', versions: 2 },
+      { stream: 'people/x', versions: 1 },
+    ];
+    await other.current();
+    assert.deepEqual(
+      await other.append(
+        command('people/1-3', 2, {
+          events: [{ type: 'document.erased', data: { streams: declared } }],
+          otherStreams: [change('people/x', 1, { events: [] })],
+          erases: ['people/1-3', 'people/x'],
+        }),
+      ),
+      ['recorded'],
+    );
+    assert.deepEqual(await one.append(command('people/z', 0, { claims: [claim('x', 'people.email')] })), ['recorded']);
+    const late = await openNode(t, address);
+    await Promise.all([one.current(), other.current(), late.current()]);
+    assert.equal(one.log.head().size, 76);
+    for (const node of [other, late]) assert.deepEqual(rowsOf(node.db), rowsOf(one.db));
+    for (const node of [one, other, late]) {
+      assert.equal(
+        verifyLog(node.db, () => {}),
+        null,
+      );
+      assert.deepEqual(
+        node.told.map(({ header }) => header.position),
+        Array.from({ length: 76 }, (_, at) => at + 1),
+      );
+    }
+  });
+
+  it('let one win whom several ask for the same stream, value or key', async (t) => {
+    const { address } = await database();
+    const nodes = await Promise.all([openNode(t, address), openNode(t, address)]);
+    const outcomes: unknown[] = [];
+    for (let at = 0; at < 15; at += 1) {
+      const found = await Promise.all(
+        nodes.map(({ append }, node) =>
+          append(
+            command(`same/${at}`, 0),
+            command(`values/${node}-${at}`, 0, { claims: [claim(`${at}`, 'values.name')] }),
+            command(`keys/${node}-${at}`, 0, { attempt: { key: `key-${at}`, fingerprint: 'f' } }),
+          ),
+        ),
+      );
+      outcomes.push(found.map((one) => one.join()).toSorted());
+    }
+    assert.deepEqual(
+      outcomes,
+      Array.from({ length: 15 }, () => ['recorded,recorded,recorded', 'version,claim,attempt'].toSorted()),
+    );
+    await Promise.all(nodes.map(({ current }) => current()));
+    assert.deepEqual(nodes[0] && rowsOf(nodes[0].db), nodes[1] && rowsOf(nodes[1].db));
+  });
+
+  it('show what one has appended to a read on another that begins afterwards', async (t) => {
+    const { address } = await database();
+    const [one, other] = await Promise.all([openNode(t, address), openNode(t, address)]);
+    for (let at = 1; at <= 20; at += 1) {
+      await one.append(command(`posts/${at}`, 0));
+      await Promise.all([other.current(), other.current(), other.current()]);
+      assert.equal(other.log.head().size, at);
+    }
+  });
+
+  it('follow without being asked', async (t) => {
+    const { address } = await database();
+    const [one, other] = await Promise.all([openNode(t, address), openNode(t, address)]);
+    await one.append(command('posts/1', 0));
+    for (let left = 100; other.log.head().size === 0; left -= 1) {
+      assert.ok(left > 0);
+      await pause(20);
+    }
+  });
+
+  it('date events by the clock of PostgreSQL, however wrong their own is', async (t) => {
+    const { address } = await database();
+    const [late, early] = await Promise.all([
+      openNode(t, address, { skew: -hour }),
+      openNode(t, address, { skew: hour }),
+    ]);
+    for (const [at, node] of [early, late, early, late].entries()) await node.append(command(`posts/${at}`, 0));
+    await early.current();
+    const headers = early.told.map(({ header }) => header);
+    for (const { recordedAt } of headers)
+      assert.ok(Math.abs(Date.parse(recordedAt) - Date.now()) < hour / 10, recordedAt);
+    const ids = headers.map(({ id }) => id);
+    assert.deepEqual(ids, ids.toSorted());
+  });
+
+  it('answer a write as it was, whether its shipment with an unknown outcome was appended or not', async (t) => {
+    const { address } = await database();
+    const plan: ('appended' | 'not appended')[] = [];
+    const spoil = (log: SharedLog): SharedLog => ({
+      ...log,
+      async take(...given): Promise<Taken> {
+        const taken = await log.take(...given);
+        return {
+          ...taken,
+          async ship(shipped) {
+            const fate = plan.shift();
+            await (fate === 'not appended' ? taken.release() : taken.ship(shipped));
+            if (fate) throw new UnknownShipmentError(fate);
+          },
+        };
+      },
+    });
+    const [one, other] = await Promise.all([openNode(t, address, { spoil }), openNode(t, address)]);
+    const fates = [
+      ['appended'],
+      ['not appended'],
+      ['not appended', 'appended'],
+      ['not appended', 'not appended'],
+    ] as const;
+    for (const [at, fate] of fates.entries()) {
+      plan.push(...fate);
+      const attempt = { key: `key-${at}`, fingerprint: 'f' };
+      const found = await one.append(
+        command(`posts/${at}`, 0, { claims: [claim(`${at}`)], attempt }),
+        command('free', null),
+      );
+      assert.deepEqual(found, ['recorded', 'recorded']);
+      assert.deepEqual(plan, []);
+    }
+    await other.current();
+    assert.equal(other.log.head().size, 8);
+    assert.deepEqual(rowsOf(one.db), rowsOf(other.db));
+    assert.deepEqual(
+      one.told.map(({ header }) => header.position),
+      [1, 2, 3, 4, 5, 6, 7, 8],
+    );
+  });
+
+  it('have what one of them could not write itself, and so does that one at its next write', async (t) => {
+    const { address } = await database();
+    let isFull = true;
+    const spoilReplica = (log: Replica): Replica => ({
+      ...log,
+      prepare(commands) {
+        const prepared = log.prepare(commands);
+        const commit = () => {
+          if (!isFull) return prepared.commit();
+          prepared.rollBack();
+          throw new Error('database or disk is full');
+        };
+        return { ...prepared, commit };
+      },
+    });
+    const [one, other] = await Promise.all([openNode(t, address, { spoilReplica }), openNode(t, address)]);
+    const attempt = { key: 'key', fingerprint: 'f' };
+    await assert.rejects(one.append(command('posts/1', 0, { attempt })), UnknownOutcomeError);
+    isFull = false;
+    assert.deepEqual(await one.append(command('posts/1', 0, { attempt })), ['attempt']);
+    await other.current();
+    assert.deepEqual(rowsOf(one.db), rowsOf(other.db));
+    assert.equal(one.told.length, 1);
+  });
+
+  it('refuse all writes that wait within the patience of one, and have nothing of them', async (t) => {
+    const { address } = await database();
+    const spoil = (log: SharedLog): SharedLog => ({
+      ...log,
+      take: async (_, within = 0) => {
+        await pause(within);
+        throw new SharedLogUnavailableError('no server takes writes');
+      },
+    });
+    const [one, other] = await Promise.all([openNode(t, address, { spoil, patience: 300 }), openNode(t, address)]);
+    const since = performance.now();
+    const refused = await Promise.allSettled(
+      Array.from({ length: 8 }, (_, at) => one.append(command(`posts/${at}`, 0))),
+    );
+    assert.ok(performance.now() - since < 2000);
+    for (const one of refused)
+      assert.ok(one.status === 'rejected' && one.reason instanceof SharedLogUnavailableError, one.status);
+    await other.current();
+    assert.equal(other.log.head().size, 0);
+  });
+
+  it('stop when the shared log is another one than theirs', async (t) => {
+    const { address, sql } = await database();
+    const [one, other] = await Promise.all([openNode(t, address), openNode(t, address)]);
+    await one.append(command('posts/1', 0), command('posts/2', 0));
+    await other.current();
+    // Another past: as on a standby that lacked the end when it took the place of the primary.
+    await sql(
+      'DELETE FROM annals.events WHERE position = 2',
+      'DELETE FROM annals.payloads WHERE position = 2',
+      'UPDATE annals.heads SET size = 1',
+    );
+    await assert.rejects(one.append(command('posts/3', 0)), { name: 'LogWentBackError' });
+    for (let left = 100; other.failure() === null; left -= 1) {
+      assert.ok(left > 0);
+      await pause(20);
+    }
+    assert.ok(other.failure() instanceof DivergedError);
+    assert.equal(other.log.head().size, 2);
+  });
+
+  it('find out what became of a write whose answer was lost', async (t) => {
+    const { address } = await database();
+    const [host] = address.hosts;
+    const proxy = await startProxy(`http://${host?.host}:${host?.port}`);
+    const { hostname, port } = new URL(proxy.url);
+    const cutOff = await openNode(t, { ...address, hosts: [{ host: hostname, port: Number(port) }] });
+    const other = await openNode(t, address);
+    await cutOff.append(command('posts/0', 0));
+    // The connection ends somewhere within the shipments that follow, at another place each time.
+    for (let at = 1; at <= 5; at += 1) {
+      proxy.drop(at * 600);
+      assert.deepEqual(await cutOff.append(command(`posts/${at}`, 0, { claims: [claim(`${at}`, 'posts.slug')] })), [
+        'recorded',
+      ]);
+    }
+    await other.current();
+    assert.equal(other.log.head().size, 6);
+    assert.deepEqual(rowsOf(cutOff.db), rowsOf(other.db));
+  });
+});
+
+/** Every table that a replica has from the log it follows. */
+function rowsOf(db: Parameters<typeof contentOf>[0]): Record<string, unknown> {
+  const others = ['commands', 'erasures'].map((table) => [
+    table,
+    db.prepare(`SELECT * FROM ${table} ORDER BY 1`).all(),
+  ]);
+  return { ...contentOf(db), ...Object.fromEntries(others) };
+}

@@ -1,0 +1,104 @@
+import assert from 'node:assert/strict';
+import { after, before, it } from 'node:test';
+import { setTimeout as pause } from 'node:timers/promises';
+import { UnknownShipmentError } from '../../../events/shared-log.ts';
+import { describeWithServers, makeDatabase, startServers, type TestDatabase } from '../../helpers/postgres.ts';
+import { openNode, shipmentAfter } from './node.ts';
+
+const nothing = () => {};
+
+describeWithServers('A log in PostgreSQL whose standby does not answer', () => {
+  // The setting is one of the whole server, so no other test may have that.
+  let shared: TestDatabase;
+  let end = async () => {};
+  before(async () => {
+    const servers = await startServers();
+    end = servers.end;
+    shared = await makeDatabase(servers.hosts);
+  });
+  after(() => end());
+  let sites = 0;
+
+  async function twoNodes() {
+    sites += 1;
+    const site = `site ${sites}`;
+    const { address, sql } = shared;
+    const [one, other] = await Promise.all([openNode(address, { site }), openNode(address, { site })]);
+    return { one, other, address, site, sql, close: () => Promise.all([one.log.close(), other.log.close()]) };
+  }
+
+  it('takes a commit whose wait was cancelled for unknown, and finds it when it looks', async () => {
+    const { one, other, sql, close } = await twoNodes();
+    await one.append([{ stream: 'posts/0', version: 1 }]);
+    // As long as this standby does not come, no commit ends.
+    await sql("ALTER SYSTEM SET synchronous_standby_names = 'absent'", 'SELECT pg_reload_conf()');
+    try {
+      const taken = await one.log.take(one.head(), 20_000);
+      const shipped = shipmentAfter(taken.head, { stream: 'posts/1' });
+      const shipping = assert.rejects(taken.ship(shipped), UnknownShipmentError);
+      await untilOne(async () => {
+        const [waiting] = await sql(
+          "SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep' AND datname = current_database()",
+        );
+        return waiting?.rowCount === 1;
+      });
+      await shipping;
+    } finally {
+      await sql("ALTER SYSTEM SET synchronous_standby_names = 'b'", 'SELECT pg_reload_conf()');
+    }
+    const taken = await other.log.take(other.head());
+    assert.deepEqual(
+      taken.missed.events.map(({ stream }) => stream),
+      ['posts/0', 'posts/1'],
+    );
+    await taken.confirm();
+    await close();
+  });
+
+  it('is not available within the patience of a node when no standby answers, and knows afterwards what it has', async () => {
+    const { address, site, sql, close } = await twoNodes();
+    const node = await openNode(address, { patience: 1000, site });
+    await sql("ALTER SYSTEM SET synchronous_standby_names = 'absent'", 'SELECT pg_reload_conf()');
+    try {
+      const since = performance.now();
+      await assert.rejects(node.append([{ stream: 'posts/1', version: 1, key: 'k' }]), UnknownShipmentError);
+      assert.ok(performance.now() - since < 5000);
+      // It is not seen yet, and readers go on.
+      assert.equal((await node.log.head()).size, 0);
+    } finally {
+      await sql("ALTER SYSTEM SET synchronous_standby_names = 'b'", 'SELECT pg_reload_conf()');
+    }
+    // The same attempt again, as its client sends it: it was recorded, and once.
+    await untilOne(
+      async () => (await node.append([{ stream: 'posts/1', version: 1, key: 'k' }]).catch(nothing))?.[0] === 'attempt',
+    );
+    assert.equal((await node.log.head()).size, 1);
+    await node.log.close();
+    await close();
+  });
+
+  it('warns, once, where no standby has every commit', async () => {
+    const { address, site, sql, close } = await twoNodes();
+    await sql("ALTER SYSTEM SET synchronous_standby_names = ''", 'SELECT pg_reload_conf()');
+    try {
+      await pause(100);
+      const node = await openNode(address, { site });
+      await node.log.head();
+      assert.deepEqual(
+        node.warnings.map((warning) => /no synchronous standby/.test(warning)),
+        [true],
+      );
+      await node.log.close();
+    } finally {
+      await sql("ALTER SYSTEM SET synchronous_standby_names = 'b'", 'SELECT pg_reload_conf()');
+    }
+    await close();
+  });
+});
+
+async function untilOne(isSo: () => Promise<boolean>): Promise<void> {
+  for (let left = 100; !(await isSo()); left -= 1) {
+    if (left === 0) throw new Error('it did not come to that');
+    await pause(50);
+  }
+}

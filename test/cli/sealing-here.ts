@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { before, type TestContext } from 'node:test';
+import { after, before, type TestContext } from 'node:test';
 import { usualSizes } from '../../events/sealing.ts';
 import { segmentsOf } from '../../events/segments.ts';
 import { withDatabase } from '../../storage/sqlite.ts';
@@ -11,9 +11,11 @@ import { temporaryFolder } from '../helpers/service.ts';
 import { eventually, recordedEvents } from '../helpers/shared.ts';
 import { findingIn } from '../projections/directory.ts';
 
-/** A service that makes a segment of every 20 events. It changes the sizes of the whole process. */
+/** A service that makes a segment of every 20 events. Until the tests of the file have ended, all of the process do. */
 export function useSealingService() {
-  Object.assign(usualSizes, { events: 20, hot: 5 });
+  const usual = { ...usualSizes };
+  before(() => Object.assign(usualSizes, { events: 20, hot: 5 }));
+  after(() => Object.assign(usualSizes, usual));
   const service = useServiceHere({ collections: [{ slug: 'posts', fields: [{ name: 'title', type: 'text' }] }] });
   const segments = () => segmentsOfLog(service.data);
   const inLog = (sql: string) =>

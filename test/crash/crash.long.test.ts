@@ -5,7 +5,7 @@ import { runCrashes } from './rounds.ts';
 const rounds = 20;
 
 describe('a service that is killed', () => {
-  it(`keeps every acknowledged write exactly once over ${rounds} kills under load`, { timeout: 120_000 }, async (t) => {
+  it(`keeps every acknowledged write exactly once over ${rounds} kills under load`, { timeout: 290_000 }, async (t) => {
     const seed = Date.now() % 1e9;
     t.diagnostic(`seed ${seed}: node test/crash.ts --rounds ${rounds} --seed ${seed}`);
     await runCrashes(t, { rounds, seed });

@@ -1,5 +1,6 @@
 import { pluckLate, prepareLate, type Sqlite } from '../storage/sqlite.ts';
 import { alteredEvent, missingEvent } from './altered.ts';
+import { gathering } from './away.ts';
 import { headerOf, payloadOf } from './envelope.ts';
 import { type IsErased, knowErased } from './erasures.ts';
 import {
@@ -129,7 +130,7 @@ function proveEvents(db: Sqlite, tree: StoredTree) {
   function proven(read: () => Row[]): EventText[] {
     const isErased = erased();
     // An event may have been erased since.
-    return read().map((row) => provenEvent(row, isErased, (event) => erased()(event)));
+    return gathering(read).map((row) => provenEvent(row, isErased, (event) => erased()(event)));
   }
 
   function provenEvent(row: Row, isErased: IsErased, isErasedNow: IsErased): EventText {
@@ -152,15 +153,13 @@ function proveEvents(db: Sqlite, tree: StoredTree) {
 
   /** The events that say which payloads were erased, of the first `upTo`. */
   function erasureTexts(upTo: number): EventText[] {
-    return selectErasures()
-      .all(upTo)
-      .map((row) => {
-        // They say what is erased, and nothing takes what they say.
-        const text = provenEvent(row, noneErased, noneErased);
-        if (headerOf(row.header).type !== 'document.erased')
-          throw alteredEvent(row.position, 'it is among the erasures, and erased nothing');
-        return text;
-      });
+    return gathering(() => selectErasures().all(upTo)).map((row) => {
+      // They say what is erased, and nothing takes what they say.
+      const text = provenEvent(row, noneErased, noneErased);
+      if (headerOf(row.header).type !== 'document.erased')
+        throw alteredEvent(row.position, 'it is among the erasures, and erased nothing');
+      return text;
+    });
   }
 
   return { hashes, proven, requireHeader, erasureTexts };

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { JsonObject } from '../config/schema.ts';
 import type { Sqlite } from '../storage/sqlite.ts';
+import { leavingOut } from './away.ts';
 import { clockStream } from './catalogue.ts';
 import { encodeHeader, type Header, type Payload } from './envelope.ts';
 import { type IsErased, knowErased } from './erasures.ts';
@@ -12,7 +13,7 @@ import { expectedSchema, schemaOf } from './log-tables.ts';
 import { appendLeaf, leafHash, rootOf, type Tree, tileWidth } from './merkle.ts';
 import type { Head } from './seals.ts';
 import { compareHeads, everywhere, type Finding, type SeenHead, type Trouble } from './seen-heads.ts';
-import { payloadColumns, withSegments } from './segments.ts';
+import { isInBucket, payloadColumns, withSegments } from './segments.ts';
 import { checkSegments } from './verify-segments.ts';
 
 type Row = EventRow & PayloadRow & { isErasure: number };
@@ -136,10 +137,20 @@ function* checkEvents(
   let version: number = 1;
   for (;;) {
     const isErased = erased();
-    const rows = select.all(tree.size, isLive ? size : Number.MAX_SAFE_INTEGER, atOnce);
+    const { result: rows, isWhole } = leavingOut(() =>
+      select.all(tree.size, isLive ? size : Number.MAX_SAFE_INTEGER, atOnce),
+    );
+    const isLeftOut = ({ position }: Row) => !isWhole && isInBucket(db, position);
     for (const row of rows) {
       const position = tree.size + 1;
-      const found = checkEvent(db, row, { position, logId, last, isErased, isErasedNow: (event) => erased()(event) });
+      const found = checkEvent(db, row, {
+        position,
+        logId,
+        last,
+        isErased,
+        isLeftOut,
+        isErasedNow: (event) => erased()(event),
+      });
       if (typeof found === 'string') return { finding: found, from: position, to: position };
       if (!isPlaced(row)) return { finding: misplaced(row), from: position, to: position };
       const odd = wrongForm(found, version, newestHeader);
@@ -188,6 +199,8 @@ type Expected = {
   logId: string;
   last: string;
   isErased: IsErased;
+  /** Whether a payload is in the bucket, and was not fetched. */
+  isLeftOut: (row: Row) => boolean;
   /** Whether a payload is erased by now, and was not when the event was read. */
   isErasedNow: IsErased;
 };
@@ -195,7 +208,7 @@ type Expected = {
 function checkEvent(
   db: Sqlite,
   row: Row,
-  { position, logId, last, isErased, isErasedNow }: Expected,
+  { position, logId, last, isErased, isLeftOut, isErasedNow }: Expected,
 ): Finding | Header {
   const at = `event ${position}`;
   if (row.position !== position) return `${at} is missing: the next one is at position ${row.position}`;
@@ -209,7 +222,8 @@ function checkEvent(
   if (differing !== null) return `${at}: ${differing}`;
   if (header.recordedAt < last && header.stream !== clockStream)
     return `${at} was recorded before event ${position - 1}`;
-  if (row.body === null) return isErased(row) || isErasedNow(row) ? header : `${at}: its payload is missing`;
+  if (row.body === null)
+    return [isErased, isLeftOut, isErasedNow].some((is) => is(row)) ? header : `${at}: its payload is missing`;
   if (isErased(row)) return `${at} (${header.stream}): its payload was erased, and is there`;
   if (header.type === 'document.erased' && !row.isErasure)
     return `${at} erased something, and is not among the erasures`;

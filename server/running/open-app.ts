@@ -35,6 +35,7 @@ import type { Api, Credentials, ToldOrigins } from '../ports.ts';
 import { ownSortKeys } from '../queries/paths.ts';
 import { openSearchReader, type SharedSearch } from '../queries/search-index.ts';
 import type { Writing } from '../writer/append.ts';
+import { findSegmentsOf } from '../writer/away.ts';
 import type { ThreadMetrics } from './metrics/counting.ts';
 
 /** The data that each thread which answers requests starts with; it can be sent to another thread. */
@@ -91,6 +92,7 @@ export function openApp(options: OpenOptions): OpenApp {
   const read = openDatabase(readFile, { readonly: true, cacheMiB: 64 });
   registerFunctions(read);
   const events = openDatabase(logFile, { readonly: true });
+  findSegmentsOf(logFile, shared.blobs, false);
   const eventReader = readLog(events);
   let upcaster: Upcaster | null = null;
   let removedAuthCollections: ReadonlySet<string> | null = null;
@@ -133,6 +135,7 @@ export function openApp(options: OpenOptions): OpenApp {
     notary,
     blobs,
     store: storeName(shared.blobs),
+    hasBucket: shared.blobs.kind === 'bucket',
     pins,
     erasures,
     reload,

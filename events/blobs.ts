@@ -2,6 +2,7 @@ import { DomainError } from '../config/errors.ts';
 import { isObject, type JsonObject } from '../config/schema.ts';
 import { isSha256 } from '../storage/blobs.ts';
 import type { Sqlite } from '../storage/sqlite.ts';
+import { gathering } from './away.ts';
 import { type Header, headerOf, payloadOf } from './envelope.ts';
 import { BrokenLogError } from './log-file.ts';
 import { readLog } from './log-reader.ts';
@@ -37,7 +38,7 @@ export function* readNamings(
   );
   for (let start = after; start < upTo; start += chunk) {
     const end = Math.min(start + chunk, upTo);
-    for (const row of select.all(start, end)) yield* namingsIn(row);
+    for (const row of gathering(() => select.all(start, end))) yield* namingsIn(row);
     progress(end - after, upTo - after);
   }
 }

@@ -1,5 +1,6 @@
 import { pluckLate, prepareLate, type Sqlite } from '../storage/sqlite.ts';
 import { alteredEvent, missingEvent } from './altered.ts';
+import { gathering } from './away.ts';
 import { headerOf, payloadOf } from './envelope.ts';
 import { type IsErased, knowErased } from './erasures.ts';
 import {
@@ -154,7 +155,7 @@ function proveEvents(db: Sqlite, tree: StoredTree) {
   /** @param read is called after the erasures are known, so that an erased payload that it finds was put back. */
   function proven(read: () => Row[]): EventText[] {
     const isErased = erased();
-    return read().map((row) => {
+    return gathering(read).map((row) => {
       requireHeader(row);
       requirePayload(row, isErased);
       return textOf(row);
@@ -164,7 +165,7 @@ function proveEvents(db: Sqlite, tree: StoredTree) {
   /** The same for rows whose headers are proven otherwise. */
   function withPayloads(read: () => Row[]): Row[] {
     const isErased = erased();
-    const rows = read();
+    const rows = gathering(read);
     for (const row of rows) requirePayload(row, isErased);
     return rows;
   }
@@ -188,16 +189,14 @@ function proveEvents(db: Sqlite, tree: StoredTree) {
 
   /** The events that say which payloads were erased, of the first `upTo`. */
   function erasureTexts(upTo: number): EventText[] {
-    return selectErasures()
-      .all(upTo)
-      .map((row) => {
-        // They say what is erased, and nothing takes what they say.
-        requireHeader(row);
-        requirePayload(row, noneErased, noneErased);
-        if (headerOf(row.header).type !== 'document.erased')
-          throw alteredEvent(row.position, 'it is among the erasures, and erased nothing');
-        return textOf(row);
-      });
+    return gathering(() => selectErasures().all(upTo)).map((row) => {
+      // They say what is erased, and nothing takes what they say.
+      requireHeader(row);
+      requirePayload(row, noneErased, noneErased);
+      if (headerOf(row.header).type !== 'document.erased')
+        throw alteredEvent(row.position, 'it is among the erasures, and erased nothing');
+      return textOf(row);
+    });
   }
 
   return { hashes, proven, requireHeader, withPayloads, erasureTexts };

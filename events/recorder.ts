@@ -1,4 +1,5 @@
 import type { Sqlite } from '../storage/sqlite.ts';
+import { gathering } from './away.ts';
 import { filesNamedIn } from './blobs.ts';
 import { batchStream, clockStream, schemaVersionOf } from './catalogue.ts';
 import { commitmentOf, encodeHeader, encodePayload, type Header, headerOf } from './envelope.ts';
@@ -242,7 +243,7 @@ export function openErasing(db: Sqlite) {
    * @returns what there was of that.
    */
   function erase(position: number, streams: readonly ErasedStream[]): ShippedErasure {
-    const rows = streams.flatMap(({ stream, versions }) => selectPayloads.all(stream, versions));
+    const rows = gathering(() => streams.flatMap(({ stream, versions }) => selectPayloads.all(stream, versions)));
     const gone = rows
       .flatMap(({ header, position, body }) => (body === null ? [] : [{ position, body, header: headerOf(header) }]))
       .filter(({ header }) => !staysErased(header.type));

@@ -5,9 +5,10 @@ import { codeOf } from '../storage/errors.ts';
 import { makePrivateFolderSync, privateFile } from '../storage/private.ts';
 import { prepareLate, type Sqlite } from '../storage/sqlite.ts';
 import { alteredEvent } from './altered.ts';
+import { awayFile, emptyAwayFolder } from './away.ts';
 import { commitmentOf } from './envelope.ts';
 import { bodiesIn, buildSegment, readIndex, withoutPayloads } from './segment-file.ts';
-import { reading, type Segment, sealedUpTo, segmentFolder, segmentName } from './segments.ts';
+import { reading, type Segment, sealedUpTo, segmentFolder, segmentName, wholeSegment } from './segments.ts';
 
 /** How a log is sealed: so many `events` make a segment, and at least so many of the newest, `hot`, stay in `log.db`. */
 export type SealingSizes = { events: number; hot: number };
@@ -82,7 +83,7 @@ export function draftRewriting(db: Sqlite): Draft | null {
     .pluck()
     .all(first, last);
   const path = join(segmentFolder(db.name), file);
-  const { bytes, raw } = reading(path, () => withoutPayloads(readFileSync(path), new Set(removed)));
+  const { bytes, raw } = reading(path, () => withoutPayloads(wholeSegment(path), new Set(removed)));
   const { path: _, ...written } = write(db, bytes);
   return {
     ...written,
@@ -189,6 +190,8 @@ export function openSegments(db: Sqlite) {
     /** Whether a segment still has erased payloads. */
     hasRemovals: (): boolean => hasRemovals(db),
     removeStrays: () => removeStrays(db),
+    /** Whether the bucket may have an object of a former segment. */
+    hasStrayObjects: () => strayObjects(db).length > 0,
   };
 }
 
@@ -200,13 +203,30 @@ export function hasRemovals(db: Sqlite): boolean {
 /**
  * Removes the files that are not of a segment: those that were replaced, and drafts. Only while no reader uses an older state of the
  * log, and nothing is being sealed. They are left alone otherwise: another log.db may have been put there that does not know of them.
+ * Of one that the bucket may have, an empty folder stays, for {@link strayObjects}.
  */
 export function removeStrays(db: Sqlite): void {
   const folder = segmentFolder(db.name);
-  const known = new Set(db.prepare<[], string>('SELECT file FROM segments').pluck().all());
-  const strays = namesIn(folder).filter((name) => !known.has(name));
-  for (const name of strays) rmSync(join(folder, name), { recursive: true, force: true });
+  const known = knownFiles(db);
+  const strays = namesIn(folder).filter((name) => !known.has(awayFile(name) ?? name));
+  for (const name of strays) {
+    if (awayFile(name) === null) rmSync(join(folder, name), { recursive: true, force: true });
+    else emptyAwayFolder(join(folder, name));
+  }
   if (strays.length > 0) syncFolderNow(folder);
+}
+
+/** The files of former segments of which the bucket may have objects. */
+export function strayObjects(db: Sqlite): string[] {
+  const known = knownFiles(db);
+  return namesIn(segmentFolder(db.name)).flatMap((name) => {
+    const file = awayFile(name);
+    return file === null || known.has(file) ? [] : [file];
+  });
+}
+
+function knownFiles(db: Sqlite): Set<string> {
+  return new Set(db.prepare<[], string>('SELECT file FROM segments').pluck().all());
 }
 
 function namesIn(folder: string): string[] {
@@ -218,7 +238,8 @@ function namesIn(folder: string): string[] {
   }
 }
 
-function syncFolderNow(path: string): void {
+/** Brings what was made, renamed and removed in a folder to the disk. */
+export function syncFolderNow(path: string): void {
   // Windows opens no folder as a file.
   if (process.platform === 'win32') return;
   const folder = openSync(path, 'r');

@@ -1,8 +1,17 @@
-import { closeSync, fstatSync, openSync, readSync, statSync } from 'node:fs';
+import { closeSync, fstatSync, openSync, readFileSync, readSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { codeOf } from '../storage/errors.ts';
 import type { Sqlite } from '../storage/sqlite.ts';
-import { AlteredEventError } from './altered.ts';
+import {
+  awayFrame,
+  awayIndex,
+  awayWhole,
+  isAway,
+  knowsStore,
+  SegmentError,
+  unnamedBucket,
+  whichSegment,
+} from './away.ts';
 import {
   bodyAt,
   type Frame,
@@ -18,11 +27,6 @@ import {
 
 /** The row of a segment: payloads of positions `first` to `last` in a file of so many `bytes`, `raw` before they were compressed. */
 export type Segment = { first: number; last: number; file: string; sha256: Buffer; bytes: number; raw: number };
-
-/** Thrown where payloads cannot be read since their segment is missing or damaged. */
-export class SegmentError extends AlteredEventError {
-  override name = 'SegmentError';
-}
 
 /** The folder of the segments of a log, beside it. @param log the path of `log.db`. */
 export function segmentFolder(log: string): string {
@@ -86,7 +90,9 @@ function bodyIn(folder: string, file: string, position: number): string | Buffer
     const frame = frameOf(index, position);
     if (!frame) return null;
     const name = `${path}:${frame.first}`;
-    const open = frames.get(name) ?? keepFrame(name, openFrame(frame, bytesOf(path, frame.offset, frame.length)));
+    const open = frames.get(name) ?? frameIn(path, name, frame);
+    // Others that are away are named with it.
+    if (open === null) return null;
     return open.isText ? textAt(open, position - frame.first) : bodyAt(open, position - frame.first);
   });
 }
@@ -96,8 +102,7 @@ export function reading<T>(path: string, read: () => T): T {
   try {
     return read();
   } catch (error) {
-    const [, from, to] = /(\d+)-(\d+)-[\da-f]{16}\.seg$/.exec(path) ?? [];
-    const which = `the segment of events ${Number(from)} to ${Number(to)} of the log`;
+    const which = whichSegment(path);
     if (codeOf(error) === 'ENOENT') throw new SegmentError(`${which} is missing`, { cause: error });
     if (!(error instanceof SegmentFormatError)) throw error;
     throw new SegmentError(`${which} was altered: ${error.message}`, { cause: error });
@@ -115,9 +120,42 @@ function frameOf({ frames: all, last }: SegmentIndex, position: number): Frame |
   return frame && position >= frame.first && position <= last ? frame : null;
 }
 
+/** Reads a segment from its file; from the bucket where that is not here, and has arrived there. */
+function hereOrAway<T>(path: string, here: () => T, away: () => T): T {
+  try {
+    return here();
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT' && isAway(path)) return away();
+    throw error;
+  }
+}
+
+/** All bytes of the file of a segment. @throws SegmentAwayError for one in the bucket, in a thread that does not wait. */
+export function wholeSegment(path: string): Buffer {
+  return hereOrAway(
+    path,
+    () => readFileSync(path),
+    () => awayWhole(path),
+  );
+}
+
+function frameIn(path: string, name: string, frame: Frame): OpenFrame | null {
+  const bytes = hereOrAway(
+    path,
+    () => bytesOf(path, frame.offset, frame.length),
+    () => awayFrame(path, frame),
+  );
+  return bytes && keepFrame(name, openFrame(frame, bytes));
+}
+
 function keepIndex(path: string): SegmentIndex {
-  const length = indexBytes(bytesOf(path, 0, headBytes));
-  const index = readIndex(bytesOf(path, 0, length));
+  const head = (length: number) =>
+    hereOrAway(
+      path,
+      () => bytesOf(path, 0, length),
+      () => awayIndex(path)?.subarray(0, length) ?? Buffer.alloc(0),
+    );
+  const index = readIndex(head(indexBytes(head(headBytes))));
   const [oldest] = indexes.keys();
   if (indexes.size >= mostIndexes && oldest !== undefined) indexes.delete(oldest);
   indexes.set(path, index);
@@ -159,19 +197,45 @@ export function segmentsOf(db: Sqlite): Segment[] {
 }
 
 /**
- * Looks for the files of all segments, without reading them.
+ * Looks for the files of all segments, without reading them, and without asking the bucket for those that have arrived there.
  *
- * @throws SegmentError for one that is missing, or that has another length.
+ * @throws SegmentError for one that is missing, or that has another length; for one in a bucket that was not named.
  */
 export function requireSegments(db: Sqlite): void {
   const folder = segmentFolder(db.name);
   for (const { file, bytes } of segmentsOf(db)) {
     const path = join(folder, file);
-    const found = reading(path, () => statSync(path).size);
+    const found = statSync(path, { throwIfNoEntry: false })?.size;
+    if (found === undefined && isAway(path)) {
+      if (!knowsStore(folder)) throw unnamedBucket(path);
+      continue;
+    }
     reading(path, () => {
+      if (found === undefined) statSync(path);
       if (found !== bytes) throw new SegmentFormatError(`segments/${file} has ${found} bytes, and had ${bytes}`);
     });
   }
+}
+
+/** Whether the segment of a position is in the bucket alone. */
+export function isInBucket(db: Sqlite, position: number): boolean {
+  const select = 'SELECT file FROM segments WHERE first <= ? AND last >= ? ORDER BY first DESC LIMIT 1';
+  const file = db.prepare<[number, number], string>(select).pluck().get(position, position);
+  return file !== undefined && isGone(db, file);
+}
+
+/** Whether any segment is in the bucket alone. */
+export function areSomeInBucket(db: Sqlite): boolean {
+  return db
+    .prepare<[], string>('SELECT file FROM segments')
+    .pluck()
+    .all()
+    .some((file) => isGone(db, file));
+}
+
+function isGone(db: Sqlite, file: string): boolean {
+  const path = join(segmentFolder(db.name), file);
+  return !statSync(path, { throwIfNoEntry: false }) && isAway(path);
 }
 
 /** The last position whose payload is in a segment; 0 without one. */

@@ -38,9 +38,15 @@ export function rowChecker(db: Sqlite, logId: string, before: Header | null = nu
     begin(): void {
       isErased = erased();
     },
-    /** The header of a sound event, else the finding; `form` gives what is wrong with a header that is sound by itself. */
-    check: (row: CheckedRow, position: number): Finding | Header =>
-      checkEvent(db, row, { position, logId, last, isErased, isErasedNow: (event) => erased()(event) }),
+    /**
+     * The header of a sound event, else the finding; `form` gives what is wrong with a header that is sound by itself.
+     *
+     * @param isLeftOut whether a payload is in the bucket, and was not fetched.
+     */
+    check(row: CheckedRow, position: number, isLeftOut: (row: CheckedRow) => boolean = () => false): Finding | Header {
+      const isErasedNow: IsErased = (event) => erased()(event);
+      return checkEvent(db, row, { position, logId, last, isErased, isLeftOut, isErasedNow });
+    },
     form: (header: Header): Finding | null => wrongForm(header, version, newestHeader),
     /** Goes on to the next event. */
     pass(header: Header): void {
@@ -86,6 +92,7 @@ type Expected = {
   logId: string;
   last: string;
   isErased: IsErased;
+  isLeftOut: (row: CheckedRow) => boolean;
   /** Whether a payload is erased by now, and was not when the event was read. */
   isErasedNow: IsErased;
 };
@@ -93,7 +100,7 @@ type Expected = {
 function checkEvent(
   db: Sqlite,
   row: CheckedRow,
-  { position, logId, last, isErased, isErasedNow }: Expected,
+  { position, logId, last, isErased, isLeftOut, isErasedNow }: Expected,
 ): Finding | Header {
   const at = `event ${position}`;
   if (row.position !== position) return `${at} is missing: the next one is at position ${row.position}`;
@@ -107,7 +114,8 @@ function checkEvent(
   if (differing !== null) return `${at}: ${differing}`;
   if (header.recordedAt < last && header.stream !== clockStream)
     return `${at} was recorded before event ${position - 1}`;
-  if (row.body === null) return isErased(row) || isErasedNow(row) ? header : `${at}: its payload is missing`;
+  if (row.body === null)
+    return [isErased, isLeftOut, isErasedNow].some((is) => is(row)) ? header : `${at}: its payload is missing`;
   if (isErased(row)) return `${at} (${header.stream}): its payload was erased, and is there`;
   if (header.type === 'document.erased' && !row.isErasure)
     return `${at} erased something, and is not among the erasures`;

@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Sqlite } from '../storage/sqlite.ts';
+import { leavingOut } from './away.ts';
 import type { Header } from './envelope.ts';
 import { type EventRow, parseHeader } from './event-checks.ts';
 import { formatOf, isLog } from './log-file.ts';
@@ -8,6 +9,7 @@ import { expectedSchema, schemaOf } from './log-tables.ts';
 import { appendLeaf, leafHash, rootOf, type Tree } from './merkle.ts';
 import type { Head } from './seals.ts';
 import { compareHeads, everywhere, type Finding, type SeenHead, type Trouble } from './seen-heads.ts';
+import { isInBucket } from './segments.ts';
 import { rowChecker, selectRows } from './verify-rows.ts';
 import { checkSegments } from './verify-segments.ts';
 import { tileChecker } from './verify-tiles.ts';
@@ -116,10 +118,13 @@ function* checkEvents(
   const heads = compareHeads(tree, seen ?? []);
   for (;;) {
     checker.begin();
-    const rows = select.all(tree.size, isLive ? size : Number.MAX_SAFE_INTEGER, atOnce);
+    const { result: rows, isWhole } = leavingOut(() =>
+      select.all(tree.size, isLive ? size : Number.MAX_SAFE_INTEGER, atOnce),
+    );
+    const isLeftOut = ({ position }: EventRow) => !isWhole && isInBucket(db, position);
     for (const row of rows) {
       const position = tree.size + 1;
-      const found = checker.check(row, position);
+      const found = checker.check(row, position, isLeftOut);
       if (typeof found === 'string') return { finding: found, from: position, to: position };
       if (!isPlaced(row)) return { finding: misplaced(row), from: position, to: position };
       const odd = checker.form(found);

@@ -1,6 +1,6 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { SegmentError } from '../events/segments.ts';
+import { SegmentAwayError, SegmentError } from '../events/away.ts';
 import type { SqliteLog } from '../events/sqlite-log.ts';
 import { codeOf } from '../storage/errors.ts';
 import { DamagedPageError } from '../storage/pages.ts';
@@ -14,9 +14,9 @@ export type Remaining = { position: number; files: string[] };
 
 /**
  * `reader`: another process has old pages in use, or a copy of its own. `search`: the thread that writes the search file has not cleaned
- * it yet. `segments`: some are not written anew yet. `damage`: a page or a segment is not what it should be, or a file is too large.
+ * it yet. `segments`: some are not written anew yet. `objects`: the bucket may have some that were. `damage`: a page or a segment is not what it should be, or a file is too large.
  */
-export type Obstacle = 'reader' | 'search' | 'segments' | 'damage' | Hindrance;
+export type Obstacle = 'reader' | 'search' | 'segments' | 'objects' | 'damage' | Hindrance;
 
 export type Scrubbed = { isClean: true } | { isClean: false; because: Obstacle };
 
@@ -80,6 +80,8 @@ export function openScrubber({ directory, databases, searchFile = null, log }: O
   /** @throws the error, where it is not one that may pass or be mended. */
   function hindered(error: unknown): Scrubbed {
     stop();
+    // They are written anew by another thread, which may wait for the bucket.
+    if (error instanceof SegmentAwayError) return { isClean: false, because: 'segments' };
     const isDamage = error instanceof DamagedPageError || error instanceof SegmentError;
     const because = isDamage ? 'damage' : hindranceOf(error);
     if (because === null) throw error;
@@ -91,6 +93,7 @@ export function openScrubber({ directory, databases, searchFile = null, log }: O
     if (!removeReplays(directory) || !emptyWal(databases[0])) return { isClean: false, because: 'reader' };
     // No reader is left that knows of the former ones.
     log.segments.removeStrays();
+    if (log.segments.hasStrayObjects()) return { isClean: false, because: 'objects' };
     if (searchFile !== null && !isSearchKept) removeDatabase(searchFile);
     else if (searchFile !== null && !isSearchClean(searchFile, readFile)) return { isClean: false, because: 'search' };
     log.erasing.finish(position);

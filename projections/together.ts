@@ -1,5 +1,6 @@
 import type { Header } from '../events/envelope.ts';
 import type { LogReader } from '../events/log-reader.ts';
+import { areSomeInBucket } from '../events/segments.ts';
 import type { RangeFound, RangePiece } from '../events/verify-ranges.ts';
 import type { Sqlite } from '../storage/sqlite.ts';
 import { removeDatabase } from './files.ts';
@@ -43,7 +44,8 @@ const cacheMiB = 256;
  */
 export function beginTogether(task: Task): Making | null {
   const { path, made, db, log, upTo, helpers, ranges = [], alsoOwn = 0, progress } = task;
-  if (upTo < helpers.fewest) return null;
+  // Segments in the bucket are fetched one after the other, by the thread that waits for them.
+  if (upTo < helpers.fewest || areSomeInBucket(db)) return null;
   const count = helpers.threads;
   const rangesShare = ranges.length > 0 ? 0.16 : 0;
   const all = 1 + headersShare + rangesShare + alsoOwn;

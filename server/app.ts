@@ -131,6 +131,8 @@ export type RouteParts = {
   keyHistory: () => Promise<KeyRecord[]>;
   /** The name of the store of files, by which commands refer to it. */
   store: string;
+  /** Whether that is a bucket, which may have segments of the log too. */
+  hasBucket: boolean;
   erasures: ErasurePort;
   webhooks: WebhookPort;
   /** Reads the configuration again. @throws DomainError `conflict` where that is not possible. */

@@ -69,6 +69,8 @@ export type BlobSettings =
       pathStyle: boolean;
       /** For so many days Object Lock is to keep each anchored text; undefined: as the bucket has it. */
       checkpointDays?: number;
+      /** So many bytes of segments of the log stay on this machine; undefined: all. */
+      localRetentionBytes?: number;
     };
 
 /** Thrown when files cannot be kept or read now: nothing was kept, and it may work later. */

@@ -36,7 +36,7 @@ export async function createUser(args: readonly string[], environment: NodeJS.Pr
 export async function unlock(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
   const given = await read(args, environment, { email: 'string' });
   const { settings, collection, email } = given;
-  existingLog(settings.data);
+  existingLog(settings);
   const order = { path: '/api/operator/unlock', body: { collection: collection.slug, email } };
   return reportAnswer(await callAsOperator(given, order), () => `unlocked ${email} in ${collection.slug}`);
 }
@@ -45,7 +45,7 @@ export async function unlock(args: readonly string[], environment: NodeJS.Proces
 export async function revokeSessions(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
   const { flags, ...given } = await read(args, environment, { email: 'string', session: 'string' });
   const { settings, collection, email } = given;
-  existingLog(settings.data);
+  existingLog(settings);
   const sid = flags.session === undefined ? {} : { sid: flags.session };
   const order = { path: '/api/operator/sessions/revoke', body: { collection: collection.slug, email, ...sid } };
   return reportAnswer(await callAsOperator(given, order), ({ ended }) => {

@@ -247,7 +247,7 @@ function textOf({ sha256, what, namedBy }: Problem): string {
 }
 
 async function withStore(settings: Settings, run: (opened: Opened) => Promise<number>): Promise<number> {
-  const directory = existingLog(settings.data);
+  const directory = existingLog(settings);
   const blobSettings = blobSettingsOf(settings);
   const db = openLogToRead(logFile(directory));
   const blobs = openBlobStore(blobSettings);

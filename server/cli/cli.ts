@@ -1,5 +1,6 @@
 import { ConfigError } from '../../config/check.ts';
 import { didYouMean } from '../../config/suggest.ts';
+import { SegmentUnreachableError } from '../../events/away.ts';
 import { BlobsRefusedError, BlobsUnavailableError } from '../../storage/blobs.ts';
 import { UnwritableError } from '../../storage/data-directory.ts';
 import { messageOf } from '../../storage/errors.ts';
@@ -52,6 +53,7 @@ function help(): string {
 const told = [
   BlobsRefusedError,
   BlobsUnavailableError,
+  SegmentUnreachableError,
   CallError,
   Cancelled,
   ConfigError,

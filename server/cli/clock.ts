@@ -17,7 +17,7 @@ export async function correct(args: readonly string[], environment: NodeJS.Proce
   const problems: string[] = [];
   const today = readToday(flags.today, problems);
   const reason = readReason(flags.reason, 'why its times go back', problems);
-  const directory = existingLog(settings.data);
+  const directory = existingLog(settings);
   const now = new Date();
   if (!now.toISOString().startsWith(`${today}T`)) {
     return refused(

@@ -51,7 +51,8 @@ function sitesFor(settings: Settings, id: string | undefined): readonly Settings
 type Asked = { against?: string; rules?: boolean };
 
 /** Prints the results for a valid configuration; resolves with the reasons why a start on the data would be refused. */
-async function check({ config, strictSchema, isProduction }: Settings, name: string, flags: Asked): Promise<string[]> {
+async function check(settings: Settings, name: string, flags: Asked): Promise<string[]> {
+  const { config, strictSchema, isProduction } = settings;
   const { path, model } = await loadConfiguration(config);
   await readConditions(model, isProduction);
   for (const warning of model.warnings) printLine(`warning: ${name}${warning}`);
@@ -59,7 +60,9 @@ async function check({ config, strictSchema, isProduction }: Settings, name: str
     `${name}${path} is right: ${counted(model.collections.size, 'collection')}, ${counted(model.globals.size, 'global')}`,
   );
   if (flags.rules) for (const line of linesOf(model.rules)) printLine(`${name}${line}`);
-  return flags.against === undefined ? [] : checkAgainst(flags.against, { name, model, isStrict: strictSchema });
+  return flags.against === undefined
+    ? []
+    : checkAgainst({ ...settings, data: flags.against }, { name, model, isStrict: strictSchema });
 }
 
 function linesOf(rules: Rules): string[] {
@@ -70,8 +73,8 @@ function linesOf(rules: Rules): string[] {
 
 type Checked = { name: string; model: Model; isStrict: boolean };
 
-function checkAgainst(data: string, { name, model, isStrict }: Checked): string[] {
-  const directory = existingLog(data, '--against');
+function checkAgainst(settings: Settings, { name, model, isStrict }: Checked): string[] {
+  const directory = existingLog(settings, '--against');
   const { isChanged, hasOtherRules, problems, changes, returning } = outlook(directory, model);
   for (const line of returning) printLine(`note: ${name}${line}`);
   if (!isStrict) for (const line of changes) printLine(`warning: ${name}${line}`);

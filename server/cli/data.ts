@@ -27,7 +27,8 @@ import { certificatesIn } from '../settings/certificates.ts';
 import { readSettings } from '../settings/command.ts';
 import { loadConfiguration } from '../settings/configuration.ts';
 import { parseWitness } from '../settings/cosigners.ts';
-import { UsageError } from '../settings/settings.ts';
+import { type Settings, UsageError } from '../settings/settings.ts';
+import { findSegmentsOf } from '../writer/away.ts';
 import { openHelpers } from '../writer/helpers.ts';
 import { StartError } from '../writer/writer.ts';
 import { existingVault, readReason, tellOfKeys } from './writing.ts';
@@ -35,7 +36,7 @@ import { existingVault, readReason, tellOfKeys } from './writing.ts';
 /** `annals verify`: exit 0 sound, 1 tampered with or different, 2 could not run, not all was checked, or nothing is signed. */
 export async function verify(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
   const { settings } = readSettings(args, environment, { settings: ['config', 'data'] });
-  const verdict = check(settings.data, true);
+  const verdict = check(settings, true);
   const { config } = settings;
   if (verdict.finding === null && config && hasChanged((await loadConfiguration(config)).model, settings.data)) {
     verdict.notes.push('the configuration is not the one the log ends with; the next start records it');
@@ -45,7 +46,7 @@ export async function verify(args: readonly string[], environment: NodeJS.Proces
   if (verdict.finding === null) {
     const witnesses = settings.witnesses.map((text) => parseWitness(text).key);
     const trusted = settings.tsaCa === undefined ? [] : certificatesIn(settings.tsaCa);
-    const directory = existingLog(settings.data);
+    const directory = existingLog(settings);
     const checkpoints = await verifyCheckpoints({
       directory,
       blobs: blobSettingsOf(settings),
@@ -89,10 +90,9 @@ export async function rebuild(args: readonly string[], environment: NodeJS.Proce
     throw new UsageError(
       '--reason goes with --accept-lost-events or --accept-foreign-writes: the log keeps the reason for them',
     );
-  if (flags.check)
-    return report(check(settings.data, false), 'equal: the read tables are what a replay of the log gives');
+  if (flags.check) return report(check(settings, false), 'equal: the read tables are what a replay of the log gives');
   const { model } = await loadConfiguration(settings.config);
-  const directory = existingLog(settings.data);
+  const directory = existingLog(settings);
   const vaultFile = acceptsUnsealed ? join(directory, 'vault.db') : existingVault(directory);
   const lock = lockDirectory(directory, 'annals rebuild');
   const vault = openVault(vaultFile);
@@ -179,8 +179,8 @@ function withLog<T>(data: string, run: (db: Sqlite) => T): T {
   }
 }
 
-function check(data: string, checkLog: boolean) {
-  const directory = existingLog(data);
+function check(settings: Settings, checkLog: boolean) {
+  const directory = existingLog(settings);
   const vault = join(directory, 'vault.db');
   const keys = existsSync(vault) ? withVault(vault, ({ signed }) => signed().map(({ key }) => key)) : [];
   const steps = {
@@ -201,15 +201,16 @@ function report({ finding, events, notes }: ReturnType<typeof check>, praise: st
 }
 
 /**
- * The path of a data directory that has a log.
+ * The path of a data directory that has a log. From here on this thread knows where its segments are.
  *
  * @param flag the flag that named it.
  * @throws UsageError if it has no log.
  */
-export function existingLog(data: string, flag = '--data'): string {
-  const directory = resolve(data);
+export function existingLog(settings: Pick<Settings, 'data' | 'bucket'>, flag = '--data'): string {
+  const directory = resolve(settings.data);
   if (!existsSync(logFile(directory)))
     throw new UsageError(`there is no log in ${directory}; ${flag} names the directory`);
+  findSegmentsOf(logFile(directory), blobSettingsOf(settings), true);
   return directory;
 }
 

@@ -21,7 +21,7 @@ export async function erase(args: readonly string[], environment: NodeJS.Process
   if (id === '')
     throw new UsageError(`COLLECTION/ID must be like posts/01a201cb-6f8a-7000-8653-d15f22ac836c, got ${show(word)}`);
   if (flags.reason === undefined) throw new UsageError('--reason is missing: the log keeps why something was erased');
-  existingLog(settings.data);
+  existingLog(settings);
   const loaded = await loadConfiguration(settings.config);
   const body = { collection, id, reason: flags.reason };
   const call = (query: string) => callAsOperator({ settings, loaded }, { path: `/api/audit/erasures${query}`, body });

@@ -22,7 +22,7 @@ export async function showEvents(args: readonly string[], environment: NodeJS.Pr
   const { settings, flags } = readSettings(args, environment, { settings: ['data'], flags: known });
   const { json, collection, stream, batch, type, actor, from, to } = flags;
   const given = { collection, stream, batch, type, actor, from, to };
-  return reading(settings.data, async (log) => {
+  return reading(settings, async (log) => {
     const { size } = log.head();
     const known = { events: log, clock: { believed: Date.now }, subjects: () => collectionsIn(log) };
     const asked = askedOf({ ...wantedParameters, batch: eventParameters.batch, ...range }, given, known);

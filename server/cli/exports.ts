@@ -77,7 +77,7 @@ async function save(
   if (out === undefined) throw new UsageError('--out is missing: the file to write');
   const file = resolve(out);
   refuseFile(file, force === true);
-  existingLog(settings.data);
+  existingLog(settings);
   const partial = join(dirname(file), `.${basename(file)}.${process.pid}.partial`);
   const digest = createHash('sha256');
   let bytes = 0;

@@ -87,7 +87,7 @@ async function read<const F extends Flags = Record<never, never>>(
     ...(known ? { flags: known } : {}),
     words,
   });
-  existingLog(settings.data);
+  existingLog(settings);
   const loaded = await loadConfiguration(settings.config);
   return { own: { settings, loaded }, flags, word: given[0] ?? '' };
 }

@@ -11,7 +11,7 @@ import { shownText } from '../audit/events.ts';
 import { type Entry, type EntryPage, oneVersion, openHistory, type StreamState } from '../audit/history.ts';
 import { readSettings } from '../settings/command.ts';
 import type { Flags } from '../settings/flags.ts';
-import { UsageError } from '../settings/settings.ts';
+import { type Settings, UsageError } from '../settings/settings.ts';
 import { StartError } from '../writer/writer.ts';
 import { existingLog } from './data.ts';
 import { cut, printable, refused, row, type Terminal, terminalOf } from './terminal.ts';
@@ -19,8 +19,8 @@ import { requireLog } from './writing.ts';
 
 /** `annals history`: exit 0 shown, 1 there is no such stream, 2 could not run. */
 export async function showHistory(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
-  const { data, flags, stream } = readShown(args, environment, { json: 'boolean' });
-  return reading(data, async (log) => {
+  const { settings, flags, stream } = readShown(args, environment, { json: 'boolean' });
+  return reading(settings, async (log) => {
     const histories = openHistory(log);
     const state = histories.state(stream);
     if (!state) return missing(stream);
@@ -33,9 +33,9 @@ export async function showHistory(args: readonly string[], environment: NodeJS.P
 
 /** `annals diff`: exit 0 shown, 1 there is no such stream or version, 2 could not run. */
 export async function showDiff(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
-  const { data, flags, stream } = readShown(args, environment, { from: 'string', to: 'string', json: 'boolean' });
+  const { settings, flags, stream } = readShown(args, environment, { from: 'string', to: 'string', json: 'boolean' });
   const [from, to] = [readCount(flags.from, '--from'), readCount(flags.to, '--to')];
-  return reading(data, async (log) => {
+  return reading(settings, async (log) => {
     const histories = openHistory(log);
     const state = histories.state(stream);
     if (!state) return missing(stream);
@@ -59,7 +59,7 @@ export async function showDiff(args: readonly string[], environment: NodeJS.Proc
 /** Reads the arguments of a command that shows the stream of one document. */
 export function readShown<const F extends Flags>(args: readonly string[], environment: NodeJS.ProcessEnv, flags: F) {
   const given = readSettings(args, environment, { settings: ['data'], flags, words: ['COLLECTION/ID'] });
-  return { data: given.settings.data, flags: given.flags, stream: given.words[0] ?? '' };
+  return { settings: given.settings, flags: given.flags, stream: given.words[0] ?? '' };
 }
 
 const followMilliseconds = 200;
@@ -71,7 +71,7 @@ export async function tailLog(args: readonly string[], environment: NodeJS.Proce
     flags: { follow: 'boolean', n: 'string', json: 'boolean' },
   });
   const count = readCount(flags.n, '-n') ?? 10;
-  return reading(settings.data, async (log) => {
+  return reading(settings, async (log) => {
     let { size } = log.head();
     const { titles, lineOf } = eventLines(size, flags.json ? null : terminalOf(process.stdout, environment));
     if (titles !== null) await print(titles);
@@ -168,8 +168,8 @@ async function* pages(read: (after: number) => Promise<EntryPage>): AsyncGenerat
 }
 
 /** Reads the log of a data directory, also while a service runs. The reader of standard output may close it at any time. */
-export async function reading(data: string, run: (log: LogReader) => Promise<number>): Promise<number> {
-  const db = openLogToRead(logFile(existingLog(data)));
+export async function reading(settings: Settings, run: (log: LogReader) => Promise<number>): Promise<number> {
+  const db = openLogToRead(logFile(existingLog(settings)));
   const over = new AbortController();
   try {
     requireLog(db);

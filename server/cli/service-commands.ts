@@ -49,7 +49,8 @@ Environment. Each variable can also be read from a file, named by the variable w
                              parent directory of their data. See docs/cloud.md
 
 ${bucket}
-ANNALS_S3_CHECKPOINT_DAYS is the number of days for which Object Lock protects each checkpoint in that bucket.`,
+ANNALS_S3_CHECKPOINT_DAYS is the number of days for which Object Lock protects each checkpoint in that bucket;
+ANNALS_S3_LOCAL_RETENTION_BYTES how many bytes of segments of the log stay here: older ones are moved into it.`,
     isForAllSites: true,
     run: async (...given) => (await import('./serve.ts')).serve(...given),
   },

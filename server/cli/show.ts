@@ -28,7 +28,7 @@ export async function showDocument(args: readonly string[], environment: NodeJS.
   if (/^(accounts|system)(\/|$)/.test(name)) {
     throw new UsageError(`${JSON.stringify(name)} has no documents; annals history shows what happened`);
   }
-  return reading(settings.data, async (log) => {
+  return reading(settings, async (log) => {
     const asked = flags['as-of'];
     const now = { events: log, clock: { believed: Date.now } };
     const position = asked === undefined ? log.head().size : ofFlag(() => readMoment(asked, '--as-of', now));
@@ -106,9 +106,9 @@ function jsonOf({ event: { header }, document }: Then): string {
 
 /** `annals access`: exit 0 shown, 1 there is no such stream or version, 2 could not run. */
 export async function showAccess(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
-  const { data, flags, stream } = readShown(args, environment, { version: 'string', json: 'boolean' });
+  const { settings, flags, stream } = readShown(args, environment, { version: 'string', json: 'boolean' });
   const asked = readCount(flags.version, '--version');
-  return reading(data, async (log) => {
+  return reading(settings, async (log) => {
     const histories = openHistory(log);
     const last = log.versionOf(stream);
     if (last === 0) return missing(stream);

@@ -18,7 +18,7 @@ import { holding, type Opened, openToWrite, readReason, requireLog, tellOfKeys }
 /** `annals signing-key history`: exit 0 shown, 2 could not run. */
 export async function showKeys(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
   const { settings, flags } = readSettings(args, environment, { settings: ['data'], flags: { json: 'boolean' } });
-  const directory = existingLog(settings.data);
+  const directory = existingLog(settings);
   const db = openLogToRead(logFile(directory));
   try {
     requireLog(db);
@@ -74,7 +74,7 @@ async function changeKey(
   const { settings, flags } = readSettings(args, environment, { settings: ['data'], flags: { reason: 'string' } });
   const reason = readReason(flags.reason, 'why another key signs it');
   // A running service would go on signing with its key.
-  return holding(existingLog(settings.data), `annals signing-key ${way}`, async (opened) => {
+  return holding(existingLog(settings), `annals signing-key ${way}`, async (opened) => {
     return changeIn(opened, way, reason).catch((error) => {
       throw startErrorOf(error);
     });

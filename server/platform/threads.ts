@@ -3,6 +3,7 @@ import { bootstrapText, isBinary, ownModule } from './carried.ts';
 
 /** The modules that threads begin with, by their path from the root, without an extension. */
 export const threadModules = {
+  away: 'server/writer/away-thread',
   config: 'server/running/threads/config-thread',
   hash: 'server/accounts/hash-thread',
   helper: 'server/writer/helper-thread',

@@ -1,7 +1,7 @@
 import { DomainError } from '../../config/errors.ts';
 import { createClock, newClockCell } from '../../events/clock.ts';
 import { createIds, newestOf } from '../../events/ids.ts';
-import { usualSizes } from '../../events/sealing.ts';
+import { type Draft, usualSizes } from '../../events/sealing.ts';
 import { logFile, webhooksFile } from '../../projections/files.ts';
 import { searchFileOf, searchTablesOf } from '../../projections/search-tables.ts';
 import { createKeyService } from '../accounts/keys/service.ts';
@@ -9,12 +9,15 @@ import { type ErasureWorker, openErasureWorker } from '../audit/erasure/worker.t
 import { recordKeyChanges } from '../audit/notary/keys.ts';
 import { type BlobGuard, openBlobGuard, requireFit } from '../files/blobs/guard.ts';
 import { createPins } from '../files/blobs/pins.ts';
+import { blobSettingsOf } from '../files/blobs/store.ts';
 import { createMeter } from '../platform/meter.ts';
 import { createState, type Phase, setState } from '../platform/state.ts';
 import type { Loaded } from '../settings/configuration.ts';
 import { readConditions } from '../webhooks/conditions.ts';
 import { createWebhookService, type WebhookService } from '../webhooks/service.ts';
 import { connectWriter } from '../writer/append.ts';
+import { findSegmentsOf } from '../writer/away.ts';
+import { type Moving, openMoving } from '../writer/moving.ts';
 import { openSealing } from '../writer/sealing.ts';
 import { startSearch } from '../writer/search.ts';
 import { createSearchCell } from '../writer/search-cell.ts';
@@ -101,6 +104,8 @@ export function startEngine(options: EngineOptions): Engine {
   const directory = openDirectory(settings, holder);
   for (const warning of directory.warnings) log.warn(warning);
   const file = logFile(directory.path);
+  const blobs = blobSettingsOf(settings);
+  findSegmentsOf(file, blobs, false);
   const state = createState();
   const meter = createMeter();
   const counter = new BigInt64Array(new SharedArrayBuffer(8));
@@ -122,6 +127,7 @@ export function startEngine(options: EngineOptions): Engine {
       acceptsClock: settings.acceptClock,
       isStrict: settings.strictSchema,
       sealing: isBrief ? null : sizes,
+      blobs,
     },
     {
       progress,
@@ -133,7 +139,12 @@ export function startEngine(options: EngineOptions): Engine {
     },
     (error) => onFailure(error, 'the writer failed, and the next start recovers from the log'),
   );
-  const sealing = openSealing({ file, sizes, keep: writer.keepSegment, log });
+  async function keep(draft: Draft): Promise<boolean> {
+    const isKept = await writer.keepSegment(draft);
+    if (isKept) moving?.wake();
+    return isKept;
+  }
+  const sealing = openSealing({ file, sizes, blobs, keep, log });
   const accounts = createAccountService({ directory, model, settings, now: clock.believed, log });
   const checkpointing = createCheckpointing({
     settings,
@@ -146,6 +157,7 @@ export function startEngine(options: EngineOptions): Engine {
   });
   let guard: BlobGuard | null = null;
   let erasures: ErasureWorker | null = null;
+  let moving: Moving | null = null;
   let unwatch = () => {};
   let closeWays = () => {};
   let endRoom = async () => {};
@@ -185,6 +197,9 @@ export function startEngine(options: EngineOptions): Engine {
       log,
     });
     guard = blobGuard;
+    const mover = openMoving({ file, blobs, ready: blobGuard.store, log });
+    moving = mover;
+    if (!isBrief) mover.wake();
     const { notary, signedAtStart } = await checkpointing.start({ logId: logName, store: blobGuard.store });
     const unsigned = Math.max(found - signedAtStart, 0);
     warnOfUnsigned(log, { found, unsigned, upgradedFrom });
@@ -193,6 +208,7 @@ export function startEngine(options: EngineOptions): Engine {
       guard: blobGuard,
       scrub: writer.scrub,
       rewriteSegments: sealing.rewriteSegments,
+      objects: mover,
       forgetKept: accounts.passwords.forgetKept,
       logger: log,
     });
@@ -287,6 +303,7 @@ export function startEngine(options: EngineOptions): Engine {
       await webhooks?.close();
       await erasures?.close();
       await sealing.close();
+      await moving?.close();
       await checkpointing.close();
       guard?.close();
       await search?.close();

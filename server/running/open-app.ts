@@ -37,6 +37,7 @@ import type { Api, Credentials, ToldOrigins } from '../ports.ts';
 import { ownSortKeys } from '../queries/paths.ts';
 import { openSearchReader, type SharedSearch } from '../queries/search-index.ts';
 import type { Writing } from '../writer/append.ts';
+import { findSegmentsOf } from '../writer/away.ts';
 import type { ThreadMetrics } from './metrics/counting.ts';
 
 /** The data that each thread which answers requests starts with; it can be sent to another thread. */
@@ -95,6 +96,7 @@ export function openApp(options: OpenOptions): OpenApp {
   const read = openDatabase(readFile, { readonly: true, cacheMiB: 64 });
   registerFunctions(read);
   const events = openDatabase(logFile, { readonly: true });
+  findSegmentsOf(logFile, shared.blobs, false);
   const eventReader = readLog(events);
   let upcaster: Upcaster | null = null;
   let removedAuthCollections: ReadonlySet<string> | null = null;
@@ -137,6 +139,7 @@ export function openApp(options: OpenOptions): OpenApp {
     notary,
     blobs,
     store: storeName(shared.blobs),
+    hasBucket: shared.blobs.kind === 'bucket',
     pins,
     erasures,
     reload,

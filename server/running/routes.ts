@@ -30,6 +30,7 @@ import { references } from '../documents/references/routes.ts';
 import { schemas } from '../documents/schemas.ts';
 import { search } from '../documents/search/routes.ts';
 import { trash } from '../documents/trash/routes.ts';
+import { awaitSegments } from '../http/away.ts';
 import { type Backlog, createBacklog } from '../http/backlog.ts';
 import { noPayload } from '../http/body.ts';
 import { registerCors } from '../http/cors-routes.ts';
@@ -109,6 +110,7 @@ export const routes: Plugin<{ app: RoutedApp; backlog?: Backlog }> = {
       },
     });
     answerWhole(server);
+    if (app.hasBucket) awaitSegments(server);
   },
 };
 

@@ -40,6 +40,9 @@ const maxDays = 36_500;
 /** A number of days. */
 export const readDays = wholeNumber(1, maxDays, `a whole number of days from 1 to ${maxDays}`);
 
+/** A number of bytes. */
+export const readBytes = wholeNumber(0, Number.MAX_SAFE_INTEGER, 'a whole number of bytes from 0');
+
 /** An hour: no balancer takes longer to notice. */
 const maxDrainSeconds = 3600;
 

@@ -5,6 +5,7 @@ import {
   readBaseUrl,
   readBoolean,
   readBucketName,
+  readBytes,
   readCertificates,
   readDays,
   readDrainSeconds,
@@ -93,6 +94,8 @@ export type BucketSettings = {
   pathStyle: boolean;
   /** The days for which Object Lock protects each checkpoint; undefined: the default of the bucket. */
   checkpointDays?: number;
+  /** The bytes of segments of the log that stay on this machine; undefined: all. */
+  localRetentionBytes?: number;
 };
 
 /** A setting of the process. */
@@ -153,6 +156,14 @@ export const settings: readonly Setting[] = [
     environment: 'ANNALS_S3_CHECKPOINT_DAYS',
     kind: 'number',
     read: readDays,
+    ofSite: 'only',
+  },
+  {
+    name: 'bucket',
+    part: 'localRetentionBytes',
+    environment: 'ANNALS_S3_LOCAL_RETENTION_BYTES',
+    kind: 'number',
+    read: readBytes,
     ofSite: 'only',
   },
   { name: 'webhook', environment: 'ANNALS_CHECKPOINT_WEBHOOK', read: readWebhook, ofSite: 'default' },
@@ -217,7 +228,7 @@ export const embeddedSettings: readonly Setting[] = settings.filter(
 /** The defaults of a bucket. */
 export const bucketDefaults = { region: 'us-east-1', pathStyle: true };
 /** Optional parts without a default. */
-const optionalParts = ['checkpointDays'];
+const optionalParts = ['checkpointDays', 'localRetentionBytes'];
 
 /** True for a part that a bucket requires. */
 export function isNeeded(part: keyof BucketSettings): boolean {

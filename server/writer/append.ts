@@ -1,4 +1,5 @@
 import type { MessagePort } from 'node:worker_threads';
+import { SegmentUnreachableError } from '../../events/away.ts';
 import { clockJumped } from '../../events/clock.ts';
 import { type Append, type Command, type Outcome, UnknownOutcomeError, UnreadError } from '../../events/log.ts';
 import { noRoom } from './no-room.ts';
@@ -91,6 +92,7 @@ export function connectWriter(port: MessagePort, now = () => performance.now()):
 function errorOf(answer: Extract<WriterAnswer, { failure: string }>): Error {
   if (answer.failure === 'clock') return clockJumped();
   if (answer.failure === 'full') return noRoom();
+  if (answer.failure === 'away') return new SegmentUnreachableError(answer.message);
   if (answer.failure === 'former') return formerRules();
   if (answer.failure === 'unread') {
     return new UnreadError('unavailable', 'the change was recorded, but there is no room on the disk to show it yet');

@@ -1,13 +1,15 @@
 import { workerData } from 'node:worker_threads';
 import { BrokenLogError } from '../../events/log-file.ts';
 import { type Draft, draftRewriting, draftSegment, type SealingSizes } from '../../events/sealing.ts';
+import type { BlobSettings } from '../../storage/blobs.ts';
 import { messageOf } from '../../storage/errors.ts';
 import { isDiskFull, openDatabase } from '../../storage/sqlite.ts';
 import { parent } from '../platform/parent.ts';
 import { stepBack } from '../platform/priority.ts';
+import { findSegmentsOf } from './away.ts';
 
 /** The start data of the sealer thread: the path of the log. */
-export type SealerInput = { file: string; sizes: SealingSizes };
+export type SealerInput = { file: string; sizes: SealingSizes; blobs: BlobSettings };
 
 /** To write the next segment, or one anew that has erased payloads. */
 export type SealerOrder = 'seal' | 'rewrite';
@@ -16,7 +18,8 @@ export type SealerOrder = 'seal' | 'rewrite';
 export type SealerMessage = { draft: Draft | null } | { failure: string; isLogs: boolean; isFull: boolean };
 
 const main = parent();
-const { file, sizes }: SealerInput = workerData;
+const { file, sizes, blobs }: SealerInput = workerData;
+findSegmentsOf(file, blobs, true);
 
 // After all that answers.
 stepBack(15);

@@ -1,5 +1,6 @@
 import type { Logger } from 'pino';
 import { type Draft, hasRemovals, type SealingSizes } from '../../events/sealing.ts';
+import type { BlobSettings } from '../../storage/blobs.ts';
 import { withDatabase } from '../../storage/sqlite.ts';
 import { startThread } from '../platform/threads.ts';
 import type { SealerInput, SealerMessage, SealerOrder } from './sealer-thread.ts';
@@ -20,6 +21,8 @@ type Options = {
   /** The path of the log. */
   file: string;
   sizes: SealingSizes;
+  /** Where segments are that are not here. */
+  blobs: BlobSettings;
   keep: (draft: Draft) => Promise<boolean>;
   log: Logger;
 };
@@ -39,7 +42,7 @@ function inLine<T>(run: () => Promise<T>): Promise<T> {
 }
 
 /** Opens the sealing of a log. Its thread runs only while there is something to do. */
-export function openSealing({ file, sizes, keep, log }: Options): Sealing {
+export function openSealing({ file, sizes, blobs, keep, log }: Options): Sealing {
   let last: Promise<unknown> = Promise.resolve();
   let isClosed = false;
   let isSealing = false;
@@ -57,7 +60,7 @@ export function openSealing({ file, sizes, keep, log }: Options): Sealing {
   /** Does what there is to do of a kind. @returns whether there may be more. */
   async function work(order: SealerOrder, most: number): Promise<boolean> {
     if (isClosed) return false;
-    const worker = startThread('sealer', { file, sizes } satisfies SealerInput);
+    const worker = startThread('sealer', { file, sizes, blobs } satisfies SealerInput);
     const ended = new Promise<null>((resolve) => {
       ending = () => resolve(null);
       worker.on('error', (err) => {

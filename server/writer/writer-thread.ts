@@ -1,14 +1,18 @@
 import { type MessagePort, receiveMessageOnPort, workerData } from 'node:worker_threads';
+import { type AwayFrame, SegmentAwayError } from '../../events/away.ts';
 import type { CheckpointChange } from '../../events/checkpoints.ts';
 import { createClock, jumpMilliseconds } from '../../events/clock.ts';
+import { bringHere } from '../../events/fetching.ts';
 import { createIds } from '../../events/ids.ts';
 import type { Command, Outcome, RecordedEvent } from '../../events/log.ts';
 import type { Draft, SealingSizes } from '../../events/sealing.ts';
 import { type Booted, type BootOptions, boot, schemaCommand } from '../../projections/boot.ts';
 import type { Declared } from '../../projections/epochs.ts';
+import { logFile } from '../../projections/files.ts';
 import { catchUp } from '../../projections/rebuild.ts';
 import { openScrubber, type Remaining, type Scrubbed, type Scrubber } from '../../projections/scrub.ts';
 import { searchFileOf } from '../../projections/search-tables.ts';
+import type { BlobSettings } from '../../storage/blobs.ts';
 import { errorOf, messageOf } from '../../storage/errors.ts';
 import { isDiskFull } from '../../storage/sqlite.ts';
 import { advised } from '../platform/advice.ts';
@@ -18,6 +22,7 @@ import { stepBack } from '../platform/priority.ts';
 import { giveBackAtRest } from '../platform/rest.ts';
 import { type StateCell, setFull } from '../platform/state.ts';
 import { tallyUp } from '../platform/tally.ts';
+import { findSegmentsOf } from './away.ts';
 import { openCleaning, type Progress } from './cleaning.ts';
 import { openHelpers } from './helpers.ts';
 import { poke, type SearchCell } from './search-cell.ts';
@@ -34,6 +39,8 @@ export type WriterInput = Required<
   state: StateCell;
   /** When a segment is due; null for one that seals nothing. */
   sealing: SealingSizes | null;
+  /** Where segments are that are not here. */
+  blobs: BlobSettings;
 };
 
 /** Commands on their way to the writer: the JSON text is cheaper to send than the object. */
@@ -81,14 +88,19 @@ export type WriterMessage =
 
 /**
  * `clock`: it has jumped, nothing was recorded. `full`: there was no room, nothing was recorded. `unread`: recorded, but the read
- * tables have no room for it. `former`: a rule admitted it that is not in force any more, nothing was recorded.
+ * tables have no room for it. `away`: it needs a segment that could not be fetched, nothing was recorded. `former`: a rule admitted it that is not in force any more, nothing was recorded.
  */
 export type WriterAnswer =
   | Outcome
-  | { ok: false; failure: 'clock' | 'full' | 'unread' | 'former' | 'internal'; message: string };
+  | {
+      ok: false;
+      failure: 'clock' | 'full' | 'unread' | 'away' | 'former' | 'internal';
+      message: string;
+      missing?: readonly AwayFrame[];
+    };
 
 const main = parent();
-const { counter, clockCell, meter, state, sealing, ...options }: WriterInput = workerData;
+const { counter, clockCell, meter, state, sealing, blobs, ...options }: WriterInput = workerData;
 const clock = createClock(clockCell);
 const ids = createIds(counter, clock.believed);
 
@@ -102,7 +114,9 @@ type Started = Booted & { scrubber: Scrubber };
 type Queued = { from: MessagePort; id: number; command: string };
 
 function start(): Started | null {
+  const file = logFile(options.directory);
   try {
+    findSegmentsOf(file, blobs, true);
     const booted = boot({
       ...options,
       ids,
@@ -112,6 +126,8 @@ function start(): Started | null {
       progress: (done, total) => say({ kind: 'progress', done, total }),
       helpers: openHelpers(),
     });
+    // From here on writes would wait.
+    findSegmentsOf(file, blobs, false);
     const { directory, schema } = options;
     const searchFile = searchFileOf(booted.readFile, schema);
     const { databases, log } = booted;
@@ -243,11 +259,27 @@ function serve({ log, projector, scrubber }: Started): void {
     const [late = [], current = []] = [true, false].map((isLate) => parsed.filter((one) => isFormer(one) === isLate));
     const answers = current.length > 0 ? write(current.map(({ command }) => command)) : [];
     const all = [
-      ...current.map(({ from, id }, index) => ({ from, id, answer: answers[index] as WriterAnswer })),
+      ...current.flatMap(({ from, id, command }, index) => {
+        const answer = answers[index] as WriterAnswer;
+        if (!('missing' in answer) || !answer.missing) return [{ from, id, answer }];
+        fetchFor({ from, id, command: JSON.stringify(command) }, answer.missing);
+        return [];
+      }),
       ...late.map(({ from, id }) => ({ from, id, answer: { ok: false, failure: 'former', message: '' } as const })),
     ];
     for (const [from, its] of Map.groupBy(all, ({ from }) => from))
       from.postMessage(its.map(({ id, answer }) => ({ id, answer })));
+  }
+
+  /** An erasure needs the payloads that it takes: it has its turn again when they are here, and writes go on. */
+  function fetchFor(queued: Queued, missing: readonly AwayFrame[]): void {
+    bringHere(missing).then(
+      () => take(queued.from, [queued]),
+      (error) => {
+        const answer = { ok: false, failure: 'away', message: messageOf(error) } as const;
+        queued.from.postMessage([{ id: queued.id, answer }] satisfies WriterAnswers);
+      },
+    );
   }
 
   /** The log names the rule that admitted a command: it must be the one of the schema before it. */
@@ -319,7 +351,9 @@ function failsOnly(error: unknown): void {
   failure(error, 'full');
 }
 
-function internal({ message }: Error): WriterAnswer {
+function internal(error: Error): WriterAnswer {
+  const { message } = error;
+  if (error instanceof SegmentAwayError) return { ok: false, failure: 'away', message, missing: error.missing };
   return { ok: false, failure: 'internal', message };
 }
 

@@ -1,5 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { zstdDecompressSync } from 'node:zlib';
 import { bodiesIn, readIndex } from '../../events/segment-file.ts';
 
 /**
@@ -17,7 +18,7 @@ export function remainsIn(folder: string, texts: readonly string[]): string[] {
 }
 
 /** The payloads of a segment, which are compressed in it, behind its bytes. */
-function payloadsIn(bytes: Buffer): Buffer {
+export function payloadsIn(bytes: Buffer): Buffer {
   const { frames } = readIndex(bytes);
   const bodies = frames.flatMap((frame) => bodiesIn(frame, bytes.subarray(frame.offset, frame.offset + frame.length)));
   return Buffer.concat([bytes, ...bodies.filter((body) => body !== null)]);
@@ -27,6 +28,7 @@ function payloadsIn(bytes: Buffer): Buffer {
 function contentOf(path: string): Buffer {
   try {
     const bytes = readFileSync(path);
+    if (/\.(fetched|kept)$/.test(path)) return zstdDecompressSync(bytes);
     return /\.(seg|tmp)$/.test(path) ? payloadsIn(bytes) : bytes;
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return Buffer.alloc(0);

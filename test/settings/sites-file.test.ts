@@ -113,7 +113,7 @@ describe('The file of sites', () => {
         '[1].webhook must be a text, got a number',
         '[2] must be an object, got a text',
         '[3].baseUrl must not hold a name and password',
-        '[3].bucket has an unknown key "bukket"; known: endpoint, name, region, accessKey, secretKey, pathStyle, checkpointDays',
+        '[3].bucket has an unknown key "bukket"; known: endpoint, name, region, accessKey, secretKey, pathStyle, checkpointDays, localRetentionBytes',
         '[3].bucket.endpoint must be an http or https address without a path',
         '[3].bucket.name is missing',
         '[3].bucket.accessKey is missing',

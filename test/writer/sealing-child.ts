@@ -11,6 +11,7 @@ import { command, noon, seals } from '../events/logs.ts';
 
 // Writes, seals and erases as a service does, until it is killed. Prints what was answered: `at N`, `erased STREAM`, `clean POSITION`.
 const [directory = ''] = process.argv.slice(2);
+const blobs = { kind: 'folder', folder: directory } as const;
 const sizes = { events: 25, hot: 10 };
 const { schema, rules } = checkConfig({ collections: [{ slug: 'posts', fields: [{ name: 'title', type: 'text' }] }] });
 const writer = startWriter(
@@ -28,6 +29,7 @@ const writer = startWriter(
     acceptsClock: false,
     isStrict: false,
     sealing: sizes,
+    blobs,
   },
   { progress: () => {}, onChanges: () => {}, onSealed: () => {}, onSealable: () => sealing.seal() },
   (error) => {
@@ -37,7 +39,7 @@ const writer = startWriter(
 );
 const quiet = { error: console.error, warn: console.error } as never;
 const file = `${directory}/log.db`;
-const sealing = openSealing({ file, sizes, keep: writer.keepSegment, log: quiet });
+const sealing = openSealing({ file, sizes, blobs, keep: writer.keepSegment, log: quiet });
 const { size } = await writer.ready;
 const { append } = connectWriter(writer.connect());
 const at = new Date(noon).toISOString();

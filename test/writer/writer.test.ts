@@ -40,6 +40,7 @@ async function openWriter(t: TestContext, onDeath: (error: Error) => void) {
     acceptsClock: false,
     isStrict: false,
     sealing: null,
+    blobs: { kind: 'folder' as const, folder: directory },
   };
   const writer = startWriter(
     input,

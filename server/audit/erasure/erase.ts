@@ -2,6 +2,7 @@ import type { ErasureRequest } from '../../../config/erasures.ts';
 import { DomainError } from '../../../config/errors.ts';
 import type { JsonObject } from '../../../config/schema.ts';
 import { accountStream, documentStream } from '../../../events/catalogue.ts';
+import { whenHere } from '../../../events/fetching.ts';
 import { noteErasure } from '../../access/admission.ts';
 import { requireScope } from '../../access/key-scopes.ts';
 import { isClosedToKeys } from '../../access/rights.ts';
@@ -57,7 +58,7 @@ function requireOpen({ app, request }: RouteCall, { collection: slug, id }: Eras
 export async function previewErasure(call: ErasingCall, asked: ErasureRequest): Promise<JsonObject> {
   requireOpen(call, asked);
   const { collection, id } = asked;
-  const plan = planErasure(call.app, collection, id);
+  const plan = await whenHere(() => planErasure(call.app, collection, id));
   return { collection, id, dryRun: true, erases: await takenBy(call.app, plan) };
 }
 
@@ -76,7 +77,7 @@ export async function eraseDocument(
   const append = appendOf(app, request);
   const context = { ...contextOf(request), reason };
   for (let count = 1; count <= maxTries; count += 1) {
-    const plan = planErasure(app, collection, id);
+    const plan = await whenHere(() => planErasure(app, collection, id));
     const erases = await takenBy(app, plan);
     requireLiving(app, request);
     const who = { actor: actorOf(request), correlationId: requestId(request), context };

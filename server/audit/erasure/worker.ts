@@ -3,11 +3,12 @@ import { setTimeout as wait } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { splitStream } from '../../../events/catalogue.ts';
 import { readLog } from '../../../events/log-reader.ts';
-import type { Obstacle, Remaining } from '../../../projections/scrub.ts';
+import type { Obstacle, Remaining, Scrubbed } from '../../../projections/scrub.ts';
 import { openDatabase } from '../../../storage/sqlite.ts';
 import type { BlobGuard } from '../../files/blobs/guard.ts';
 import { isStoreFailure } from '../../http/store-refusals.ts';
 import type { ErasurePort } from '../../ports.ts';
+import type { Moving } from '../../writer/moving.ts';
 import type { Writer } from '../../writer/writer.ts';
 
 /** Finishes erasures that are recorded: removes bytes from the data files and the store. */
@@ -26,6 +27,8 @@ type Options = {
   scrub: Writer['scrub'];
   /** Writes the segments anew that have erased payloads; nothing is sealed until what this gives is called. */
   rewriteSegments: () => Promise<() => void>;
+  /** The objects of segments in the bucket. */
+  objects: Pick<Moving, 'findObjects' | 'removeObjects'>;
   /** Forgets the drafts about a document, and all that it keeps itself, where it is a user. */
   forgetKept: (collection: string, id: string) => Promise<void>;
   logger: Logger;
@@ -37,7 +40,7 @@ const closeMilliseconds = 5000;
 
 /** Opens the one erasure worker of the service. The next start goes on with unfinished erasures: the log tells which. */
 export function openErasureWorker(options: Options): ErasureWorker {
-  const { logFile, guard, scrub, rewriteSegments, forgetKept, logger, milliseconds = usual } = options;
+  const { logFile, guard, scrub, rewriteSegments, objects, forgetKept, logger, milliseconds = usual } = options;
   const db = openDatabase(logFile, { readonly: true, cacheMiB: 1 });
   const log = readLog(db);
   const closing = new AbortController();
@@ -48,6 +51,7 @@ export function openErasureWorker(options: Options): ErasureWorker {
   /** The obstacle of each unfinished erasure, by its position. */
   const obstacles = new Map<number, string>();
   let isWoken = false;
+  let toldOfObjects = '';
   let endPause = () => {};
   // The thread that recorded one may have ended before it called `settle`.
   const looking = setInterval(() => {
@@ -103,7 +107,7 @@ export function openErasureWorker(options: Options): ErasureWorker {
       // Nothing is sealed in between: what is erased would be in the file that is being written.
       const release = await Promise.race([rewriteSegments(), closed]);
       if (release === null) return false;
-      const scrubbing = scrub(remaining, () => hinderAll('reader')).finally(release);
+      const scrubbing = scrubAll(remaining, () => hinderAll('reader')).finally(release);
       const scrubbed = await Promise.race([scrubbing, closed]);
       // The next start goes on with it.
       if (scrubbed === null) return false;
@@ -114,6 +118,23 @@ export function openErasureWorker(options: Options): ErasureWorker {
     for (const { position, resolve } of waiting) if (!left.has(position)) resolve();
     waiting = waiting.filter(({ position }) => left.has(position));
     return left.size === 0;
+  }
+
+  async function scrubAll(remaining: Remaining[], onHindered: () => void): Promise<Scrubbed> {
+    try {
+      await objects.findObjects();
+      const scrubbed = await scrub(remaining, onHindered);
+      if (scrubbed.isClean || scrubbed.because !== 'objects') return scrubbed;
+      // No reader is left that needs them.
+      await objects.removeObjects();
+    } catch (error) {
+      if (!isStoreFailure(error)) throw error;
+      if (toldOfObjects !== error.message)
+        logger.warn(`former segments of the log stay in the bucket: ${error.message}`);
+      toldOfObjects = error.message;
+      return { isClean: false, because: 'objects' };
+    }
+    return scrub(remaining, onHindered);
   }
 
   async function removed(position: number, files: string[]): Promise<string[]> {
@@ -175,6 +196,7 @@ const reasons: Record<Obstacle, string> = {
   room: 'there is no room to clean the data files',
   files: 'too many files are open to clean the data files (ulimit -n)',
   segments: 'segments of the log are still being written anew',
+  objects: 'former segments of the log are still in the bucket',
   damage:
     'a data file or a segment of the log is missing or damaged (annals verify tells which), or has 128 GiB or more',
 };

@@ -2,6 +2,7 @@ import { invalidField } from '../../../config/errors.ts';
 import { show } from '../../../config/suggest.ts';
 import { type Header, headerOf } from '../../../events/envelope.ts';
 import type { EventText } from '../../../events/event-checks.ts';
+import { whenHere } from '../../../events/fetching.ts';
 import type { LogReader } from '../../../events/log-reader.ts';
 import type { EventFilter } from '../../../projections/audit.ts';
 import { headersBetween } from '../../documents/past/reading.ts';
@@ -55,7 +56,8 @@ const eventsAtOnce = 64;
 export async function* eventsThatFit(log: LogReader, range: Range): AsyncGenerator<EventText[]> {
   for await (const positions of positionsThatFit(log, range)) {
     for (let at = 0; at < positions.length; at += eventsAtOnce) {
-      yield positions.slice(at, at + eventsAtOnce).flatMap((position) => log.texts(position - 1, position));
+      const wanted = positions.slice(at, at + eventsAtOnce);
+      yield await whenHere(() => wanted.flatMap((position) => log.texts(position - 1, position)));
       await yieldToEventLoop();
     }
   }

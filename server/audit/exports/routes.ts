@@ -44,7 +44,7 @@ export function exports(server: Server, app: App): void {
   server.route({
     method: 'GET',
     path: '/api/audit/export',
-    options: optionsOf(exportOperation),
+    options: { ...optionsOf(exportOperation), plugins: { openApi: exportOperation, recordsAnEvent: true } },
     handler: async (request, h) => {
       const rights = await requireAudit(app, request, 'export');
       const { format, filters, from, to: asked, since } = readExportQuery(app, request.query);

@@ -1,4 +1,5 @@
 import { setTimeout } from 'node:timers/promises';
+import { leaveAway } from '../../../events/away.ts';
 import { readCheckpoints } from '../../../events/checkpoints.ts';
 import { BrokenLogError, unsealed } from '../../../events/log-file.ts';
 import type { KnownKey } from '../../../events/log-keys.ts';
@@ -6,6 +7,7 @@ import { readLog } from '../../../events/log-reader.ts';
 import type { TreeHead } from '../../../events/proofs.ts';
 import { isSealed } from '../../../events/seals.ts';
 import type { Finding, SeenHead, Trouble } from '../../../events/seen-heads.ts';
+import { segmentFolder } from '../../../events/segments.ts';
 import { verifyInSteps } from '../../../events/verify.ts';
 import { messageOf } from '../../../storage/errors.ts';
 import { isDamage, openDatabase, type Sqlite } from '../../../storage/sqlite.ts';
@@ -66,6 +68,8 @@ async function answer(id: number, job: Job, signal: AbortSignal): Promise<Verifi
 /** Works for some milliseconds, then rests for as long as the share asks for. No read lasts longer than a step. */
 async function look({ file, known, percent }: Job, signal: AbortSignal): Promise<Looked | null> {
   if (signal.aborted) return null;
+  // It goes round all day: to fetch them each time would cost more than they are worth. "annals verify" does.
+  leaveAway(segmentFolder(file));
   const db = openDatabase(file, { readonly: true, cacheMiB: 4 });
   let to = 0;
   try {

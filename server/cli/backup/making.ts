@@ -65,7 +65,7 @@ export async function makeBackup(
   settings: Settings,
   { pathIn, recipients, nameSegment, deliver }: Target,
 ): Promise<Made> {
-  const directory = existingLog(settings.data);
+  const directory = existingLog(settings);
   existingVault(directory);
   const { folder, release } = takeScratch(directory);
   const blobs = openBlobStore(blobSettingsOf(settings));
@@ -121,7 +121,7 @@ export async function makeRound(
   end: End,
   { pathIn, recipients, deliver }: Target,
 ): Promise<End | null> {
-  const directory = existingLog(settings.data);
+  const directory = existingLog(settings);
   const { folder, release } = takeScratch(directory);
   const blobs = openBlobStore(blobSettingsOf(settings));
   try {

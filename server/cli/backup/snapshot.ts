@@ -1,11 +1,12 @@
-import { copyFileSync, existsSync, linkSync, readdirSync, rmSync, statSync } from 'node:fs';
+import { copyFileSync, existsSync, linkSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { isAway } from '../../../events/away.ts';
 import { BrokenLogError, formatOf, isLog, openLogToRead } from '../../../events/log-file.ts';
 import { readLog } from '../../../events/log-reader.ts';
 import { openSegments } from '../../../events/sealing.ts';
 import type { Head } from '../../../events/seals.ts';
-import { segmentFolder, segmentsOf } from '../../../events/segments.ts';
+import { segmentFolder, segmentsOf, wholeSegment } from '../../../events/segments.ts';
 import type { Progress } from '../../../projections/rebuild.ts';
 import type { BlobStore } from '../../../storage/blobs.ts';
 import { writing } from '../../../storage/data-directory.ts';
@@ -177,8 +178,10 @@ function copySegments(log: Sqlite, scratch: string): void {
     try {
       linkSync(join(from, file), join(to, file));
     } catch (error) {
-      if (codeOf(error) === 'ENOENT') throw new StartError(`the file segments/${file} is missing`);
-      copyFileSync(join(from, file), join(to, file));
+      const isHere = codeOf(error) !== 'ENOENT';
+      if (!isHere && !isAway(join(from, file))) throw new StartError(`the file segments/${file} is missing`);
+      if (isHere) copyFileSync(join(from, file), join(to, file));
+      else writeFileSync(join(to, file), wholeSegment(join(from, file)), { mode: privateFile });
     }
   }
 }

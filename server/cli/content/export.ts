@@ -58,7 +58,7 @@ export async function exportContent(args: readonly string[], environment: NodeJS
   if (asked['no-files'] && isOneFile) throw new UsageError('--no-files goes with a folder, which alone has files');
   if (out !== '-') requireFree(out, isOneFile);
   const stopping = new AbortController();
-  return reading(settings.data, (log) =>
+  return reading(settings, (log) =>
     heedingSignals(
       () => stopping.abort(),
       async () => {

@@ -149,8 +149,8 @@ function reasonOf(text: string | undefined, isDryRun: boolean): string {
 }
 
 /** The id of the log that is written to. */
-function logIdOf({ data }: Settings): string {
-  const db = openLogToRead(logFile(existingLog(data)));
+function logIdOf(settings: Settings): string {
+  const db = openLogToRead(logFile(existingLog(settings)));
   try {
     return readLog(db).head().log;
   } finally {
@@ -159,9 +159,9 @@ function logIdOf({ data }: Settings): string {
 }
 
 /** A command that writes nothing starts no service that would: one with another configuration records that. */
-export function requireUnchanged({ path, model }: { path: string; model: Model }, { data }: Settings): void {
-  existingLog(data);
-  if (!hasChanged(model, data)) return;
+export function requireUnchanged({ path, model }: { path: string; model: Model }, settings: Settings): void {
+  existingLog(settings);
+  if (!hasChanged(model, settings.data)) return;
   throw new UsageError(
     `${path} is not the configuration that the log ends with: name that one with --config, or start the service once`,
   );

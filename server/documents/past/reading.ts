@@ -1,5 +1,6 @@
 import { missingEvent } from '../../../events/altered.ts';
 import type { EventText } from '../../../events/event-checks.ts';
+import { whenHere } from '../../../events/fetching.ts';
 import type { LogReader } from '../../../events/log-reader.ts';
 import { yieldToEventLoop } from '../../platform/yield.ts';
 
@@ -9,7 +10,7 @@ const chunkLength = 1 << 18;
 /** The events at positions `from` to `to`, chunk by chunk; other requests have their turn between two. */
 export async function* eventsBetween(log: LogReader, from: number, to: number): AsyncGenerator<EventText[]> {
   for (let next = from; next <= to; ) {
-    const chunk = log.textsWithin(next - 1, to, chunkLength);
+    const chunk = await whenHere(() => log.textsWithin(next - 1, to, chunkLength));
     if (chunk.length === 0) throw missingEvent(next);
     yield chunk;
     next += chunk.length;
@@ -20,7 +21,7 @@ export async function* eventsBetween(log: LogReader, from: number, to: number): 
 /** The events of a stream that stand at positions up to `upTo`, chunk by chunk, oldest first. */
 export async function* eventsOf(log: LogReader, stream: string, upTo: number): AsyncGenerator<EventText[]> {
   for (let version = 0; ; ) {
-    const chunk = log.streamTextsWithin(stream, { after: version, upTo, bytes: chunkLength });
+    const chunk = await whenHere(() => log.streamTextsWithin(stream, { after: version, upTo, bytes: chunkLength }));
     if (chunk.length === 0) return;
     yield chunk;
     version += chunk.length;

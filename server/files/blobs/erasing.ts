@@ -1,5 +1,6 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { openTail, readNamings } from '../../../events/blobs.ts';
+import { whenHere } from '../../../events/fetching.ts';
 import { readLog } from '../../../events/log-reader.ts';
 import { BlobHeldError, type BlobStore } from '../../../storage/blobs.ts';
 import type { Sqlite } from '../../../storage/sqlite.ts';
@@ -41,7 +42,7 @@ export function openFileErasing({ db, pins, remove, ready }: Options): FileErasi
     const sought = new Set(sha256);
     const found = new Set<string>();
     for (let after = 0; after < upTo && found.size < sought.size; after += chunk) {
-      for (const naming of readNamings(db, after, Math.min(after + chunk, upTo))) {
+      for (const naming of await whenHere(() => [...readNamings(db, after, Math.min(after + chunk, upTo))])) {
         if (sought.has(naming.sha256) && isOther(naming.stream)) found.add(naming.sha256);
       }
       await turn();

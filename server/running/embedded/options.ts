@@ -56,6 +56,8 @@ export type BucketOptions = {
   pathStyle?: boolean;
   /** For so many days Object Lock is to keep each checkpoint. */
   checkpointDays?: number;
+  /** The bytes of segments of the log that stay on this machine; by default all. */
+  localRetentionBytes?: number;
 };
 
 /** The destination of log lines: a stream, or any object with such a function. */

@@ -51,7 +51,7 @@ export const definitions = {
     type: 'gauge',
     labels: ['file'],
     of: 'site',
-    help: 'Size of a data file: log, log_wal, read, read_wal, vault, vault_wal; segments: of all files of segments together',
+    help: 'Size of a data file: log, log_wal, read, read_wal, vault, vault_wal; segments: files of segments here together; segments_away: those that are in the bucket alone',
   },
   annals_disk_free_bytes: {
     type: 'gauge',

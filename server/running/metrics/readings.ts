@@ -1,7 +1,9 @@
 import { existsSync, statfsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import { namesIn } from '../../../events/away.ts';
 import { readCheckpoints } from '../../../events/checkpoints.ts';
 import { readLog } from '../../../events/log-reader.ts';
+import { segmentFolder, segmentsOf } from '../../../events/segments.ts';
 import { webhooksFile } from '../../../projections/files.ts';
 import { openDatabase, type Sqlite } from '../../../storage/sqlite.ts';
 import { readBackupNote } from '../../platform/backup-note.ts';
@@ -55,10 +57,12 @@ function fileBytes(files: Record<string, string>): Reading[] {
   ]);
 }
 
-/** The files of segments by their rows: there may be hundreds. */
+/** The files of segments by their rows and one look at their folder: there may be hundreds. */
 function segmentReadings(db: Sqlite): Reading[] {
-  const value = db.prepare<[], number>('SELECT coalesce(sum(bytes), 0) FROM segments').pluck().get() ?? 0;
-  return [{ name: 'annals_file_bytes', value, labels: { file: 'segments' } }];
+  const here = new Set(namesIn(segmentFolder(db.name)));
+  const bytes = { segments: 0, segments_away: 0 };
+  for (const segment of segmentsOf(db)) bytes[here.has(segment.file) ? 'segments' : 'segments_away'] += segment.bytes;
+  return Object.entries(bytes).map(([file, value]) => ({ name: 'annals_file_bytes', value, labels: { file } }));
 }
 
 function bytesOf(path: string): number {

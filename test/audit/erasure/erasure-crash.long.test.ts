@@ -122,6 +122,7 @@ describe('an erasure that is broken off', () => {
       guard: { erase: async () => ({ left: [], held: null }) },
       forgetKept: async () => {},
       rewriteSegments: async () => () => {},
+      objects: { findObjects: async () => {}, removeObjects: async () => {} },
       scrub: async (remaining) => {
         for (const { position, files } of remaining) directory.log.erasing.setFiles(position, files);
         directory.log.erasing.finish(directory.log.head().size);

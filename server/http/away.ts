@@ -1,0 +1,47 @@
+import type { Lifecycle, Server } from '@hapi/hapi';
+import { DomainError } from '../../config/errors.ts';
+import { SegmentAwayError, SegmentUnreachableError } from '../../events/away.ts';
+import { bringHere, whenHere } from '../../events/fetching.ts';
+
+declare module '@hapi/hapi' {
+  interface PluginSpecificConfiguration {
+    /** True for a GET that records an event, so that its handler is not called again. */
+    recordsAnEvent?: true;
+  }
+}
+
+/**
+ * Has routes that only read wait for segments of the log that are in the bucket, while the thread answers others. One that writes is
+ * refused where it needs one, before it has recorded anything, and finds it here when it is tried again.
+ */
+export function awaitSegments(server: Server): void {
+  for (const { method, settings, realm } of server.table()) {
+    const { handler } = settings;
+    if (realm !== server.realm || typeof handler !== 'function') continue;
+    const run = handler as Lifecycle.Method;
+    const onlyReads = method === 'get' && settings.plugins?.recordsAnEvent !== true;
+    settings.handler = function (this: unknown, request, h, error) {
+      const answer = async () => run.call(this as never, request, h, error);
+      return onlyReads ? whenHere(answer) : refusing(answer);
+    };
+  }
+}
+
+async function refusing<T>(answer: () => Promise<T>): Promise<T> {
+  try {
+    return await answer();
+  } catch (error) {
+    if (!(error instanceof SegmentAwayError)) throw error;
+    await bringHere(error.missing);
+    throw new DomainError('unavailable', 'earlier events had to be fetched from the bucket: try again', [], 1);
+  }
+}
+
+/** The refusal of a request that needs events of a bucket that does not answer; null for another error. */
+export function segmentRefusal(error: unknown): DomainError | null {
+  if (!(error instanceof SegmentUnreachableError)) return null;
+  return new DomainError(
+    'unavailable',
+    'this needs earlier events, which are in the bucket, and it cannot be reached at the moment',
+  );
+}

@@ -1,0 +1,31 @@
+import { type MessagePort, workerData } from 'node:worker_threads';
+import type { BlobSettings } from '../../storage/blobs.ts';
+import { openBucketSegments } from '../../storage/bucket-segments.ts';
+import { messageOf } from '../../storage/errors.ts';
+
+/** The start data of the thread that fetches segments for one that waits: the cell becomes 1 when the answer is there. */
+export type AwayInput = {
+  bucket: Extract<BlobSettings, { kind: 'bucket' }>;
+  port: MessagePort;
+  cell: Int32Array<SharedArrayBuffer>;
+};
+
+/** The bytes of an object, null for a missing one; or why they could not be read. */
+export type AwayAnswer = { bytes: Uint8Array | null } | { failure: string };
+
+const { bucket, port, cell }: AwayInput = workerData;
+const segments = openBucketSegments(bucket);
+
+port.on('message', async (file: string) => {
+  port.postMessage(await answer(file));
+  Atomics.store(cell, 0, 1);
+  Atomics.notify(cell, 0);
+});
+
+async function answer(file: string): Promise<AwayAnswer> {
+  try {
+    return { bytes: await segments.read(file) };
+  } catch (error) {
+    return { failure: messageOf(error) };
+  }
+}

@@ -1,5 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import { DomainError } from '../config/errors.ts';
+import { noteFreed } from '../storage/freed.ts';
 import type { Sqlite } from '../storage/sqlite.ts';
 import { type CopyRoom, isEmpty, makeRoom, openRoom } from './copy-room.ts';
 import { copyAsOf } from './past-tables.ts';
@@ -96,7 +97,10 @@ export function openSnapshots(path: string, limits: SnapshotLimits = snapshotLim
   }
 
   function giveUpIdle(): void {
-    if (store && !isUsed) retire(store);
+    if (store && !isUsed) {
+      retire(store);
+      noteFreed();
+    }
     isUsed = false;
   }
 

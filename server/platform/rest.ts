@@ -1,4 +1,5 @@
 import { performance } from 'node:perf_hooks';
+import { giveBackFreed, isFreedNoted } from '../../storage/freed.ts';
 import { collectAll } from '../../storage/garbage.ts';
 import { emptyCaches } from '../../storage/sqlite.ts';
 
@@ -9,8 +10,8 @@ const restingShare = 0.02;
 const workMilliseconds = 250;
 
 /**
- * From now on this thread gives memory back whenever it comes to rest after work: what nothing uses, and the page caches of its SQLite
- * files. It takes some 20 ms then, in which a request would wait.
+ * From now on this thread gives memory back whenever it comes to rest after work: what nothing uses, the page caches of its SQLite
+ * files, and what was freed. It takes some 20 ms then, in which a request would wait; and again when much was freed at rest.
  */
 export function giveBackAtRest(): void {
   let last = performance.eventLoopUtilization();
@@ -21,10 +22,11 @@ export function giveBackAtRest(): void {
     const { active, utilization } = performance.eventLoopUtilization(now, last);
     last = now;
     worked += active;
-    if (utilization > restingShare || worked < workMilliseconds) return;
+    if (utilization > restingShare || (worked < workMilliseconds && !isFreedNoted())) return;
     worked = 0;
     emptyCaches();
     collectAll();
+    giveBackFreed();
     // That was no work of its own.
     last = performance.eventLoopUtilization();
   }, lookMilliseconds).unref();

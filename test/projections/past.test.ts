@@ -8,6 +8,7 @@ import { openPast, type Past } from '../../projections/past.ts';
 import { openSnapshots, type SnapshotLimits, snapshotLimits } from '../../projections/snapshots.ts';
 import { type Tables, tablesOf } from '../../projections/tables.ts';
 import type { Where } from '../../projections/where.ts';
+import { giveBackFreed, isFreedNoted } from '../../storage/freed.ts';
 import { openDirectory, quickFolder } from './directory.ts';
 
 const config: Config = {
@@ -224,6 +225,26 @@ describe('A list as of a position', () => {
     assert.deepEqual(await copiesOf(60_000, 90_000), [null, null], 'it is not tried again at once');
     assert.deepEqual(await copiesOf(0, 90_000), [null, 300]);
     assert.deepEqual(await copiesOf(0, 300_000), [300, 300], 'a part of its own is always there');
+  });
+
+  it('is given up after a while without use, which is noted so that its memory goes back to the system', async () => {
+    const seats = newSeats(1);
+    const one = openSnapshots(
+      directory.readFile,
+      { ...snapshotLimits, idleMilliseconds: 100, lookMilliseconds: 5 },
+      openRoom({ seats, own: 0 }),
+    );
+    giveBackFreed();
+    const lease = await one.hold(created, [posts]);
+    assert.ok((seats[0] ?? 0) > 0);
+    assert.equal(isFreedNoted(), false);
+    lease.release();
+    for (let turns = 0; turns < 200 && seats[0] !== 0; turns += 1) await setTimeout(5);
+    assert.equal(seats[0], 0);
+    assert.equal(isFreedNoted(), true);
+    giveBackFreed();
+    assert.equal(isFreedNoted(), false);
+    await one.close();
   });
 
   it('is refused for now when too many copies are being made', async () => {

@@ -4,6 +4,8 @@ import { describe, it } from 'node:test';
 import { startService } from '../helpers/service.ts';
 import { eventually } from '../helpers/shared.ts';
 
+const { glibcVersionRuntime: glibc } = (process.report.getReport() as { header: { glibcVersionRuntime?: string } })
+  .header;
 const config = { collections: [{ slug: 'posts', fields: [{ name: 'title', type: 'text' }] }] };
 
 /** MB of memory that belong to a process alone. */
@@ -25,5 +27,28 @@ describe('A service at rest', { skip: process.platform !== 'linux' && 'only Linu
     const { status, body } = await call('GET', '/api/collections/posts?limit=1');
     assert.deepEqual([status, body.total], [200, 200]);
     assert.equal(await stop(), 0);
+  });
+
+  const skip = glibc === undefined ? 'needs glibc, whose memory it is' : false;
+  it('gives back the memory of lists of the past, some time after the last one', { skip }, async (t) => {
+    const fields = ['a', 'b', 'c'].map((name) => ({ name, type: 'text', index: true }));
+    const { call, child } = await startService(t, { collections: [{ slug: 'posts', fields }] });
+    const text = 'x'.repeat(200);
+    for (let first = 0; first < 4000; first += 1000) {
+      const docs = Array.from({ length: 1000 }, (_, n) => ({ a: `${first + n} ${text}`, b: text, c: text }));
+      assert.equal((await call('POST', '/api/collections/posts/bulk', { docs })).status, 201);
+    }
+    const { pid = 0 } = child;
+    const before = anonymous(pid);
+    for (let position = 2000; position < 4000; position += 100) {
+      for (let time = 0; time < 3; time += 1) {
+        const { status } = await call('GET', `/api/collections/posts?limit=1&sort=-a&asOf=${position}`);
+        assert.equal(status, 200);
+      }
+    }
+    const most = anonymous(pid);
+    assert.ok(most - before > 40, `${before} MB before, ${most} with copies`);
+    // The copies are kept for 30 to 60 s.
+    await eventually(() => anonymous(pid) < most - 0.8 * (most - before), 120_000);
   });
 });

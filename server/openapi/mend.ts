@@ -34,7 +34,7 @@ export function mend(draft: Draft, { operations, schemas, basePath }: Told): Dra
       if (!told) throw new Error(`hapi-swagger made an operation of its own: ${operation.operationId}`);
       const parameters = [...(operation.parameters ?? []).map(mendParameter), ...queryOf(told)];
       if (parameters.length > 0) operation.parameters = parameters;
-      if (told.body || told.form) operation.requestBody = { content: bodiesOf(told), required: true };
+      if (told.body || told.form) operation.requestBody = { content: bodiesOf(told), required: !told.isBodyOptional };
       operation.responses = responsesOf(told.answers);
     }
   }

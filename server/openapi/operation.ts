@@ -32,6 +32,8 @@ export type Operation = {
   headers?: Joi.ObjectSchema;
   /** The name of the schema of a JSON body. */
   body?: string;
+  /** Whether a call without a body is as one with `{}`. */
+  isBodyOptional?: boolean;
   /** The form that is taken, in the place of a JSON body or beside it. */
   form?: Form;
   /** Without those that follow from `caller`. */

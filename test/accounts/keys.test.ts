@@ -257,6 +257,10 @@ describe('API keys', () => {
       const { status, body } = await here.call('POST', `/api/keys/${id}/rotate`, { overlapSeconds });
       assert.deepEqual([status, body.errors?.[0].field], [400, 'overlapSeconds'], JSON.stringify(body));
     }
+    for (const text of ['null', '[]', '"x"', '0', 'false']) {
+      const { status, body } = await here.call('POST', `/api/keys/${id}/rotate`, text);
+      assert.deepEqual([status, body.message], [400, 'the body must be a JSON object'], text);
+    }
     assert.equal((await here.call('GET', '/api/keys?limit=1')).status, 400);
     for (const id of [never, '__proto__', '../keys', 'x'.repeat(5000)]) {
       const path = `/api/keys/${encodeURIComponent(id)}`;

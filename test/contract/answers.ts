@@ -53,7 +53,7 @@ const foreign = ({ cookie }: World): Variation => ({
   headers: { authorization: undefined, cookie, origin: 'https://evil.example' },
 });
 
-/** Bodies that are JSON but no object, or none at all, and what is said of them. */
+/** Bodies that are JSON but no object, at last none at all, and what is said of them. */
 const noObjects = ['[]', 'null', '"x"', '5', ''].map((body) => ({ body }));
 const noObject = [{ field: '', message: 'the body must be a JSON object' }];
 
@@ -240,7 +240,9 @@ const special: Record<string, Provoke> = {
   },
   /** Without a body, it is as with an empty one. */
   'rotateKey 400': async (world, operation) => {
-    await sendAll(world, operation, 400, [{ query: 'x=1' }, { body: '{' }, { body: '[]' }, { body: { x: 1 } }]);
+    await sendAll(world, operation, 400, [{ query: 'x=1' }, { body: '{' }, { body: { x: 1 } }]);
+    const refused = await sendAll(world, operation, 400, noObjects.slice(0, -1));
+    for (const { body } of refused) assert.deepEqual(body.errors, noObject);
     await sendAll(world, operation, 200, [{ body: undefined }]);
   },
   'login 401': (world, operation) => {

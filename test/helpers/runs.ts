@@ -8,6 +8,12 @@ export function runsOf(all: number): number {
   return TEST_ALL_RUNS === undefined ? Math.ceil(all / 6) : all;
 }
 
+/** Of a list of cases as many as a property of so many runs is tried, spread over the list: all of them by `npm run test:long`. */
+export function casesOf<T>(all: readonly T[]): T[] {
+  const count = Math.min(all.length, runsOf(all.length));
+  return Array.from({ length: count }, (_, index) => all[Math.floor((index * all.length) / count)] as T);
+}
+
 /** How often a case must have come up at least: of so many times where all runs are made, a half of its share where there are fewer. */
 export function seenOf(times: number, all: number): number {
   const share = Math.min(1, runsOf(all) / all);

@@ -11,7 +11,7 @@ import type { Helpers, PieceResult } from '../../projections/helpers.ts';
 import { verifyDirectory } from '../../projections/verify.ts';
 import { openHelpers } from '../../server/writer/helpers.ts';
 import { openDatabase, type Sqlite, withDatabase } from '../../storage/sqlite.ts';
-import { runsOf } from '../helpers/runs.ts';
+import { casesOf, runsOf } from '../helpers/runs.ts';
 import { type Directory, dumpFile, findingIn, openDirectory, quickFolder } from './directory.ts';
 
 const config: Config = {
@@ -178,7 +178,7 @@ describe('several threads', () => {
     'a claim': (log) => log.exec(`DELETE FROM claims WHERE value = '"t9"'`),
   };
 
-  for (const [name, change] of Object.entries(changes)) {
+  for (const [name, change] of casesOf(Object.entries(changes))) {
     it(`find what one finds: ${name}`, () => {
       const copy = quickFolder();
       try {

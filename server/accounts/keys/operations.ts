@@ -76,10 +76,11 @@ export function rotateKeyOperation(): Operation {
     summary: 'Give an API key a new secret',
     description:
       'Makes a new secret for a key, whose id and rights stay. The secret before it is refused after `overlapSeconds`, at most ' +
-      `${maxOverlapSeconds}, which is 7 days; by default at once. A secret from before that one is refused from now on.`,
+      `${maxOverlapSeconds}, which is 7 days; by default, and without a body, at once. A secret from before that one is refused from now on.`,
     params,
     headers,
     body: 'ApiKeyRotation',
+    isBodyOptional: true,
     answers: {
       200: json('The key, with its new secret.', 'ApiKeyWithSecret'),
       ...noKey,

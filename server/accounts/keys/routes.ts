@@ -54,7 +54,7 @@ export function apiKeys(server: Server, app: App): void {
       handler: async (request, h) => {
         await admit(request);
         const body = await readBody(request, app.model.limits.body);
-        const { overlapSeconds } = readKeyRotation(body ?? {});
+        const { overlapSeconds } = readKeyRotation(body === undefined ? {} : body);
         noteReason(request, null);
         return unstored(h.response(await rotateKey({ app, request }, idOf(request), overlapSeconds)));
       },

@@ -24,18 +24,19 @@ const erased = 1500;
 
 /**
  * The mark of a document. Each number has four digits: in the free room of a page the rest of a row that is kept may be cut off by
- * the length of another one, which for one in a hundred reads `x`, and 1402 would be taken for 140.
+ * another row, whose first byte, its length, reads `x` where that is 120, and 1402 would be taken for 140.
  */
 const markOf = (number: number) => `Potoroo-${String(number).padStart(4, '0')}x`;
 
-/** The numbers of all marks that stand in any file of a folder. */
-function marksIn(folder: string): Set<number> {
-  const found = new Set<number>();
+/** The numbers of all marks that stand in any file of a folder, and of all ends of titles. */
+function foundIn(folder: string): { marks: Set<number>; ends: Set<number> } {
+  const [marks, ends] = [new Set<number>(), new Set<number>()];
   for (const name of readdirSync(folder)) {
     const text = readFileSync(join(folder, name)).toString('latin1').toLowerCase();
-    for (const [, number] of text.matchAll(/potoroo-(\d{4})x/g)) found.add(Number(number));
+    for (const [, number] of text.matchAll(/potoroo-(\d{4})x/g)) marks.add(Number(number));
+    for (const [, number] of text.matchAll(/ (\d{12})/g)) ends.add(Number(number));
   }
-  return found;
+  return { marks, ends };
 }
 
 describe('erasures of very many documents', () => {
@@ -49,8 +50,15 @@ describe('erasures of very many documents', () => {
     const { log } = directory;
     const random = createRandom(Number(process.env.TEST_SEED ?? 7));
     const upTo = (most: number) => Math.floor(random() * most);
+    /** The ends of all titles that a document ever had: of a title that is cut off the beginning may be gone, and the end not. */
+    const ends = Array.from({ length: documents }, (): number[] => []);
+    const endOf = (number: number) => {
+      const end = upTo(1e12);
+      ends[number]?.push(end);
+      return String(end).padStart(12, '0');
+    };
     const values = (number: number) => ({
-      title: `${markOf(number)} ${'t'.repeat(upTo(80))} ${upTo(1e9)}`,
+      title: `${markOf(number)} ${'t'.repeat(upTo(80))} ${endOf(number)}`,
       body: `${markOf(number)} `.repeat(1 + upTo(upTo(10) === 0 ? 3000 : 60)),
     });
     const ids: string[] = [];
@@ -65,7 +73,12 @@ describe('erasures of very many documents', () => {
       directory.remove('posts', ids[number] as string);
       removed.add(number);
     }
-    assert.equal(marksIn(folder).size, documents);
+    const before = foundIn(folder);
+    assert.equal(before.marks.size, documents);
+    assert.deepEqual(
+      ends.flat().filter((end) => !before.ends.has(end)),
+      [],
+    );
     const gone = new Set<number>();
     while (gone.size < erased) gone.add(upTo(documents));
     for (const number of gone) {
@@ -88,12 +101,16 @@ describe('erasures of very many documents', () => {
         directory.update('posts', ids[number] as string, values(number));
       }
     }
-    const left = marksIn(folder);
+    const left = foundIn(folder);
     assert.deepEqual(
-      [...left].filter((number) => gone.has(number)),
+      [...gone].filter((number) => left.marks.has(number)),
       [],
     );
-    assert.equal(left.size, documents - erased);
+    assert.deepEqual(
+      [...gone].flatMap((number) => ends[number] ?? []).filter((end) => left.ends.has(end)),
+      [],
+    );
+    assert.equal(left.marks.size, documents - erased);
     assert.equal(findingIn(folder), null);
   });
 });

@@ -12,6 +12,7 @@ import {
   unnamedBucket,
   whichSegment,
 } from './away.ts';
+import { formatOf } from './log-file.ts';
 import {
   bodyAt,
   type Frame,
@@ -224,13 +225,9 @@ export function isInBucket(db: Sqlite, position: number): boolean {
   return file !== undefined && isGone(db, file);
 }
 
-/** Whether any segment is in the bucket alone. */
+/** Whether any segment is in the bucket alone. Logs of a format before 4 have none. */
 export function areSomeInBucket(db: Sqlite): boolean {
-  return db
-    .prepare<[], string>('SELECT file FROM segments')
-    .pluck()
-    .all()
-    .some((file) => isGone(db, file));
+  return formatOf(db) >= 4 && segmentsOf(db).some(({ file }) => isGone(db, file));
 }
 
 function isGone(db: Sqlite, file: string): boolean {

@@ -28,7 +28,7 @@ type Options = Pick<BootOptions, 'directory' | 'schema' | 'rules' | 'logId' | 's
 };
 
 /** PostgreSQL may be in the middle of a failover when a node starts, or start with it. */
-const patience = { opening: 15_000, appending: 5000, page: 30_000 };
+const patience = { opening: 10_000, appending: 5000, page: 30_000 };
 
 /** So many events are taken into the replica in one transaction. */
 const page = 1000;

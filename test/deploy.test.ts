@@ -17,7 +17,16 @@ const run = promisify(execFile);
 type Manifest = { kind: string; apiVersion: string };
 
 type Service = { read_only?: boolean; cap_drop?: string[]; secrets?: string[]; environment?: Record<string, string> };
-type Compose = { services: Record<string, Service> & { annals: Required<Service> }; secrets: Record<string, object> };
+type Compose = { services: Record<string, Service>; secrets: Record<string, object> };
+
+/** The files, and the services in them that are Annals. */
+const composes = { 'compose.yaml': ['annals'], 'compose-nodes.yaml': ['annals-1', 'annals-2'] };
+
+/** The files, with the kinds of their manifests. */
+const manifests = {
+  'kubernetes.yaml': ['Service', 'StatefulSet'],
+  'kubernetes-nodes.yaml': ['Cluster', 'Service', 'PodDisruptionBudget', 'StatefulSet'],
+};
 
 /** The settings of the documentation, with their `…_FILE` forms. */
 function settings(): Set<string> {
@@ -36,7 +45,7 @@ function used(name: string): string[] {
 describe('The files in deploy/', () => {
   it('name settings that there are', () => {
     const known = settings();
-    for (const name of ['compose.yaml', 'annals.service', 'kubernetes.yaml']) {
+    for (const name of [...Object.keys(composes), 'annals.service', ...Object.keys(manifests)]) {
       assert.ok(used(name).length > 0, name);
       assert.deepEqual(
         used(name).filter((one) => !known.has(one)),
@@ -46,52 +55,64 @@ describe('The files in deploy/', () => {
     }
   });
 
-  it('have a Compose file of the Compose specification, whose service is read-only and without capabilities', () => {
-    const compose: Compose = parse(textOf('compose.yaml'));
-    const ajv = new Ajv2019({ strict: false, validateFormats: false });
-    // It names its parts by a key that its draft no longer has.
-    const withoutNames = (key: string, value: unknown) =>
-      ['id', '$schema'].includes(key) && typeof value === 'string' ? undefined : value;
-    const schema = JSON.parse(JSON.stringify(composeSchema), withoutNames);
-    const isValid = ajv.validate(schema, compose);
-    assert.ok(isValid, ajv.errorsText());
-    const { annals } = compose.services;
-    assert.equal(annals.read_only, true);
-    assert.deepEqual(annals.cap_drop, ['ALL']);
-    for (const [name, { secrets = [] }] of Object.entries(compose.services)) {
-      for (const secret of secrets) assert.ok(compose.secrets[secret], `${name}: ${secret}`);
-    }
-    for (const name of used('compose.yaml').filter((one) => one.endsWith('_FILE'))) {
-      const secret = annals.environment[name]?.replace('/run/secrets/', '');
-      assert.ok(annals.secrets.includes(secret ?? ''), name);
-    }
-  });
+  for (const [file, ours] of Object.entries(composes)) {
+    it(`have ${file} of the Compose specification, whose services are read-only and without capabilities`, () => {
+      const compose: Compose = parse(textOf(file), { merge: true });
+      const ajv = new Ajv2019({ strict: false, validateFormats: false });
+      // It names its parts by a key that its draft no longer has.
+      const withoutNames = (key: string, value: unknown) =>
+        ['id', '$schema'].includes(key) && typeof value === 'string' ? undefined : value;
+      const schema = JSON.parse(JSON.stringify(composeSchema), withoutNames);
+      const isValid = ajv.validate(schema, compose);
+      assert.ok(isValid, ajv.errorsText());
+      for (const [name, { secrets = [] }] of Object.entries(compose.services)) {
+        for (const secret of secrets) assert.ok(compose.secrets[secret], `${name}: ${secret}`);
+      }
+      for (const name of ours) {
+        const annals = compose.services[name];
+        assert.equal(annals?.read_only, true);
+        assert.deepEqual(annals.cap_drop, ['ALL']);
+        for (const [setting, path] of Object.entries(annals.environment ?? {})) {
+          if (!setting.endsWith('_FILE')) continue;
+          assert.ok(annals.secrets?.includes(path.replace('/run/secrets/', '')), setting);
+        }
+      }
+    });
+  }
 
-  it('have manifests of Kubernetes, as its types say, of one pod without service links', async (t) => {
-    const manifests = parseAllDocuments(textOf('kubernetes.yaml')).map((document) => {
-      assert.deepEqual(document.errors, []);
-      return document.toJS() as Manifest;
+  for (const [file, kinds] of Object.entries(manifests)) {
+    it(`have ${file}, as the types of Kubernetes say, of pods without service links`, async (t) => {
+      const found = parseAllDocuments(textOf(file)).map((document) => {
+        assert.deepEqual(document.errors, []);
+        return document.toJS() as Manifest;
+      });
+      assert.deepEqual(
+        found.map(({ kind }) => kind),
+        kinds,
+      );
+      const folder = temporaryFolder(t);
+      // Those of an operator have types of their own.
+      const known = found.filter(({ apiVersion }) => !apiVersion.includes('cnpg.io'));
+      const lines = known.map((manifest) => {
+        const from = manifest.apiVersion === 'v1' ? 'core/v1' : manifest.apiVersion;
+        return `export const x${manifest.kind}: import('kubernetes-types/${from}').${manifest.kind} = ${JSON.stringify(manifest, null, 1)};`;
+      });
+      writeFileSync(join(folder, 'manifests.ts'), lines.join('\n'));
+      const paths = { 'kubernetes-types/*': [join(root, 'node_modules/kubernetes-types/*')] };
+      const compilerOptions = { target: 'esnext', module: 'preserve', noEmit: true, strict: true, types: [], paths };
+      writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions, include: ['*.ts'] }));
+      const compiler = join(root, 'node_modules/typescript/bin/tsc');
+      const { stdout } = await run(process.execPath, [compiler, '-p', folder]).catch((error) => error);
+      assert.equal(stdout, '');
+      const text = textOf(file);
+      for (const line of ['enableServiceLinks: false', 'readOnlyRootFilesystem: true']) {
+        assert.ok(text.includes(`${line}\n`), line);
+      }
     });
-    assert.deepEqual(
-      manifests.map(({ kind }) => kind),
-      ['Service', 'StatefulSet'],
-    );
-    const folder = temporaryFolder(t);
-    const lines = manifests.map((manifest) => {
-      const from = manifest.apiVersion === 'v1' ? 'core/v1' : manifest.apiVersion;
-      return `export const x${manifest.kind}: import('kubernetes-types/${from}').${manifest.kind} = ${JSON.stringify(manifest, null, 1)};`;
-    });
-    writeFileSync(join(folder, 'manifests.ts'), lines.join('\n'));
-    const paths = { 'kubernetes-types/*': [join(root, 'node_modules/kubernetes-types/*')] };
-    const compilerOptions = { target: 'esnext', module: 'preserve', noEmit: true, strict: true, types: [], paths };
-    writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions, include: ['*.ts'] }));
-    const compiler = join(root, 'node_modules/typescript/bin/tsc');
-    const { stdout } = await run(process.execPath, [compiler, '-p', folder]).catch((error) => error);
-    assert.equal(stdout, '');
-    const text = textOf('kubernetes.yaml');
-    for (const line of ['replicas: 1', 'enableServiceLinks: false', 'readOnlyRootFilesystem: true']) {
-      assert.ok(text.includes(`${line}\n`), line);
-    }
+  }
+
+  it('have one pod where a log belongs to one process', () => {
+    assert.match(textOf('kubernetes.yaml'), /\n {2}replicas: 1\n/);
   });
 
   it('have a unit that systemd takes', async (t) => {

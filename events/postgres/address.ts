@@ -1,3 +1,5 @@
+import { X509Certificate } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
 import { didYouMean, show, showAll } from '../../config/suggest.ts';
 import type { PostgresAddress } from '../../storage/postgres/connection.ts';
@@ -9,13 +11,16 @@ export class AddressError extends Error {
 
 const form = 'postgres://ROLE:PASSWORD@HOST:PORT,HOST:PORT/DATABASE';
 const usualPort = 5432;
-const parameters = ['sslmode'];
+const parameters = ['sslmode', 'sslrootcert'];
 const modes = ['verify-full', 'disable'];
+
+type Tls = PostgresAddress['tls'];
 
 /**
  * Reads the address of PostgreSQL, with any number of hosts of which one takes writes, as libpq writes it (PostgreSQL 15, section
  * 34.1.1.2). Connections are encrypted and the certificate is checked (`sslmode=verify-full`), unless every host is this machine or
- * the address says `sslmode=disable`.
+ * the address says `sslmode=disable`. `sslrootcert` names a file with the certificates of authorities to trust instead of the known
+ * ones.
  *
  * @throws AddressError.
  */
@@ -26,13 +31,15 @@ export function readAddress(text: string): PostgresAddress {
   if (user === '') throw new AddressError(`it names no role; it must have the form ${form}`);
   if (database === '') throw new AddressError(`it names no database; it must have the form ${form}`);
   const found = hosts.split(',').map(hostOf);
-  const mode = modeOf(query) ?? (found.every(({ host }) => isHere(host)) ? 'disable' : 'verify-full');
   return {
     hosts: found,
     user: decoded(user, 'role'),
     password: decoded(password, 'password'),
     database: decoded(database, 'database'),
-    tls: mode === 'disable' ? false : {},
+    tls: tlsOf(
+      query,
+      found.every(({ host }) => isHere(host)),
+    ),
   };
 }
 
@@ -47,17 +54,37 @@ function hostOf(text: string): { host: string; port: number } {
   return { host, port: Number(port) };
 }
 
-function modeOf(query: string): string | null {
+function tlsOf(query: string, areAllHere: boolean): Tls {
   const given = new URLSearchParams(query);
   for (const name of given.keys()) {
     if (parameters.includes(name)) continue;
     throw new AddressError(
-      `it has the parameter ${show(name)}; known is ${showAll(parameters)}${didYouMean(name, parameters)}`,
+      `it has the parameter ${show(name)}; known are ${showAll(parameters)}${didYouMean(name, parameters)}`,
     );
   }
   const mode = given.get('sslmode');
-  if (mode === null || modes.includes(mode)) return mode;
-  throw new AddressError(`sslmode must be ${showAll(modes)}, and is ${show(mode)}${didYouMean(mode, modes)}`);
+  const file = given.get('sslrootcert');
+  if (mode !== null && !modes.includes(mode))
+    throw new AddressError(`sslmode must be ${showAll(modes)}, and is ${show(mode)}${didYouMean(mode, modes)}`);
+  if (file !== null && mode === 'disable')
+    throw new AddressError('sslrootcert has no meaning with sslmode=disable: leave out one of them');
+  if (file !== null) return { ca: authoritiesIn(file) };
+  return (mode ?? (areAllHere ? 'disable' : 'verify-full')) === 'disable' ? false : {};
+}
+
+/** @returns PEM. */
+function authoritiesIn(file: string): string {
+  try {
+    const pem = readFileSync(file, 'utf8');
+    new X509Certificate(pem);
+    return pem;
+  } catch (error) {
+    throw new AddressError(`sslrootcert=${file} is not a file with certificates in PEM (${codeOf(error)})`);
+  }
+}
+
+function codeOf(error: unknown): string {
+  return error instanceof Error && 'code' in error ? String(error.code) : 'no certificate in it';
 }
 
 function isHere(host: string): boolean {

@@ -106,6 +106,8 @@ export function useDatabase(): () => Promise<TestDatabase> {
 
 /** A primary and a standby that belong to one test. */
 export type Servers = {
+  /** With a folder `a` and `b` for each. */
+  folder: string;
   hosts: Host[];
   /** Ends a server and all that it has started, as a power cut would. */
   kill: (name: 'a' | 'b') => Promise<void>;
@@ -144,6 +146,7 @@ export async function startServers(): Promise<Servers> {
   }
 
   return {
+    folder,
     hosts,
     async kill(name) {
       signal(name, 'SIGKILL');

@@ -39,9 +39,21 @@ describe('The address of PostgreSQL', () => {
       ['postgres://annals:secret%@db/a', /^its password has a % that begins no escape/],
       [
         'postgres://annals:secret@db/a?sslmod=disable',
-        /parameter "sslmod"; known is "sslmode"; did you mean "sslmode"\?$/,
+        /parameter "sslmod"; known are "sslmode", "sslrootcert"; did you mean "sslmode"\?$/,
       ],
       ['postgres://annals:secret@db/a?sslmode=prefer', /^sslmode must be "verify-full", "disable", and is "prefer"$/],
+      [
+        'postgres://annals:secret@db/a?sslmode=disable&sslrootcert=ca.pem',
+        /^sslrootcert has no meaning with sslmode=disable/,
+      ],
+      [
+        'postgres://annals:secret@db/a?sslrootcert=missing/ca.pem',
+        /^sslrootcert=missing\/ca\.pem is not a file with certificates in PEM \(ENOENT\)$/,
+      ],
+      [
+        'postgres://annals:secret@db/a?sslrootcert=package.json',
+        /^sslrootcert=package\.json is not a file with certificates in PEM \(ERR_OSSL_PEM_NO_START_LINE\)$/,
+      ],
     ];
     for (const [text, message] of wrong) {
       assert.throws(

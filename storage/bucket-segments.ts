@@ -1,6 +1,7 @@
 import type { BlobSettings, ByteRange, ReceivedFile } from './blobs.ts';
 import { connectBucket } from './bucket-connection.ts';
 import { isMissingObject } from './bucket-errors.ts';
+import { holdBucket } from './bucket-holder.ts';
 import { readObject, sendObject } from './bucket-objects.ts';
 import { removeVersions } from './bucket-versions.ts';
 
@@ -14,6 +15,8 @@ export type BucketSegments = {
   list: () => Promise<string[]>;
   /** Removes an object with all its versions. @throws BlobHeldError when one stays. */
   remove: (name: string) => Promise<void>;
+  /** Takes the right to send and remove, or keeps it. @throws BlobsUnavailableError where another data directory has it. */
+  hold: (holder: string) => Promise<void>;
   close: () => void;
 };
 
@@ -47,6 +50,7 @@ export function openBucketSegments(
       return names;
     },
     remove: (name) => call(() => removeVersions(place, objectOf(name))),
+    hold: (holder) => holdBucket(place, objectOf('holder'), holder),
     close,
   };
 }

@@ -9,7 +9,7 @@ import {
 } from './blobs.ts';
 import { bucketAnchors } from './bucket-anchors.ts';
 import { connectBucket } from './bucket-connection.ts';
-import { describeFailure, isBucketThere, isMissingBucket, isMissingObject } from './bucket-errors.ts';
+import { describeFailure, isBucketThere, isMissingBucket, isMissingObject, isTaken } from './bucket-errors.ts';
 import { readObject, sendObject } from './bucket-objects.ts';
 import { type Bucket, removeVersions } from './bucket-versions.ts';
 import { notePassed } from './garbage.ts';
@@ -37,12 +37,21 @@ export function openBucketStore(settings: BucketSettings, silence = 20_000): Blo
     incoming,
     async prepare(logId) {
       const owner = await call(() => readMarker(place));
-      if (owner !== null && owner !== logId) {
+      requireOwn(owner);
+      // Written also where it exists, to find out now about keys that may not write. Of two that come at once the server takes one.
+      const headers = owner === null ? { 'if-none-match': '*' } : {};
+      const request = { method: 'PUT', bucketName: bucket, objectName: marker, headers };
+      await call(() =>
+        client.makeRequestAsyncOmit(request, logId).catch((error) => {
+          if (!isTaken(error)) throw error;
+        }),
+      );
+      if (owner === null) requireOwn(await call(() => readMarker(place)));
+
+      function requireOwn(owner: string | null): void {
+        if (owner === null || owner === logId) return;
         throw new BlobsRefusedError(`${what} holds the files of another log: ANNALS_S3_BUCKET must name another one`);
       }
-      // Written also where it exists, to find out now about keys that may not write.
-      const request = { method: 'PUT', bucketName: bucket, objectName: marker };
-      await call(() => client.makeRequestAsyncOmit(request, logId));
     },
     async keep(file) {
       if (file.size > largestObject) {

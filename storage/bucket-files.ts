@@ -1,7 +1,6 @@
 import type { Readable } from 'node:stream';
-import type { BlobSettings } from './blobs.ts';
-import { describeFailure, isConnectionLost, isMissingObject } from './bucket-errors.ts';
-import { connectTo, openClient } from './bucket-store.ts';
+import { connectBucket, type Reach } from './bucket-connection.ts';
+import { isMissingObject } from './bucket-errors.ts';
 
 /** Named files in one place, such as the backups of a service. */
 export type NamedFiles = {
@@ -21,37 +20,15 @@ export type NamedFiles = {
   close: () => void;
 };
 
-type Reach = Omit<Extract<BlobSettings, { kind: 'bucket' }>, 'kind' | 'incoming' | 'checkpointDays'>;
-
 /** The objects of a bucket whose names begin with `prefix`, which is empty or ends with a slash. */
 export function openBucketFiles(settings: Reach, prefix: string, silence = 60_000): NamedFiles {
-  const { endpoint, bucket } = settings;
-  const { transport, agent } = connectTo(endpoint, silence);
-  const client = openClient(settings, { transport, transportAgent: agent });
-  const what = `the bucket ${bucket} at ${endpoint}`;
-
-  async function call<T>(request: () => Promise<T>): Promise<T> {
-    try {
-      return await request().catch((error) => {
-        if (isConnectionLost(error)) return request();
-        throw error;
-      });
-    } catch (error) {
-      throw describeFailure(error, what);
-    }
-  }
+  const { client, bucket, call, list, close } = connectBucket(settings, silence);
 
   const filesAt = (prefix: string): NamedFiles => ({
     name: `s3://${bucket}/${prefix}`,
     async list() {
       const names: string[] = [];
-      let next = '';
-      do {
-        const from = next;
-        const page = await call(() => client.listObjectsV2Query(bucket, prefix, from, '/', 1000, ''));
-        for (const { name = '' } of page.objects) if (name.startsWith(prefix)) names.push(name.slice(prefix.length));
-        next = page.isTruncated ? page.nextContinuationToken : '';
-      } while (next !== '');
+      for await (const { name } of list(prefix, '/')) names.push(name.slice(prefix.length));
       return names.filter((name) => name !== '').sort();
     },
     read: (name) =>
@@ -73,7 +50,7 @@ export function openBucketFiles(settings: Reach, prefix: string, silence = 60_00
     },
     remove: (name) => call(() => client.removeObject(bucket, prefix + name)),
     folder: (name) => filesAt(`${prefix}${name}/`),
-    close: () => agent.destroy(),
+    close,
   });
   return filesAt(prefix);
 }

@@ -1,4 +1,15 @@
-import { accessSync, chmodSync, constants, existsSync, readdirSync, statSync } from 'node:fs';
+import { randomUUID } from 'node:crypto';
+import {
+  accessSync,
+  chmodSync,
+  constants,
+  existsSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { dirname, join } from 'node:path';
 import { isSystemError } from './disk.ts';
 import { makePrivateFolderSync, privateFile } from './private.ts';
@@ -17,7 +28,7 @@ const forOthers = 0o077;
 
 /** The files that the service itself keeps in a data directory: others may lie there too. */
 const own =
-  /^((log|vault|lock|read-[\da-f]+)\.db(\.[\w-]+?)?(-wal|-shm|-journal)?|lock\.json|room\.probe|backup\.json|seeded|replica|openapi(-audit)?\.cache)$/;
+  /^((log|vault|lock|read-[\da-f]+)\.db(\.[\w-]+?)?(-wal|-shm|-journal)?|lock\.json|room\.probe|backup\.json|seeded|directory-id|replica|openapi(-audit)?\.cache)$/;
 
 /**
  * Makes a data directory if it is missing, and its files those of this user alone: earlier versions left them to everybody. Gives
@@ -34,6 +45,19 @@ export function prepareDirectory(path: string): string[] {
     const open = files.filter((name) => !leaveToOwner(join(path, name)));
     return [...warningOf(path), ...warningsOf(path, open)];
   });
+}
+
+/**
+ * Tells a data directory from its copies, which have the same log: by a file in it, which is made here, and by the place of that file on its
+ * disk, for a copy has another one.
+ */
+export function directoryId(path: string): string {
+  const file = join(path, 'directory-id');
+  if (!existsSync(file)) {
+    writeFileSync(`${file}.partial`, randomUUID(), { mode: privateFile, flush: true });
+    renameSync(`${file}.partial`, file);
+  }
+  return `${readFileSync(file, 'utf8').trim()} ${statSync(file, { bigint: true }).ino}`;
 }
 
 /**

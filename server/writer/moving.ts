@@ -1,14 +1,16 @@
 import { hash } from 'node:crypto';
 import { rmSync, statSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import type { Logger } from 'pino';
-import { awayFolder, isAway, makeAwayFolder, noteAway } from '../../events/away.ts';
+import { awayFile, awayFolder, isAway, makeAwayFolder, namesIn, noteAway } from '../../events/away.ts';
 import { strayObjects, syncFolderNow } from '../../events/sealing.ts';
 import { indexBytes, readIndex } from '../../events/segment-file.ts';
 import { isSegmentName, type Segment, segmentFolder, segmentsOf } from '../../events/segments.ts';
 import type { BlobSettings } from '../../storage/blobs.ts';
+import { holding } from '../../storage/bucket-holder.ts';
 import { type BucketSegments, openBucketSegments } from '../../storage/bucket-segments.ts';
+import { directoryId } from '../../storage/data-directory.ts';
 import { codeOf, messageOf } from '../../storage/errors.ts';
 import { type Sqlite, withDatabase } from '../../storage/sqlite.ts';
 
@@ -47,6 +49,7 @@ export function openMoving({ file, blobs, ready, log }: Options): Moving {
   let isWanted = false;
   let isClosed = false;
   let isNoted = false;
+  let heldAt = Number.NaN;
   let told = '';
   let timer: NodeJS.Timeout | undefined;
   const read = <T>(run: (db: Sqlite) => T) => withDatabase(file, { readonly: true, cacheMiB: 1 }, run);
@@ -63,12 +66,23 @@ export function openMoving({ file, blobs, ready, log }: Options): Moving {
     return opened;
   }
 
+  /** For changes. Another data directory of this log, such as a restored backup, may have the same bucket, and needs other objects. */
+  async function heldBucket(): Promise<BucketSegments> {
+    const bucket = await objects();
+    const since = Date.now() - heldAt;
+    if (since >= 0 && since < holding.renewal) return bucket;
+    await bucket.hold(directoryId(dirname(file)));
+    heldAt = Date.now();
+    return bucket;
+  }
+
   function wake(): void {
     if (isWanted || isClosed) return;
     isWanted = true;
     queue(async () => {
       isWanted = false;
       await noteObjects();
+      if (mayHaveObjects()) await heldBucket();
       const hasMore = await moveOne();
       told = '';
       // An erasure may have its turn in between.
@@ -76,7 +90,7 @@ export function openMoving({ file, blobs, ready, log }: Options): Moving {
     }).catch((error) => {
       if (isClosed) return;
       const why = messageOf(error);
-      if (told !== why) log.warn(`segments of the log stay here, beyond ANNALS_S3_LOCAL_RETENTION_BYTES: ${why}`);
+      if (told !== why) log.warn(`no segment of the log is moved into the bucket, nor removed there: ${why}`);
       told = why;
       clearTimeout(timer);
       timer = setTimeout(wake, retryMilliseconds).unref();
@@ -91,6 +105,10 @@ export function openMoving({ file, blobs, ready, log }: Options): Moving {
     for (const path of unknown) makeAwayFolder(path);
     if (unknown.length > 0) syncFolderNow(folder);
     isNoted = true;
+  }
+
+  function mayHaveObjects(): boolean {
+    return most < Number.POSITIVE_INFINITY || namesIn(folder).some((name) => awayFile(name) !== null);
   }
 
   /** Moves the oldest segment that is not to stay. @returns whether there may be more. */
@@ -128,7 +146,7 @@ export function openMoving({ file, blobs, ready, log }: Options): Moving {
     }
     if (!hash('sha256', own, 'buffer').equals(sha256))
       throw new Error(`segments/${file} was altered: run "annals verify"`);
-    const { send, read: readBack } = await objects();
+    const { send, read: readBack } = await heldBucket();
     await send(file, { path, size: bytes, sha256: sha256.toString('hex') });
     const found = await readBack(file);
     if (!found || !hash('sha256', found, 'buffer').equals(sha256))
@@ -155,6 +173,9 @@ export function openMoving({ file, blobs, ready, log }: Options): Moving {
       .map(({ first, offset, length }) => ({ first, bytes: own.subarray(offset, offset + length) }));
   }
 
+  // It goes on being held while nothing is moved.
+  const renewing = setInterval(wake, holding.renewal).unref();
+
   return {
     wake,
     async findObjects() {
@@ -163,7 +184,7 @@ export function openMoving({ file, blobs, ready, log }: Options): Moving {
     removeObjects: () =>
       queue(async () => {
         for (const stray of read(strayObjects)) {
-          const { remove } = await objects();
+          const { remove } = await heldBucket();
           await remove(stray);
           rmSync(awayFolder(join(folder, stray)), { recursive: true, force: true });
           syncFolderNow(folder);
@@ -171,6 +192,7 @@ export function openMoving({ file, blobs, ready, log }: Options): Moving {
       }),
     async close() {
       isClosed = true;
+      clearInterval(renewing);
       clearTimeout(timer);
       opened?.close();
       await Promise.race([last, new Promise((resolve) => setTimeout(resolve, closeMilliseconds).unref())]);

@@ -364,6 +364,29 @@ describeWithBucket('texts that are kept for ever in a bucket', () => {
   });
 });
 
+describeWithBucket('a new bucket that several logs take at once', () => {
+  it('becomes that of one of them, and the others are refused', async () => {
+    const settings = {
+      kind: 'bucket' as const,
+      incoming: join(folder, 'many'),
+      ...reach,
+      bucket: `annals-test-new-${randomBytes(8).toString('hex')}`,
+    };
+    const stores = Array.from({ length: 6 }, () => openBlobStore(settings));
+    try {
+      const outcomes = await Promise.allSettled(stores.map((store, index) => store.prepare(`annals/${index}`)));
+      assert.equal(outcomes.filter(({ status }) => status === 'fulfilled').length, 1);
+      for (const outcome of outcomes)
+        if (outcome.status === 'rejected') assert.match(String(outcome.reason), /holds the files of another log/);
+    } finally {
+      for (const store of stores) store.close();
+      const client = openClient({ ...bucket, name: settings.bucket });
+      await client.removeObject(settings.bucket, 'annals-log');
+      await client.removeBucket(settings.bucket);
+    }
+  });
+});
+
 describeWithBucket('texts that are kept for ever in a bucket with Object Lock', () => {
   // It goes with its server: locked files cannot be removed.
   const locked = { ...reach, bucket: `annals-test-locked-${randomBytes(8).toString('hex')}` };

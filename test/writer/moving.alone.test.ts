@@ -96,7 +96,7 @@ describeWithBucket('A service whose segments are in a bucket', () => {
   });
 
   it('keeps none of their files here, and has each in the bucket as it was', async () => {
-    const found = (await objects()).filter(({ name }) => name.startsWith('segments/'));
+    const found = (await objects()).filter(({ name }) => name.endsWith('.seg'));
     assert.deepEqual(
       found.map(({ name, bytes }) => [name, bytes.length]),
       segments().map(({ file, bytes }) => [`segments/${file}`, bytes]),
@@ -208,7 +208,7 @@ describeWithBucket('A service whose segments are in a bucket', () => {
   });
 
   it('erases from them, and leaves nothing in any file or object', async () => {
-    const isThere = async () => (await objects()).some(({ name }) => name.startsWith('segments/'));
+    const isThere = async () => (await objects()).some(({ name }) => name.endsWith('.seg'));
     assert.ok(await isThere());
     const former = segments().map(({ file }) => file);
     const answer = await service.call('POST', '/api/audit/erasures', { collection: 'posts', id, reason: 'asked to' });
@@ -219,7 +219,7 @@ describeWithBucket('A service whose segments are in a bucket', () => {
     const now = segments().map(({ file }) => file);
     assert.notDeepEqual(now.slice(0, former.length), former);
     assert.deepEqual(
-      (await objects()).map(({ name }) => name).filter((name) => name.startsWith('segments/')),
+      (await objects()).map(({ name }) => name).filter((name) => name.endsWith('.seg')),
       now.map((file) => `segments/${file}`),
     );
     assert.ok(!existsSync(join(data, 'segments', `${former[0]}.away`)));
@@ -255,5 +255,29 @@ describeWithBucket('A service whose segments are in a bucket', () => {
       await service.stop();
     }
     assert.deepEqual(here(), []);
+  });
+
+  it('goes on when it is stopped in the middle, and when the bound is another one then', async () => {
+    const bounds = [0, undefined, 1_000_000, 0];
+    for (const bound of bounds) {
+      service = await startHere(context, config, {
+        data,
+        bucket: bound === undefined ? bucket : { ...bucket, localRetentionBytes: bound },
+      });
+      for (let count = 0; count < 45; count += 1) await post(`Potoroo-${count}`);
+      const { status, body } = await service.call('GET', '/api/audit/events?limit=100');
+      assert.deepEqual([status, body.events?.length], [200, 100], JSON.stringify(body));
+      await service.stop();
+    }
+    service = await open();
+    await allAway();
+    const found = (await objects()).filter(({ name }) => name.endsWith('.seg')).map(({ name }) => name);
+    assert.deepEqual(
+      found,
+      segments().map(({ file }) => `segments/${file}`),
+    );
+    await service.stop();
+    const verified = await runCommand(['verify', '--data', data], { environment });
+    assert.match(verified.stdout, /^sound: the log is whole/m, verified.stdout + verified.stderr);
   });
 });

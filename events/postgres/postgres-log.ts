@@ -15,6 +15,7 @@ import {
   UnknownShipmentError,
 } from '../shared-log.ts';
 import type { SharedHead } from '../shipped.ts';
+import { areDivided, type LogTables, usualPartSize } from './parts.ts';
 import { headOf, headQuery, lockQuery, missedOf, missedQueries, shipStatements } from './rows.ts';
 import { prepareTables, refuseTooManyRights } from './tables.ts';
 
@@ -23,6 +24,7 @@ import { prepareTables, refuseTooManyRights } from './tables.ts';
  * @param makeName gives the name of a log that is not there yet: that in its headers.
  * @param warn is told what the operator should know.
  * @param patience the milliseconds after which a call is given up that does not say it itself.
+ * @param partSize the positions of one part of the tables; the same for all nodes.
  */
 export type PostgresLogOptions = {
   address: PostgresAddress;
@@ -30,11 +32,13 @@ export type PostgresLogOptions = {
   makeName: () => string;
   warn: (message: string) => void;
   patience?: number;
+  partSize?: number;
 };
 
-/** `name`: the one that is in the headers of its events. */
+/** `name`: the one that is in the headers of its events. `tables`: as its tables know it. */
 export type PostgresLog = SharedLog & {
   name: string;
+  tables: LogTables;
   /** Forgets some of the attempts that were kept before a moment, in milliseconds since the epoch. */
   forgetAttempts: (before: number) => Promise<void>;
 };
@@ -57,7 +61,7 @@ const clockQuery: Statement = {
  * @throws SharedLogUnavailableError; UnfitServerError, with what the operator has to change.
  */
 export async function openPostgresLog(options: PostgresLogOptions): Promise<PostgresLog> {
-  const { address, site, makeName, warn, patience = usualPatience } = options;
+  const { address, site, makeName, warn, patience = usualPatience, partSize = usualPartSize } = options;
   const told = new Set<string>();
   const warnOnce = (message: string) => {
     if (!told.has(message)) warn(message);
@@ -65,9 +69,10 @@ export async function openPostgresLog(options: PostgresLogOptions): Promise<Post
   };
   const writing = openSession(address, warnOnce);
   const reading = openSession(address, warnOnce);
-  const { log, name } = await available(
+  const { log, name, isDivided } = await available(
     writing.retried(performance.now() + patience, (first) => establish(first, site, makeName)),
   );
+  const tables = { log, partSize: isDivided ? partSize : null };
 
   /** The furthest that this node has seen the log. */
   let seen: Reached = { size: 0, root: emptyRoot };
@@ -140,7 +145,7 @@ export async function openPostgresLog(options: PostgresLogOptions): Promise<Post
         end(async () => {
           if (shipped.from !== head.size)
             throw new Error(`a shipment from ${shipped.from} on a log that ends at ${head.size}`);
-          await commit(connection, shipStatements(log, shipped), until);
+          await commit(connection, shipStatements(tables, shipped), until);
           seen = shipped.head;
         }),
       confirm: () => end(() => commit(connection, [touch(log)], until)),
@@ -160,6 +165,7 @@ export async function openPostgresLog(options: PostgresLogOptions): Promise<Post
 
   return {
     name,
+    tables,
     take,
     head,
     async tail(after, limit) {
@@ -208,14 +214,15 @@ async function establish(
   connection: Connection,
   site: string,
   makeName: () => string,
-): Promise<{ log: number; name: string }> {
+): Promise<{ log: number; name: string; isDivided: boolean }> {
   await prepareTables(connection);
   await refuseTooManyRights(connection);
+  const isDivided = await areDivided(connection);
   const select = { text: 'SELECT log, name FROM annals.heads WHERE site = $1', values: [site] };
   for (;;) {
     const [found] = await connection.run(select);
     const row: { log: number; name: string } | undefined = found?.rows[0];
-    if (row) return row;
+    if (row) return { ...row, isDivided };
     // Two that come first at the same time get the same number, and one of them tries again.
     await connection.run({
       text: `INSERT INTO annals.heads SELECT coalesce(max(log), 0) + 1, $1, $2, 0, $3, '' FROM annals.heads ON CONFLICT DO NOTHING`,

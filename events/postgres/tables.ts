@@ -95,13 +95,14 @@ export const steps: readonly (readonly Step[])[] = [
        )`,
       onPostgres: 'PARTITION BY LIST (log)',
     },
-    // The nodes, by what they have reported last. `scrubbed`: their files have nothing of erasures up to this position. `seen`: in
-    // milliseconds since the epoch, by the clock of this database.
+    // The nodes, by what they have reported last. `instance`: the process that did. `scrubbed`: their files have nothing of erasures up
+    // to this position. `seen`: in milliseconds since the epoch, by the clock of this database.
     `CREATE TABLE annals.nodes (
        log int NOT NULL,
        node text NOT NULL,
        version text NOT NULL,
        schema text NOT NULL,
+       instance text NOT NULL,
        state text NOT NULL,
        applied bigint NOT NULL,
        scrubbed bigint NOT NULL,

@@ -1,7 +1,7 @@
-import { setTimeout as pause } from 'node:timers/promises';
 import { messageOf } from '../../storage/errors.ts';
-import { type Connection, connect, type PostgresAddress, type Statement } from '../../storage/postgres/connection.ts';
-import { isBusy, isDuplicate, isRefusal, UnfitServerError } from '../../storage/postgres/errors.ts';
+import type { Connection, PostgresAddress, Statement } from '../../storage/postgres/connection.ts';
+import { isBusy, isDuplicate, UnreachableError } from '../../storage/postgres/errors.ts';
+import { commitWith, limited, openSession, UnknownCommitError } from '../../storage/postgres/session.ts';
 import { DivergedError } from '../ingesting.ts';
 import { emptyRoot } from '../merkle.ts';
 import {
@@ -15,6 +15,7 @@ import {
   UnknownShipmentError,
 } from '../shared-log.ts';
 import type { SharedHead } from '../shipped.ts';
+import { areDivided, type LogTables, usualPartSize } from './parts.ts';
 import { headOf, headQuery, lockQuery, missedOf, missedQueries, shipStatements } from './rows.ts';
 import { prepareTables, refuseTooManyRights } from './tables.ts';
 
@@ -23,6 +24,7 @@ import { prepareTables, refuseTooManyRights } from './tables.ts';
  * @param makeName gives the name of a log that is not there yet: that in its headers.
  * @param warn is told what the operator should know.
  * @param patience the milliseconds after which a call is given up that does not say it itself; `opening`: the same for the opening.
+ * @param partSize the positions of one part of the tables; the same for all nodes.
  */
 export type PostgresLogOptions = {
   address: PostgresAddress;
@@ -31,11 +33,13 @@ export type PostgresLogOptions = {
   warn: (message: string) => void;
   patience?: number;
   opening?: number;
+  partSize?: number;
 };
 
-/** `name`: the one that is in the headers of its events. */
+/** `name`: the one that is in the headers of its events. `tables`: as its tables know it. */
 export type PostgresLog = SharedLog & {
   name: string;
+  tables: LogTables;
   /** Forgets some of the attempts that were kept before a moment, in milliseconds since the epoch. */
   forgetAttempts: (before: number) => Promise<void>;
 };
@@ -45,14 +49,6 @@ export const usualPatience = 5000;
 
 /** So many events a node may lack when it takes the log: it catches up while all others wait. */
 const mostMissed = 1000;
-
-const pauseMilliseconds = 50;
-
-/** With less time left than this, in milliseconds, no further try is made: it would only hide why the last one failed. */
-const leastConnecting = 250;
-
-/** A server that does not answer is given up after so many milliseconds: another one may take writes by then. */
-const longestConnecting = 2000;
 
 const clockQuery: Statement = {
   name: 'clock',
@@ -66,7 +62,15 @@ const clockQuery: Statement = {
  * @throws SharedLogUnavailableError; UnfitServerError, with what the operator has to change.
  */
 export async function openPostgresLog(options: PostgresLogOptions): Promise<PostgresLog> {
-  const { address, site, makeName, warn, patience = usualPatience, opening = patience } = options;
+  const {
+    address,
+    site,
+    makeName,
+    warn,
+    patience = usualPatience,
+    opening = patience,
+    partSize = usualPartSize,
+  } = options;
   const told = new Set<string>();
   const warnOnce = (message: string) => {
     if (!told.has(message)) warn(message);
@@ -74,7 +78,10 @@ export async function openPostgresLog(options: PostgresLogOptions): Promise<Post
   };
   const writing = openSession(address, warnOnce);
   const reading = openSession(address, warnOnce);
-  const { log, name } = await writing.retried(performance.now() + opening, (first) => establish(first, site, makeName));
+  const { log, name, isDivided } = await available(
+    writing.retried(performance.now() + opening, (first) => establish(first, site, makeName)),
+  );
+  const tables = { log, partSize: isDivided ? partSize : null };
 
   /** The furthest that this node has seen the log. */
   let seen: Reached = { size: 0, root: emptyRoot };
@@ -102,7 +109,7 @@ export async function openPostgresLog(options: PostgresLogOptions): Promise<Post
 
   /** Waits for the lock: on another connection where one breaks, for nothing was done on it. */
   async function locked(from: Reached, until: number) {
-    return await writing.retried(until, async (connection) => {
+    const taking = writing.retried(until, async (connection) => {
       const [, lock, clock, ...rows] = await connection.run(
         { text: 'BEGIN ISOLATION LEVEL READ COMMITTED' },
         lockQuery(log),
@@ -112,6 +119,7 @@ export async function openPostgresLog(options: PostgresLogOptions): Promise<Post
       );
       return { connection, head: headOf(lock), now: Number(clock?.rows[0]?.now), rows };
     });
+    return await available(taking);
   }
 
   async function takenBy(held: Awaited<ReturnType<typeof locked>>, from: Reached, until: number): Promise<Taken> {
@@ -146,7 +154,7 @@ export async function openPostgresLog(options: PostgresLogOptions): Promise<Post
         end(async () => {
           if (shipped.from !== head.size)
             throw new Error(`a shipment from ${shipped.from} on a log that ends at ${head.size}`);
-          await commit(connection, shipStatements(log, shipped), until);
+          await commit(connection, shipStatements(tables, shipped), until);
           seen = shipped.head;
         }),
       confirm: () => end(() => commit(connection, [touch(log)], until)),
@@ -155,7 +163,7 @@ export async function openPostgresLog(options: PostgresLogOptions): Promise<Post
   }
 
   async function read<T>(run: (connection: Connection) => Promise<T>, within = patience): Promise<T> {
-    return await reading.retried(performance.now() + within, run);
+    return await available(reading.retried(performance.now() + within, run));
   }
 
   async function head(): Promise<SharedHead> {
@@ -166,6 +174,7 @@ export async function openPostgresLog(options: PostgresLogOptions): Promise<Post
 
   return {
     name,
+    tables,
     take,
     head,
     async tail(after, limit, within) {
@@ -195,6 +204,16 @@ export async function openPostgresLog(options: PostgresLogOptions): Promise<Post
   };
 }
 
+/** @throws SharedLogUnavailableError where the server was not reached in time. */
+async function available<T>(work: Promise<T>): Promise<T> {
+  try {
+    return await work;
+  } catch (error) {
+    if (!(error instanceof UnreachableError)) throw error;
+    throw new SharedLogUnavailableError(`the log in PostgreSQL is not available: ${error.message}`, { cause: error });
+  }
+}
+
 /** Changes nothing, and yet is a commit: once it is on the standby, so is all that was committed before. */
 function touch(log: number): Statement {
   return { text: 'UPDATE annals.heads SET size = size WHERE log = $1', values: [log] };
@@ -205,14 +224,15 @@ async function establish(
   connection: Connection,
   site: string,
   makeName: () => string,
-): Promise<{ log: number; name: string }> {
+): Promise<{ log: number; name: string; isDivided: boolean }> {
   await prepareTables(connection);
   await refuseTooManyRights(connection);
+  const isDivided = await areDivided(connection);
   const select = { text: 'SELECT log, name FROM annals.heads WHERE site = $1', values: [site] };
   for (;;) {
     const [found] = await connection.run(select);
     const row: { log: number; name: string } | undefined = found?.rows[0];
-    if (row) return row;
+    if (row) return { ...row, isDivided };
     // Two that come first at the same time get the same number, and one of them tries again.
     await connection.run({
       text: `INSERT INTO annals.heads SELECT coalesce(max(log), 0) + 1, $1, $2, 0, $3, '' FROM annals.heads ON CONFLICT DO NOTHING`,
@@ -231,25 +251,14 @@ async function commit(connection: Connection, statements: readonly Statement[], 
     connection.destroy();
     throw new SharedLogUnavailableError('the log in PostgreSQL is not taken any more: it took too long');
   }
-  connection.warnings();
-  const results = await limited(connection, until, () => connection.send(...statements, { text: 'COMMIT' }));
-  const last = results.at(-1);
-  const refused = results.slice(0, -1).find((result) => result.status === 'rejected')?.reason;
-  // The first refusal has ended the transaction, and COMMIT has undone it, if it came so far.
-  if (refused !== undefined && isRefusal(refused)) {
-    if (last?.status !== 'fulfilled') connection.destroy();
-    throw refusalOf(refused);
+  try {
+    await limited(connection, until, () => commitWith(connection, statements));
+  } catch (error) {
+    if (!(error instanceof UnknownCommitError)) throw refusalOf(error);
+    throw new UnknownShipmentError(`it is not known whether PostgreSQL has committed: ${error.message}`, {
+      cause: error.cause,
+    });
   }
-  const warnings = connection.warnings();
-  const isDone = refused === undefined && last?.status === 'fulfilled' && last.value.command === 'COMMIT';
-  // A commit whose wait for the standby was cancelled says COMMIT like any other; a warning is the only sign.
-  if (isDone && warnings.length === 0) return;
-  connection.destroy();
-  const reason = refused ?? (last?.status === 'rejected' ? last.reason : undefined);
-  throw new UnknownShipmentError(
-    `it is not known whether PostgreSQL has committed: ${warnings[0] ?? (reason === undefined ? 'it rolled back' : messageOf(reason))}`,
-    { cause: reason },
-  );
 }
 
 function refusalOf(error: unknown): Error {
@@ -269,62 +278,4 @@ async function rollback(connection: Connection, until: number): Promise<void> {
     // Without its session the transaction ends as well.
     connection.destroy();
   }
-}
-
-/** Runs something until a deadline; then the connection is ended, and what is under way fails. */
-async function limited<T>(connection: Connection, until: number, run: () => Promise<T>): Promise<T> {
-  const timer = setTimeout(connection.destroy, Math.max(until - performance.now(), 0));
-  try {
-    return await run();
-  } finally {
-    clearTimeout(timer);
-  }
-}
-
-/** A connection that is made again when it is needed. */
-function openSession(address: PostgresAddress, warn: (message: string) => void) {
-  let current: Promise<Connection> | null = null;
-  let open: Connection | null = null;
-  let isClosed = false;
-
-  async function connected(until: number): Promise<Connection> {
-    if (isClosed) throw new SharedLogUnavailableError('the log is closed');
-    if (open?.isOpen()) return open;
-    current ??= connect(address, Math.min(Math.max(until - performance.now(), 1), longestConnecting), warn).finally(
-      () => {
-        current = null;
-      },
-    );
-    open = await current;
-    return open;
-  }
-
-  /** Repeats what can be repeated until it is done, on new connections where one breaks. */
-  async function retried<T>(until: number, run: (connection: Connection) => Promise<T>): Promise<T> {
-    for (;;) {
-      let connection: Connection | null = null;
-      try {
-        connection = await connected(until);
-        return await limited(connection, until, () => run(connection as Connection));
-      } catch (error) {
-        // Also one whose transaction is broken.
-        connection?.destroy();
-        if (error instanceof UnfitServerError || error instanceof SharedLogUnavailableError) throw error;
-        if (isRefusal(error) && !isBusy(error)) throw error;
-        if (performance.now() + leastConnecting >= until || isBusy(error))
-          throw new SharedLogUnavailableError(`the log in PostgreSQL is not available: ${messageOf(error)}`, {
-            cause: error,
-          });
-        await pause(pauseMilliseconds);
-      }
-    }
-  }
-
-  async function close(): Promise<void> {
-    isClosed = true;
-    await current?.catch(() => {});
-    if (open?.isOpen()) await open.close().catch(() => {});
-  }
-
-  return { retried, close };
 }

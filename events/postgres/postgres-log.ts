@@ -1,7 +1,7 @@
-import { setTimeout as pause } from 'node:timers/promises';
 import { messageOf } from '../../storage/errors.ts';
-import { type Connection, connect, type PostgresAddress, type Statement } from '../../storage/postgres/connection.ts';
-import { isBusy, isDuplicate, isRefusal, UnfitServerError } from '../../storage/postgres/errors.ts';
+import type { Connection, PostgresAddress, Statement } from '../../storage/postgres/connection.ts';
+import { isBusy, isDuplicate, UnreachableError } from '../../storage/postgres/errors.ts';
+import { commitWith, limited, openSession, UnknownCommitError } from '../../storage/postgres/session.ts';
 import { DivergedError } from '../ingesting.ts';
 import { emptyRoot } from '../merkle.ts';
 import {
@@ -45,14 +45,6 @@ export const usualPatience = 5000;
 /** So many events a node may lack when it takes the log: it catches up while all others wait. */
 const mostMissed = 1000;
 
-const pauseMilliseconds = 50;
-
-/** With less time left than this, in milliseconds, no further try is made: it would only hide why the last one failed. */
-const leastConnecting = 250;
-
-/** A server that does not answer is given up after so many milliseconds: another one may take writes by then. */
-const longestConnecting = 2000;
-
 const clockQuery: Statement = {
   name: 'clock',
   text: 'SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint AS now',
@@ -73,8 +65,8 @@ export async function openPostgresLog(options: PostgresLogOptions): Promise<Post
   };
   const writing = openSession(address, warnOnce);
   const reading = openSession(address, warnOnce);
-  const { log, name } = await writing.retried(performance.now() + patience, (first) =>
-    establish(first, site, makeName),
+  const { log, name } = await available(
+    writing.retried(performance.now() + patience, (first) => establish(first, site, makeName)),
   );
 
   /** The furthest that this node has seen the log. */
@@ -103,7 +95,7 @@ export async function openPostgresLog(options: PostgresLogOptions): Promise<Post
 
   /** Waits for the lock: on another connection where one breaks, for nothing was done on it. */
   async function locked(from: Reached, until: number) {
-    return await writing.retried(until, async (connection) => {
+    const taking = writing.retried(until, async (connection) => {
       const [, lock, clock, ...rows] = await connection.run(
         { text: 'BEGIN ISOLATION LEVEL READ COMMITTED' },
         lockQuery(log),
@@ -113,6 +105,7 @@ export async function openPostgresLog(options: PostgresLogOptions): Promise<Post
       );
       return { connection, head: headOf(lock), now: Number(clock?.rows[0]?.now), rows };
     });
+    return await available(taking);
   }
 
   async function takenBy(held: Awaited<ReturnType<typeof locked>>, from: Reached, until: number): Promise<Taken> {
@@ -156,7 +149,7 @@ export async function openPostgresLog(options: PostgresLogOptions): Promise<Post
   }
 
   async function read<T>(run: (connection: Connection) => Promise<T>): Promise<T> {
-    return await reading.retried(performance.now() + patience, run);
+    return await available(reading.retried(performance.now() + patience, run));
   }
 
   async function head(): Promise<SharedHead> {
@@ -195,6 +188,16 @@ export async function openPostgresLog(options: PostgresLogOptions): Promise<Post
   };
 }
 
+/** @throws SharedLogUnavailableError where the server was not reached in time. */
+async function available<T>(work: Promise<T>): Promise<T> {
+  try {
+    return await work;
+  } catch (error) {
+    if (!(error instanceof UnreachableError)) throw error;
+    throw new SharedLogUnavailableError(`the log in PostgreSQL is not available: ${error.message}`, { cause: error });
+  }
+}
+
 /** Changes nothing, and yet is a commit: once it is on the standby, so is all that was committed before. */
 function touch(log: number): Statement {
   return { text: 'UPDATE annals.heads SET size = size WHERE log = $1', values: [log] };
@@ -231,25 +234,14 @@ async function commit(connection: Connection, statements: readonly Statement[], 
     connection.destroy();
     throw new SharedLogUnavailableError('the log in PostgreSQL is not taken any more: it took too long');
   }
-  connection.warnings();
-  const results = await limited(connection, until, () => connection.send(...statements, { text: 'COMMIT' }));
-  const last = results.at(-1);
-  const refused = results.slice(0, -1).find((result) => result.status === 'rejected')?.reason;
-  // The first refusal has ended the transaction, and COMMIT has undone it, if it came so far.
-  if (refused !== undefined && isRefusal(refused)) {
-    if (last?.status !== 'fulfilled') connection.destroy();
-    throw refusalOf(refused);
+  try {
+    await limited(connection, until, () => commitWith(connection, statements));
+  } catch (error) {
+    if (!(error instanceof UnknownCommitError)) throw refusalOf(error);
+    throw new UnknownShipmentError(`it is not known whether PostgreSQL has committed: ${error.message}`, {
+      cause: error.cause,
+    });
   }
-  const warnings = connection.warnings();
-  const isDone = refused === undefined && last?.status === 'fulfilled' && last.value.command === 'COMMIT';
-  // A commit whose wait for the standby was cancelled says COMMIT like any other; a warning is the only sign.
-  if (isDone && warnings.length === 0) return;
-  connection.destroy();
-  const reason = refused ?? (last?.status === 'rejected' ? last.reason : undefined);
-  throw new UnknownShipmentError(
-    `it is not known whether PostgreSQL has committed: ${warnings[0] ?? (reason === undefined ? 'it rolled back' : messageOf(reason))}`,
-    { cause: reason },
-  );
 }
 
 function refusalOf(error: unknown): Error {
@@ -269,62 +261,4 @@ async function rollback(connection: Connection, until: number): Promise<void> {
     // Without its session the transaction ends as well.
     connection.destroy();
   }
-}
-
-/** Runs something until a deadline; then the connection is ended, and what is under way fails. */
-async function limited<T>(connection: Connection, until: number, run: () => Promise<T>): Promise<T> {
-  const timer = setTimeout(connection.destroy, Math.max(until - performance.now(), 0));
-  try {
-    return await run();
-  } finally {
-    clearTimeout(timer);
-  }
-}
-
-/** A connection that is made again when it is needed. */
-function openSession(address: PostgresAddress, warn: (message: string) => void) {
-  let current: Promise<Connection> | null = null;
-  let open: Connection | null = null;
-  let isClosed = false;
-
-  async function connected(until: number): Promise<Connection> {
-    if (isClosed) throw new SharedLogUnavailableError('the log is closed');
-    if (open?.isOpen()) return open;
-    current ??= connect(address, Math.min(Math.max(until - performance.now(), 1), longestConnecting), warn).finally(
-      () => {
-        current = null;
-      },
-    );
-    open = await current;
-    return open;
-  }
-
-  /** Repeats what can be repeated until it is done, on new connections where one breaks. */
-  async function retried<T>(until: number, run: (connection: Connection) => Promise<T>): Promise<T> {
-    for (;;) {
-      let connection: Connection | null = null;
-      try {
-        connection = await connected(until);
-        return await limited(connection, until, () => run(connection as Connection));
-      } catch (error) {
-        // Also one whose transaction is broken.
-        connection?.destroy();
-        if (error instanceof UnfitServerError || error instanceof SharedLogUnavailableError) throw error;
-        if (isRefusal(error) && !isBusy(error)) throw error;
-        if (performance.now() + leastConnecting >= until || isBusy(error))
-          throw new SharedLogUnavailableError(`the log in PostgreSQL is not available: ${messageOf(error)}`, {
-            cause: error,
-          });
-        await pause(pauseMilliseconds);
-      }
-    }
-  }
-
-  async function close(): Promise<void> {
-    isClosed = true;
-    await current?.catch(() => {});
-    if (open?.isOpen()) await open.close().catch(() => {});
-  }
-
-  return { retried, close };
 }

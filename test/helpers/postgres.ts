@@ -109,8 +109,6 @@ export type Servers = {
   /** With a folder `a` and `b` for each. */
   folder: string;
   hosts: Host[];
-  /** The folder of their data directories, `a` and `b`. */
-  folder: string;
   /** Ends a server and all that it has started, as a power cut would. */
   kill: (name: 'a' | 'b') => Promise<void>;
   /** Starts it again. */
@@ -150,7 +148,6 @@ export async function startServers(): Promise<Servers> {
   return {
     folder,
     hosts,
-    folder,
     async kill(name) {
       signal(name, 'SIGKILL');
       frozen.delete(name);

@@ -75,7 +75,8 @@ export function openNotary(options: Options): MainNotary {
     const isSigned = before?.size === head.size;
     if (newest && isSigned && signed?.size === head.size) return describe(newest);
     if (!isSealed(sealKey, head)) throw new ContradictionError(unsealed(true));
-    await remember(signer.id, head);
+    // Another node has signed meanwhile: what it signed is compared first.
+    if (!(await remember(signer.id, head, signed))) return await sign();
     // An older vault does not know of it. A new signature would lose the cosignatures and time stamps.
     if (newest && isSigned) return describe(newest);
     const time = new Date(now()).toISOString();
@@ -91,9 +92,9 @@ export function openNotary(options: Options): MainNotary {
     return rootOf(treeAt(size, reader.storedHashes));
   }
 
-  async function remember(id: string, head: TreeHead): Promise<void> {
+  async function remember(id: string, head: TreeHead, before: TreeHead | null): Promise<boolean> {
     try {
-      await keys.sign(logId, id, head);
+      return await keys.sign(logId, id, head, before);
     } catch (error) {
       throw isDiskFull(error) ? noRoomToSign() : error;
     }

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import { messageOf } from '../../storage/errors.ts';
 import { type Connection, connect, type PostgresAddress, type Statement } from '../../storage/postgres/connection.ts';
@@ -5,6 +6,7 @@ import { isBusy, isDuplicate, isRefusal, UnfitServerError } from '../../storage/
 import { DivergedError } from '../ingesting.ts';
 import { emptyRoot } from '../merkle.ts';
 import {
+  LogMovedError,
   LogWentBackError,
   type Reached,
   refuseLoss,
@@ -15,7 +17,16 @@ import {
   UnknownShipmentError,
 } from '../shared-log.ts';
 import type { SharedHead } from '../shipped.ts';
-import { headOf, headQuery, lockQuery, missedOf, missedQueries, shipStatements } from './rows.ts';
+import {
+  headOf,
+  headQuery,
+  lockQuery,
+  missedOf,
+  missedQueries,
+  type Place,
+  requireHere,
+  shipStatements,
+} from './rows.ts';
 import { prepareTables, refuseTooManyRights } from './tables.ts';
 
 /**
@@ -32,9 +43,10 @@ export type PostgresLogOptions = {
   patience?: number;
 };
 
-/** `name`: the one that is in the headers of its events. */
+/** `name`: the one that is in the headers of its events. `token`: new when the log is moved here, so replicas of before know it. */
 export type PostgresLog = SharedLog & {
   name: string;
+  token: string;
   /** Forgets some of the attempts that were kept before a moment, in milliseconds since the epoch. */
   forgetAttempts: (before: number) => Promise<void>;
 };
@@ -73,7 +85,7 @@ export async function openPostgresLog(options: PostgresLogOptions): Promise<Post
   };
   const writing = openSession(address, warnOnce);
   const reading = openSession(address, warnOnce);
-  const { log, name } = await writing.retried(performance.now() + patience, (first) =>
+  const { log, name, token } = await writing.retried(performance.now() + patience, (first) =>
     establish(first, site, makeName),
   );
 
@@ -167,6 +179,7 @@ export async function openPostgresLog(options: PostgresLogOptions): Promise<Post
 
   return {
     name,
+    token,
     take,
     head,
     async tail(after, limit) {
@@ -205,18 +218,20 @@ async function establish(
   connection: Connection,
   site: string,
   makeName: () => string,
-): Promise<{ log: number; name: string }> {
+): Promise<{ log: number; name: string; token: string }> {
   await prepareTables(connection);
   await refuseTooManyRights(connection);
-  const select = { text: 'SELECT log, name FROM annals.heads WHERE site = $1', values: [site] };
+  const select = { text: 'SELECT log, name, state, token FROM annals.heads WHERE site = $1', values: [site] };
   for (;;) {
     const [found] = await connection.run(select);
-    const row: { log: number; name: string } | undefined = found?.rows[0];
+    const row: { log: number; name: string; state: Place; token: string } | undefined = found?.rows[0];
+    if (row) requireHere(row.state);
     if (row) return row;
     // Two that come first at the same time get the same number, and one of them tries again.
     await connection.run({
-      text: `INSERT INTO annals.heads SELECT coalesce(max(log), 0) + 1, $1, $2, 0, $3, '' FROM annals.heads ON CONFLICT DO NOTHING`,
-      values: [site, makeName(), emptyRoot],
+      text: `INSERT INTO annals.heads (log, site, name, size, root, recorded_at, state, token)
+             SELECT coalesce(max(log), 0) + 1, $1, $2, 0, $3, '', 'here', $4 FROM annals.heads ON CONFLICT DO NOTHING`,
+      values: [site, makeName(), emptyRoot, randomUUID()],
     });
   }
 }
@@ -309,7 +324,8 @@ function openSession(address: PostgresAddress, warn: (message: string) => void) 
       } catch (error) {
         // Also one whose transaction is broken.
         connection?.destroy();
-        if (error instanceof UnfitServerError || error instanceof SharedLogUnavailableError) throw error;
+        if ([UnfitServerError, SharedLogUnavailableError, LogMovedError].some((kind) => error instanceof kind))
+          throw error;
         if (isRefusal(error) && !isBusy(error)) throw error;
         if (performance.now() + leastConnecting >= until || isBusy(error))
           throw new SharedLogUnavailableError(`the log in PostgreSQL is not available: ${messageOf(error)}`, {

@@ -20,13 +20,34 @@ const pauses = { shortest: 20, longest: 250, afterQuiet: 1000 };
 /** A read waits so many milliseconds for what it has to see. */
 const patience = 2000;
 
+/** A question that is asked anew for each that comes: those that come while it is under way share the next one. */
+export function shareNext<T>(ask: () => Promise<T>): () => Promise<T> {
+  let asked: Promise<T> | null = null;
+  let next: Promise<T> | null = null;
+
+  return function askNow(): Promise<T> {
+    if (asked === null) {
+      asked = ask().finally(() => {
+        asked = null;
+      });
+      return asked;
+    }
+    next ??= asked
+      .catch(() => {})
+      .then(() => {
+        next = null;
+        return askNow();
+      });
+    return next;
+  };
+}
+
 /** Keeps a replica close behind the log that several nodes append to, and lets reads wait until it is there. */
 export function openFollower({ shared, reached, follow, fail }: FollowerOptions) {
   let isClosed = false;
   let wake = () => {};
   let waiting: { size: number; resolve: () => void }[] = [];
-  let asked: Promise<number> | null = null;
-  let next: Promise<number> | null = null;
+  const headNow = shareNext(async () => (await shared.head()).size);
   const running = run();
 
   async function run(): Promise<void> {
@@ -69,26 +90,6 @@ export function openFollower({ shared, reached, follow, fail }: FollowerOptions)
     const served = waiting.filter((one) => one.size <= size);
     waiting = waiting.filter((one) => one.size > size);
     for (const { resolve } of served) resolve();
-  }
-
-  /** Asks where the log ends, from now on: those that come while a question is under way share the next one. */
-  function headNow(): Promise<number> {
-    if (asked === null) {
-      asked = shared
-        .head()
-        .then(({ size }) => size)
-        .finally(() => {
-          asked = null;
-        });
-      return asked;
-    }
-    next ??= asked
-      .catch(() => {})
-      .then(() => {
-        next = null;
-        return headNow();
-      });
-    return next;
   }
 
   /** Waits until this node has so many events. @throws SharedLogUnavailableError when it has them not within 2 seconds. */

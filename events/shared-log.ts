@@ -78,6 +78,11 @@ export class LogWentBackError extends DivergedError {
   override name = 'LogWentBackError';
 }
 
+/** Thrown when the log is not in this place: it has not arrived yet, or has left. No node works on it. */
+export class LogMovedError extends DivergedError {
+  override name = 'LogMovedError';
+}
+
 /** @throws LogWentBackError when a log that ends at `head` cannot be the one that ended at `seen`. */
 export function refuseLoss(head: SharedHead, seen: Reached): void {
   if (head.size < seen.size)

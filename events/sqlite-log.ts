@@ -6,6 +6,7 @@ import type { Claim, Command, Outcome, RecordedEvent } from './log.ts';
 import { BrokenLogError, requireSealed, UnsealedError } from './log-file.ts';
 import { readLog } from './log-reader.ts';
 import { type Batch, openTip } from './log-tip.ts';
+import { requireHere } from './moved.ts';
 import { openRecorder } from './recorder.ts';
 import { openSegments } from './sealing.ts';
 import type { Seals } from './seals.ts';
@@ -28,9 +29,10 @@ export type Prepared = BatchResult & { shipped: Shipped; commit: () => void; rol
  * head says, the tiles give the head's root, and the head is sealed by the key that seals it with each commit, unless the operator
  * takes it as it is.
  *
- * @throws BrokenLogError when they do not.
+ * @throws BrokenLogError when they do not; MovedAwayError for a log that has moved.
  */
 export function openLog(db: Sqlite, { ids, now, seals }: LogTools) {
+  requireHere(db);
   const reader = readLog(db);
   const tip = openTip(db, reader, seals);
   const head = tip.head();

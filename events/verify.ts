@@ -7,6 +7,7 @@ import { formatOf, isLog } from './log-file.ts';
 import { readLog } from './log-reader.ts';
 import { expectedSchema, schemaOf } from './log-tables.ts';
 import { appendLeaf, leafHash, rootOf, type Tree } from './merkle.ts';
+import { withoutMark } from './moved.ts';
 import type { Head } from './seals.ts';
 import { compareHeads, everywhere, type Finding, type SeenHead, type Trouble } from './seen-heads.ts';
 import { isInBucket } from './segments.ts';
@@ -186,6 +187,6 @@ function checkCounts(db: Sqlite): Finding | null {
 
 /** The guards against honest mistakes must be the ones the log was made with. */
 function checkTriggers(db: Sqlite): Finding | null {
-  const isSame = isDeepStrictEqual(schemaOf(db), expectedSchema(formatOf(db)));
+  const isSame = isDeepStrictEqual(withoutMark(db, schemaOf(db)), expectedSchema(formatOf(db)));
   return isSame ? null : 'the tables or triggers of log.db are not those of an Annals log';
 }

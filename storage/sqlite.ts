@@ -238,6 +238,11 @@ export function isFailure(error: unknown): boolean {
   return error instanceof Database.SqliteError && !error.code.startsWith('SQLITE_CONSTRAINT');
 }
 
+/** True where another connection has the file to itself for too long: nothing was done. */
+export function isBusy(error: unknown): boolean {
+  return codeOf(error)?.startsWith('SQLITE_BUSY') === true;
+}
+
 /** True when SQLite will not run a query because it is too large: too many values, or nested too deep. */
 export function isTooLarge(error: unknown): boolean {
   return (

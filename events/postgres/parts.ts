@@ -74,7 +74,8 @@ export function attachStatement(tables: LogTables, one: Part): Statement {
   const bounds =
     divided[one.what].by === null
       ? `IN (${log})`
-      : `FROM (${log}, ${one.part * size + 1}) TO (${log}, ${(one.part + 1) * size + 1})`;
+      : // Claims that came when the log was moved here have no event: they are at 0.
+        `FROM (${log}, ${one.part === 0 ? 'MINVALUE' : one.part * size + 1}) TO (${log}, ${(one.part + 1) * size + 1})`;
   return { text: `ALTER TABLE annals.${one.what} ATTACH PARTITION annals.${nameOf(tables, one)} FOR VALUES ${bounds}` };
 }
 

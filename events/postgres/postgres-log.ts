@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { messageOf } from '../../storage/errors.ts';
 import type { Connection, PostgresAddress, Statement } from '../../storage/postgres/connection.ts';
 import { isBusy, isDuplicate, UnreachableError } from '../../storage/postgres/errors.ts';
@@ -5,6 +6,7 @@ import { commitWith, limited, openSession, UnknownCommitError } from '../../stor
 import { DivergedError } from '../ingesting.ts';
 import { emptyRoot } from '../merkle.ts';
 import {
+  LogMovedError,
   LogWentBackError,
   type Reached,
   refuseLoss,
@@ -16,7 +18,16 @@ import {
 } from '../shared-log.ts';
 import type { SharedHead } from '../shipped.ts';
 import { areDivided, type LogTables, usualPartSize } from './parts.ts';
-import { headOf, headQuery, lockQuery, missedOf, missedQueries, shipStatements } from './rows.ts';
+import {
+  headOf,
+  headQuery,
+  lockQuery,
+  missedOf,
+  missedQueries,
+  type Place,
+  requireHere,
+  shipStatements,
+} from './rows.ts';
 import { prepareTables, refuseTooManyRights } from './tables.ts';
 
 /**
@@ -36,9 +47,13 @@ export type PostgresLogOptions = {
   partSize?: number;
 };
 
-/** `name`: the one that is in the headers of its events. `tables`: as its tables know it. */
+/**
+ * `name`: the one that is in the headers of its events. `token`: new when the log is moved here, so replicas of before know it.
+ * `tables`: as its tables know it.
+ */
 export type PostgresLog = SharedLog & {
   name: string;
+  token: string;
   tables: LogTables;
   /** Forgets some of the attempts that were kept before a moment, in milliseconds since the epoch. */
   forgetAttempts: (before: number) => Promise<void>;
@@ -76,9 +91,9 @@ export async function openPostgresLog(options: PostgresLogOptions): Promise<Post
     if (!told.has(message)) warn(message);
     told.add(message);
   };
-  const writing = openSession(address, warnOnce);
-  const reading = openSession(address, warnOnce);
-  const { log, name, isDivided } = await available(
+  const writing = openSession(address, warnOnce, (error) => error instanceof LogMovedError);
+  const reading = openSession(address, warnOnce, (error) => error instanceof LogMovedError);
+  const { log, name, token, isDivided } = await available(
     writing.retried(performance.now() + opening, (first) => establish(first, site, makeName)),
   );
   const tables = { log, partSize: isDivided ? partSize : null };
@@ -174,6 +189,7 @@ export async function openPostgresLog(options: PostgresLogOptions): Promise<Post
 
   return {
     name,
+    token,
     tables,
     take,
     head,
@@ -224,19 +240,21 @@ async function establish(
   connection: Connection,
   site: string,
   makeName: () => string,
-): Promise<{ log: number; name: string; isDivided: boolean }> {
+): Promise<{ log: number; name: string; token: string; isDivided: boolean }> {
   await prepareTables(connection);
   await refuseTooManyRights(connection);
   const isDivided = await areDivided(connection);
-  const select = { text: 'SELECT log, name FROM annals.heads WHERE site = $1', values: [site] };
+  const select = { text: 'SELECT log, name, state, token FROM annals.heads WHERE site = $1', values: [site] };
   for (;;) {
     const [found] = await connection.run(select);
-    const row: { log: number; name: string } | undefined = found?.rows[0];
+    const row: { log: number; name: string; state: Place; token: string } | undefined = found?.rows[0];
+    if (row) requireHere(row.state);
     if (row) return { ...row, isDivided };
     // Two that come first at the same time get the same number, and one of them tries again.
     await connection.run({
-      text: `INSERT INTO annals.heads SELECT coalesce(max(log), 0) + 1, $1, $2, 0, $3, '' FROM annals.heads ON CONFLICT DO NOTHING`,
-      values: [site, makeName(), emptyRoot],
+      text: `INSERT INTO annals.heads (log, site, name, size, root, recorded_at, state, token)
+             SELECT coalesce(max(log), 0) + 1, $1, $2, 0, $3, '', 'here', $4 FROM annals.heads ON CONFLICT DO NOTHING`,
+      values: [site, makeName(), emptyRoot, randomUUID()],
     });
   }
 }

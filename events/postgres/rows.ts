@@ -1,15 +1,19 @@
 import { hash } from 'node:crypto';
 import type { Result, Statement } from '../../storage/postgres/connection.ts';
+import { LogMovedError } from '../shared-log.ts';
 import type { Missed, SharedHead, Shipped, ShippedAttempt, ShippedClaim } from '../shipped.ts';
 import { erasingStatements, type LogTables, partStatements } from './parts.ts';
 
-type HeadRow = { name: string; size: number; root: Buffer; recorded_at: string };
+/** Where a log is: in PostgreSQL, on its way there, or in a data directory again. */
+export type Place = 'here' | 'arriving' | 'left';
+
+type HeadRow = { name: string; size: number; root: Buffer; recorded_at: string; state: Place };
 
 /** The head of a log, by its number. */
 export function headQuery(log: number): Statement {
   return {
     name: 'head',
-    text: 'SELECT name, size, root, recorded_at FROM annals.heads WHERE log = $1',
+    text: 'SELECT name, size, root, recorded_at, state FROM annals.heads WHERE log = $1',
     values: [log],
   };
 }
@@ -20,11 +24,22 @@ export function lockQuery(log: number): Statement {
   return { name: 'lock', text: `${text} FOR UPDATE`, values };
 }
 
-/** @throws Error when there is no such log any more. */
+/** @throws LogMovedError when nodes may not work on the log; Error when there is no such log any more. */
 export function headOf(result: Result | undefined): SharedHead {
   const row: HeadRow | undefined = result?.rows[0];
   if (!row) throw new Error('PostgreSQL has no such log any more');
+  requireHere(row.state);
   return { log: row.name, size: row.size, root: row.root, recordedAt: row.recorded_at };
+}
+
+/** @throws LogMovedError for a log that is not in PostgreSQL, or not all of it. */
+export function requireHere(state: Place): void {
+  if (state === 'arriving')
+    throw new LogMovedError('the log is not all in PostgreSQL yet: annals log move goes on where it was stopped');
+  if (state === 'left')
+    throw new LogMovedError(
+      'the log is not in PostgreSQL any more: annals log move has moved it into a data directory',
+    );
 }
 
 /** The questions for what follows on a position, for {@link missedOf}. To be asked after that for the head. */
@@ -81,12 +96,18 @@ export function missedOf(head: SharedHead, from: number, results: readonly Resul
   };
 }
 
-/** The statements that append a shipment to a log that is taken, all in one transaction with the lock. */
-export function shipStatements(tables: LogTables, shipped: Shipped): Statement[] {
+/**
+ * The statements that append a shipment to a log that is taken, all in one transaction with the lock. `body` is null where the payload
+ * was erased before.
+ */
+export function shipStatements(
+  tables: LogTables,
+  shipped: Omit<Shipped, 'events'> & Pick<Missed, 'events'>,
+): Statement[] {
   const { log } = tables;
   const { head, events, erasures } = shipped;
   const erased = new Set(erasures.flatMap(({ payloads }) => payloads));
-  const kept = events.filter(({ position }) => !erased.has(position));
+  const kept = events.filter(({ position, body }) => body !== null && !erased.has(position));
   return [
     ...partStatements(tables, shipped.from, head.size),
     insertion('events', log, ['position bigint', 'id uuid', 'stream text', 'version bigint', 'header text'], {
@@ -97,33 +118,7 @@ export function shipStatements(tables: LogTables, shipped: Shipped): Statement[]
     }),
     ...(erasures.length > 0 ? erasing(tables, shipped) : []),
     ...claimStatements(log, withoutErased(shipped), shipped.from),
-    insertion(
-      'attempts',
-      log,
-      [
-        'key text',
-        'fingerprint text',
-        'since bigint',
-        'position bigint',
-        'stream text',
-        'version bigint',
-        'recorded_at bigint',
-      ],
-      {
-        rows: attemptsLeft(shipped).map((one) => [
-          one.key,
-          one.fingerprint,
-          sinceOf(one, shipped.from),
-          one.position,
-          one.stream,
-          one.version,
-          one.recordedAt,
-        ]),
-        // One that is still there was too long ago.
-        otherwise: `ON CONFLICT (log, key) DO UPDATE SET fingerprint = excluded.fingerprint, since = excluded.since, position = excluded.position,
-                    stream = excluded.stream, version = excluded.version, recorded_at = excluded.recorded_at`,
-      },
-    ),
+    attemptStatement(log, attemptsLeft(shipped), shipped.from),
     {
       name: 'move-head',
       text: 'UPDATE annals.heads SET size = $2, root = $3, recorded_at = $4 WHERE log = $1 AND size = $5',
@@ -133,7 +128,7 @@ export function shipStatements(tables: LogTables, shipped: Shipped): Statement[]
 }
 
 /** One statement for any number of rows: an array for each column. Null for no rows. */
-function insertion(
+export function insertion(
   table: string,
   log: number,
   columns: readonly string[],
@@ -151,7 +146,7 @@ function insertion(
 }
 
 /** Takes out what was there before the shipment; of what comes with it, nothing erased is inserted. */
-function erasing(tables: LogTables, { erasures }: Shipped): (Statement | null)[] {
+function erasing(tables: LogTables, { erasures }: Pick<Shipped, 'erasures'>): (Statement | null)[] {
   const { log } = tables;
   const attemptsOf = erasures.flatMap((erasure) => erasure.attemptsOf);
   return [
@@ -163,7 +158,7 @@ function erasing(tables: LogTables, { erasures }: Shipped): (Statement | null)[]
   ];
 }
 
-function withoutErased({ claims, erasures }: Shipped): ShippedClaim[] {
+function withoutErased({ claims, erasures }: Pick<Shipped, 'claims' | 'erasures'>): ShippedClaim[] {
   return claims.filter(
     ({ stream, position }) =>
       !erasures.some((erasure) => position <= erasure.position && erasure.streams.includes(stream)),
@@ -171,7 +166,7 @@ function withoutErased({ claims, erasures }: Shipped): ShippedClaim[] {
 }
 
 /** The attempts of a shipment that no erasure in it takes, the last one of each key. */
-function attemptsLeft({ attempts, erasures }: Shipped): ShippedAttempt[] {
+function attemptsLeft({ attempts, erasures }: Pick<Shipped, 'attempts' | 'erasures'>): ShippedAttempt[] {
   const left = attempts.filter(
     ({ stream, position }) =>
       // The attempt of an erasure is at its position, and stays.
@@ -180,12 +175,46 @@ function attemptsLeft({ attempts, erasures }: Shipped): ShippedAttempt[] {
   return [...new Map(left.map((one) => [one.key, one])).values()];
 }
 
+const attemptColumns = [
+  'key text',
+  'fingerprint text',
+  'since bigint',
+  'position bigint',
+  'stream text',
+  'version bigint',
+  'recorded_at bigint',
+];
+
+/** The statement that keeps attempts of a log that ended at `from` before. */
+export function attemptStatement(log: number, attempts: readonly ShippedAttempt[], from: number): Statement | null {
+  return insertion('attempts', log, attemptColumns, {
+    rows: attempts.map((one) => [
+      one.key,
+      one.fingerprint,
+      sinceOf(one, from),
+      one.position,
+      one.stream,
+      one.version,
+      one.recordedAt,
+    ]),
+    // One that is still there was too long ago.
+    otherwise: `ON CONFLICT (log, key) DO UPDATE SET fingerprint = excluded.fingerprint, since = excluded.since, position = excluded.position,
+                stream = excluded.stream, version = excluded.version, recorded_at = excluded.recorded_at`,
+  });
+}
+
 /** The first event with which a replica needs a row: a command without events of its own has the position of what is before it. */
 function sinceOf({ position }: { position: number }, from: number): number {
   return Math.max(position, from + 1);
 }
 
-function claimStatements(log: number, changes: readonly ShippedClaim[], from: number): (Statement | null)[] {
+/** The statements that change claims of a log that ended at `from` before. @param at the number of the first change. */
+export function claimStatements(
+  log: number,
+  changes: readonly ShippedClaim[],
+  from: number,
+  at = 0,
+): (Statement | null)[] {
   if (changes.length === 0) return [];
   const byValue = Map.groupBy(changes, ({ scope, value }) => claimHash(scope, value));
   const given = [...byValue].flatMap(([claim, [first]]) => (first?.isTaken === false ? [claim] : []));
@@ -207,9 +236,9 @@ function claimStatements(log: number, changes: readonly ShippedClaim[], from: nu
       log,
       ['since bigint', 'at int', 'position bigint', 'stream text', 'scope text', 'value text', 'is_taken boolean'],
       {
-        rows: changes.map((one, at) => [
+        rows: changes.map((one, index) => [
           sinceOf(one, from),
-          at,
+          at + index,
           one.position,
           one.stream,
           one.scope,

@@ -13,6 +13,9 @@ type Step = string | { table: string; onPostgres: string };
  * Payloads are apart from events, since they can be erased: events are never changed. Texts of any length are not part of a key, for
  * PostgreSQL refuses long ones there; their hashes are. Tables from which something is erased are divided in PostgreSQL itself
  * (`parts.ts`), which keeps erased text in its files until they are made anew.
+ *
+ * The `state` of a head is "here"; "arriving" while it is moved into PostgreSQL, and "left" once it is not there any more. `token` is
+ * random text that is new with each move: a replica, and the log that is moved, remember it.
  */
 export const steps: readonly (readonly Step[])[] = [
   [
@@ -22,7 +25,9 @@ export const steps: readonly (readonly Step[])[] = [
        name text NOT NULL UNIQUE,
        size bigint NOT NULL,
        root bytea NOT NULL CHECK (length(root) = 32),
-       recorded_at text NOT NULL
+       recorded_at text NOT NULL,
+       state text NOT NULL,
+       token text NOT NULL
      )`,
     `CREATE TABLE annals.events (
        log int NOT NULL,

@@ -23,8 +23,17 @@ const leastConnecting = 250;
 /** A server that does not answer is given up after so many milliseconds: another one may take writes by then. */
 const longestConnecting = 2000;
 
-/** Opens it; nothing is connected before it is needed. @param warn is told what the operator should know about a server. */
-export function openSession(address: PostgresAddress, warn: (message: string) => void): Session {
+/**
+ * Opens it; nothing is connected before it is needed.
+ *
+ * @param warn is told what the operator should know about a server.
+ * @param isFinal tells errors that another try would only meet again.
+ */
+export function openSession(
+  address: PostgresAddress,
+  warn: (message: string) => void,
+  isFinal: (error: unknown) => boolean = () => false,
+): Session {
   let current: Promise<Connection> | null = null;
   let open: Connection | null = null;
   let isClosed = false;
@@ -50,7 +59,7 @@ export function openSession(address: PostgresAddress, warn: (message: string) =>
       } catch (error) {
         // Also one whose transaction is broken.
         connection?.destroy();
-        if (error instanceof UnfitServerError || error instanceof UnknownCommitError) throw error;
+        if (error instanceof UnfitServerError || error instanceof UnknownCommitError || isFinal(error)) throw error;
         if (isClosed) throw new UnreachableError('it is closed', { cause: error });
         if (isRefusal(error) && !isBusy(error)) throw error;
         if (performance.now() + leastConnecting >= until || isBusy(error))

@@ -20,13 +20,34 @@ const pauses = { shortest: 20, longest: 250, afterQuiet: 1000 };
 /** A read waits so many milliseconds for what it has to see. */
 const patience = 2000;
 
+/** A question that is asked anew for each that comes: those that come while it is under way share the next one. */
+export function shareNext<T>(ask: () => Promise<T>): () => Promise<T> {
+  let asked: Promise<T> | null = null;
+  let next: Promise<T> | null = null;
+
+  return function askNow(): Promise<T> {
+    if (asked === null) {
+      asked = ask().finally(() => {
+        asked = null;
+      });
+      return asked;
+    }
+    next ??= asked
+      .catch(() => {})
+      .then(() => {
+        next = null;
+        return askNow();
+      });
+    return next;
+  };
+}
+
 /** Keeps a replica close behind the log that several nodes append to, and lets reads wait until it is there. */
 export function openFollower({ shared, reached, follow, fail }: FollowerOptions) {
   let isClosed = false;
   let wake = () => {};
   let waiting: { size: number; resolve: () => void }[] = [];
-  let asked: Promise<number> | null = null;
-  let next: Promise<number> | null = null;
+  const headNow = shareNext(async () => (await shared.head()).size);
   const running = run();
 
   async function run(): Promise<void> {
@@ -71,35 +92,15 @@ export function openFollower({ shared, reached, follow, fail }: FollowerOptions)
     for (const { resolve } of served) resolve();
   }
 
-  /** Asks where the log ends, from now on: those that come while a question is under way share the next one. */
-  function headNow(): Promise<number> {
-    if (asked === null) {
-      asked = shared
-        .head()
-        .then(({ size }) => size)
-        .finally(() => {
-          asked = null;
-        });
-      return asked;
-    }
-    next ??= asked
-      .catch(() => {})
-      .then(() => {
-        next = null;
-        return headNow();
-      });
-    return next;
-  }
-
   /** Waits until this node has so many events. @throws SharedLogUnavailableError when it has them not within 2 seconds. */
-  async function reach(size: number): Promise<void> {
+  async function reach(size: number, within = patience): Promise<void> {
     if (size <= reached()) return;
     await new Promise<void>((resolve, reject) => {
       const waiter = { size, resolve: () => {} };
       const timer = setTimeout(() => {
         waiting = waiting.filter((one) => one !== waiter);
         reject(new SharedLogUnavailableError(`this node is at ${reached()}, and did not come to ${size} in time`));
-      }, patience);
+      }, within);
       waiter.resolve = () => {
         clearTimeout(timer);
         resolve();
@@ -110,14 +111,16 @@ export function openFollower({ shared, reached, follow, fail }: FollowerOptions)
   }
 
   return {
-    reach,
+    reach: (size: number): Promise<void> => reach(size),
     /**
      * Waits until this node has all that was appended before the call, by any node.
      *
      * @throws SharedLogUnavailableError.
      */
     async current(): Promise<void> {
-      await reach(await headNow());
+      const began = performance.now();
+      const size = await inTime(headNow());
+      await reach(size, patience - (performance.now() - began));
     },
     /** To be called when this node itself has appended. */
     tell,
@@ -127,4 +130,20 @@ export function openFollower({ shared, reached, follow, fail }: FollowerOptions)
       await running;
     },
   };
+}
+
+/** The question may be answered later, for others. */
+async function inTime<T>(asked: Promise<T>): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(
+      () => reject(new SharedLogUnavailableError('the shared log did not say in time where it ends')),
+      patience,
+    );
+  });
+  try {
+    return await Promise.race([asked, late]);
+  } finally {
+    clearTimeout(timer);
+  }
 }

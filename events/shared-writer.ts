@@ -25,8 +25,8 @@ export type SharedWriterOptions = {
 
 export type SharedWriter = ReturnType<typeof openSharedWriter>;
 
-/** So many events are ingested in one transaction. */
-const page = 500;
+/** So many events are ingested in one transaction. With fewer, {@link SharedWriter.follow} has come to the end of the log. */
+export const page = 500;
 
 /**
  * Appends to a log that other nodes append to as well, through the replica of this node: the rules are those of a log of one's own.
@@ -152,6 +152,8 @@ export function openSharedWriter({ replica, shared, clock, apply, patience }: Sh
   return {
     append,
     follow,
+    /** Runs what else writes to the replica, while no transaction of an append is open. */
+    between: <T>(run: () => T): Promise<T> => inTurn(async () => run()),
     /** Ends when all that was begun has ended. */
     close: async (): Promise<void> => {
       await last;

@@ -8,7 +8,7 @@ import type { LogReader } from '../events/log-reader.ts';
 import { isSealed } from '../events/seals.ts';
 import type { SqliteLog } from '../events/sqlite-log.ts';
 import { compileUpcaster } from '../events/upcasters.ts';
-import { openDatabase, type Sqlite } from '../storage/sqlite.ts';
+import { type Durability, openDatabase, type Sqlite } from '../storage/sqlite.ts';
 import { type Declared, differenceTo, epochsOf } from './epochs.ts';
 import { logFile, moveIntoPlace, readFileOf, removeDatabase, removeOtherReadFiles } from './files.ts';
 import { claimsIn } from './fit.ts';
@@ -59,6 +59,8 @@ export type BootOptions = Opening &
     helpers?: Helpers | null;
     /** Build the read file anew even if there is one. */
     isRebuild?: boolean;
+    /** How hard commits of the log are pressed on the disk: all by default; those of a replica are durable elsewhere. */
+    durability?: Durability;
   };
 
 /**
@@ -77,7 +79,7 @@ const writerCache = { cacheMiB: 8, changedMiB: 64 };
  */
 export function boot(options: BootOptions): Booted {
   const { directory, schema, seals, progress } = options;
-  const db = openDatabase(logFile(directory), { durability: 'full', ...writerCache });
+  const db = openDatabase(logFile(directory), { durability: options.durability ?? 'full', ...writerCache });
   let read: Sqlite | null = null;
   const close = () => {
     read?.close();

@@ -166,6 +166,11 @@ function matching(apiKeys: readonly ApiKey[], presented: string): string | null 
   return found;
 }
 
+/** Whether a key is one of those that the settings have, which are valid as long as the service runs. */
+export function isConfiguredKey({ credentials }: Pick<App, 'credentials'>, key: string): boolean {
+  return matching(credentials.apiKeys, key) !== null;
+}
+
 function hashOf(text: string): Buffer {
   return hash('sha256', text, 'buffer');
 }

@@ -3,6 +3,7 @@ import type { Lifecycle, Request, ResponseToolkit } from '@hapi/hapi';
 import { DomainError, type ErrorCode } from '../../config/errors.ts';
 import { AlteredEventError } from '../../events/altered.ts';
 import type { State } from '../platform/state.ts';
+import { unknownRefusal } from '../writer/waiting.ts';
 import { segmentRefusal } from './away.ts';
 import { dropRest } from './body.ts';
 import { OutOfRangeError } from './ranges.ts';
@@ -65,7 +66,8 @@ export function answerErrors(
       add(request, response.headers);
       return h.continue;
     }
-    const refusal = segmentRefusal(response) ?? (isStoreFailure(response) ? storeRefusal(response) : response);
+    const known = segmentRefusal(response) ?? unknownRefusal(response);
+    const refusal = known ?? (isStoreFailure(response) ? storeRefusal(response) : response);
     const boom = refusal instanceof DomainError ? translate(refusal) : told(refusal);
     if (boom.output.statusCode >= 500 && !(response instanceof DomainError)) log(response, request);
     boom.output.headers['x-request-id'] = requestId(request);

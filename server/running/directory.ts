@@ -9,6 +9,8 @@ import type { ApiKey } from '../ports.ts';
 import type { Settings } from '../settings/settings.ts';
 import { StartError } from '../writer/writer.ts';
 import { type Jobs, jobsIn } from './jobs.ts';
+import { requireKind } from './nodes/directory.ts';
+import { type CommonSecrets, commonSecrets } from './nodes/secrets.ts';
 
 /** A data directory that is this process's alone, and the secrets that are kept in it. */
 export type Directory = {
@@ -18,6 +20,8 @@ export type Directory = {
   apiKeys: readonly ApiKey[];
   secrets: readonly string[];
   vault: Vault;
+  /** The secrets that nodes have in common. */
+  common: CommonSecrets;
   /** The same, for what a service asks while it runs. */
   vaultPort: VaultPort;
   jobs: Jobs;
@@ -44,7 +48,8 @@ export const briefHolders = { export: 'annals export', collect: 'annals blobs gc
  * @throws LockedError when another process works on it; UnwritableError when this user may not; StartError where a restore was
  *   stopped.
  */
-export function openDirectory({ data, apiKeys, secrets }: Settings, holder = serveHolder): Directory {
+export function openDirectory(settings: Settings, holder = serveHolder): Directory {
+  const { data, apiKeys, secrets } = settings;
   const path = resolve(data);
   // Without this, a new log would begin beside the half of a restored one.
   if (existsSync(join(path, unfinishedRestore))) {
@@ -55,14 +60,17 @@ export function openDirectory({ data, apiKeys, secrets }: Settings, holder = ser
   const warnings = prepareDirectory(path);
   const lock = lockDirectory(path, holder);
   try {
+    requireKind(path, settings);
     const vaultFile = resolve(path, 'vault.db');
     const vault = writing(vaultFile, () => openVault(vaultFile));
+    const common = commonSecrets(settings, vault);
     const generatedKey = apiKeys.length > 0 ? null : vault.secret('api-key');
     return {
       path,
       generatedKey,
-      apiKeys: readApiKeys(generatedKey ? [generatedKey] : apiKeys, vault.opaqueId),
+      apiKeys: readApiKeys(generatedKey ? [generatedKey] : apiKeys, common.opaqueId),
       vault,
+      common,
       vaultPort: portOf(vault),
       jobs: jobsIn(path),
       warnings,

@@ -29,6 +29,7 @@ import { type Directory, openDirectory } from './directory.ts';
 import type { EngineOptions } from './engine-options.ts';
 import { erasurePortOf } from './erasure-port.ts';
 import type { Observed } from './metrics/readings.ts';
+import { cannotReloadNode, limitedForNodes, refuseForNodes } from './nodes/limits.ts';
 import type { Shared } from './open-app.ts';
 import { watchRoom } from './room.ts';
 import { sharedOf } from './shared.ts';
@@ -97,8 +98,10 @@ export type Announced = AccountLinks & { baseUrl: string; adminUrl: string | nul
  */
 export function startEngine(options: EngineOptions): Engine {
   const { settings, loaded, log, onFailure, progress = () => {}, holder, isBrief = false } = options;
-  const { reload = cannotReload, sizes = usualSizes } = options;
+  const { reload: reloadAlone = cannotReload, sizes = usualSizes } = options;
   const { model } = loaded;
+  const reload = settings.log === undefined ? reloadAlone : cannotReloadNode;
+  refuseForNodes({ settings, loaded });
   warnOfConfiguration(log, settings, loaded);
   warnOfSecrets(log, settings);
   const directory = openDirectory(settings, holder);
@@ -128,6 +131,7 @@ export function startEngine(options: EngineOptions): Engine {
       isStrict: settings.strictSchema,
       sealing: isBrief ? null : sizes,
       blobs,
+      ...(settings.log !== undefined && { shared: { address: settings.log } }),
     },
     {
       progress,
@@ -136,6 +140,8 @@ export function startEngine(options: EngineOptions): Engine {
       },
       onSealed: directory.vault.remembersSealed,
       onSealable: () => sealing.seal(),
+      onWarning: (message) => log.warn(message),
+      onErased: () => erasures?.wake(),
     },
     (error) => onFailure(error, 'the writer failed, and the next start recovers from the log'),
   );
@@ -179,13 +185,15 @@ export function startEngine(options: EngineOptions): Engine {
     }
     endRoom = watchRoom({ directory: directory.path, state, log });
     unwatch = watchClock({ clock, newest: () => newestOf(counter), log });
-    await recordKeyChanges({
-      file,
-      keys: directory.vaultPort.logKeys,
-      append: (command) => connectWriter(writer.connect()).appendAnyway(command),
-      nextId: () => ids.next().id,
-      onRecorded: (line) => log.warn(line),
-    });
+    // Each node has a key of its own, of which the log knows nothing.
+    if (settings.log === undefined)
+      await recordKeyChanges({
+        file,
+        keys: directory.vaultPort.logKeys,
+        append: (command) => connectWriter(writer.connect()).appendAnyway(command),
+        nextId: () => ids.next().id,
+        onRecorded: (line) => log.warn(line),
+      });
     const isIdle = isBrief && !options.takesFiles;
     const blobGuard = await openBlobGuard({
       settings,
@@ -223,7 +231,10 @@ export function startEngine(options: EngineOptions): Engine {
       state,
       ...sharedOf(settings, directory),
     };
-    const keyService = createKeyService(directory.vaultPort.apiKeys, clock.believed);
+    const { passwords, keyService } = limitedForNodes(settings, {
+      passwords: accounts.passwords.passwords,
+      keyService: createKeyService(directory.vaultPort.apiKeys, clock.believed),
+    });
     const delivering = createWebhookService({ model, conditions, isProduction, log, now: clock.believed });
     webhooks = delivering;
     if (!isBrief) delivering.start({ log: logName, logFile: file, readFile, path: webhooksFile(directory.path) });
@@ -233,7 +244,7 @@ export function startEngine(options: EngineOptions): Engine {
         generation,
         shared,
         writer,
-        passwords: accounts.passwords.passwords,
+        passwords,
         keyService,
         notary,
         guard: blobGuard,

@@ -9,6 +9,7 @@ import { createListener, requireHead } from '../http/listener.ts';
 import { noteRequest } from '../http/pulse.ts';
 import { checkUrl } from '../http/url.ts';
 import { metricsRoute } from './metrics/routes.ts';
+import { waitUntilUpToDate } from './nodes/up-to-date.ts';
 import type { OpenApp } from './open-app.ts';
 import { logRequests } from './request-log.ts';
 import { routes } from './routes.ts';
@@ -36,6 +37,7 @@ async function serve(server: Server, options: { app: OpenApp; backlog?: Backlog 
   if (app.site !== null) server.app.site = app.site;
   const isExempt = (request: IncomingMessage) => passesAnyway(server, app, request);
   server.ext('onPreStop', takeTurns(server.listener, app.isCrowded, isExempt));
+  waitUntilUpToDate(server, app);
   logRequests(server, app);
   app.metrics?.count(server, app.site ?? '');
   await server.register({ plugin: routes, options });

@@ -36,9 +36,12 @@ import { stateIn } from '../platform/state.ts';
 import type { Api, Credentials, ToldOrigins } from '../ports.ts';
 import { ownSortKeys } from '../queries/paths.ts';
 import { openSearchReader, type SharedSearch } from '../queries/search-index.ts';
+import type { Reads } from '../settings/settings.ts';
 import type { Writing } from '../writer/append.ts';
 import { findSegmentsOf } from '../writer/away.ts';
+import type { Following } from '../writer/messages.ts';
 import type { ThreadMetrics } from './metrics/counting.ts';
+import type { UpToDate } from './nodes/up-to-date.ts';
 
 /** The data that each thread which answers requests starts with; it can be sent to another thread. */
 export type Shared = {
@@ -53,6 +56,8 @@ export type Shared = {
   state: Int32Array<SharedArrayBuffer>;
   credentials: Credentials;
   attemptSecret: string;
+  /** The kind of reads of this node; null where the log is its own. */
+  reads: Reads | null;
   baseUrl: string | null;
   /** Which of the sites of the process it is; null where there is but one. */
   site: string | null;
@@ -74,6 +79,8 @@ type OpenOptions = {
   shared: Shared;
   writing: Writing;
   openApi: Describe;
+  /** The way to what other nodes have appended; absent where the log is its own, or it answers no requests. */
+  following?: Following | null;
   /** Absent where it answers no requests, or nothing is counted. */
   metrics?: ThreadMetrics | null;
   /** That of this thread; absent where it answers no requests. */
@@ -81,12 +88,13 @@ type OpenOptions = {
 } & Pick<App & RouteParts, 'passwords' | 'keyService' | 'notary' | 'pins' | 'erasures' | 'webhooks' | 'reload' | 'log'>;
 
 /** The service as one thread has it, with all that its routes are made from. */
-export type OpenApp = App & RouteParts & { metrics: ThreadMetrics | null; close: () => Promise<void> };
+export type OpenApp = App &
+  RouteParts & { metrics: ThreadMetrics | null; upToDate: UpToDate | null; close: () => Promise<void> };
 
 /** Opens the service for one thread, to be closed by it too. */
 export function openApp(options: OpenOptions): OpenApp {
   const { model, shared, writing, passwords, keyService, notary, pins, erasures, reload, log, openApi } = options;
-  const { webhooks, metrics = null, copyRoom } = options;
+  const { webhooks, metrics = null, copyRoom, following = null } = options;
   const { readFile, logFile, counter, state, credentials, baseUrl, isProduction, adminFolder } = shared;
   const clock = createClock(shared.clockCell);
   const unwatch = metrics?.watch(shared.site ?? '', writing.waiting);
@@ -161,6 +169,7 @@ export function openApp(options: OpenOptions): OpenApp {
     },
     openApi: (api = 'contract') => documents[api](),
     metrics,
+    upToDate: following && shared.reads && { following, reads: shared.reads },
     close: async () => {
       unwatch?.();
       await Promise.all(background);

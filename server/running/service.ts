@@ -7,6 +7,7 @@ import type { Directory } from './directory.ts';
 import { type Announced, type EngineReady, startEngine } from './engine.ts';
 import type { EngineOptions } from './engine-options.ts';
 import { openMetrics } from './metrics/metrics.ts';
+import { cannotReloadNode } from './nodes/limits.ts';
 import { createReloader, type Reloader } from './reload/reload.ts';
 
 /** A running service, seen from the main thread. */
@@ -75,7 +76,7 @@ export function startService({ settings, loaded, sink, log, isBrief = false, tak
   }
 
   const ready = start();
-  const reloader = createReloader({
+  const reloading = createReloader({
     settings,
     loaded,
     directory: engine.directory.path,
@@ -85,6 +86,7 @@ export function startService({ settings, loaded, sink, log, isBrief = false, tak
     metrics,
     log,
   });
+  const reloader: Reloader = settings.log === undefined ? reloading : { ...reloading, reload: cannotReloadNode };
   return {
     directory: engine.directory,
     ready,

@@ -8,12 +8,13 @@ import type { Directory } from './directory.ts';
 export const operatorSecret = 'operator';
 
 /** The settings and secrets that threads are given. */
-export function sharedOf(settings: Settings, { apiKeys, secrets, vault }: Directory) {
+export function sharedOf(settings: Settings, { apiKeys, secrets, vault, common }: Directory) {
   const { isProduction, baseUrl, site, adminFolder } = settings;
   const operatorHash = hash('sha256', vault.secret(operatorSecret), 'buffer');
   return {
     credentials: { apiKeys, secrets, operatorHash },
-    attemptSecret: vault.secret('attempts'),
+    attemptSecret: common.attempts(),
+    reads: settings.log === undefined ? null : (settings.reads ?? 'linear'),
     isProduction,
     adminFolder,
     site,

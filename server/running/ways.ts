@@ -1,10 +1,12 @@
 import { openRoom } from '../../projections/copy-room.ts';
 import type { BlobGuard } from '../files/blobs/guard.ts';
 import { type Made, openDocumentCache } from '../openapi/cache.ts';
+import { callsThrough } from '../platform/calls.ts';
 import type { Log } from '../platform/logging.ts';
 import type { Api, ErasurePort, KeyService, Notary, PasswordService, Reloading, WebhookPort } from '../ports.ts';
 import type { Loaded } from '../settings/configuration.ts';
 import { connectWriter } from '../writer/append.ts';
+import type { Following } from '../writer/messages.ts';
 import type { Writer } from '../writer/writer.ts';
 import type { ThreadMetrics } from './metrics/counting.ts';
 import { type Describe, type Describing, type OpenApp, openApp, type Shared } from './open-app.ts';
@@ -65,6 +67,7 @@ export function openWays(options: Options): Ways {
       webhooks: portTo<WebhookPort>(webhooks),
       openApi: portTo<Describing>({ describe: openApi }),
       reloading: portTo<Reloading>({ reload }),
+      ...(shared.reads && { following: writer.follow() }),
     }),
     openHere(metrics = null) {
       const { release, ...pins } = guard.join();
@@ -84,6 +87,7 @@ export function openWays(options: Options): Ways {
         log,
         metrics,
         copyRoom,
+        following: shared.reads && callsThrough<Following>(writer.follow()),
       });
       return {
         ...here,

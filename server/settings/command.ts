@@ -94,9 +94,13 @@ function readVariables({ variables: given, problems }: Reading, flagged: object)
       else result[name] = value;
     });
   }
+  if ('reads' in result && !('ANNALS_LOG' in given)) problems.push(readsAlone);
   if (Object.keys(bucket).length > 0) result.bucket = wholeBucket(bucket, given, problems);
   return result;
 }
+
+const readsAlone =
+  'ANNALS_READS is set, and ANNALS_LOG is not: without a log in PostgreSQL every read has all that was written';
 
 function readFlagged(
   own: readonly Setting[],

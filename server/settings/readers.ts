@@ -1,6 +1,7 @@
 import { isSmtpUrl } from '../../config/addresses.ts';
 import { senderRule, smtpUrlMust } from '../../config/check-email.ts';
 import { didYouMean } from '../../config/suggest.ts';
+import { readAddress } from '../../events/postgres/address.ts';
 import { messageOf } from '../../storage/errors.ts';
 import { certificatesIn } from './certificates.ts';
 import { parseWitness } from './cosigners.ts';
@@ -72,6 +73,25 @@ export function readBaseUrl(text: string, source: string): string {
     throw new Error(`${source} must be an http or https address such as https://cms.example.org, got ${text}`);
   }
   return text.replace(/\/+$/, '');
+}
+
+/** The address of a log in PostgreSQL. */
+export function readLogAddress(text: string, source: string): string {
+  try {
+    readAddress(text);
+    return text;
+  } catch (error) {
+    // Not shown: it holds a password.
+    throw new Error(`${source}: ${messageOf(error)}`);
+  }
+}
+
+const kindsOfReads = ['linear', 'session', 'eventual'];
+
+/** A kind of reads. */
+export function readReads(text: string, source: string): string {
+  if (kindsOfReads.includes(text)) return text;
+  throw new Error(`${source} must be one of ${kindsOfReads.join(', ')}, got ${text}${didYouMean(text, kindsOfReads)}`);
 }
 
 /** A list, separated by commas. */

@@ -11,11 +11,13 @@ import {
   readDrainSeconds,
   readEndpoint,
   readList,
+  readLogAddress,
   readLogLevel,
   readMetricsAddress,
   readMetricsToken,
   readPercent,
   readPort,
+  readReads,
   readSender,
   readSmtpUrl,
   readThreads,
@@ -77,9 +79,19 @@ export type Settings = {
   adminFolder: string | undefined;
   /** The id of the site of these settings; null for a single site, which has no name. */
   site: string | null;
+  /** The address of the log in PostgreSQL that several nodes append to; undefined: the log is in the data directory. It holds a password. */
+  log: string | undefined;
+  /** How much of what other nodes have written a read sees; undefined: `linear`. */
+  reads: Reads | undefined;
   /** The sites of the process, each with its own settings; null for a single site. */
   sites: readonly SiteSettings[] | null;
 };
+
+/**
+ * How much a read on a node waits for: `linear`, all that was acknowledged before, by any node; `session`, the position that the client
+ * names; `eventual`, nothing.
+ */
+export type Reads = 'linear' | 'session' | 'eventual';
 
 /** The settings of one of several sites. */
 export type SiteSettings = Settings & { site: string };
@@ -176,6 +188,8 @@ export const settings: readonly Setting[] = [
   { name: 'tsaUrl', environment: 'ANNALS_TSA_URL', read: readWebhook, ofSite: 'default' },
   { name: 'tsaCa', environment: 'ANNALS_TSA_CA', read: readCertificates, ofSite: 'default' },
   { name: 'witnesses', environment: 'ANNALS_WITNESSES', kind: 'list', read: readWitnesses, ofSite: 'default' },
+  { name: 'log', environment: 'ANNALS_LOG', read: readLogAddress },
+  { name: 'reads', environment: 'ANNALS_READS', read: readReads },
   { name: 'metricsToken', environment: 'ANNALS_METRICS_TOKEN', read: readMetricsToken },
   { name: 'metricsAddress', environment: 'ANNALS_METRICS_ADDRESS', read: readMetricsAddress },
   { name: 'acceptClock', flag: 'accept-clock', environment: 'ANNALS_ACCEPT_CLOCK', ...boolean, ofSite: 'default' },
@@ -210,6 +224,8 @@ export const defaultSettings: Settings = {
   verifyPercent: 3,
   isProduction: false,
   adminFolder: undefined,
+  log: undefined,
+  reads: undefined,
   site: null,
   sites: null,
 };

@@ -19,6 +19,8 @@ type Options = {
   isSearchKept: () => boolean;
   onProgress: (progress: Progress) => void;
   onEnd: (scrubbed: Scrubbed) => void;
+  /** Runs a step between the turns of the writer; at once by default. */
+  between?: (run: () => void) => void;
 };
 
 /**
@@ -29,12 +31,19 @@ const busyMilliseconds = { pause: 100, told: 1000, most: 30_000 };
 const progressMilliseconds = 250;
 
 /** Makes what cleans the data files in steps: while there are writes, they have as much time as the steps. */
-export function openCleaning({ scrubber, isSearchKept, onProgress, onEnd }: Options): Cleaning {
+export function openCleaning({
+  scrubber,
+  isSearchKept,
+  onProgress,
+  onEnd,
+  between = (run) => run(),
+}: Options): Cleaning {
   const orders: Remaining[][] = [];
   let timer: NodeJS.Timeout | null = null;
   let isBusySince: number | null = null;
   let isWriting = false;
   let lastTold = 0;
+  let isStopped = false;
 
   function begin(): void {
     const [remaining] = orders;
@@ -45,10 +54,11 @@ export function openCleaning({ scrubber, isSearchKept, onProgress, onEnd }: Opti
   }
 
   function schedule(milliseconds: number): void {
-    timer = setTimeout(turn, milliseconds);
+    timer = setTimeout(() => between(turn), milliseconds);
   }
 
   function turn(): void {
+    if (isStopped) return;
     const started = performance.now();
     const result = scrubber.step(isSearchKept());
     if (result === 'going') {
@@ -92,6 +102,7 @@ export function openCleaning({ scrubber, isSearchKept, onProgress, onEnd }: Opti
       isWriting = true;
     },
     stop() {
+      isStopped = true;
       if (timer) clearTimeout(timer);
       scrubber.stop();
     },

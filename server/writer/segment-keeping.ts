@@ -6,14 +6,24 @@ const sliceMilliseconds = 8;
 const restFactor = 9;
 const retryMilliseconds = 5000;
 
-/** `sizes`: null to seal nothing more. `onDue`: there are enough events for a segment. `onFailure`: throws an error that is not one of no room. */
-type Options = { sizes: SealingSizes | null; onDue: () => void; onFailure: (error: unknown) => void };
+/** `sizes`: null to seal nothing more. `onDue`: there are enough events for a segment. `onFailure`: throws an error that is not one of no room.
+ * `between`: runs what writes to the log between the turns of the writer; at once by default. */
+type Options = {
+  sizes: SealingSizes | null;
+  onDue: () => void;
+  onFailure: (error: unknown) => void;
+  between?: (run: () => void) => void;
+};
 
 /** The writer's part in sealing: makes segments of drafts, and empties the table of what they hold in slices between its batches. */
-export function keepSegments({ head, segments }: SqliteLog, { sizes, onDue, onFailure }: Options) {
+export function keepSegments(
+  { head, segments }: SqliteLog,
+  { sizes, onDue, onFailure, between = (run) => run() }: Options,
+) {
   let timer: NodeJS.Timeout | undefined;
   let slice = 50;
   let dueAt = Number.POSITIVE_INFINITY;
+  let isClosed = false;
 
   /** To be called when the log has grown. */
   function look(): void {
@@ -38,10 +48,11 @@ export function keepSegments({ head, segments }: SqliteLog, { sizes, onDue, onFa
 
   function shedSoon(pause: number): void {
     clearTimeout(timer);
-    timer = setTimeout(shed, pause).unref();
+    timer = setTimeout(() => between(shed), pause).unref();
   }
 
   function shed(): void {
+    if (isClosed) return;
     const began = performance.now();
     try {
       const hasMore = segments.shed(slice);
@@ -61,5 +72,12 @@ export function keepSegments({ head, segments }: SqliteLog, { sizes, onDue, onFa
   findDue();
   shedSoon(0);
   look();
-  return { look, keep, close: () => clearTimeout(timer) };
+  return {
+    look,
+    keep,
+    close() {
+      isClosed = true;
+      clearTimeout(timer);
+    },
+  };
 }

@@ -1,4 +1,5 @@
 import { DomainError } from '../../config/errors.ts';
+import { UnknownOutcomeError } from '../../events/log.ts';
 
 /** How much may wait in one thread to be written, before callers are told to come again. */
 export const mostWaiting = {
@@ -25,4 +26,26 @@ export function tooMany(): DomainError {
 export function formerRules(): DomainError {
   const message = 'the configuration was changed meanwhile: nothing of this write was recorded, try again';
   return new DomainError('unavailable', message, [], retrySeconds);
+}
+
+/** The refusal of a write that could not be appended to the shared log in time. */
+export function logUnreachable(): DomainError {
+  const message = 'the log cannot be written at the moment: nothing of this write was recorded, try again later';
+  return new DomainError('unavailable', message, [], retrySeconds);
+}
+
+/** Thrown where the shared log was sent a write, and did not answer in time: it may be recorded yet. */
+export class UnknownWriteError extends UnknownOutcomeError {
+  override name = 'UnknownWriteError';
+
+  constructor() {
+    super(
+      'it is not known whether this write was recorded: sent again with the same Idempotency-Key, it is recorded once',
+    );
+  }
+}
+
+/** The refusal of a write of unknown outcome; null for another error. */
+export function unknownRefusal(error: unknown): DomainError | null {
+  return error instanceof UnknownWriteError ? new DomainError('unavailable', error.message, [], retrySeconds) : null;
 }

@@ -6,9 +6,9 @@ import type { Progress } from '../../projections/rebuild.ts';
 import type { Remaining, Scrubbed } from '../../projections/scrub.ts';
 import { errorOf } from '../../storage/errors.ts';
 import { startThread } from '../platform/threads.ts';
+import type { WriterInput, WriterMessage, WriterOrder } from './messages.ts';
 import { noRoomToSign } from './no-room.ts';
 import type { SearchCell } from './search-cell.ts';
-import type { WriterInput, WriterMessage, WriterOrder } from './writer-thread.ts';
 
 /** Thrown when the data directory cannot be opened for writing: a broken log, or documents against the schema. */
 export class StartError extends Error {
@@ -55,6 +55,8 @@ export type Writer = {
   keepSegment: (draft: Draft) => Promise<boolean>;
   /** Tells the thread of the search index from now on that there is something new. */
   tellSearch: (pokes: MessagePort, cell: SearchCell) => void;
+  /** A way for one thread to wait for what other nodes have appended; for a node alone. */
+  follow: () => MessagePort;
   /** Records the queued commands, then ends the thread; one that is not ready yet is cut short, as by a crash. */
   close: () => Promise<void>;
 };
@@ -69,6 +71,10 @@ type Listener = {
   onSealed: (log: string) => void;
   /** There are enough events for a segment. */
   onSealable: () => void;
+  /** Of a node: what the operator should know about the shared log. */
+  onWarning?: (message: string) => void;
+  /** Of a node: something was erased, by whichever node. */
+  onErased?: () => void;
 };
 
 /**
@@ -78,7 +84,7 @@ type Listener = {
  */
 export function startWriter(
   input: WriterInput,
-  { progress, onChanges, onSealed, onSealable }: Listener,
+  { progress, onChanges, onSealed, onSealable, onWarning = () => {}, onErased = () => {} }: Listener,
   onDeath: (error: Error) => void,
 ): Writer {
   const worker = startThread('writer', input);
@@ -116,6 +122,9 @@ export function startWriter(
     } else if (message.kind === 'scrubbed') scrubbing.shift()?.resolve(message.scrubbed);
     else if (message.kind === 'sealable') onSealable();
     else if (message.kind === 'segment') sealing.shift()?.resolve(message.isKept);
+    else if (message.kind === 'warning') onWarning(message.message);
+    else if (message.kind === 'erased') onErased();
+    else if (message.kind === 'failed') die(new Error(message.message));
     else if (message.kind === 'adopted') adopting.shift()?.resolve(message.isRecorded);
     else closed.resolve();
   });
@@ -143,6 +152,12 @@ export function startWriter(
   function connect(generation: number | null = null): MessagePort {
     const { port1, port2 } = new MessageChannel();
     worker.postMessage({ kind: 'connect', port: port1, generation } satisfies WriterOrder, [port1]);
+    return port2;
+  }
+
+  function follow(): MessagePort {
+    const { port1, port2 } = new MessageChannel();
+    worker.postMessage({ kind: 'following', port: port1 } satisfies WriterOrder, [port1]);
     return port2;
   }
 
@@ -174,6 +189,7 @@ export function startWriter(
   return {
     ready: ready.promise,
     connect,
+    follow,
     adopt: (generation, declared) => ask({ kind: 'adopt', generation, declared }, adopting),
     settled,
     hasFailed: () => death !== null,

@@ -35,7 +35,12 @@ export async function withApp<T>(
   const { schema, rules } = model;
   const { readFile } = boot({ directory, schema, rules, ids, now: Date.now, logId: 'annals/test', seals });
   const operatorHash = Buffer.alloc(32);
-  const secrets = { site: null, credentials: { apiKeys: [], secrets: [], operatorHash }, attemptSecret: '' };
+  const secrets = {
+    site: null,
+    credentials: { apiKeys: [], secrets: [], operatorHash },
+    attemptSecret: '',
+    reads: null,
+  };
   const blobs = { kind: 'folder', folder: join(directory, 'blobs') } as const;
   const shared = {
     readFile,

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
 import { MessageChannel } from 'node:worker_threads';
 import { connectWriter } from '../../server/writer/append.ts';
+import type { WriterAnswers, WriterRequests } from '../../server/writer/messages.ts';
 import { mostWaiting } from '../../server/writer/waiting.ts';
-import type { WriterAnswers, WriterRequests } from '../../server/writer/writer-thread.ts';
 import { command } from '../events/logs.ts';
 
 const { few, milliseconds, commands, bytes } = mostWaiting;

@@ -6,6 +6,7 @@ import { parent } from '../../platform/parent.ts';
 import type { ErasurePort, KeyService, Notary, PasswordService, Pins, Reloading, WebhookPort } from '../../ports.ts';
 import type { Loaded } from '../../settings/configuration.ts';
 import { connectWriter } from '../../writer/append.ts';
+import type { Following } from '../../writer/messages.ts';
 import { type MetricsPort, startCounting, type ThreadMetrics } from '../metrics/counting.ts';
 import { type Describing, openApp, type Shared } from '../open-app.ts';
 import type { MetricsWay } from './http.ts';
@@ -22,6 +23,9 @@ export type Ports = {
     | 'webhooks'
     | 'openApi'
     | 'reloading']: MessagePort;
+} & {
+  /** Of a node alone. */
+  following?: MessagePort;
 };
 
 /** Messages of such a thread: the port it answers on, and lines for the log. */
@@ -38,7 +42,7 @@ type ThreadApp = {
 
 /** Opens a service in a thread that answers its requests. */
 export function openThreadApp({ loaded, shared, ports, log, metrics, copyRoom }: ThreadApp) {
-  const { writer, passwords, keys, notary, pins, erasures, webhooks, openApi, reloading } = ports;
+  const { writer, passwords, keys, notary, pins, erasures, webhooks, openApi, reloading, following } = ports;
   return openApp({
     model: loaded.model,
     shared,
@@ -54,6 +58,7 @@ export function openThreadApp({ loaded, shared, ports, log, metrics, copyRoom }:
     copyRoom,
     openApi: callsThrough<Describing>(openApi).describe,
     reload: callsThrough<Reloading>(reloading).reload,
+    following: following ? callsThrough<Following>(following) : null,
   });
 }
 

@@ -1,0 +1,27 @@
+import { existsSync } from 'node:fs';
+import { readReplicaMark } from '../../../events/replica-mark.ts';
+import { logFile } from '../../../projections/files.ts';
+import type { Settings } from '../../settings/settings.ts';
+import { StartError } from '../../writer/writer.ts';
+
+/**
+ * Looks whether a data directory is of the kind that the settings are for: a replica of the log in PostgreSQL, or one that has its log
+ * to itself.
+ *
+ * @throws StartError where it is not.
+ */
+export function requireKind(directory: string, { log }: Pick<Settings, 'log'>): void {
+  const mark = readReplicaMark(directory);
+  if (log === undefined && mark !== null) {
+    throw new StartError(
+      `the data directory ${directory} is a replica of the log ${mark} in PostgreSQL: set ANNALS_LOG to its address, ` +
+        'or name another data directory',
+    );
+  }
+  if (log !== undefined && mark === null && existsSync(logFile(directory))) {
+    throw new StartError(
+      `the data directory ${directory} has a log of its own, which is not the one in PostgreSQL: name an empty data directory ` +
+        'for this node',
+    );
+  }
+}

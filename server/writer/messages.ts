@@ -1,0 +1,107 @@
+import type { MessagePort } from 'node:worker_threads';
+import type { AwayFrame } from '../../events/away.ts';
+import type { CheckpointChange } from '../../events/checkpoints.ts';
+import type { Outcome } from '../../events/log.ts';
+import type { Draft, SealingSizes } from '../../events/sealing.ts';
+import type { Booted, BootOptions } from '../../projections/boot.ts';
+import type { Declared } from '../../projections/epochs.ts';
+import type { Remaining, Scrubbed } from '../../projections/scrub.ts';
+import type { BlobSettings } from '../../storage/blobs.ts';
+import type { WriterMeter } from '../platform/meter.ts';
+import type { StateCell } from '../platform/state.ts';
+import type { Progress } from './cleaning.ts';
+import type { SearchCell } from './search-cell.ts';
+
+/** The start data of the writer thread: the cells of ids and of the clock, and the options of a boot that can be sent. */
+export type WriterInput = Required<
+  Pick<BootOptions, 'directory' | 'schema' | 'rules' | 'logId' | 'signed' | 'seals' | 'isStrict' | 'acceptsClock'>
+> & {
+  counter: BigInt64Array<SharedArrayBuffer>;
+  clockCell: BigInt64Array<SharedArrayBuffer>;
+  meter: WriterMeter;
+  /** Is told when there is no room for a write, and when there is. */
+  state: StateCell;
+  /** When a segment is due; null for one that seals nothing. */
+  sealing: SealingSizes | null;
+  /** Where segments are that are not here. */
+  blobs: BlobSettings;
+} & {
+  /** Where the log is that several nodes append to; absent: the data directory has the log to itself. */
+  shared?: SharedInput;
+};
+
+/** `address` is that of PostgreSQL, as the setting has it: it holds a password. */
+export type SharedInput = { address: string };
+
+/** Commands on their way to the writer: the JSON text is cheaper to send than the object. */
+export type WriterRequests = { id: number; command: string }[];
+
+/** The outcomes of commands. */
+export type WriterAnswers = { id: number; answer: WriterAnswer }[];
+
+/**
+ * Orders of the main thread. `connect`: to take the commands of a thread that works by a generation of the configuration; null for
+ * those that no rule admits. Commands of a later generation wait. `adopt`: from now on commands are those of this generation, whose
+ * schema and rules are recorded before them; null where the log has them. `settle`: to say when all commands sent before are done. `scrub`: to clear files of erased bytes. `segment`: to make a segment of a
+ * draft. */
+export type WriterOrder =
+  | { kind: 'connect'; port: MessagePort; generation: number | null }
+  | { kind: 'adopt'; generation: number; declared: Declared | null }
+  | { kind: 'settle' }
+  /** To say there, and note in the cell, that the read tables have something new. */
+  | { kind: 'poke'; pokes: MessagePort; cell: SearchCell }
+  | { kind: 'checkpoint'; change: CheckpointChange }
+  | { kind: 'scrub'; remaining: Remaining[] }
+  | { kind: 'segment'; draft: Draft }
+  /** Of a node: to answer the calls of {@link Following} that come through a port. */
+  | { kind: 'following'; port: MessagePort }
+  | { kind: 'close' };
+
+/** Messages to the main thread. `changes`: those that a new schema makes to documents. `refused`: why it did not start. */
+export type WriterMessage =
+  | { kind: 'progress'; done: number; total: number }
+  | { kind: 'changes'; lines: readonly string[] }
+  | { kind: 'sealed'; log: string }
+  /** `log` is its id, `size` its number of events by now. */
+  | ({ kind: 'ready'; log: string; size: number } & Pick<Booted, 'readFile' | 'found' | 'upgradedFrom'>)
+  | { kind: 'refused'; message: string }
+  | { kind: 'settled' }
+  /** False: there was no room. */
+  | { kind: 'kept'; isKept: boolean }
+  | ({ kind: 'cleaning' } & Progress)
+  | { kind: 'scrubbed'; scrubbed: Scrubbed }
+  /** There are enough events for a segment. */
+  | { kind: 'sealable' }
+  /** False: the draft has been overtaken, or there was no room. */
+  | { kind: 'segment'; isKept: boolean }
+  /** False: there was no room yet, and the next write tries again. */
+  | { kind: 'adopted'; isRecorded: boolean }
+  /** For the operator, about the shared log. */
+  | { kind: 'warning'; message: string }
+  /** Other nodes have erased something: the files here are to be cleared too. */
+  | { kind: 'erased' }
+  /** Why this node may not go on. */
+  | { kind: 'failed'; message: string }
+  | { kind: 'closed' };
+
+/**
+ * `clock`: it has jumped, nothing was recorded. `full`: there was no room, nothing was recorded. `unread`: recorded, but the read
+ * tables have no room for it. `away`: it needs a segment that could not be fetched, nothing was recorded. `former`: a rule admitted it that is not in force any more, nothing was recorded.
+ * `unreachable`: the shared log did not answer in time, nothing was recorded. `unknown`: whether it was recorded there is not known.
+ */
+export type WriterAnswer =
+  | Outcome
+  | {
+      ok: false;
+      failure: 'clock' | 'full' | 'unread' | 'away' | 'former' | 'unreachable' | 'unknown' | 'internal';
+      message: string;
+      missing?: readonly AwayFrame[];
+    };
+
+/** The functions of the writer of a node for the threads that answer requests. Both throw DomainError `unavailable` after some seconds. */
+export type Following = {
+  /** Waits until this node has all that was appended before the call, by any node. */
+  current: () => Promise<void>;
+  /** Waits until this node can be read up to a position. */
+  reach: (position: number) => Promise<void>;
+};

@@ -1,0 +1,257 @@
+import { type MessagePort, receiveMessageOnPort } from 'node:worker_threads';
+import { DomainError } from '../../config/errors.ts';
+import { schemaStream } from '../../events/catalogue.ts';
+import { jumpMilliseconds } from '../../events/clock.ts';
+import { idempotencyMilliseconds } from '../../events/idempotency.ts';
+import { type Command, type RecordedEvent, UnknownOutcomeError } from '../../events/log.ts';
+import { SharedLogUnavailableError } from '../../events/shared-log.ts';
+import { openFollower } from '../../events/shared-reads.ts';
+import { openSharedWriter, page } from '../../events/shared-writer.ts';
+import { catchUp } from '../../projections/rebuild.ts';
+import { messageOf } from '../../storage/errors.ts';
+import { isDiskFull } from '../../storage/sqlite.ts';
+import { answerCalls } from '../platform/calls.ts';
+import { batchBounds } from '../platform/meter.ts';
+import { setBehind, setFull } from '../platform/state.ts';
+import { tallyUp } from '../platform/tally.ts';
+import { openCleaning } from './cleaning.ts';
+import type { Node } from './joining.ts';
+import type { Following, WriterAnswer, WriterAnswers, WriterOrder, WriterRequests } from './messages.ts';
+import { poke } from './search-cell.ts';
+import { keepSegments } from './segment-keeping.ts';
+import { internal, type Queued, refusalsOf, type Started, type ThreadParts } from './thread-parts.ts';
+
+/** A write is refused when it could not be shipped for so many milliseconds. */
+const patience = 4500;
+/** A node that has not come to the end of the log for so many milliseconds is behind. */
+const behindMilliseconds = 10_000;
+const lookMilliseconds = 1000;
+const forgetMilliseconds = 10 * 60_000;
+
+/**
+ * Takes commands and orders, for a log that other nodes append to as well: turns wait for the shared log, and what else writes to the
+ * replica is done between them.
+ */
+export function serveNode({ log, projector, scrubber }: Started, node: Node, parts: ThreadParts): void {
+  const { main, say, clock, meter, state, sealing } = parts;
+  const { shared } = node;
+  const { failure, failsOnly } = refusalsOf(state);
+  let queue: Queued[] = [];
+  const senders = new Set<MessagePort>();
+  let settling = 0;
+  let isTurning = false;
+  let isClosing = false;
+  let tellSearch: (() => void) | null = null;
+  /** Up to where the read tables are; behind the replica while there is no room for them. */
+  let readable = projector.checkpoint()?.position ?? 0;
+  let lastLevel = performance.now();
+
+  const writer = openSharedWriter({ replica: log, shared, clock: node.clock, apply, patience });
+  const follower = openFollower({ shared, reached: () => readable, follow, fail });
+  const between = (run: () => void) => void writer.between(run).catch(fail);
+  const cleaning = openCleaning({
+    scrubber,
+    isSearchKept: () => tellSearch !== null,
+    onProgress: (progress) => say({ kind: 'cleaning', ...progress }),
+    onEnd: (scrubbed) => say({ kind: 'scrubbed', scrubbed }),
+    between,
+  });
+  const segments = keepSegments(log, {
+    sizes: sealing,
+    onDue: () => say({ kind: 'sealable' }),
+    onFailure: failsOnly,
+    between,
+  });
+  const looking = setInterval(() => {
+    if (performance.now() - lastLevel > behindMilliseconds) setBehind(state, true);
+  }, lookMilliseconds);
+  const forgetting = setInterval(() => {
+    // It is only to save room: the next one tries again.
+    shared.forgetAttempts(node.clock.now() - idempotencyMilliseconds).catch(() => {});
+  }, forgetMilliseconds);
+
+  /** Nothing here can be trusted any more, or it is not the log that it was. */
+  function fail(error: unknown): void {
+    say({ kind: 'failed', message: messageOf(error) });
+  }
+
+  main.on('message', (order: WriterOrder) => {
+    switch (order.kind) {
+      case 'connect':
+        listenTo(order.port);
+        return;
+      case 'following':
+        answerCalls<Following>(order.port, following);
+        return;
+      case 'poke':
+        tellSearch = () => {
+          if (poke(order.cell)) order.pokes.postMessage(null);
+        };
+        return;
+      case 'checkpoint':
+        between(() => say({ kind: 'kept', isKept: keep(() => log.keepCheckpoint(order.change)) }));
+        return;
+      case 'scrub':
+        cleaning.take(order.remaining);
+        return;
+      case 'segment':
+        between(() => say({ kind: 'segment', isKept: segments.keep(order.draft) }));
+        return;
+      case 'adopt':
+        say({ kind: 'adopted', isRecorded: false });
+        return;
+      case 'settle':
+        takeWhatCame();
+        settling += 1;
+        break;
+      case 'close':
+        isClosing = true;
+    }
+    schedule();
+  });
+
+  function keep(run: () => void): boolean {
+    try {
+      run();
+      return true;
+    } catch (error) {
+      failsOnly(error);
+      return false;
+    }
+  }
+
+  const following: Following = {
+    current: () => told(follower.current()),
+    reach: (position) => told(follower.reach(position)),
+  };
+
+  function listenTo(from: MessagePort): void {
+    senders.add(from);
+    from.on('message', (requests: WriterRequests) => take(from, requests));
+    from.on('close', () => senders.delete(from));
+  }
+
+  /** Between ports there is no order: a command sent before this by another thread may not have been read. */
+  function takeWhatCame(): void {
+    for (const from of senders) {
+      for (let came = receiveMessageOnPort(from); came; came = receiveMessageOnPort(from)) take(from, came.message);
+    }
+  }
+
+  function take(from: MessagePort, requests: WriterRequests): void {
+    for (const { id, command } of requests) queue.push({ from, id, command });
+    schedule();
+  }
+
+  function schedule(): void {
+    if (isTurning) return;
+    isTurning = true;
+    setImmediate(() => turn().catch(fail));
+  }
+
+  /** Group commit: all that came while the last batch was shipped is the next batch. */
+  async function turn(): Promise<void> {
+    while (queue.length > 0) {
+      const batch = queue;
+      queue = [];
+      await answerTo(batch);
+      cleaning.noteBatch();
+    }
+    for (; settling > 0; settling -= 1) say({ kind: 'settled' });
+    if (isClosing) await close();
+    isTurning = false;
+  }
+
+  async function close(): Promise<void> {
+    clearInterval(looking);
+    clearInterval(forgetting);
+    cleaning.stop();
+    segments.close();
+    await follower.close();
+    await writer.close();
+    await shared.close();
+    say({ kind: 'closed' });
+    main.close();
+  }
+
+  async function answerTo(batch: readonly Queued[]): Promise<void> {
+    const answers = await write(batch.map(({ command }) => JSON.parse(command) as Command));
+    const all = batch.map(({ from, id }, index) => ({ from, id, answer: answers[index] as WriterAnswer }));
+    for (const [from, its] of Map.groupBy(all, ({ from }) => from))
+      from.postMessage(its.map(({ id, answer }) => ({ id, answer })) satisfies WriterAnswers);
+  }
+
+  async function write(commands: readonly Command[]): Promise<WriterAnswer[]> {
+    if (clock.lead() > jumpMilliseconds) return commands.map(() => ({ ok: false, failure: 'clock', message: '' }));
+    try {
+      const { outcomes, recorded } = await writer.append(commands);
+      tallyUp(meter.batch, batchBounds, commands.length);
+      follower.tell();
+      if (recorded.length > 0) setFull(state, readable < log.head().size);
+      return outcomes.map((outcome) => {
+        if (outcome instanceof Error) return internal(outcome);
+        const isUnread = outcome.ok && outcome.position > readable;
+        return isUnread ? { ok: false, failure: 'unread', message: '' } : outcome;
+      });
+    } catch (error) {
+      const message = messageOf(error);
+      if (error instanceof UnknownOutcomeError) return commands.map(() => ({ ok: false, failure: 'unknown', message }));
+      if (error instanceof SharedLogUnavailableError)
+        return commands.map(() => ({ ok: false, failure: 'unreachable', message }));
+      return commands.map(() => failure(error, 'full'));
+    }
+  }
+
+  /** Takes into the read tables what the replica has, by whichever node it was recorded. */
+  function apply(recorded: readonly RecordedEvent[]): void {
+    if (recorded.some(({ header }) => header.stream === schemaStream)) throw new Error(otherSchema);
+    const { size, root } = log.head();
+    try {
+      if (readable === size - recorded.length) projector.apply(recorded, root);
+      else catchUp(projector, { log });
+      readable = size;
+    } catch (error) {
+      failsOnly(error);
+    }
+    if (recorded.some(({ header }) => header.type === 'document.erased')) say({ kind: 'erased' });
+    tellSearch?.();
+    segments.look();
+  }
+
+  /** A page of what others have appended. */
+  async function follow(): Promise<number> {
+    try {
+      const count = await writer.follow();
+      if (readable < log.head().size) await writer.between(() => apply([]));
+      if (count < page) noteLevel();
+      return count;
+    } catch (error) {
+      if (isDiskFull(error)) {
+        setFull(state, true);
+        throw new SharedLogUnavailableError('there is no room on the disk of this node', { cause: error });
+      }
+      if (error instanceof SharedLogUnavailableError) setBehind(state, true);
+      throw error;
+    }
+  }
+
+  function noteLevel(): void {
+    lastLevel = performance.now();
+    setBehind(state, false);
+  }
+}
+
+const otherSchema =
+  'another node has recorded another configuration, and this one works by the former: start it with the same one';
+
+const retrySeconds = 1;
+
+async function told(waiting: Promise<void>): Promise<void> {
+  try {
+    await waiting;
+  } catch (error) {
+    if (!(error instanceof SharedLogUnavailableError)) throw error;
+    const message = 'this node does not see what other nodes have written: try again later';
+    throw new DomainError('unavailable', message, [], retrySeconds);
+  }
+}

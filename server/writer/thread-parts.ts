@@ -1,0 +1,49 @@
+import type { MessagePort } from 'node:worker_threads';
+import { SegmentAwayError } from '../../events/away.ts';
+import type { Clock } from '../../events/clock.ts';
+import type { Ids } from '../../events/ids.ts';
+import type { Booted } from '../../projections/boot.ts';
+import type { Scrubber } from '../../projections/scrub.ts';
+import { messageOf } from '../../storage/errors.ts';
+import { isDiskFull } from '../../storage/sqlite.ts';
+import { type StateCell, setFull } from '../platform/state.ts';
+import type { WriterAnswer, WriterInput, WriterMessage } from './messages.ts';
+
+/** The data directory as the writer has opened it. */
+export type Started = Booted & { scrubber: Scrubber };
+
+/** The surroundings of the writer: its thread, the clock, and what it was started with. */
+export type ThreadParts = Pick<WriterInput, 'meter' | 'state' | 'sealing'> & {
+  main: MessagePort;
+  say: (message: WriterMessage) => void;
+  clock: Clock;
+  ids: Ids;
+};
+
+/** A command in the queue. */
+export type Queued = { from: MessagePort; id: number; command: string };
+
+/** The answer to a command that was undone alone, by an error that no check foresaw. */
+export function internal(error: Error): WriterAnswer {
+  const { message } = error;
+  if (error instanceof SegmentAwayError) return { ok: false, failure: 'away', message, missing: error.missing };
+  return { ok: false, failure: 'internal', message };
+}
+
+/** Makes what tells errors of no room, which is noted in the cell, from all others. */
+export function refusalsOf(state: StateCell) {
+  /** No room is answered and may pass. Anything else, a failed fsync first of all, leaves no state to trust: stop. */
+  function failure(error: unknown, kind: 'full' | 'unread') {
+    if (!isDiskFull(error)) throw error;
+    setFull(state, true);
+    return { ok: false, failure: kind, message: messageOf(error) } as const;
+  }
+
+  return {
+    failure,
+    /** @throws unless there was no room. */
+    failsOnly(error: unknown): void {
+      failure(error, 'full');
+    },
+  };
+}

@@ -1,0 +1,208 @@
+import { createServer as createHttpServer, type IncomingMessage, request, type ServerResponse } from 'node:http';
+import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
+import { setTimeout as pause } from 'node:timers/promises';
+
+/** The bytes that a fault of a network meets: those to the server, those from it, or both. */
+export type Way = 'up' | 'down' | 'both';
+
+/** A network between clients and one server, on a free port of this machine, that can be broken and mended. */
+export type TcpProxy = {
+  host: string;
+  port: number;
+  /** The same as an address of HTTP. */
+  url: string;
+  /** Everything goes through again. Connections that have lost bytes end, as their peers would end them. */
+  pass: () => void;
+  /** Bytes wait until it passes again, also those of new connections: a network that repeats what it lost. */
+  hold: (way?: Way) => void;
+  /** Bytes are lost, and connections stay open. */
+  drop: (way?: Way) => void;
+  /** Each piece arrives so many milliseconds later, in its order. */
+  delay: (milliseconds: number) => void;
+  /** All connections end now; new ones work. */
+  cut: () => void;
+  /** All connections end, and new ones are refused until it passes again. */
+  refuse: () => void;
+  /** The bytes that went through so far. */
+  bytes: () => number;
+  close: () => Promise<void>;
+};
+
+const faulty = (way: Way, fault: Way | null) => fault === 'both' || fault === way;
+
+/** Opens a proxy before a server. It starts by passing everything through. */
+export async function openTcpProxy(target: { host: string; port: number }): Promise<TcpProxy> {
+  const sockets = new Set<Socket>();
+  const spoiled = new Set<Socket>();
+  let held: Way | null = null;
+  let dropped: Way | null = null;
+  let late = 0;
+  let isRefusing = false;
+  let count = 0;
+  let resume: (() => void)[] = [];
+
+  const server = createServer({ noDelay: true }, (client) => {
+    if (isRefusing) {
+      client.resetAndDestroy();
+      return;
+    }
+    const onward = connect({ ...target, noDelay: true });
+    void carry(client, onward, 'up');
+    void carry(onward, client, 'down');
+  });
+  await listen(server, 0);
+  const { port } = server.address() as AddressInfo;
+
+  async function carry(from: Socket, to: Socket, way: Way): Promise<void> {
+    sockets.add(from);
+    from.on('error', () => {});
+    from.on('close', () => {
+      sockets.delete(from);
+      spoiled.delete(from);
+      // The end of a connection is a message too.
+      if (!faulty(way, dropped) && !faulty(way, held)) to.destroy();
+      else if (!to.destroyed) spoiled.add(to);
+    });
+    try {
+      for await (const chunk of from as AsyncIterable<Buffer>) {
+        if (late > 0) await pause(late);
+        while (faulty(way, held)) await new Promise<void>((resolve) => resume.push(resolve));
+        if (faulty(way, dropped)) {
+          spoiled.add(from);
+          continue;
+        }
+        count += chunk.length;
+        if (!to.destroyed) to.write(chunk);
+      }
+      if (!faulty(way, dropped) && !to.destroyed) to.end();
+    } catch {
+      // It ended by an error: the handlers above have done the rest.
+    }
+  }
+
+  function endAll(which: Iterable<Socket>): void {
+    for (const socket of [...which]) socket.destroy();
+  }
+
+  function pass(): void {
+    held = null;
+    dropped = null;
+    late = 0;
+    isRefusing = false;
+    endAll(spoiled);
+    const waiting = resume;
+    resume = [];
+    for (const go of waiting) go();
+  }
+
+  return {
+    host: '127.0.0.1',
+    port,
+    url: `http://127.0.0.1:${port}`,
+    pass,
+    hold(way = 'both') {
+      held = way;
+    },
+    drop(way = 'both') {
+      dropped = way;
+    },
+    delay(milliseconds) {
+      late = milliseconds;
+    },
+    cut: () => endAll(sockets),
+    refuse() {
+      isRefusing = true;
+      endAll(sockets);
+    },
+    bytes: () => count,
+    async close() {
+      pass();
+      const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+      endAll(sockets);
+      await closed;
+    },
+  };
+}
+
+/** A load balancer before some services, as dumb as one can be: each request goes to the next of them. */
+export type RoundRobin = {
+  url: string;
+  /** The services from now on. */
+  setTargets: (urls: readonly string[]) => void;
+  /** The requests that each has answered so far, by its address. */
+  counts: () => Record<string, number>;
+  close: () => Promise<void>;
+};
+
+/**
+ * Opens one on a free port. A request goes to the next service where one cannot be connected to; otherwise nothing is tried twice, and
+ * a connection that breaks before an answer is a 502.
+ */
+export async function openRoundRobin(urls: readonly string[]): Promise<RoundRobin> {
+  let targets = [...urls];
+  let next = 0;
+  const answered: Record<string, number> = {};
+
+  const server = createHttpServer((incoming, outgoing) => {
+    const first = next;
+    next += 1;
+    forward(incoming, outgoing, first, targets.length);
+  });
+  // Long answers and slow bodies are for the services to judge.
+  server.requestTimeout = 0;
+  await listen(server, 0);
+
+  function forward(incoming: IncomingMessage, outgoing: ServerResponse, at: number, left: number): void {
+    const target = targets[at % targets.length];
+    if (target === undefined || left === 0) {
+      outgoing.writeHead(502).end();
+      return;
+    }
+    const onward = request(new URL(incoming.url ?? '/', target), {
+      method: incoming.method,
+      headers: incoming.rawHeaders,
+      agent: false,
+    });
+    let isConnected = false;
+    onward.on('socket', (socket) => {
+      socket.setNoDelay(true);
+      socket.on('connect', () => {
+        isConnected = true;
+        incoming.pipe(onward);
+      });
+    });
+    onward.on('response', (answer) => {
+      answered[target] = (answered[target] ?? 0) + 1;
+      outgoing.writeHead(answer.statusCode ?? 502, answer.statusMessage, answer.rawHeaders);
+      outgoing.flushHeaders();
+      answer.pipe(outgoing);
+      answer.on('error', () => outgoing.destroy());
+    });
+    onward.on('error', () => {
+      if (!isConnected) forward(incoming, outgoing, at + 1, left - 1);
+      else if (outgoing.headersSent) outgoing.destroy();
+      else outgoing.writeHead(502).end();
+    });
+    outgoing.on('close', () => onward.destroy());
+  }
+
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    setTargets(those) {
+      targets = [...those];
+    },
+    counts: () => ({ ...answered }),
+    async close() {
+      const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+      server.closeAllConnections();
+      await closed;
+    },
+  };
+}
+
+async function listen(server: Server, port: number): Promise<void> {
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(port, '127.0.0.1', resolve);
+  });
+}

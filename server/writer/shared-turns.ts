@@ -22,7 +22,7 @@ import { keepSegments } from './segment-keeping.ts';
 import { internal, type Queued, refusalsOf, type Started, type ThreadParts } from './thread-parts.ts';
 
 /** A write is refused when it could not be shipped for so many milliseconds; one that waited behind others is tried for some all the same. */
-const patience = { usual: 4500, least: 500 };
+const patience = { usual: 4500, least: 300 };
 /** A node that has not come to the end of the log for so many milliseconds is behind. */
 const behindMilliseconds = 10_000;
 const lookMilliseconds = 1000;

@@ -115,6 +115,10 @@ function write(db: Sqlite, bytes: Buffer) {
   try {
     for (let at = 0; at < bytes.length; ) at += writeSync(file, bytes, at);
     fsyncSync(file);
+  } catch (error) {
+    // What there was room for would be taken from the log, which may need it.
+    rmSync(path, { force: true });
+    throw error;
   } finally {
     closeSync(file);
   }

@@ -31,6 +31,8 @@ type Options = {
 const maxTries = 5;
 /** After so many segments an erasure, or another log, has its turn: a log from before segments has hundreds of them. */
 const mostInTurn = 4;
+/** Where there was no room on the disk it is tried again after so long, also if no event comes. */
+const retryMilliseconds = 60_000;
 
 /** One thread at a time seals, of all the logs of a process. */
 let line: Promise<unknown> = Promise.resolve();
@@ -48,6 +50,7 @@ export function openSealing({ file, sizes, blobs, keep, log }: Options): Sealing
   let isSealing = false;
   let isWanted = false;
   let told = '';
+  let timer: NodeJS.Timeout | undefined;
   let ending = () => {};
 
   /** One after the other. */
@@ -83,7 +86,9 @@ export function openSealing({ file, sizes, blobs, keep, log }: Options): Sealing
         if (!draft || isClosed) return false;
         const isKept = await keep(draft);
         tries = isKept ? 0 : tries + 1;
-        if (isKept) made += 1;
+        if (!isKept) continue;
+        made += 1;
+        told = '';
       }
       return made === most;
     } finally {
@@ -98,7 +103,20 @@ export function openSealing({ file, sizes, blobs, keep, log }: Options): Sealing
     }
   }
 
+  function seal(): void {
+    isWanted = true;
+    if (isClosed || isSealing) return;
+    isSealing = true;
+    sealInTurns()
+      .catch((err) => log.error({ err }, 'the log could not be sealed further'))
+      .finally(() => {
+        isSealing = false;
+      });
+  }
+
   function fail(order: SealerOrder, { failure, isLogs, isFull }: Extract<SealerMessage, { failure: string }>): void {
+    clearTimeout(timer);
+    if (isFull && order === 'seal') timer = setTimeout(seal, retryMilliseconds).unref();
     if (told === failure) return;
     told = failure;
     const what = order === 'seal' ? 'the log could not be sealed further' : 'a segment could not be written anew';
@@ -107,16 +125,7 @@ export function openSealing({ file, sizes, blobs, keep, log }: Options): Sealing
   }
 
   return {
-    seal() {
-      isWanted = true;
-      if (isClosed || isSealing) return;
-      isSealing = true;
-      sealInTurns()
-        .catch((err) => log.error({ err }, 'the log could not be sealed further'))
-        .finally(() => {
-          isSealing = false;
-        });
-    },
+    seal,
     rewriteSegments() {
       const held = Promise.withResolvers<void>();
       const isWritten = Promise.withResolvers<() => void>();
@@ -133,6 +142,7 @@ export function openSealing({ file, sizes, blobs, keep, log }: Options): Sealing
     },
     async close() {
       isClosed = true;
+      clearTimeout(timer);
       ending();
       await Promise.race([last, new Promise((resolve) => setTimeout(resolve, 5000).unref())]);
     },

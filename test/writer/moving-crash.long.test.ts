@@ -26,7 +26,8 @@ describeWithBucket('A service that is killed while it moves segments into a buck
     const client = openClient(bucket);
     const found = new Map<string, Buffer>();
     for await (const { name = '' } of client.listObjects(bucket.name, 'segments/', true))
-      if (name.endsWith('.seg')) found.set(name, Buffer.concat(await (await client.getObject(bucket.name, name)).toArray()));
+      if (name.endsWith('.seg'))
+        found.set(name, Buffer.concat(await (await client.getObject(bucket.name, name)).toArray()));
     return found;
   }
 

@@ -31,6 +31,8 @@ export const usualPatience = 5000;
 type Options = {
   address: PostgresAddress;
   patience: number;
+  /** The same of the first connection. */
+  opening: number;
   warn: (message: string) => void;
   /** Finds the number of the vault, on a first connection. */
   establish: (connection: Connection) => Promise<number>;
@@ -41,7 +43,7 @@ type Options = {
  *
  * @throws UnreachableError, UnfitServerError.
  */
-export async function openRows({ address, patience, warn, establish }: Options): Promise<{
+export async function openRows({ address, patience, opening, warn, establish }: Options): Promise<{
   rows: VaultRows;
   close: () => Promise<void>;
 }> {
@@ -52,7 +54,7 @@ export async function openRows({ address, patience, warn, establish }: Options):
   };
   const reading = openSession(address, warnOnce);
   const writing = openSession(address, warnOnce);
-  const log = await writing.retried(performance.now() + patience, establish);
+  const log = await writing.retried(performance.now() + opening, establish);
   let isInTrouble = false;
   let last: Promise<unknown> = Promise.resolve();
 

@@ -22,7 +22,7 @@ import { prepareTables, refuseTooManyRights } from './tables.ts';
  * @param site names the log within its database; the empty text where there is one alone.
  * @param makeName gives the name of a log that is not there yet: that in its headers.
  * @param warn is told what the operator should know.
- * @param patience the milliseconds after which a call is given up that does not say it itself.
+ * @param patience the milliseconds after which a call is given up that does not say it itself; `opening`: the same for the opening.
  */
 export type PostgresLogOptions = {
   address: PostgresAddress;
@@ -30,6 +30,7 @@ export type PostgresLogOptions = {
   makeName: () => string;
   warn: (message: string) => void;
   patience?: number;
+  opening?: number;
 };
 
 /** `name`: the one that is in the headers of its events. */
@@ -57,7 +58,7 @@ const clockQuery: Statement = {
  * @throws SharedLogUnavailableError; UnfitServerError, with what the operator has to change.
  */
 export async function openPostgresLog(options: PostgresLogOptions): Promise<PostgresLog> {
-  const { address, site, makeName, warn, patience = usualPatience } = options;
+  const { address, site, makeName, warn, patience = usualPatience, opening = patience } = options;
   const told = new Set<string>();
   const warnOnce = (message: string) => {
     if (!told.has(message)) warn(message);
@@ -66,7 +67,7 @@ export async function openPostgresLog(options: PostgresLogOptions): Promise<Post
   const writing = openSession(address, warnOnce);
   const reading = openSession(address, warnOnce);
   const { log, name } = await available(
-    writing.retried(performance.now() + patience, (first) => establish(first, site, makeName)),
+    writing.retried(performance.now() + opening, (first) => establish(first, site, makeName)),
   );
 
   /** The furthest that this node has seen the log. */
@@ -148,8 +149,8 @@ export async function openPostgresLog(options: PostgresLogOptions): Promise<Post
     };
   }
 
-  async function read<T>(run: (connection: Connection) => Promise<T>): Promise<T> {
-    return await available(reading.retried(performance.now() + patience, run));
+  async function read<T>(run: (connection: Connection) => Promise<T>, within = patience): Promise<T> {
+    return await available(reading.retried(performance.now() + within, run));
   }
 
   async function head(): Promise<SharedHead> {
@@ -162,10 +163,11 @@ export async function openPostgresLog(options: PostgresLogOptions): Promise<Post
     name,
     take,
     head,
-    async tail(after, limit) {
+    async tail(after, limit, within) {
       const before = seen;
-      const [found, ...rows] = await read((connection) =>
-        connection.run(headQuery(log), ...missedQueries(log, after, limit)),
+      const [found, ...rows] = await read(
+        (connection) => connection.run(headQuery(log), ...missedQueries(log, after, limit)),
+        within,
       );
       const end = note(headOf(found), before);
       if (end.size < after)

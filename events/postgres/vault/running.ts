@@ -28,9 +28,14 @@ export const serverTime = 'floor(extract(epoch FROM clock_timestamp()) * 1000)::
 /** No caller waits longer. */
 export const usualPatience = 5000;
 
+/** So many milliseconds a transaction has in any case, however long it has waited, or this thread was busy. */
+const leastPatience = 500;
+
 type Options = {
   address: PostgresAddress;
   patience: number;
+  /** The same of the first connection. */
+  opening: number;
   warn: (message: string) => void;
   /** Finds the number of the vault, on a first connection. */
   establish: (connection: Connection) => Promise<number>;
@@ -41,7 +46,7 @@ type Options = {
  *
  * @throws UnreachableError, UnfitServerError.
  */
-export async function openRows({ address, patience, warn, establish }: Options): Promise<{
+export async function openRows({ address, patience, opening, warn, establish }: Options): Promise<{
   rows: VaultRows;
   close: () => Promise<void>;
 }> {
@@ -52,7 +57,7 @@ export async function openRows({ address, patience, warn, establish }: Options):
   };
   const reading = openSession(address, warnOnce);
   const writing = openSession(address, warnOnce);
-  const log = await writing.retried(performance.now() + patience, establish);
+  const log = await writing.retried(performance.now() + opening, establish);
   let isInTrouble = false;
   let last: Promise<unknown> = Promise.resolve();
 
@@ -72,7 +77,7 @@ export async function openRows({ address, patience, warn, establish }: Options):
   /** One after the other, since they have one connection. Waiting takes from the time that they have. */
   function inTurn<T>(run: (connection: Connection) => Promise<T>): Promise<T> {
     const until = performance.now() + patience;
-    const result = last.then(() => available(writing.retried(until, run)));
+    const result = last.then(() => available(writing.retried(Math.max(until, performance.now() + leastPatience), run)));
     last = result.catch(() => {});
     return result;
   }

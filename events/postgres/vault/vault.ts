@@ -2,6 +2,7 @@ import { createHmac, randomBytes } from 'node:crypto';
 import type { Connection, PostgresAddress } from '../../../storage/postgres/connection.ts';
 import { keySecretNames } from '../../key-secrets.ts';
 import { commitmentSecret } from '../../passwords.ts';
+import { openSharedClock, type SharedClock } from '../../shared-clock.ts';
 import type { VaultPort } from '../../vault-port.ts';
 import { prepareTableSet } from '../tables.ts';
 import { openKeySecrets } from './api-keys.ts';
@@ -13,7 +14,7 @@ import { openOwnDrafts } from './own-drafts.ts';
 import { openPasswords } from './passwords.ts';
 import { openPinRows, type PinRows } from './pins.ts';
 import { openPreferences } from './preferences.ts';
-import { openRows, type Subject, usualPatience, type VaultRows } from './running.ts';
+import { openRows, type Subject, serverTime, usualPatience, type VaultRows } from './running.ts';
 import { vaultSteps } from './tables.ts';
 
 /** The vault of a log in PostgreSQL, which all nodes have together. */
@@ -27,6 +28,8 @@ export type PostgresVault = {
   isOf: (log: string) => Promise<boolean>;
   pins: PinRows;
   leases: LeaseRows;
+  /** The clock of the server, in milliseconds since the epoch, as it was when this was last asked for, and has gone on since. */
+  now: () => number;
   close: () => Promise<void>;
 };
 
@@ -34,7 +37,7 @@ export type PostgresVault = {
  * @param site names the log within its database; the empty text where there is one alone.
  * @param secrets the names of those that are asked for.
  * @param warn is told what the operator should know.
- * @param patience the milliseconds after which a call is given up.
+ * @param patience the milliseconds after which a call is given up; @param opening the same of the first connection.
  * @param spareMilliseconds for how long a password is kept that no event names: another node may have stored it just now.
  */
 export type PostgresVaultOptions = {
@@ -43,12 +46,14 @@ export type PostgresVaultOptions = {
   secrets: readonly string[];
   warn: (message: string) => void;
   patience?: number;
+  opening?: number;
   spareMilliseconds?: number;
 };
 
 const opaqueSecret = 'opaque-ids';
 const subjects: readonly Subject[] = ['keys', 'drafts', 'own-drafts', 'pins'];
-const hour = 60 * 60 * 1000;
+const minute = 60 * 1000;
+const hour = 60 * minute;
 
 /**
  * Opens the vault of a site in PostgreSQL; the first node that does makes it.
@@ -57,11 +62,15 @@ const hour = 60 * 60 * 1000;
  */
 export async function openPostgresVault(options: PostgresVaultOptions): Promise<PostgresVault> {
   const { address, site, warn, patience = usualPatience, spareMilliseconds = hour } = options;
+  const { opening = patience } = options;
   const establish = (connection: Connection) => establishVault(connection, site);
-  const { rows, close } = await openRows({ address, patience, warn, establish });
+  const { rows, close } = await openRows({ address, patience, opening, warn, establish });
   const { hashes, commitments } = keySecretNames;
+  const clock = openSharedClock(Date.now);
   const names = [...options.secrets, opaqueSecret, commitmentSecret, hashes, commitments];
   try {
+    await setClock(rows, clock);
+    const timer = setInterval(() => setClock(rows, clock).catch(() => {}), minute).unref();
     const secrets = await readSecrets(rows, names);
     const secret = (name: string): string => {
       const kept = secrets.get(name);
@@ -83,12 +92,22 @@ export async function openPostgresVault(options: PostgresVaultOptions): Promise<
       isOf: (log) => isOf(rows, log),
       pins: openPinRows(rows),
       leases: openLeaseRows(rows),
-      close,
+      now: clock.now,
+      async close() {
+        clearInterval(timer);
+        await close();
+      },
     };
   } catch (error) {
     await close();
     throw error;
   }
+}
+
+/** The clocks of nodes are not trusted where they decide when something ends. */
+async function setClock({ read }: VaultRows, clock: SharedClock): Promise<void> {
+  const [row] = await read({ text: `SELECT ${serverTime} AS now` });
+  clock.set(row?.now);
 }
 
 /** Finds the number of the vault of a site, or gives it one. */

@@ -29,6 +29,8 @@ type Options = LogParts & {
   sealKey: string;
   /** Keeps a checkpoint in the log: what resolves is durable. @throws DomainError `unavailable` when there is no room. */
   keep: (change: CheckpointChange) => Promise<void>;
+  /** Resolves when the log here has all that was recorded before the call, by any node. */
+  upToDate?: () => Promise<void>;
   /** Called when a checkpoint has been signed and kept. */
   onSigned: (checkpoint: LogCheckpoint) => void;
   /** How often it looks whether the log has grown. */
@@ -47,6 +49,7 @@ class ContradictionError extends Error {
  * key or the log knows to be signed is never signed (C2SP tlog-checkpoint).
  */
 export function openNotary(options: Options): MainNotary {
+  const { upToDate = async () => {} } = options;
   const { file, keys, sealKey, keep, onSigned, log, now, milliseconds = 10_000 } = options;
   const db = openDatabase(file, { readonly: true, cacheMiB: 4 });
   const reader = readLog(db);
@@ -68,6 +71,8 @@ export function openNotary(options: Options): MainNotary {
   async function sign(): Promise<LogCheckpoint> {
     if (refusal) throw refusal;
     const { signer, signed } = await keys.current(logId);
+    // After what was signed was read: the key may have signed, on another node, what this one lacks.
+    await upToDate();
     const head = reader.head();
     const [newest] = checkpoints.recent(1);
     const before = newest ? parseCheckpoint(openNote(newest.note, [signer])?.text ?? '') : null;

@@ -1,4 +1,4 @@
-import { codeOf, messageOf } from '../../storage/errors.ts';
+import { messageOf } from '../../storage/errors.ts';
 import type { Connection, PostgresAddress } from '../../storage/postgres/connection.ts';
 import { isBusy } from '../../storage/postgres/errors.ts';
 import { openSession } from '../../storage/postgres/session.ts';
@@ -157,9 +157,4 @@ export function openCleaner({ address, tables, holder, scrubbed }: CleanerOption
       await session.close();
     },
   };
-}
-
-/** Whether an error says that the role has not the right. */
-export function isForbidden(error: unknown): boolean {
-  return codeOf(error) === '42501';
 }

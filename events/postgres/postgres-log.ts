@@ -24,6 +24,7 @@ import { prepareTables, refuseTooManyRights } from './tables.ts';
  * @param makeName gives the name of a log that is not there yet: that in its headers.
  * @param warn is told what the operator should know.
  * @param patience the milliseconds after which a call is given up that does not say it itself.
+ * @param measure is told how many seconds it took to get the lock, and to append and commit under it.
  * @param partSize the positions of one part of the tables; the same for all nodes.
  */
 export type PostgresLogOptions = {
@@ -33,6 +34,7 @@ export type PostgresLogOptions = {
   warn: (message: string) => void;
   patience?: number;
   partSize?: number;
+  measure?: (what: 'lock' | 'ship', seconds: number) => void;
 };
 
 /** `name`: the one that is in the headers of its events. `tables`: as its tables know it. */
@@ -62,6 +64,7 @@ const clockQuery: Statement = {
  */
 export async function openPostgresLog(options: PostgresLogOptions): Promise<PostgresLog> {
   const { address, site, makeName, warn, patience = usualPatience, partSize = usualPartSize } = options;
+  const { measure = () => {} } = options;
   const told = new Set<string>();
   const warnOnce = (message: string) => {
     if (!told.has(message)) warn(message);
@@ -88,9 +91,11 @@ export async function openPostgresLog(options: PostgresLogOptions): Promise<Post
   async function take(from: Reached, within = patience): Promise<Taken> {
     if (isTaken) throw new Error('the log is taken already');
     isTaken = true;
-    const until = performance.now() + within;
+    const begun = performance.now();
+    const until = begun + within;
     try {
       const connection = await locked(from, until);
+      measure('lock', (performance.now() - begun) / 1000);
       return await takenBy(connection, from, until);
     } catch (error) {
       isTaken = false;
@@ -145,7 +150,9 @@ export async function openPostgresLog(options: PostgresLogOptions): Promise<Post
         end(async () => {
           if (shipped.from !== head.size)
             throw new Error(`a shipment from ${shipped.from} on a log that ends at ${head.size}`);
+          const begun = performance.now();
           await commit(connection, shipStatements(tables, shipped), until);
+          measure('ship', (performance.now() - begun) / 1000);
           seen = shipped.head;
         }),
       confirm: () => end(() => commit(connection, [touch(log)], until)),

@@ -5,6 +5,7 @@ import {
   type Host,
   hostName,
   type PostgresAddress,
+  type Reached,
 } from '../../storage/postgres/connection.ts';
 import { hastenWal, passWal, readWal, unknownWal, type WalFiles, type WalProgress, walNumber } from './wal.ts';
 

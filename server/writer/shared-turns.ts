@@ -16,6 +16,7 @@ import { setBehind, setFull } from '../platform/state.ts';
 import { tallyUp } from '../platform/tally.ts';
 import { openCleaning } from './cleaning.ts';
 import type { Node } from './joining.ts';
+import { scrubbedOf } from './membership.ts';
 import type { Following, WriterAnswer, WriterAnswers, WriterOrder, WriterRequests } from './messages.ts';
 import { poke } from './search-cell.ts';
 import { keepSegments } from './segment-keeping.ts';
@@ -34,7 +35,7 @@ const forgetMilliseconds = 10 * 60_000;
  */
 export function serveNode({ log, projector, scrubber }: Started, node: Node, parts: ThreadParts): void {
   const { main, say, clock, meter, state, sealing } = parts;
-  const { shared } = node;
+  const { shared, membership } = node;
   const { failure, failsOnly } = refusalsOf(state);
   let queue: Queued[] = [];
   const senders = new Set<MessagePort>();
@@ -45,6 +46,7 @@ export function serveNode({ log, projector, scrubber }: Started, node: Node, par
   /** Up to where the read tables are; behind the replica while there is no room for them. */
   let readable = projector.checkpoint()?.position ?? 0;
   let lastLevel = performance.now();
+  let levelAt = Date.now();
 
   const writer = openSharedWriter({ replica: log, shared, clock: node.clock, apply, patience });
   const follower = openFollower({ shared, reached: () => readable, follow, fail });
@@ -69,6 +71,8 @@ export function serveNode({ log, projector, scrubber }: Started, node: Node, par
     // It is only to save room: the next one tries again.
     shared.forgetAttempts(node.clock.now() - idempotencyMilliseconds).catch(() => {});
   }, forgetMilliseconds);
+
+  membership.tell(() => ({ state: 'ready', applied: readable, scrubbed: scrubbedOf(log), levelAt }));
 
   /** Nothing here can be trusted any more, or it is not the log that it was. */
   function fail(error: unknown): void {
@@ -169,6 +173,7 @@ export function serveNode({ log, projector, scrubber }: Started, node: Node, par
     segments.close();
     await follower.close();
     await writer.close();
+    await membership.leave();
     await shared.close();
     say({ kind: 'closed' });
     main.close();
@@ -237,6 +242,7 @@ export function serveNode({ log, projector, scrubber }: Started, node: Node, par
 
   function noteLevel(): void {
     lastLevel = performance.now();
+    levelAt = Date.now();
     setBehind(state, false);
   }
 }

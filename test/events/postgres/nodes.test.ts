@@ -1,16 +1,8 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import {
-  forgetNode,
-  type NodeReport,
-  obstacleOf,
-  openRegistry,
-  readLateness,
-  readLogs,
-  readStanding,
-  type Standing,
-} from '../../../events/postgres/nodes.ts';
+import { forgetNode, openRegistry, readLateness, readLogs, readStanding } from '../../../events/postgres/nodes.ts';
 import { startReporting } from '../../../events/postgres/reporting.ts';
+import { type NodeReport, obstacleOf, type Standing } from '../../../events/postgres/standing.ts';
 import { connect } from '../../../storage/postgres/connection.ts';
 import { describeWithPostgres, type TestDatabase, useDatabase } from '../../helpers/postgres.ts';
 import { eventually } from '../../helpers/shared.ts';

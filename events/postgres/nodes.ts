@@ -49,11 +49,16 @@ export function openRegistry(options: { address: PostgresAddress; tables: LogTab
     return standingOf(found);
   }
 
-  /** Takes this node off the list: it ends in order, and no erasure waits for its files any more. */
-  async function leave(): Promise<void> {
+  /**
+   * Takes this node off the list, since it ends in order; it stays where its own files have something of an erasure by now.
+   *
+   * @param scrubbed as in a report.
+   */
+  async function leave(scrubbed: number): Promise<void> {
     await run({
-      text: 'DELETE FROM annals.nodes WHERE log = $1 AND node = $2 AND instance = $3',
-      values: [log, node, instance],
+      text: `DELETE FROM annals.nodes WHERE log = $1 AND node = $2 AND instance = $3
+             AND $4::bigint >= (SELECT coalesce(max(position), 0) FROM annals.erasures WHERE log = $1)`,
+      values: [log, node, instance, scrubbed],
     });
   }
 

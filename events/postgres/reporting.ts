@@ -79,7 +79,7 @@ export function startReporting(options: ReportingOptions) {
       await running;
       first.reject(new Error('the node ends'));
       try {
-        if (isLeaving) await registry.leave();
+        if (isLeaving) await registry.leave(own().scrubbed);
       } catch (error) {
         warn(`this node stays on the list of nodes: ${messageOf(error)}`);
       } finally {

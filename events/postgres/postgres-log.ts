@@ -23,7 +23,7 @@ import { prepareTables, refuseTooManyRights } from './tables.ts';
  * @param site names the log within its database; the empty text where there is one alone.
  * @param makeName gives the name of a log that is not there yet: that in its headers.
  * @param warn is told what the operator should know.
- * @param patience the milliseconds after which a call is given up that does not say it itself.
+ * @param patience the milliseconds after which a call is given up that does not say it itself; `opening`: the same for the opening.
  * @param measure is told how many seconds it took to get the lock, and to append and commit under it.
  * @param partSize the positions of one part of the tables; the same for all nodes.
  */
@@ -33,6 +33,7 @@ export type PostgresLogOptions = {
   makeName: () => string;
   warn: (message: string) => void;
   patience?: number;
+  opening?: number;
   partSize?: number;
   measure?: (what: 'lock' | 'ship', seconds: number) => void;
 };
@@ -63,8 +64,8 @@ const clockQuery: Statement = {
  * @throws SharedLogUnavailableError; UnfitServerError, with what the operator has to change.
  */
 export async function openPostgresLog(options: PostgresLogOptions): Promise<PostgresLog> {
-  const { address, site, makeName, warn, patience = usualPatience, partSize = usualPartSize } = options;
-  const { measure = () => {} } = options;
+  const { address, site, makeName, warn, patience = usualPatience, opening = patience } = options;
+  const { partSize = usualPartSize, measure = () => {} } = options;
   const told = new Set<string>();
   const warnOnce = (message: string) => {
     if (!told.has(message)) warn(message);
@@ -73,7 +74,7 @@ export async function openPostgresLog(options: PostgresLogOptions): Promise<Post
   const writing = openSession(address, warnOnce);
   const reading = openSession(address, warnOnce);
   const { log, name, isDivided } = await available(
-    writing.retried(performance.now() + patience, (first) => establish(first, site, makeName)),
+    writing.retried(performance.now() + opening, (first) => establish(first, site, makeName)),
   );
   const tables = { log, partSize: isDivided ? partSize : null };
 
@@ -160,8 +161,8 @@ export async function openPostgresLog(options: PostgresLogOptions): Promise<Post
     };
   }
 
-  async function read<T>(run: (connection: Connection) => Promise<T>): Promise<T> {
-    return await available(reading.retried(performance.now() + patience, run));
+  async function read<T>(run: (connection: Connection) => Promise<T>, within = patience): Promise<T> {
+    return await available(reading.retried(performance.now() + within, run));
   }
 
   async function head(): Promise<SharedHead> {
@@ -175,10 +176,11 @@ export async function openPostgresLog(options: PostgresLogOptions): Promise<Post
     tables,
     take,
     head,
-    async tail(after, limit) {
+    async tail(after, limit, within) {
       const before = seen;
-      const [found, ...rows] = await read((connection) =>
-        connection.run(headQuery(log), ...missedQueries(log, after, limit)),
+      const [found, ...rows] = await read(
+        (connection) => connection.run(headQuery(log), ...missedQueries(log, after, limit)),
+        within,
       );
       const end = note(headOf(found), before);
       if (end.size < after)

@@ -34,7 +34,7 @@ type Options = Pick<BootOptions, 'directory' | 'schema' | 'rules' | 'logId' | 's
 };
 
 /** PostgreSQL may be in the middle of a failover when a node starts, or start with it. */
-const patience = { opening: 15_000, appending: 5000 };
+const patience = { opening: 10_000, appending: 5000, page: 30_000 };
 
 /** So many events are taken into the replica in one transaction. */
 const page = 1000;
@@ -55,7 +55,7 @@ export async function joinLog(options: Options): Promise<Node> {
     site: '',
     makeName: () => logId,
     warn: (message) => say({ kind: 'warning', message }),
-    patience: patience.opening,
+    opening: patience.opening,
     measure: (what, seconds) => tallyUp(meter[what], syncBounds, seconds),
   });
   try {
@@ -143,7 +143,7 @@ async function ingestAll(
 ): Promise<void> {
   const total = (await shared.head()).size;
   for (;;) {
-    const missed = await shared.tail(log.head().size, page);
+    const missed = await shared.tail(log.head().size, page, patience.page);
     if (missed.events.length > 0 || missed.attempts.length > 0) log.ingest(missed);
     if (missed.head !== null) return;
     progress(log.head().size, Math.max(total, log.head().size));

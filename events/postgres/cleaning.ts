@@ -1,9 +1,9 @@
-import { codeOf, messageOf } from '../../storage/errors.ts';
+import { messageOf } from '../../storage/errors.ts';
 import type { Connection, PostgresAddress } from '../../storage/postgres/connection.ts';
 import { isBusy } from '../../storage/postgres/errors.ts';
 import { openSession } from '../../storage/postgres/session.ts';
 import { type LogTables, nameOf } from './parts.ts';
-import { dropCopies, rewritePart, rewritesOf } from './rewriting.ts';
+import { dropCopies, rewritePart, rewritesOf, rewriteVault } from './rewriting.ts';
 import { placeOf } from './wal.ts';
 import { openWalWatch } from './wal-watch.ts';
 
@@ -103,15 +103,24 @@ export function openCleaner({ address, tables, holder, scrubbed }: CleanerOption
         note(connection, {
           stage: `${name} is made anew (${at + 1} of ${rewrites.length}, ${Math.round(share * 100)} %)`,
         });
-      try {
-        if (!(await rewritePart(connection, tables, rewrite, step))) return false;
-      } catch (error) {
-        if (!isBusy(error)) throw error;
-        await note(connection, { stage: `${name} is in use, by a dump for example (${messageOf(error)})` });
-        return false;
-      }
+      if (!(await unlessBusy(connection, name, () => rewritePart(connection, tables, rewrite, step)))) return false;
     }
-    return true;
+    if (tables.partSize === null) return true;
+    return await unlessBusy(connection, 'a table of the vault', async () => {
+      await rewriteVault(connection);
+      return true;
+    });
+  }
+
+  /** False, and said, where somebody uses a table for so long that it cannot be exchanged. */
+  async function unlessBusy(connection: Connection, name: string, run: () => Promise<boolean>): Promise<boolean> {
+    try {
+      return await run();
+    } catch (error) {
+      if (!isBusy(error)) throw error;
+      await note(connection, { stage: `${name} is in use, by a dump for example (${messageOf(error)})` });
+      return false;
+    }
   }
 
   /** The hashes of erased files are not to be left either, once the files are removed. */
@@ -157,9 +166,4 @@ export function openCleaner({ address, tables, holder, scrubbed }: CleanerOption
       await session.close();
     },
   };
-}
-
-/** Whether an error says that the role has not the right. */
-export function isForbidden(error: unknown): boolean {
-  return codeOf(error) === '42501';
 }

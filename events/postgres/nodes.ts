@@ -2,32 +2,8 @@ import type { JsonObject } from '../../config/schema.ts';
 import type { Connection, PostgresAddress, Result, Statement } from '../../storage/postgres/connection.ts';
 import { openSession } from '../../storage/postgres/session.ts';
 import type { LogTables } from './parts.ts';
-
-/** `joining`: it catches up. `ready`: it answers. */
-export type NodeState = 'joining' | 'ready';
-
-/**
- * A node tells this of itself. `schema`: the hash of its schema. `applied`: the events that it has. `scrubbed`: its files have nothing of
- * erasures up to this position.
- */
-export type NodeReport = { version: string; schema: string; state: NodeState; applied: number; scrubbed: number };
-
-/** `seen`: its last report, in milliseconds since the epoch, by the clock of PostgreSQL. */
-export type NodeRow = NodeReport & { node: string; seen: number };
-
-/**
- * The nodes of a log, and how far erasures are. `now`: the clock of PostgreSQL. `size`: the events in the log. `erased`: the position of
- * the newest erasure, 0 before the first; `cleaned`: that of the last one of which PostgreSQL has nothing in its files; `stage`: the
- * work on it.
- */
-export type Standing = {
-  now: number;
-  size: number;
-  nodes: NodeRow[];
-  erased: number;
-  cleaned: number;
-  stage: string;
-};
+import { type Replication, readReplication } from './standbys.ts';
+import { absentMilliseconds, type NodeReport, type NodeRow, type Standing } from './standing.ts';
 
 /** Thrown where another process reports under the name of this node: a data directory was copied with its name. */
 export class NodeNameTakenError extends Error {
@@ -35,9 +11,6 @@ export class NodeNameTakenError extends Error {
 }
 
 export type Registry = ReturnType<typeof openRegistry>;
-
-/** A name belongs to the process that has reported within so many milliseconds. */
-const nameMilliseconds = 5000;
 
 /** A node that was seen within so many milliseconds is not forgotten unless that is forced. */
 export const forgetMilliseconds = 60_000;
@@ -76,15 +49,25 @@ export function openRegistry(options: { address: PostgresAddress; tables: LogTab
     return standingOf(found);
   }
 
-  /** Takes this node off the list: it ends in order, and no erasure waits for its files any more. */
-  async function leave(): Promise<void> {
+  /**
+   * Takes this node off the list, since it ends in order; it stays where its own files have something of an erasure by now.
+   *
+   * @param scrubbed as in a report.
+   */
+  async function leave(scrubbed: number): Promise<void> {
     await run({
-      text: 'DELETE FROM annals.nodes WHERE log = $1 AND node = $2 AND instance = $3',
-      values: [log, node, instance],
+      text: `DELETE FROM annals.nodes WHERE log = $1 AND node = $2 AND instance = $3
+             AND $4::bigint >= (SELECT coalesce(max(position), 0) FROM annals.erasures WHERE log = $1)`,
+      values: [log, node, instance, scrubbed],
     });
   }
 
-  return { report, leave, close: session.close };
+  /** The standbys of the primary; null where that cannot be known. @throws UnreachableError. */
+  async function replication(): Promise<Replication | null> {
+    return await session.retried(performance.now() + patience, readReplication);
+  }
+
+  return { report, leave, replication, close: session.close };
 }
 
 /**
@@ -102,7 +85,7 @@ function reportStatement(log: number, own: NodeReport & { node: string; instance
              instance = excluded.instance, state = excluded.state, applied = excluded.applied, seen = excluded.seen,
              scrubbed = CASE WHEN excluded.applied < old.applied THEN excluded.scrubbed
                              ELSE greatest(old.scrubbed, excluded.scrubbed) END
-           WHERE old.instance = excluded.instance OR old.seen < excluded.seen - ${nameMilliseconds}`,
+           WHERE old.instance = excluded.instance OR old.seen < excluded.seen - ${absentMilliseconds}`,
     values: [log, node, version, schema, instance, state, applied, scrubbed],
   };
 }
@@ -180,20 +163,4 @@ export async function forgetNode(
 export async function readLogs(connection: Connection): Promise<Map<string, number>> {
   const [found] = await connection.run({ text: 'SELECT site, log FROM annals.heads ORDER BY site' });
   return new Map((found?.rows ?? []).map(({ site, log }) => [site, log]));
-}
-
-/** Why an erasure is not finished anywhere yet, for an operator; null when it is. */
-export function obstacleOf({ now, nodes, cleaned, stage }: Standing, position: number): string | null {
-  const late = nodes.filter(({ scrubbed }) => scrubbed < position);
-  if (late.length > 0) {
-    return late
-      .map(({ node, seen }) =>
-        now - seen > nameMilliseconds
-          ? `the node ${node} is not there (last seen ${new Date(seen).toISOString()}), and its files may have it`
-          : `the node ${node} still cleans its files`,
-      )
-      .join('; ');
-  }
-  if (cleaned >= position) return null;
-  return stage === '' ? 'PostgreSQL still has it in its files' : `PostgreSQL still has it in its files: ${stage}`;
 }

@@ -35,6 +35,11 @@ export async function areDivided(connection: Connection): Promise<boolean> {
   return found?.rowCount === 1;
 }
 
+/** The tables of a log, as this database has them. */
+export async function tablesOf(connection: Connection, log: number): Promise<LogTables> {
+  return { log, partSize: (await areDivided(connection)) ? usualPartSize : null };
+}
+
 export function partOf(position: number, partSize: number): number {
   return Math.floor((position - 1) / partSize);
 }

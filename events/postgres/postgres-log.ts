@@ -35,6 +35,7 @@ import { prepareTables, refuseTooManyRights } from './tables.ts';
  * @param makeName gives the name of a log that is not there yet: that in its headers.
  * @param warn is told what the operator should know.
  * @param patience the milliseconds after which a call is given up that does not say it itself; `opening`: the same for the opening.
+ * @param measure is told how many seconds it took to get the lock, and to append and commit under it.
  * @param partSize the positions of one part of the tables; the same for all nodes.
  */
 export type PostgresLogOptions = {
@@ -45,6 +46,7 @@ export type PostgresLogOptions = {
   patience?: number;
   opening?: number;
   partSize?: number;
+  measure?: (what: 'lock' | 'ship', seconds: number) => void;
 };
 
 /**
@@ -77,15 +79,8 @@ const clockQuery: Statement = {
  * @throws SharedLogUnavailableError; UnfitServerError, with what the operator has to change.
  */
 export async function openPostgresLog(options: PostgresLogOptions): Promise<PostgresLog> {
-  const {
-    address,
-    site,
-    makeName,
-    warn,
-    patience = usualPatience,
-    opening = patience,
-    partSize = usualPartSize,
-  } = options;
+  const { address, site, makeName, warn, patience = usualPatience, opening = patience } = options;
+  const { partSize = usualPartSize, measure = () => {} } = options;
   const told = new Set<string>();
   const warnOnce = (message: string) => {
     if (!told.has(message)) warn(message);
@@ -112,9 +107,11 @@ export async function openPostgresLog(options: PostgresLogOptions): Promise<Post
   async function take(from: Reached, within = patience): Promise<Taken> {
     if (isTaken) throw new Error('the log is taken already');
     isTaken = true;
-    const until = performance.now() + within;
+    const begun = performance.now();
+    const until = begun + within;
     try {
       const connection = await locked(from, until);
+      measure('lock', (performance.now() - begun) / 1000);
       return await takenBy(connection, from, until);
     } catch (error) {
       isTaken = false;
@@ -169,7 +166,9 @@ export async function openPostgresLog(options: PostgresLogOptions): Promise<Post
         end(async () => {
           if (shipped.from !== head.size)
             throw new Error(`a shipment from ${shipped.from} on a log that ends at ${head.size}`);
+          const begun = performance.now();
           await commit(connection, shipStatements(tables, shipped), until);
+          measure('ship', (performance.now() - begun) / 1000);
           seen = shipped.head;
         }),
       confirm: () => end(() => commit(connection, [touch(log)], until)),

@@ -1,27 +1,35 @@
 import { messageOf } from '../../storage/errors.ts';
-import { NodeNameTakenError, type NodeReport, type Registry, type Standing } from './nodes.ts';
+import { NodeNameTakenError, type Registry } from './nodes.ts';
+import type { Replication } from './standbys.ts';
+import type { NodeReport, Standing } from './standing.ts';
 
 /**
  * @param own gives what the node has to say of itself.
+ * @param onStanding is told how all are, after each report.
+ * @param listMilliseconds the time in which the first report has to succeed.
  * @param warn is told once why a report could not be made, and again after one that was.
  */
 export type ReportingOptions = {
   registry: Registry;
   own: () => NodeReport;
+  onStanding?: (standing: Standing, replication: Replication | null) => void;
   warn: (message: string) => void;
   everyMilliseconds?: number;
+  listMilliseconds?: number;
 };
 
 export type Reporting = ReturnType<typeof startReporting>;
 
 /** Reports a node for as long as it lives. */
-export function startReporting({ registry, own, warn, everyMilliseconds = 1000 }: ReportingOptions) {
+export function startReporting(options: ReportingOptions) {
+  const { registry, own, onStanding = () => {}, warn, everyMilliseconds = 1000, listMilliseconds = 15_000 } = options;
   let standing: Standing | null = null;
   let warned = '';
   let isClosed = false;
   let wake = () => {};
   const first = Promise.withResolvers<Standing>();
   first.promise.catch(() => {});
+  const late = setTimeout(() => first.reject(new Error(warned)), listMilliseconds);
   const running = run();
 
   async function run(): Promise<void> {
@@ -34,7 +42,9 @@ export function startReporting({ registry, own, warn, everyMilliseconds = 1000 }
   async function report(): Promise<void> {
     try {
       standing = await registry.report(own());
+      onStanding(standing, await registry.replication());
       warned = '';
+      clearTimeout(late);
       first.resolve(standing);
     } catch (error) {
       const message =
@@ -55,7 +65,7 @@ export function startReporting({ registry, own, warn, everyMilliseconds = 1000 }
   }
 
   return {
-    /** Resolves when this node is on the list: before that it must take nothing from the log, for no erasure would wait for it. */
+    /** Resolves when this node is on the list; throws where it could not be put there within some seconds. Before that it must take nothing from the log, for no erasure would wait for it. */
     listed: first.promise as Promise<unknown>,
     /** What the last report has told; null before the first. */
     standing: () => standing,
@@ -64,11 +74,12 @@ export function startReporting({ registry, own, warn, everyMilliseconds = 1000 }
     /** @param isLeaving whether the node is to be taken off the list. */
     async close(isLeaving: boolean): Promise<void> {
       isClosed = true;
+      clearTimeout(late);
       wake();
       await running;
       first.reject(new Error('the node ends'));
       try {
-        if (isLeaving) await registry.leave();
+        if (isLeaving) await registry.leave(own().scrubbed);
       } catch (error) {
         warn(`this node stays on the list of nodes: ${messageOf(error)}`);
       } finally {

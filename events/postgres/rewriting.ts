@@ -3,6 +3,7 @@ import type { Connection, Statement } from '../../storage/postgres/connection.ts
 import { commitWith } from '../../storage/postgres/session.ts';
 import { attachStatement, type Divided, divided, type LogTables, nameOf, type Part, tableStatements } from './parts.ts';
 import { claimHash, lockQuery } from './rows.ts';
+import { personalTables } from './vault/tables.ts';
 
 /** A part that an erasure has taken rows from. `since`: the position of the newest one that did. */
 export type Rewrite = Part & { since: number };
@@ -15,6 +16,38 @@ const lockMilliseconds = 500;
 
 /** The copies of parts are called so, until they are parts. */
 const prefix = 'next_';
+
+/**
+ * Makes the tables of the vault anew that may hold something about a person, where they are in the database of the log. They are small,
+ * so who asks for a password meanwhile waits.
+ *
+ * @throws as {@link rewritePart}.
+ */
+export async function rewriteVault(connection: Connection): Promise<void> {
+  const [found] = await connection.run({ text: "SELECT tablename FROM pg_tables WHERE schemaname = 'annals_vault'" });
+  const there = new Set((found?.rows ?? []).map(({ tablename }) => tablename));
+  for (const [table, texts] of Object.entries(personalTables)) {
+    if (!there.has(table)) continue;
+    const [name, next] = [`annals_vault.${table}`, `annals_vault.${prefix}${table}`];
+    await connection.run(
+      { text: 'BEGIN ISOLATION LEVEL READ COMMITTED' },
+      { text: `SET LOCAL lock_timeout = ${lockMilliseconds}` },
+    );
+    try {
+      await connection.run({ text: `LOCK TABLE ${name} IN ACCESS EXCLUSIVE MODE` });
+      await commitWith(connection, [
+        { text: `CREATE TABLE ${next} (LIKE ${name} INCLUDING ALL)` },
+        ...texts.map((text) => ({ text: `ALTER TABLE ${next} ALTER COLUMN ${text} SET STATISTICS 0` })),
+        { text: `INSERT INTO ${next} SELECT * FROM ${name}` },
+        { text: `DROP TABLE ${name}` },
+        { text: `ALTER TABLE ${next} RENAME TO ${table}` },
+      ]);
+    } catch (error) {
+      await connection.run({ text: 'ROLLBACK' }).catch(() => connection.destroy());
+      throw error;
+    }
+  }
+}
 
 /** Removes copies that were left by nodes which did not come to an end. */
 export async function dropCopies(connection: Connection, tables: LogTables): Promise<void> {

@@ -2,8 +2,8 @@ import { messageOf } from '../../storage/errors.ts';
 import type { Connection } from '../../storage/postgres/connection.ts';
 import { isAlreadyThere, UnfitServerError } from '../../storage/postgres/errors.ts';
 
-/** A statement of a step: `onPostgres` follows it in PostgreSQL itself, and not in a database that resembles it. */
-type Step = string | { table: string; onPostgres: string };
+/** A statement of a step: `onPostgres` follows `table` in PostgreSQL itself, and not in a database that resembles it. */
+export type Step = string | { table?: string; onPostgres: string };
 
 /**
  * The steps from one version of the tables to the next, from an empty database on. Only what PostgreSQL, CockroachDB and YugabyteDB
@@ -208,7 +208,8 @@ async function upgrade(connection: Connection, { schema, steps: wanted, forbidde
     const version: number = row?.rows[0]?.version ?? 0;
     if (isCurrent(version, wanted)) return;
     const isPostgres = await isPostgresItself(connection);
-    for (const step of wanted.slice(version).flat()) await allowed(connection, textOf(step, isPostgres));
+    const texts = wanted.slice(version).flatMap((steps) => steps.map((step) => textOf(step, isPostgres)));
+    for (const text of texts.filter((text) => text !== '')) await allowed(connection, text);
     // The owner has every right, those on what is for ever too, unless it gives them up.
     for (const [table, rights] of Object.entries(forbidden))
       await allowed(connection, `REVOKE ${rights.join(', ')} ON ${schema}.${table} FROM CURRENT_USER`);
@@ -218,7 +219,8 @@ async function upgrade(connection: Connection, { schema, steps: wanted, forbidde
 
 function textOf(step: Step, isPostgres: boolean): string {
   if (typeof step === 'string') return step;
-  return isPostgres ? `${step.table} ${step.onPostgres}` : step.table;
+  const { table = '', onPostgres } = step;
+  return isPostgres ? `${table} ${onPostgres}` : table;
 }
 
 /** Whether the server is PostgreSQL, and not one that only speaks as it does. */

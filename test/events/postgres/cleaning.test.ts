@@ -4,6 +4,8 @@ import { join } from 'node:path';
 import { after, before, it } from 'node:test';
 import { openCleaner } from '../../../events/postgres/cleaning.ts';
 import { openRegistry } from '../../../events/postgres/nodes.ts';
+import { prepareTableSet } from '../../../events/postgres/tables.ts';
+import { vaultSteps } from '../../../events/postgres/vault/tables.ts';
 import { connect } from '../../../storage/postgres/connection.ts';
 import {
   describeWithServers,
@@ -199,6 +201,32 @@ describeWithServers('What was erased from a log in PostgreSQL', () => {
     await cleaners[0]?.pass();
     const [left] = await sql(`SELECT files FROM annals.erasures WHERE log = ${tables.log}`);
     assert.deepEqual(left?.rows, [{ files: '[]' }]);
+    await close();
+  });
+
+  it('leaves no copy that another node has begun, and nothing in the tables of the vault', async () => {
+    const { node, cleaners, sql, tables, close } = await withLog();
+    await mayAll(tables);
+    const left = `annals.next_0123456789ab_payloads_${tables.log}_0`;
+    await sql(`CREATE TABLE ${left} (a int)`, `ALTER TABLE ${left} OWNER TO ${shared.address.user}`);
+    const connection = await connect(shared.address, 5000, nothing);
+    await prepareTableSet(connection, { schema: 'annals_vault', steps: vaultSteps, forbidden: {} });
+    const secret = `draft-${'y'.repeat(20)}-${process.pid}`;
+    const insert = (id: string, data: string) =>
+      `INSERT INTO annals_vault.drafts VALUES (1, '${id}', 1, 'a', 'posts', '${id}', 1, 1, '${data}')`;
+    await sql(insert('1', secret), insert('2', 'kept'), 'ANALYZE', 'CHECKPOINT');
+    await sql("DELETE FROM annals_vault.drafts WHERE id = '1'", 'VACUUM', 'CHECKPOINT');
+    assert.notDeepEqual(filesWith(servers.folder, secret), []);
+    await node.append([{ stream: 'posts/1', version: 1 }]);
+    await erase(node, [1], []);
+    for (let turns = 200; (await cleaners[0]?.pass()) !== 'done'; turns -= 1) assert.ok(turns > 0);
+    assert.deepEqual(filesWith(servers.folder, secret), []);
+    const [drafts, copies] = await sql(
+      'SELECT data FROM annals_vault.drafts',
+      "SELECT tablename FROM pg_tables WHERE tablename LIKE 'next%'",
+    );
+    assert.deepEqual([drafts?.rows, copies?.rows], [[{ data: 'kept' }], []]);
+    await connection.close();
     await close();
   });
 

@@ -1,16 +1,8 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import {
-  forgetNode,
-  type NodeReport,
-  obstacleOf,
-  openRegistry,
-  readLateness,
-  readLogs,
-  readStanding,
-  type Standing,
-} from '../../../events/postgres/nodes.ts';
+import { forgetNode, openRegistry, readLateness, readLogs, readStanding } from '../../../events/postgres/nodes.ts';
 import { startReporting } from '../../../events/postgres/reporting.ts';
+import { type NodeReport, obstacleOf, type Standing } from '../../../events/postgres/standing.ts';
 import { connect } from '../../../storage/postgres/connection.ts';
 import { describeWithPostgres, type TestDatabase, useDatabase } from '../../helpers/postgres.ts';
 import { eventually } from '../../helpers/shared.ts';
@@ -68,11 +60,23 @@ describeWithPostgres('The nodes of a log in PostgreSQL', () => {
   it('are off the list when they leave in order, and stay on it otherwise', async () => {
     const { registries, connection, tables, close } = await withNodes('a', 'b');
     for (const registry of registries) await registry.report(report);
-    await registries[0]?.leave();
+    await registries[0]?.leave(1);
     assert.deepEqual(
       (await readStanding(connection, tables.log)).nodes.map(({ node }) => node),
       ['b'],
     );
+    await close();
+  });
+
+  it('stay on the list when they leave with files that have something of an erasure', async () => {
+    const { registries, node, connection, tables, close } = await withNodes('a');
+    await registries[0]?.report(report);
+    await node.append([{ stream: 'posts/2', version: 1, erases: { payloads: [1], streams: [], files: [] } }]);
+    const left = async () => (await readStanding(connection, tables.log)).nodes.length;
+    await registries[0]?.leave(1);
+    assert.equal(await left(), 1);
+    await registries[0]?.leave(2);
+    assert.equal(await left(), 0);
     await close();
   });
 
@@ -88,7 +92,7 @@ describeWithPostgres('The nodes of a log in PostgreSQL', () => {
     assert.equal((await copy.report(report)).nodes.length, 1);
     await assert.rejects(registries[0]?.report(report) ?? Promise.resolve(), { name: 'NodeNameTakenError' });
     // It ends without taking the other one off the list.
-    await registries[0]?.leave();
+    await registries[0]?.leave(1);
     assert.equal((await copy.report(report)).nodes.length, 1);
     await copy.close();
     await close();

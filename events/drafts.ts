@@ -15,7 +15,7 @@ export type Draft = {
 export type Room = { count: number; bytes: number };
 
 /** So many bytes are overwritten in a row, and then others get their turn. */
-const bytesAtOnce = 8 * 1024 * 1024;
+export const bytesAtOnce = 8 * 1024 * 1024;
 /** A file with more unused bytes than this is written anew when little else is in it. */
 const maxUnused = 64 * 1024 * 1024;
 const maxRewritten = 16 * 1024 * 1024;
@@ -41,7 +41,8 @@ const tables = `
   CREATE INDEX IF NOT EXISTS drafts_by_expiry ON drafts (expires_at, size);
 `;
 
-type Kept = { number: number; size: number };
+/** A draft as it is counted. */
+export type Kept = { number: number; size: number };
 type Row = Pick<Draft, 'collection' | 'document' | 'data'>;
 
 /** Drafts in the vault: they are never part of an event, and leave nothing when they go. */
@@ -129,7 +130,7 @@ export function openDrafts(db: Sqlite) {
 }
 
 /** The oldest of a caller, which have to go for one more of `size` bytes. */
-function tooMany(kept: readonly Kept[], size: number, room: Room): Kept[] {
+export function tooMany(kept: readonly Kept[], size: number, room: Room): Kept[] {
   let bytes = bytesOf(kept) + size;
   let count = kept.length + 1;
   const dropped: Kept[] = [];
@@ -142,7 +143,7 @@ function tooMany(kept: readonly Kept[], size: number, room: Room): Kept[] {
   return dropped;
 }
 
-function bytesOf(kept: readonly Kept[]): number {
+export function bytesOf(kept: readonly Kept[]): number {
   let bytes = 0;
   for (const { size } of kept) bytes += size;
   return bytes;

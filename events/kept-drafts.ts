@@ -152,12 +152,14 @@ export type Removal = { expected: NewOwnDraft['expected']; since: number };
 /** The result of removing one. */
 export type Removed = { kind: 'removed'; draft: OwnDraft } | { kind: 'none' } | { kind: 'stale' };
 
-function isExpected(before: OwnDraft | undefined, expected: NewOwnDraft['expected']): boolean {
+/** Whether the draft that is there is one of those that were expected. */
+export function isExpected(before: Pick<OwnDraft, 'revision'> | undefined, expected: NewOwnDraft['expected']): boolean {
   if (expected === null) return true;
   return before !== undefined && (expected === '*' || expected.includes(before.revision));
 }
 
-function hasRoom(others: Room, size: number, room: Room): boolean {
+/** Whether there is room for one more of `size` bytes beside the others. */
+export function hasRoom(others: Room, size: number, room: Room): boolean {
   return others.count + 1 <= room.count && others.bytes + size <= room.bytes;
 }
 

@@ -13,9 +13,9 @@ const tables = `
 `;
 
 /** A hash of no secret, which stands in for one that is not there, so that the comparison takes the same time. */
-const noHash = '0'.repeat(64);
+export const noHash = '0'.repeat(64);
 /** A hash that no event names yet may belong to a key that is being made. */
-const spareMilliseconds = 60 * 60 * 1000;
+export const spareMilliseconds = 60 * 60 * 1000;
 
 /**
  * Keyed hashes of the secrets of API keys, each under the credential that events name it by, and when each key was used last.

@@ -68,6 +68,10 @@ export function openLogKeys(db: Sqlite) {
   const insert = db.prepare('INSERT INTO log_keys (id, log, verifier_key, seed, made_at) VALUES (?, ?, ?, ?, ?)');
   const retire = db.prepare('UPDATE log_keys SET retired_at = ?, seed = NULL WHERE log = ? AND retired_at IS NULL');
   const update = db.prepare('UPDATE log_keys SET signed_size = ?, signed_root = ? WHERE log = ? AND id = ?');
+  const updateExpected = db.prepare(
+    `UPDATE log_keys SET signed_size = :size, signed_root = :root
+     WHERE log = :log AND id = :id AND retired_at IS NULL AND signed_size IS :sizeBefore AND signed_root IS :rootBefore`,
+  );
   const disown = db.prepare('INSERT INTO disowned_keys VALUES (?) ON CONFLICT DO NOTHING');
 
   function make(log: string): void {
@@ -104,11 +108,10 @@ export function openLogKeys(db: Sqlite) {
     return signHandover(old, signer, head);
   }
 
-  /** A hand-over to a key that is disowned before the log was told of it is of a log that is lost. */
   function withdraw(log: string, ids: ReadonlySet<string>): void {
     for (const { number, change } of selectUntold.all(log)) {
-      const { handover, ...rest } = JSON.parse(change);
-      if (handover !== undefined && ids.has(rest.to.id)) updateChange.run(JSON.stringify(rest), number);
+      const without = withoutLostHandover(change, ids);
+      if (without !== null) updateChange.run(without, number);
     }
   }
 
@@ -132,9 +135,15 @@ export function openLogKeys(db: Sqlite) {
     ...readLogKeys(db),
     /** The key of a log, which also names it; made on first use. */
     current,
-    /** Remembers what a key signs, before anybody else sees it. */
-    sign: (log: string, id: string, { size, root }: TreeHead): void => {
-      update.run(size, root, log, id);
+    /**
+     * Remembers what a key signs, before anybody else sees it.
+     *
+     * @param before what it had signed when that was looked at.
+     * @returns false, and nothing is changed, where it has signed another head since, or signs no more.
+     */
+    sign: (log: string, id: string, { size, root }: TreeHead, before: TreeHead | null): boolean => {
+      const earlier = { sizeBefore: before?.size ?? null, rootBefore: before?.root ?? null };
+      return updateExpected.run({ log, id, size, root, ...earlier }).changes > 0;
     },
     /** Makes a new key for a log; the seed of the old one is erased. That is still to be told to the log. */
     replace: (log: string, replacement: Replacement): void => {
@@ -181,8 +190,18 @@ function rememberEarlier(db: Sqlite): void {
   remember.immediate();
 }
 
+/**
+ * A hand-over to a key that is disowned before the log was told of it is of a log that is lost.
+ *
+ * @returns the change without it, as JSON; null where it has none to such a key.
+ */
+export function withoutLostHandover(change: string, disowned: ReadonlySet<string>): string | null {
+  const { handover, ...rest } = JSON.parse(change);
+  return handover !== undefined && disowned.has(rest.to.id) ? JSON.stringify(rest) : null;
+}
+
 /** A key by its id, with its verifier key where it is one of these. */
-function nameOf(id: string, known: readonly KnownKey[]): NamedKey {
+export function nameOf(id: string, known: readonly KnownKey[]): NamedKey {
   const key = known.find((one) => one.id === id);
   return key ? keyOf(key) : { id };
 }
@@ -191,7 +210,8 @@ function isCurrent({ retiredAt }: KnownKey): boolean {
   return retiredAt === null;
 }
 
-function keyOf({ id, verifierKey }: KnownKey): NamedKey {
+/** A key as events name it. */
+export function keyOf({ id, verifierKey }: Pick<KnownKey, 'id' | 'verifierKey'>): NamedKey {
   return { id, verifierKey };
 }
 

@@ -21,9 +21,10 @@ export type SharedLog = {
   /**
    * Gives all that follows on a position, up to so many events; its `head` is null if there is more.
    *
+   * @param within the milliseconds that this may take.
    * @throws SharedLogUnavailableError, LogWentBackError.
    */
-  tail: (after: number, limit: number) => Promise<Missed>;
+  tail: (after: number, limit: number, within?: number) => Promise<Missed>;
   /** Where the log ends now. @throws SharedLogUnavailableError, LogWentBackError. */
   head: () => Promise<SharedHead>;
   close: () => Promise<void>;

@@ -93,14 +93,14 @@ export function openFollower({ shared, reached, follow, fail }: FollowerOptions)
   }
 
   /** Waits until this node has so many events. @throws SharedLogUnavailableError when it has them not within 2 seconds. */
-  async function reach(size: number): Promise<void> {
+  async function reach(size: number, within = patience): Promise<void> {
     if (size <= reached()) return;
     await new Promise<void>((resolve, reject) => {
       const waiter = { size, resolve: () => {} };
       const timer = setTimeout(() => {
         waiting = waiting.filter((one) => one !== waiter);
         reject(new SharedLogUnavailableError(`this node is at ${reached()}, and did not come to ${size} in time`));
-      }, patience);
+      }, within);
       waiter.resolve = () => {
         clearTimeout(timer);
         resolve();
@@ -111,14 +111,16 @@ export function openFollower({ shared, reached, follow, fail }: FollowerOptions)
   }
 
   return {
-    reach,
+    reach: (size: number): Promise<void> => reach(size),
     /**
      * Waits until this node has all that was appended before the call, by any node.
      *
      * @throws SharedLogUnavailableError.
      */
     async current(): Promise<void> {
-      await reach(await headNow());
+      const began = performance.now();
+      const size = await inTime(headNow());
+      await reach(size, patience - (performance.now() - began));
     },
     /** To be called when this node itself has appended. */
     tell,
@@ -128,4 +130,20 @@ export function openFollower({ shared, reached, follow, fail }: FollowerOptions)
       await running;
     },
   };
+}
+
+/** The question may be answered later, for others. */
+async function inTime<T>(asked: Promise<T>): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(
+      () => reject(new SharedLogUnavailableError('the shared log did not say in time where it ends')),
+      patience,
+    );
+  });
+  try {
+    return await Promise.race([asked, late]);
+  } finally {
+    clearTimeout(timer);
+  }
 }

@@ -123,7 +123,7 @@ function openPasswords(db: Sqlite, secret: string) {
   const select = db.prepare<[credential: string], string>('SELECT hash FROM passwords WHERE credential = ?').pluck();
   const selectAll = db.prepare<[], string>('SELECT credential FROM passwords').pluck();
   const selectBeginnings = db.prepare<[], string>('SELECT DISTINCT substr(hash, 1, 7) FROM passwords').pluck();
-  const insert = db.prepare('INSERT INTO passwords VALUES (?, ?)');
+  const insert = db.prepare('INSERT INTO passwords VALUES (?, ?) ON CONFLICT DO NOTHING');
   const remove = db.prepare('DELETE FROM passwords WHERE credential = ?');
 
   const removeOthers = db.transaction((named: ReadonlySet<string>): number => {

@@ -17,7 +17,7 @@ const forOthers = 0o077;
 
 /** The files that the service itself keeps in a data directory: others may lie there too. */
 const own =
-  /^((log|vault|lock|read-[\da-f]+)\.db(\.[\w-]+?)?(-wal|-shm|-journal)?|lock\.json|room\.probe|backup\.json|seeded|openapi(-audit)?\.cache)$/;
+  /^((log|vault|lock|read-[\da-f]+)\.db(\.[\w-]+?)?(-wal|-shm|-journal)?|lock\.json|room\.probe|backup\.json|seeded|replica|openapi(-audit)?\.cache)$/;
 
 /**
  * Makes a data directory if it is missing, and its files those of this user alone: earlier versions left them to everybody. Gives

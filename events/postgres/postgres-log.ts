@@ -1,12 +1,11 @@
 import { randomUUID } from 'node:crypto';
-import { setTimeout as pause } from 'node:timers/promises';
 import { messageOf } from '../../storage/errors.ts';
-import { type Connection, connect, type PostgresAddress, type Statement } from '../../storage/postgres/connection.ts';
-import { isBusy, isDuplicate, isRefusal, UnfitServerError } from '../../storage/postgres/errors.ts';
+import type { Connection, PostgresAddress, Statement } from '../../storage/postgres/connection.ts';
+import { isBusy, isDuplicate, UnreachableError } from '../../storage/postgres/errors.ts';
+import { commitWith, limited, openSession, UnknownCommitError } from '../../storage/postgres/session.ts';
 import { DivergedError } from '../ingesting.ts';
 import { emptyRoot } from '../merkle.ts';
 import {
-  LogMovedError,
   LogWentBackError,
   type Reached,
   refuseLoss,
@@ -33,7 +32,7 @@ import { prepareTables, refuseTooManyRights } from './tables.ts';
  * @param site names the log within its database; the empty text where there is one alone.
  * @param makeName gives the name of a log that is not there yet: that in its headers.
  * @param warn is told what the operator should know.
- * @param patience the milliseconds after which a call is given up that does not say it itself.
+ * @param patience the milliseconds after which a call is given up that does not say it itself; `opening`: the same for the opening.
  */
 export type PostgresLogOptions = {
   address: PostgresAddress;
@@ -41,6 +40,7 @@ export type PostgresLogOptions = {
   makeName: () => string;
   warn: (message: string) => void;
   patience?: number;
+  opening?: number;
 };
 
 /** `name`: the one that is in the headers of its events. `token`: new when the log is moved here, so replicas of before know it. */
@@ -57,14 +57,6 @@ export const usualPatience = 5000;
 /** So many events a node may lack when it takes the log: it catches up while all others wait. */
 const mostMissed = 1000;
 
-const pauseMilliseconds = 50;
-
-/** With less time left than this, in milliseconds, no further try is made: it would only hide why the last one failed. */
-const leastConnecting = 250;
-
-/** A server that does not answer is given up after so many milliseconds: another one may take writes by then. */
-const longestConnecting = 2000;
-
 const clockQuery: Statement = {
   name: 'clock',
   text: 'SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint AS now',
@@ -77,7 +69,7 @@ const clockQuery: Statement = {
  * @throws SharedLogUnavailableError; UnfitServerError, with what the operator has to change.
  */
 export async function openPostgresLog(options: PostgresLogOptions): Promise<PostgresLog> {
-  const { address, site, makeName, warn, patience = usualPatience } = options;
+  const { address, site, makeName, warn, patience = usualPatience, opening = patience } = options;
   const told = new Set<string>();
   const warnOnce = (message: string) => {
     if (!told.has(message)) warn(message);
@@ -85,9 +77,16 @@ export async function openPostgresLog(options: PostgresLogOptions): Promise<Post
   };
   const writing = openSession(address, warnOnce);
   const reading = openSession(address, warnOnce);
-  const { log, name, token } = await writing.retried(performance.now() + patience, (first) =>
-    establish(first, site, makeName),
+  const { log, name, token, state } = await available(
+    writing.retried(performance.now() + opening, (first) => establish(first, site, makeName)),
   );
+
+  try {
+    requireHere(state);
+  } catch (error) {
+    await Promise.all([writing.close(), reading.close()]);
+    throw error;
+  }
 
   /** The furthest that this node has seen the log. */
   let seen: Reached = { size: 0, root: emptyRoot };
@@ -115,7 +114,7 @@ export async function openPostgresLog(options: PostgresLogOptions): Promise<Post
 
   /** Waits for the lock: on another connection where one breaks, for nothing was done on it. */
   async function locked(from: Reached, until: number) {
-    return await writing.retried(until, async (connection) => {
+    const taking = writing.retried(until, async (connection) => {
       const [, lock, clock, ...rows] = await connection.run(
         { text: 'BEGIN ISOLATION LEVEL READ COMMITTED' },
         lockQuery(log),
@@ -123,19 +122,18 @@ export async function openPostgresLog(options: PostgresLogOptions): Promise<Post
         clockQuery,
         ...missedQueries(log, from.size, mostMissed),
       );
-      return { connection, head: headOf(lock), now: Number(clock?.rows[0]?.now), rows };
+      return { connection, lock, now: Number(clock?.rows[0]?.now), rows };
     });
+    return await available(taking);
   }
 
   async function takenBy(held: Awaited<ReturnType<typeof locked>>, from: Reached, until: number): Promise<Taken> {
-    const { connection, head, now, rows } = held;
-    try {
-      refuseLoss(head, from);
-      note(head, seen);
-    } catch (error) {
-      connection.destroy();
-      throw error;
-    }
+    const { connection, now, rows } = held;
+    const head = orDestroy(connection, () => {
+      const found = headOf(held.lock);
+      refuseLoss(found, from);
+      return note(found, seen);
+    });
     const missed = missedOf(head, from.size, rows);
     if (missed.head === null) {
       await rollback(connection, until);
@@ -167,8 +165,8 @@ export async function openPostgresLog(options: PostgresLogOptions): Promise<Post
     };
   }
 
-  async function read<T>(run: (connection: Connection) => Promise<T>): Promise<T> {
-    return await reading.retried(performance.now() + patience, run);
+  async function read<T>(run: (connection: Connection) => Promise<T>, within = patience): Promise<T> {
+    return await available(reading.retried(performance.now() + within, run));
   }
 
   async function head(): Promise<SharedHead> {
@@ -182,10 +180,11 @@ export async function openPostgresLog(options: PostgresLogOptions): Promise<Post
     token,
     take,
     head,
-    async tail(after, limit) {
+    async tail(after, limit, within) {
       const before = seen;
-      const [found, ...rows] = await read((connection) =>
-        connection.run(headQuery(log), ...missedQueries(log, after, limit)),
+      const [found, ...rows] = await read(
+        (connection) => connection.run(headQuery(log), ...missedQueries(log, after, limit)),
+        within,
       );
       const end = note(headOf(found), before);
       if (end.size < after)
@@ -208,6 +207,26 @@ export async function openPostgresLog(options: PostgresLogOptions): Promise<Post
   };
 }
 
+/** @throws SharedLogUnavailableError where the server was not reached in time. */
+async function available<T>(work: Promise<T>): Promise<T> {
+  try {
+    return await work;
+  } catch (error) {
+    if (!(error instanceof UnreachableError)) throw error;
+    throw new SharedLogUnavailableError(`the log in PostgreSQL is not available: ${error.message}`, { cause: error });
+  }
+}
+
+/** Without its session its lock ends as well. */
+function orDestroy<T>(connection: Connection, run: () => T): T {
+  try {
+    return run();
+  } catch (error) {
+    connection.destroy();
+    throw error;
+  }
+}
+
 /** Changes nothing, and yet is a commit: once it is on the standby, so is all that was committed before. */
 function touch(log: number): Statement {
   return { text: 'UPDATE annals.heads SET size = size WHERE log = $1', values: [log] };
@@ -218,14 +237,13 @@ async function establish(
   connection: Connection,
   site: string,
   makeName: () => string,
-): Promise<{ log: number; name: string; token: string }> {
+): Promise<{ log: number; name: string; token: string; state: Place }> {
   await prepareTables(connection);
   await refuseTooManyRights(connection);
   const select = { text: 'SELECT log, name, state, token FROM annals.heads WHERE site = $1', values: [site] };
   for (;;) {
     const [found] = await connection.run(select);
     const row: { log: number; name: string; state: Place; token: string } | undefined = found?.rows[0];
-    if (row) requireHere(row.state);
     if (row) return row;
     // Two that come first at the same time get the same number, and one of them tries again.
     await connection.run({
@@ -246,25 +264,14 @@ async function commit(connection: Connection, statements: readonly Statement[], 
     connection.destroy();
     throw new SharedLogUnavailableError('the log in PostgreSQL is not taken any more: it took too long');
   }
-  connection.warnings();
-  const results = await limited(connection, until, () => connection.send(...statements, { text: 'COMMIT' }));
-  const last = results.at(-1);
-  const refused = results.slice(0, -1).find((result) => result.status === 'rejected')?.reason;
-  // The first refusal has ended the transaction, and COMMIT has undone it, if it came so far.
-  if (refused !== undefined && isRefusal(refused)) {
-    if (last?.status !== 'fulfilled') connection.destroy();
-    throw refusalOf(refused);
+  try {
+    await limited(connection, until, () => commitWith(connection, statements));
+  } catch (error) {
+    if (!(error instanceof UnknownCommitError)) throw refusalOf(error);
+    throw new UnknownShipmentError(`it is not known whether PostgreSQL has committed: ${error.message}`, {
+      cause: error.cause,
+    });
   }
-  const warnings = connection.warnings();
-  const isDone = refused === undefined && last?.status === 'fulfilled' && last.value.command === 'COMMIT';
-  // A commit whose wait for the standby was cancelled says COMMIT like any other; a warning is the only sign.
-  if (isDone && warnings.length === 0) return;
-  connection.destroy();
-  const reason = refused ?? (last?.status === 'rejected' ? last.reason : undefined);
-  throw new UnknownShipmentError(
-    `it is not known whether PostgreSQL has committed: ${warnings[0] ?? (reason === undefined ? 'it rolled back' : messageOf(reason))}`,
-    { cause: reason },
-  );
 }
 
 function refusalOf(error: unknown): Error {
@@ -284,63 +291,4 @@ async function rollback(connection: Connection, until: number): Promise<void> {
     // Without its session the transaction ends as well.
     connection.destroy();
   }
-}
-
-/** Runs something until a deadline; then the connection is ended, and what is under way fails. */
-async function limited<T>(connection: Connection, until: number, run: () => Promise<T>): Promise<T> {
-  const timer = setTimeout(connection.destroy, Math.max(until - performance.now(), 0));
-  try {
-    return await run();
-  } finally {
-    clearTimeout(timer);
-  }
-}
-
-/** A connection that is made again when it is needed. */
-function openSession(address: PostgresAddress, warn: (message: string) => void) {
-  let current: Promise<Connection> | null = null;
-  let open: Connection | null = null;
-  let isClosed = false;
-
-  async function connected(until: number): Promise<Connection> {
-    if (isClosed) throw new SharedLogUnavailableError('the log is closed');
-    if (open?.isOpen()) return open;
-    current ??= connect(address, Math.min(Math.max(until - performance.now(), 1), longestConnecting), warn).finally(
-      () => {
-        current = null;
-      },
-    );
-    open = await current;
-    return open;
-  }
-
-  /** Repeats what can be repeated until it is done, on new connections where one breaks. */
-  async function retried<T>(until: number, run: (connection: Connection) => Promise<T>): Promise<T> {
-    for (;;) {
-      let connection: Connection | null = null;
-      try {
-        connection = await connected(until);
-        return await limited(connection, until, () => run(connection as Connection));
-      } catch (error) {
-        // Also one whose transaction is broken.
-        connection?.destroy();
-        if ([UnfitServerError, SharedLogUnavailableError, LogMovedError].some((kind) => error instanceof kind))
-          throw error;
-        if (isRefusal(error) && !isBusy(error)) throw error;
-        if (performance.now() + leastConnecting >= until || isBusy(error))
-          throw new SharedLogUnavailableError(`the log in PostgreSQL is not available: ${messageOf(error)}`, {
-            cause: error,
-          });
-        await pause(pauseMilliseconds);
-      }
-    }
-  }
-
-  async function close(): Promise<void> {
-    isClosed = true;
-    await current?.catch(() => {});
-    if (open?.isOpen()) await open.close().catch(() => {});
-  }
-
-  return { retried, close };
 }

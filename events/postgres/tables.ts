@@ -90,12 +90,21 @@ export const steps: readonly (readonly string[])[] = [
 /** The rights that no role of a node may have: events are for ever, and payloads are deleted or as they are. */
 const forbidden = { events: ['UPDATE', 'DELETE', 'TRUNCATE'], payloads: ['UPDATE', 'TRUNCATE'] };
 
+/** The name of a schema, as SQL has it, the steps to its tables, and the rights on them that no role may have. */
+export type TableSet = {
+  schema: string;
+  steps: readonly (readonly string[])[];
+  forbidden: { [table: string]: readonly string[] };
+};
+
 /** The first statements on a database, which give the steps a place to be counted in. */
-const ground = [
-  'CREATE SCHEMA IF NOT EXISTS annals',
-  'CREATE TABLE IF NOT EXISTS annals.tables (only_row int PRIMARY KEY CHECK (only_row = 1), version int NOT NULL)',
-  'INSERT INTO annals.tables VALUES (1, 0) ON CONFLICT DO NOTHING',
-];
+function groundOf(schema: string): string[] {
+  return [
+    `CREATE SCHEMA IF NOT EXISTS ${schema}`,
+    `CREATE TABLE IF NOT EXISTS ${schema}.tables (only_row int PRIMARY KEY CHECK (only_row = 1), version int NOT NULL)`,
+    `INSERT INTO ${schema}.tables VALUES (1, 0) ON CONFLICT DO NOTHING`,
+  ];
+}
 
 /** Two nodes that start at the same time try the same; more often than that one of them has done it. */
 const tries = 20;
@@ -110,10 +119,15 @@ export async function prepareTables(
   connection: Connection,
   wanted: readonly (readonly string[])[] = steps,
 ): Promise<void> {
+  await prepareTableSet(connection, { schema: 'annals', steps: wanted, forbidden });
+}
+
+/** The same of other tables. @throws UnfitServerError as {@link prepareTables}. */
+export async function prepareTableSet(connection: Connection, set: TableSet): Promise<void> {
   for (let left = tries; ; left -= 1) {
     try {
-      if (isCurrent(await versionOf(connection), wanted)) return;
-      await upgrade(connection, wanted);
+      if (isCurrent(await versionOf(connection, set.schema), set.steps)) return;
+      await upgrade(connection, set);
       return;
     } catch (error) {
       if (left === 0 || !isAlreadyThere(error)) throw error;
@@ -130,24 +144,24 @@ function isCurrent(version: number, wanted: readonly (readonly string[])[]): boo
 }
 
 /** The version of the tables; 0 where there are none. */
-async function versionOf(connection: Connection): Promise<number> {
-  const [found] = await connection.run({ text: "SELECT to_regclass('annals.tables') IS NOT NULL AS is_there" });
+async function versionOf(connection: Connection, schema: string): Promise<number> {
+  const [found] = await connection.run({ text: `SELECT to_regclass('${schema}.tables') IS NOT NULL AS is_there` });
   if (found?.rows[0]?.is_there !== true) return 0;
-  const [row] = await connection.run({ text: 'SELECT version FROM annals.tables' });
+  const [row] = await connection.run({ text: `SELECT version FROM ${schema}.tables` });
   return row?.rows[0]?.version ?? 0;
 }
 
-async function upgrade(connection: Connection, wanted: readonly (readonly string[])[]): Promise<void> {
+async function upgrade(connection: Connection, { schema, steps: wanted, forbidden }: TableSet): Promise<void> {
   await transaction(connection, async () => {
-    for (const text of ground) await allowed(connection, text);
-    const [row] = await connection.run({ text: 'SELECT version FROM annals.tables FOR UPDATE' });
+    for (const text of groundOf(schema)) await allowed(connection, text);
+    const [row] = await connection.run({ text: `SELECT version FROM ${schema}.tables FOR UPDATE` });
     const version: number = row?.rows[0]?.version ?? 0;
     if (isCurrent(version, wanted)) return;
     for (const text of wanted.slice(version).flat()) await allowed(connection, text);
     // The owner has every right, those on what is for ever too, unless it gives them up.
     for (const [table, rights] of Object.entries(forbidden))
-      await allowed(connection, `REVOKE ${rights.join(', ')} ON annals.${table} FROM CURRENT_USER`);
-    await connection.run({ text: 'UPDATE annals.tables SET version = $1', values: [wanted.length] });
+      await allowed(connection, `REVOKE ${rights.join(', ')} ON ${schema}.${table} FROM CURRENT_USER`);
+    await connection.run({ text: `UPDATE ${schema}.tables SET version = $1`, values: [wanted.length] });
   });
 }
 

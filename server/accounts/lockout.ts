@@ -1,7 +1,7 @@
 import type { Counter } from '../../events/vault.ts';
 import type { VaultPort } from '../../events/vault-port.ts';
-import { isDiskFull } from '../../storage/sqlite.ts';
 import type { LockState } from '../ports.ts';
+import { canWait } from '../writer/no-room.ts';
 
 /** When an account is locked: after how many failures in a row, and for how many seconds. */
 export type LockRule = { maxLoginAttempts: number; lockTime: number };
@@ -86,12 +86,12 @@ export function createLockout({ counters, now, maxUnknown = 100_000 }: Options) 
     return failuresOf(counter, now()) > 0;
   }
 
-  /** A full disk is not reported here: the next run tidies again. */
+  /** A full disk, or a vault that does not answer, is not reported here: the next run tidies again. */
   async function tidyLater(): Promise<void> {
     try {
       await tidy();
     } catch (error) {
-      if (!isDiskFull(error)) throw error;
+      if (!canWait(error)) throw error;
     }
   }
 

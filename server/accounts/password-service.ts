@@ -12,7 +12,7 @@ import { keepDrafts } from '../documents/preview/drafts.ts';
 import { createLimit, createMailLimit, networkOf } from '../http/limits.ts';
 import { oneByOne } from '../platform/one-by-one.ts';
 import type { Checked, LoginAttempt, PasswordService, TokenKind } from '../ports.ts';
-import { noRoom } from '../writer/no-room.ts';
+import { canWait, noRoom } from '../writer/no-room.ts';
 import { createTurns } from './fair-queue.ts';
 import { hashThreads } from './hash.ts';
 import { createLockout, type LockRule } from './lockout.ts';
@@ -172,12 +172,12 @@ export function createPasswordService(options: Options): MainPasswordService {
     return hash === null ? null : vault.passwords.put(hash);
   }
 
-  /** On a full disk the password stays until the next start. */
+  /** On a full disk, or where the vault does not answer, the password stays until the next start. */
   async function forget(credential: string): Promise<void> {
     try {
       await vault.passwords.delete(credential);
     } catch (error) {
-      if (!isDiskFull(error)) throw error;
+      if (!canWait(error)) throw error;
     }
   }
 

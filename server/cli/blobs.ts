@@ -11,6 +11,7 @@ import {
 } from '../../events/log-file.ts';
 import { type LogReader, readLog } from '../../events/log-reader.ts';
 import { fileKey, lossesOf } from '../../events/losses.ts';
+import { readReplicaMark } from '../../events/replica-mark.ts';
 import { withVault } from '../../events/vault.ts';
 import { logFile } from '../../projections/files.ts';
 import { checkAgainstReadFiles, checkAgainstSeen, checkpointsIn } from '../../projections/seen.ts';
@@ -29,6 +30,7 @@ import { briefHolders } from '../running/directory.ts';
 import { readSettings } from '../settings/command.ts';
 import { loadConfiguration } from '../settings/configuration.ts';
 import { type Settings, UsageError } from '../settings/settings.ts';
+import { CallError } from './call-error.ts';
 import { existingLog, startErrorOf } from './data.ts';
 import { type Answered, callAsOperator, callOrDoAlone, reportRefusal } from './operator.ts';
 import { printLine } from './terminal.ts';
@@ -140,6 +142,8 @@ function removeUnnamed(opened: Opened, position: number, sha256: string[]): Prom
   const store = storeName(blobSettings);
   const order = { path: '/api/operator/blobs/collect', body: { store, position, sha256 } };
   return callOrDoAlone(settings, order, async () => {
+    // Other nodes may be storing files.
+    if (readReplicaMark(directory) !== null) throw new CallError(ofNode);
     // Taken for each batch, without waiting: a service that keeps the lock would take most of the time.
     const lock = lockDirectory(directory, briefHolders.collect, 0);
     try {
@@ -154,6 +158,8 @@ function removeUnnamed(opened: Opened, position: number, sha256: string[]): Prom
     }
   });
 }
+
+const ofNode = 'this is the directory of a node, which has to run: only then it knows of uploads to other nodes';
 
 /** `annals blobs verify [--record --reason TEXT]`: exit 0 sound, 1 missing or altered, 2 could not run. */
 export async function verifyBlobs(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {

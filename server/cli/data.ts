@@ -31,7 +31,7 @@ import { type Settings, UsageError } from '../settings/settings.ts';
 import { findSegmentsOf } from '../writer/away.ts';
 import { openHelpers } from '../writer/helpers.ts';
 import { StartError } from '../writer/writer.ts';
-import { existingVault, readReason, tellOfKeys } from './writing.ts';
+import { existingVault, readReason, refuseReplica, tellOfKeys } from './writing.ts';
 
 /** `annals verify`: exit 0 sound, 1 tampered with or different, 2 could not run, not all was checked, or nothing is signed. */
 export async function verify(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
@@ -93,6 +93,7 @@ export async function rebuild(args: readonly string[], environment: NodeJS.Proce
   if (flags.check) return report(check(settings, false), 'equal: the read tables are what a replay of the log gives');
   const { model } = await loadConfiguration(settings.config);
   const directory = existingLog(settings);
+  refuseReplica(directory, 'annals rebuild', 'a start of the node on an empty data directory builds everything anew');
   const vaultFile = acceptsUnsealed ? join(directory, 'vault.db') : existingVault(directory);
   const lock = lockDirectory(directory, 'annals rebuild');
   const vault = openVault(vaultFile);

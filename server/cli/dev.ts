@@ -1,5 +1,6 @@
 import { messageOf } from '../../storage/errors.ts';
 import { createLog, type Log, type LogSink, standardError } from '../platform/logging.ts';
+import { joinVault } from '../running/nodes/vault.ts';
 import { runSeed } from '../running/seed.ts';
 import { type Ready, type Service, startService } from '../running/service.ts';
 import { readSettings } from '../settings/command.ts';
@@ -52,7 +53,8 @@ type End = 'stopped' | 'restart';
 async function run(place: Place, loaded: Loaded, tell: (service: Service, ready: Ready) => void): Promise<End> {
   const { settings, sink, log, stopped } = place;
   const { promise: restart, resolve } = Promise.withResolvers<'restart'>();
-  const service = startService({ settings, loaded, sink, log });
+  const node = await joinVault({ settings, loaded, log });
+  const service = startService({ settings, loaded, sink, log, node });
   let isWrong = false;
   let unwatch = () => {};
 

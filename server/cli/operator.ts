@@ -13,6 +13,7 @@ import { LockedError } from '../../storage/lock.ts';
 import { createLog, standardError } from '../platform/logging.ts';
 import { version } from '../platform/version.ts';
 import { briefHolders, embeddedHolder, serveHolder } from '../running/directory.ts';
+import { joinVault } from '../running/nodes/vault.ts';
 import { startService } from '../running/service.ts';
 import { operatorSecret } from '../running/shared.ts';
 import type { Loaded } from '../settings/configuration.ts';
@@ -124,7 +125,8 @@ export async function withOwnService<T>(
   const stop = () => reject(new CallError('stopped before anything was done'));
   return heedingSignals(stop, async () => {
     const log = createLog(own.logLevel, sink);
-    const service = startService({ settings: own, loaded, sink, log, isBrief: true, takesFiles });
+    const node = await joinVault({ settings: own, loaded, log });
+    const service = startService({ settings: own, loaded, sink, log, node, isBrief: true, takesFiles });
     try {
       // After this a signal does not end the process: the work is in progress.
       const { reachable } = await Promise.race([service.ready, signalled]);

@@ -6,6 +6,7 @@ import type { Phase } from '../platform/state.ts';
 import { version } from '../platform/version.ts';
 import type { Directory } from '../running/directory.ts';
 import { drain } from '../running/draining.ts';
+import { joinVault } from '../running/nodes/vault.ts';
 import { runSeed } from '../running/seed.ts';
 import { type Ready, startService } from '../running/service.ts';
 import { startSites } from '../running/sites/service.ts';
@@ -28,8 +29,9 @@ async function serveOne(settings: Settings, sink: LogSink): Promise<number> {
   const loaded = await loadConfiguration(settings.config);
   const log = createLog(settings.logLevel, sink);
 
+  const node = await joinVault({ settings, loaded, log });
   const begin = () => {
-    const service = startService({ settings, loaded, sink, log });
+    const service = startService({ settings, loaded, sink, log, node });
     return { ...service, hangUp: () => void service.reloader.reload().catch((err) => log.error({ err }, notReloaded)) };
   };
   return untilSignal({ log, drainSeconds: settings.drainSeconds, begin }, async (service, isStopping) => {

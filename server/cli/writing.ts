@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Ids } from '../../events/ids.ts';
 import { BrokenLogError, isLog, upgradeLog, wayOut } from '../../events/log-file.ts';
+import { readReplicaMark } from '../../events/replica-mark.ts';
 import type { SqliteLog } from '../../events/sqlite-log.ts';
 import { openVault, type Vault } from '../../events/vault.ts';
 import { portOf } from '../../events/vault-port.ts';
@@ -29,6 +30,15 @@ export function existingVault(directory: string): string {
 /** @throws BrokenLogError for a log that no service has begun. */
 export function requireLog(db: Sqlite): void {
   if (!isLog(db)) throw new BrokenLogError('log.db is empty: no service has been started on it yet');
+}
+
+/** @throws StartError for a directory that is a replica of a log in PostgreSQL, to which nodes alone append. */
+export function refuseReplica(directory: string, command: string, advice: string): void {
+  const log = readReplicaMark(directory);
+  if (log === null) return;
+  throw new StartError(
+    `${command} does not work on ${directory}, a replica of the log ${log} in PostgreSQL: ${advice}`,
+  );
 }
 
 const longestReason = 500;
@@ -98,6 +108,7 @@ export async function holding<T>(
   holder: string,
   run: (opened: Opened) => T | Promise<T>,
 ): Promise<T> {
+  refuseReplica(directory, holder, 'it would record what no other node has');
   const vaultFile = existingVault(directory);
   const lock = lockDirectory(directory, holder);
   let vault: Vault | undefined;

@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 import type { Model } from '../../config/model.ts';
-import { type Reactor, startReactor } from '../accounts/mail/reactor.ts';
+import { type MailTurn, type Reactor, startReactor } from '../accounts/mail/reactor.ts';
 import { type CaughtMails, type Mailer, openMail } from '../accounts/mail/transport.ts';
 import { accountPath, worksInAdmin } from '../accounts/pages/links.ts';
 import { createPasswordService, type MainPasswordService } from '../accounts/password-service.ts';
@@ -46,14 +46,20 @@ type Options = {
   /** The clock that is believed, in milliseconds since the epoch. */
   now: () => number;
   log: Logger;
+  /** Opens this node's part in sending mails. @param onGained is called when it is its turn; null where there are no other nodes. */
+  openMailTurn: ((onGained: () => void) => MailTurn & { close: () => Promise<void> }) | null;
 };
 
+/** The mails that are asked for on other nodes are looked for so often. */
+const sweepSecondsOfNode = 0.5;
+
 /** Opens the secrets of accounts; mail waits for `open` and `announce`. */
-export function createAccountService({ directory, model: first, settings, now, log }: Options): AccountService {
+export function createAccountService(options: Options): AccountService {
+  const { directory, model: first, settings, now, log, openMailTurn } = options;
   let model = first;
   const passwords = createPasswordService({
     vault: directory.vaultPort,
-    secret: directory.vault.secret,
+    secret: directory.common.secret,
     ...passwordOptions(model),
     now,
     isOneOfMany: settings.site !== null,
@@ -64,11 +70,12 @@ export function createAccountService({ directory, model: first, settings, now, l
   let app: OpenApp | null = null;
   let mailer: Mailer | null = null;
   let reactor: Reactor | null = null;
+  let turn: ReturnType<NonNullable<typeof openMailTurn>> | null = null;
 
   async function open(opened: OpenApp, logId: string): Promise<void> {
     app = opened;
     // Before a password can be kept that no event names yet.
-    if (directory.vault.isOf(logId)) await sweep(passwords, opened);
+    if (await directory.isOf(logId)) await sweep(passwords, opened);
     else log.warn('vault.db was made for another log: the passwords of that one are left alone in it');
     mailer = await openMailer(model);
   }
@@ -82,12 +89,18 @@ export function createAccountService({ directory, model: first, settings, now, l
     if (!app) return { setupUrl: null, mailUrl: null };
     const { site, accounts, userOf, appendAnyway: append } = app;
     const { token } = passwords;
-    if (mailer) reactor = startReactor({ model, baseUrl, site, accounts, userOf, token, append, mailer, log, now });
+    if (mailer) {
+      turn = openMailTurn?.(() => reactor?.wake()) ?? null;
+      const sweepSeconds = turn ? { sweepSeconds: sweepSecondsOfNode } : {};
+      const given = { model, baseUrl, site, accounts, userOf, token, append, mailer, log, now };
+      reactor = startReactor({ ...given, turn, ...sweepSeconds });
+    }
     return { setupUrl: setupUrlOf(app, baseUrl, token), mailUrl: mailer?.caught?.url ?? null };
   }
 
   async function closeMail(): Promise<void> {
     await reactor?.close();
+    await turn?.close();
     await mailer?.close();
     await app?.close();
   }

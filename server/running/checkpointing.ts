@@ -23,7 +23,8 @@ export type Checkpointing = {
   close: () => Promise<void>;
 };
 
-type Opened = { logId: string; store: BlobGuard['store'] };
+/** `upToDate` resolves when the log here has all that was recorded before the call, by any node. */
+type Opened = { logId: string; store: BlobGuard['store']; upToDate: () => Promise<void> };
 
 type Options = {
   settings: Settings;
@@ -55,14 +56,14 @@ export function createCheckpointing(options: Options): Checkpointing {
   let anchoring: Anchoring | null = null;
   let verifying: Verifying | null = null;
 
-  async function start({ logId, store }: Opened): Promise<{ notary: Notary; signedAtStart: number }> {
+  async function start({ logId, store, upToDate }: Opened): Promise<{ notary: Notary; signedAtStart: number }> {
     requireSecrecy(settings);
     const sealKey = directory.vault.seals().key;
-    const notary = openNotary({ file, keys, keep, now, log, sealKey, onSigned: () => anchoring?.wake() });
+    const notary = openNotary({ file, keys, keep, now, log, sealKey, upToDate, onSigned: () => anchoring?.wake() });
     signing = notary;
     const signedAtStart = await notary.signedSize();
     if (!isBrief) {
-      anchoring = openCopies(notary, store);
+      anchoring = openCopies(notary, store, upToDate);
       await anchoring.start();
     }
     notary.begin();
@@ -72,7 +73,7 @@ export function createCheckpointing(options: Options): Checkpointing {
     return { notary: { ...notary, verification: async () => checks.verification() }, signedAtStart };
   }
 
-  function openCopies(notary: MainNotary, store: BlobGuard['store']): Anchoring {
+  function openCopies(notary: MainNotary, store: BlobGuard['store'], upToDate: () => Promise<void>): Anchoring {
     const { webhook, webhookAllowPrivate: allowPrivate, tsaUrl: url, tsaCa } = settings;
     const trusted = tsaCa === undefined ? [] : certificatesIn(tsaCa);
     return openAnchoring({
@@ -80,6 +81,7 @@ export function createCheckpointing(options: Options): Checkpointing {
       keys,
       keep,
       store,
+      upToDate,
       webhook: webhook === undefined ? null : { url: webhook, allowPrivate },
       authority: url === undefined ? null : { url, trusted },
       witnesses: settings.witnesses.map(parseWitness),

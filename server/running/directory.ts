@@ -10,7 +10,8 @@ import type { Settings } from '../settings/settings.ts';
 import { StartError } from '../writer/writer.ts';
 import { type Jobs, jobsIn } from './jobs.ts';
 import { requireKind } from './nodes/directory.ts';
-import { type CommonSecrets, commonSecrets } from './nodes/secrets.ts';
+import { jobsOfNodes } from './nodes/jobs.ts';
+import type { NodeVault } from './nodes/vault.ts';
 
 /** A data directory that is this process's alone, and the secrets that are kept in it. */
 export type Directory = {
@@ -19,17 +20,22 @@ export type Directory = {
   generatedKey: string | null;
   apiKeys: readonly ApiKey[];
   secrets: readonly string[];
+  /** The vault in the directory: of a node, what is its own, as the key that its replica is sealed with. */
   vault: Vault;
-  /** The secrets that nodes have in common. */
-  common: CommonSecrets;
-  /** The same, for what a service asks while it runs. */
+  /** The vault that nodes have together; null where the log is in the directory. */
+  node: NodeVault | null;
+  /** What the service asks for while it runs; of that of the nodes, where there is one. */
   vaultPort: VaultPort;
+  /** Secrets, and names for what is secret, from there too. */
+  common: Pick<Vault, 'secret' | 'opaqueId'>;
+  /** Whether that is the vault of a log, by its id. */
+  isOf: (log: string) => Promise<boolean>;
   jobs: Jobs;
   /** Warnings of access for other users. */
   warnings: readonly string[];
   /** Tells a second server under which address this one answers. */
   announce: (address: string) => void;
-  close: () => void;
+  close: () => Promise<void>;
 };
 
 /** The holder of a data directory that `annals serve` works on. */
@@ -44,11 +50,12 @@ export const briefHolders = { export: 'annals export', collect: 'annals blobs gc
 /**
  * Takes a data directory, made if it is missing.
  *
+ * @param node the vault of the nodes, which is closed with the directory; null where the log is in the directory.
  * @param holder its holder, as another process that wants it is told.
  * @throws LockedError when another process works on it; UnwritableError when this user may not; StartError where a restore was
  *   stopped.
  */
-export function openDirectory(settings: Settings, holder = serveHolder): Directory {
+export function openDirectory(settings: Settings, node: NodeVault | null, holder = serveHolder): Directory {
   const { data, apiKeys, secrets } = settings;
   const path = resolve(data);
   // Without this, a new log would begin beside the half of a restored one.
@@ -63,22 +70,25 @@ export function openDirectory(settings: Settings, holder = serveHolder): Directo
     requireKind(path, settings);
     const vaultFile = resolve(path, 'vault.db');
     const vault = writing(vaultFile, () => openVault(vaultFile));
-    const common = commonSecrets(settings, vault);
-    const generatedKey = apiKeys.length > 0 ? null : vault.secret('api-key');
+    const common = node ?? vault;
+    const generatedKey = apiKeys.length > 0 ? null : common.secret('api-key');
     return {
       path,
       generatedKey,
       apiKeys: readApiKeys(generatedKey ? [generatedKey] : apiKeys, common.opaqueId),
       vault,
+      node,
       common,
-      vaultPort: portOf(vault),
-      jobs: jobsIn(path),
+      vaultPort: node?.port ?? portOf(vault),
+      isOf: node?.isOf ?? (async (log) => vault.isOf(log)),
+      jobs: node ? jobsOfNodes(node.leases, node.holder) : jobsIn(path),
       warnings,
-      secrets: secrets.length > 0 ? secrets : [vault.secret('signing')],
+      secrets: secrets.length > 0 ? secrets : [common.secret('signing')],
       announce: lock.describe,
-      close() {
+      async close() {
         vault.close();
         lock.release();
+        await node?.close();
       },
     };
   } catch (error) {

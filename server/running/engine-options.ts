@@ -3,6 +3,7 @@ import type { Progress } from '../../projections/rebuild.ts';
 import type { Log } from '../platform/logging.ts';
 import type { Reloading } from '../ports.ts';
 import type { Settings } from '../settings/settings.ts';
+import type { NodeVault } from './nodes/vault.ts';
 import type { Configured } from './ways.ts';
 
 /** The parts and callbacks of an engine. */
@@ -13,6 +14,8 @@ export type EngineOptions = {
   /** Reads the configuration again; by default it refuses, as it must for an object. */
   reload?: Reloading['reload'];
   log: Log;
+  /** The vault of the nodes, which the engine closes; absent where the log is in the data directory. */
+  node?: NodeVault | null;
   /** Called when a part ends without which it answers wrongly or not at all: only a new start helps. */
   onFailure: (error: Error, message: string) => void;
   /** Shows how far the read tables are, where they must be built first. */

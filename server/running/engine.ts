@@ -10,6 +10,7 @@ import { recordKeyChanges } from '../audit/notary/keys.ts';
 import { type BlobGuard, openBlobGuard, requireFit } from '../files/blobs/guard.ts';
 import { createPins } from '../files/blobs/pins.ts';
 import { blobSettingsOf } from '../files/blobs/store.ts';
+import { callsThrough } from '../platform/calls.ts';
 import { createMeter } from '../platform/meter.ts';
 import { createState, type Phase, setState } from '../platform/state.ts';
 import type { Loaded } from '../settings/configuration.ts';
@@ -17,6 +18,7 @@ import { readConditions } from '../webhooks/conditions.ts';
 import { createWebhookService, type WebhookService } from '../webhooks/service.ts';
 import { connectWriter } from '../writer/append.ts';
 import { findSegmentsOf } from '../writer/away.ts';
+import type { Following } from '../writer/messages.ts';
 import { type Moving, openMoving } from '../writer/moving.ts';
 import { openSealing } from '../writer/sealing.ts';
 import { startSearch } from '../writer/search.ts';
@@ -29,7 +31,9 @@ import { type Directory, openDirectory } from './directory.ts';
 import type { EngineOptions } from './engine-options.ts';
 import { erasurePortOf } from './erasure-port.ts';
 import type { Observed } from './metrics/readings.ts';
-import { cannotReloadNode, limitedForNodes, refuseForNodes } from './nodes/limits.ts';
+import { openTurn } from './nodes/leases.ts';
+import { cannotReloadNode, refuseForNodes } from './nodes/limits.ts';
+import { createSharedPins } from './nodes/pins.ts';
 import type { Shared } from './open-app.ts';
 import { watchRoom } from './room.ts';
 import { sharedOf } from './shared.ts';
@@ -97,14 +101,14 @@ export type Announced = AccountLinks & { baseUrl: string; adminUrl: string | nul
  * @throws LockedError when another process works on it, or this one already does; UnwritableError when this user may not.
  */
 export function startEngine(options: EngineOptions): Engine {
-  const { settings, loaded, log, onFailure, progress = () => {}, holder, isBrief = false } = options;
+  const { settings, loaded, log, onFailure, progress = () => {}, holder, isBrief = false, node = null } = options;
   const { reload: reloadAlone = cannotReload, sizes = usualSizes } = options;
   const { model } = loaded;
   const reload = settings.log === undefined ? reloadAlone : cannotReloadNode;
   refuseForNodes({ settings, loaded });
   warnOfConfiguration(log, settings, loaded);
   warnOfSecrets(log, settings);
-  const directory = openDirectory(settings, holder);
+  const directory = openDirectory(settings, node, holder);
   for (const warning of directory.warnings) log.warn(warning);
   const file = logFile(directory.path);
   const blobs = blobSettingsOf(settings);
@@ -115,6 +119,7 @@ export function startEngine(options: EngineOptions): Engine {
   const clockCell = newClockCell();
   const clock = createClock(clockCell);
   const ids = createIds(counter, clock.believed);
+  const now = node?.now ?? clock.believed;
   const writer = startWriter(
     {
       directory: directory.path,
@@ -123,7 +128,7 @@ export function startEngine(options: EngineOptions): Engine {
       counter,
       clockCell,
       logId: `annals/${ids.next().id}`,
-      signed: directory.vault.logKeys.signed(),
+      signed: node ? [...node.signed] : directory.vault.logKeys.signed(),
       seals: directory.vault.seals(),
       meter,
       state,
@@ -151,16 +156,25 @@ export function startEngine(options: EngineOptions): Engine {
     return isKept;
   }
   const sealing = openSealing({ file, sizes, blobs, keep, log });
-  const accounts = createAccountService({ directory, model, settings, now: clock.believed, log });
+  const upToDate = node ? callsThrough<Following>(writer.follow()).current : async () => {};
+  const accounts = createAccountService({
+    directory,
+    model,
+    settings,
+    now,
+    log,
+    openMailTurn: node && ((onGained) => openTurn({ node, name: 'mail', onGained, upToDate })),
+  });
   const checkpointing = createCheckpointing({
     settings,
     directory,
     keep: writer.keepCheckpoint,
-    now: clock.believed,
+    now,
     log,
     isBrief,
     onContradiction: (error) => onFailure(error, 'the log is not the one that was signed'),
   });
+  const pins = node ? createSharedPins({ rows: node.pins, holder: node.holder, log }) : createPins();
   let guard: BlobGuard | null = null;
   let erasures: ErasureWorker | null = null;
   let moving: Moving | null = null;
@@ -185,22 +199,21 @@ export function startEngine(options: EngineOptions): Engine {
     }
     endRoom = watchRoom({ directory: directory.path, state, log });
     unwatch = watchClock({ clock, newest: () => newestOf(counter), log });
-    // Each node has a key of its own, of which the log knows nothing.
-    if (settings.log === undefined)
-      await recordKeyChanges({
-        file,
-        keys: directory.vaultPort.logKeys,
-        append: (command) => connectWriter(writer.connect()).appendAnyway(command),
-        nextId: () => ids.next().id,
-        onRecorded: (line) => log.warn(line),
-      });
+    await recordKeyChanges({
+      file,
+      keys: directory.vaultPort.logKeys,
+      append: (command) => connectWriter(writer.connect()).appendAnyway(command),
+      nextId: () => ids.next().id,
+      onRecorded: (line) => log.warn(line),
+    });
     const isIdle = isBrief && !options.takesFiles;
     const blobGuard = await openBlobGuard({
       settings,
       model,
       logId: logName,
       writer,
-      pins: createPins(),
+      pins,
+      upToDate,
       isBrief: isIdle,
       log,
     });
@@ -208,7 +221,7 @@ export function startEngine(options: EngineOptions): Engine {
     const mover = openMoving({ file, blobs, ready: blobGuard.store, log });
     moving = mover;
     if (!isBrief) mover.wake();
-    const { notary, signedAtStart } = await checkpointing.start({ logId: logName, store: blobGuard.store });
+    const { notary, signedAtStart } = await checkpointing.start({ logId: logName, store: blobGuard.store, upToDate });
     const unsigned = Math.max(found - signedAtStart, 0);
     warnOfUnsigned(log, { found, unsigned, upgradedFrom });
     const worker = openErasureWorker({
@@ -231,10 +244,7 @@ export function startEngine(options: EngineOptions): Engine {
       state,
       ...sharedOf(settings, directory),
     };
-    const { passwords, keyService } = limitedForNodes(settings, {
-      passwords: accounts.passwords.passwords,
-      keyService: createKeyService(directory.vaultPort.apiKeys, clock.believed),
-    });
+    const keyService = createKeyService(directory.vaultPort.apiKeys, now);
     const delivering = createWebhookService({ model, conditions, isProduction, log, now: clock.believed });
     webhooks = delivering;
     if (!isBrief) delivering.start({ log: logName, logFile: file, readFile, path: webhooksFile(directory.path) });
@@ -244,7 +254,7 @@ export function startEngine(options: EngineOptions): Engine {
         generation,
         shared,
         writer,
-        passwords,
+        passwords: accounts.passwords.passwords,
         keyService,
         notary,
         guard: blobGuard,
@@ -321,7 +331,8 @@ export function startEngine(options: EngineOptions): Engine {
       // Last, since the last connection to the log leaves it as one file, which a reader cannot.
       await writer.close();
       await accounts.passwords.close();
-      directory.close();
+      pins.close();
+      await directory.close();
     },
   };
 }

@@ -32,20 +32,22 @@ export type Ready = Announced &
   };
 
 type Options = Omit<AnsweringOptions, 'log' | 'metrics' | 'onFailure'> &
-  Pick<EngineOptions, 'log' | 'isBrief' | 'takesFiles'>;
+  Pick<EngineOptions, 'log' | 'node' | 'isBrief' | 'takesFiles'>;
 
 /**
  * Starts a service of its own process: the engine on the data directory, and the request handlers.
  *
  * @throws LockedError when another process works on the data directory.
  */
-export function startService({ settings, loaded, sink, log, isBrief = false, takesFiles, patience }: Options): Service {
+export function startService(options: Options): Service {
+  const { settings, loaded, sink, log, node = null, isBrief = false, takesFiles, patience } = options;
   // SQLite reads it when its first file is opened. There is room where the data is, and other users may not look there.
   process.env.SQLITE_TMPDIR ??= resolve(settings.data);
   const engine = startEngine({
     settings,
     loaded,
     log,
+    node,
     isBrief,
     takesFiles,
     ...(!isBrief && { reload: () => reloader.reload() }),

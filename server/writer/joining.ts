@@ -30,7 +30,7 @@ type Options = Pick<BootOptions, 'directory' | 'schema' | 'rules' | 'logId' | 's
 };
 
 /** PostgreSQL may be in the middle of a failover when a node starts, or start with it. */
-const patience = { opening: 15_000, appending: 5000 };
+const patience = { opening: 10_000, appending: 5000, page: 30_000 };
 
 /** So many events are taken into the replica in one transaction. */
 const page = 1000;
@@ -51,7 +51,7 @@ export async function joinLog(options: Options): Promise<Node> {
     site: '',
     makeName: () => logId,
     warn: (message) => say({ kind: 'warning', message }),
-    patience: patience.opening,
+    opening: patience.opening,
   });
   try {
     requireReplica(directory, shared);
@@ -129,7 +129,7 @@ async function ingestAll(
 ): Promise<void> {
   const total = (await shared.head()).size;
   for (;;) {
-    const missed = await shared.tail(log.head().size, page);
+    const missed = await shared.tail(log.head().size, page, patience.page);
     if (missed.events.length > 0 || missed.attempts.length > 0) log.ingest(missed);
     if (missed.head !== null) return;
     progress(log.head().size, Math.max(total, log.head().size));

@@ -1,7 +1,7 @@
 import type { VaultPort } from '../../../events/vault-port.ts';
 import { isDiskFull } from '../../../storage/sqlite.ts';
 import type { KeyService } from '../../ports.ts';
-import { noRoom } from '../../writer/no-room.ts';
+import { canWait, noRoom } from '../../writer/no-room.ts';
 
 /**
  * Creates the service that keeps the secrets of API keys, one per service.
@@ -28,11 +28,11 @@ async function withRoom<T>(work: Promise<T>): Promise<T> {
   }
 }
 
-/** Tidying, and what is known about the last use, can wait for a disk that has room. */
+/** Tidying, and what is known about the last use, can wait for a disk that has room, and for a vault that answers. */
 async function ifRoom(work: Promise<void>): Promise<void> {
   try {
     await work;
   } catch (error) {
-    if (!isDiskFull(error)) throw error;
+    if (!canWait(error)) throw error;
   }
 }

@@ -30,6 +30,8 @@ export type ReactorInput = {
   /** Makes the text of a one-time token from its id. */
   token: (kind: TokenKind, slug: string, id: string) => string | Promise<string>;
   append: Append;
+  /** The turn of this node, where several have the same mails to send; absent where it is the only one. */
+  turn?: MailTurn | null;
   mailer: Mailer;
   log: Logger;
   now?: () => number;
@@ -37,6 +39,14 @@ export type ReactorInput = {
   retrySeconds?: readonly [number, ...number[]];
   sweepSeconds?: number;
   closeSeconds?: number;
+};
+
+/** The turn of a node to send mails. */
+export type MailTurn = {
+  /** Whether it is this one's, as far as is known here. */
+  isHeld: () => boolean;
+  /** The same, asked where it is kept; then this node also has all that was recorded by the one before. */
+  look: () => Promise<boolean>;
 };
 
 const retryDelays = [5, 30, 2 * 60, 10 * 60, 30 * 60, 60 * 60] as const;
@@ -62,7 +72,7 @@ type Progress = {
  */
 export function startReactor(given: ReactorInput): Reactor {
   let input = given;
-  const { accounts, append, log, now = Date.now } = input;
+  const { accounts, append, log, turn = null, now = Date.now } = input;
   const { retrySeconds = retryDelays, sweepSeconds = 30, closeSeconds = 5 } = input;
   const known = new Map<string, Progress>();
   const running = new Set<Promise<void>>();
@@ -81,6 +91,7 @@ export function startReactor(given: ReactorInput): Reactor {
   }
 
   function look(): void {
+    if (turn && !turn.isHeld()) return;
     try {
       queue = accounts.waitingMails().reverse();
     } catch (err) {
@@ -119,6 +130,11 @@ export function startReactor(given: ReactorInput): Reactor {
   }
 
   async function handle(mail: WaitingMail, progress: Progress): Promise<void> {
+    // What was sent and could not be recorded is recorded in any case.
+    if (progress.ending === null && !(await isOurs(mail))) {
+      known.delete(mail.event);
+      return;
+    }
     progress.ending ??= await endingOf(mail);
     const outcome = await append({
       ...changeOf(mail.stream, [progress.ending]),
@@ -128,6 +144,12 @@ export function startReactor(given: ReactorInput): Reactor {
     });
     if (!outcome.ok) throw new Error(`the log refused it: ${outcome.conflict}`);
     progress.phase = 'done';
+  }
+
+  /** Looked at before each mail: another node may have taken over, and sent it. */
+  async function isOurs({ event }: WaitingMail): Promise<boolean> {
+    if (!turn) return true;
+    return (await turn.look()) && accounts.waitingMails().some((waiting) => waiting.event === event);
   }
 
   async function endingOf(mail: WaitingMail): Promise<NewEvent> {

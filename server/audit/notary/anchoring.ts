@@ -38,6 +38,8 @@ type Options = LogParts & {
   keep: (change: CheckpointChange) => Promise<void>;
   /** The store of files, once it is ready. */
   store: () => Promise<BlobStore>;
+  /** Resolves when the log here has all that was recorded before the call, by any node. */
+  upToDate?: () => Promise<void>;
   /** The receiver that checkpoints are posted to; null: none. */
   webhook: Receiver | null;
   /** The time-stamp authority; null: none. */
@@ -57,7 +59,7 @@ const stampedEach = 600_000;
 
 /** Copies checkpoints to the store of files, and to a webhook if there is one; checks the stored copies at the start. */
 export function openAnchoring(options: Options): Anchoring {
-  const { file, keys, store, onContradiction, log, milliseconds = usual } = options;
+  const { file, keys, store, onContradiction, log, upToDate = async () => {}, milliseconds = usual } = options;
   const db = openDatabase(file, { readonly: true, cacheMiB: 4 });
   const reader = readLog(db);
   const checkpoints = readCheckpoints(db);
@@ -81,7 +83,10 @@ export function openAnchoring(options: Options): Anchoring {
     const others = { unknown: 0, disowned: 0 };
     const from = paddedSize(checkpoints.newestStored() ?? 0);
     for await (const { name, read } of (await store()).anchors(from)) {
-      const checked = checkInLog(reader, trust, { name: anchored(name), note: await read() });
+      const note = { name: anchored(name), note: await read() };
+      // Another node may have anchored it just now.
+      if ('finding' in checkInLog(reader, trust, note)) await upToDate();
+      const checked = checkInLog(reader, trust, note);
       if ('finding' in checked) throw new BrokenLogError(checked.finding);
       if (checked.verdict !== 'sound') others[checked.verdict] += 1;
     }

@@ -29,6 +29,8 @@ type Options = LogParts & {
   sealKey: string;
   /** Keeps a checkpoint in the log: what resolves is durable. @throws DomainError `unavailable` when there is no room. */
   keep: (change: CheckpointChange) => Promise<void>;
+  /** Resolves when the log here has all that was recorded before the call, by any node. */
+  upToDate?: () => Promise<void>;
   /** Called when a checkpoint has been signed and kept. */
   onSigned: (checkpoint: LogCheckpoint) => void;
   /** How often it looks whether the log has grown. */
@@ -47,6 +49,7 @@ class ContradictionError extends Error {
  * key or the log knows to be signed is never signed (C2SP tlog-checkpoint).
  */
 export function openNotary(options: Options): MainNotary {
+  const { upToDate = async () => {} } = options;
   const { file, keys, sealKey, keep, onSigned, log, now, milliseconds = 10_000 } = options;
   const db = openDatabase(file, { readonly: true, cacheMiB: 4 });
   const reader = readLog(db);
@@ -68,6 +71,8 @@ export function openNotary(options: Options): MainNotary {
   async function sign(): Promise<LogCheckpoint> {
     if (refusal) throw refusal;
     const { signer, signed } = await keys.current(logId);
+    // After what was signed was read: the key may have signed, on another node, what this one lacks.
+    await upToDate();
     const head = reader.head();
     const [newest] = checkpoints.recent(1);
     const before = newest ? parseCheckpoint(openNote(newest.note, [signer])?.text ?? '') : null;
@@ -75,7 +80,8 @@ export function openNotary(options: Options): MainNotary {
     const isSigned = before?.size === head.size;
     if (newest && isSigned && signed?.size === head.size) return describe(newest);
     if (!isSealed(sealKey, head)) throw new ContradictionError(unsealed(true));
-    await remember(signer.id, head);
+    // Another node has signed meanwhile: what it signed is compared first.
+    if (!(await remember(signer.id, head, signed))) return await sign();
     // An older vault does not know of it. A new signature would lose the cosignatures and time stamps.
     if (newest && isSigned) return describe(newest);
     const time = new Date(now()).toISOString();
@@ -91,9 +97,9 @@ export function openNotary(options: Options): MainNotary {
     return rootOf(treeAt(size, reader.storedHashes));
   }
 
-  async function remember(id: string, head: TreeHead): Promise<void> {
+  async function remember(id: string, head: TreeHead, before: TreeHead | null): Promise<boolean> {
     try {
-      await keys.sign(logId, id, head);
+      return await keys.sign(logId, id, head, before);
     } catch (error) {
       throw isDiskFull(error) ? noRoomToSign() : error;
     }

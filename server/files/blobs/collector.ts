@@ -16,6 +16,8 @@ type Options = {
   /** Resolves when the store is known to be this log's. */
   ready: () => Promise<void>;
   pins: Pick<PinBoard, 'withhold'>;
+  /** Resolves when the log here has all that was recorded before the call. */
+  upToDate?: () => Promise<void>;
   isNamed: Tail;
 };
 
@@ -35,7 +37,8 @@ type Options = {
  *
  * A later event may name a file without a pin when an earlier one does: a named file is not a candidate any more.
  */
-export function createCollector({ store, remove, ready, pins, isNamed }: Options): Collect {
+export function createCollector({ store, remove, ready, pins, isNamed, ...options }: Options): Collect {
+  const { upToDate = async () => {} } = options;
   let last: Promise<unknown> = Promise.resolve();
 
   async function collect({ store: meant, position, sha256 }: Candidates): Promise<Collected> {
@@ -46,6 +49,7 @@ export function createCollector({ store, remove, ready, pins, isNamed }: Options
     for (const candidate of sha256) {
       const isRemoved = await pins
         .withhold(candidate, async () => {
+          await upToDate();
           if (isNamed(position, candidate)) return false;
           await remove(candidate);
           return true;

@@ -29,13 +29,15 @@ type Options = {
   remove: BlobStore['remove'];
   /** Resolves when the store is known to be this log's. */
   ready: () => Promise<void>;
+  /** Resolves when the log here has all that was recorded before the call. */
+  upToDate?: () => Promise<void>;
 };
 
 /**
  * Makes what removes the files of erased documents. Other documents may have the same bytes, which only the whole log can tell.
  * It is read before a file is withheld from uploads, and from there to its end afterwards: so the argument of the collector holds.
  */
-export function openFileErasing({ db, pins, remove, ready }: Options): FileErasing {
+export function openFileErasing({ db, pins, remove, ready, upToDate = async () => {} }: Options): FileErasing {
   const log = readLog(db);
 
   async function named(sha256: readonly string[], upTo: number, isOther: (stream: string) => boolean) {
@@ -63,6 +65,7 @@ export function openFileErasing({ db, pins, remove, ready }: Options): FileErasi
         if (needed.has(one)) continue;
         const isSettled = await pins
           .withhold(one, async () => {
+            await upToDate();
             if (!isNamed(size, one)) await remove(one);
             return true;
           })

@@ -38,6 +38,8 @@ type Options = {
   logId: string;
   writer: Pick<Writer, 'settled' | 'hasFailed'>;
   pins: PinBoard;
+  /** Resolves when the log here has all that was recorded before the call, by any node. */
+  upToDate?: () => Promise<void>;
   /** Leave the store alone until something is asked of it. */
   isBrief: boolean;
   log: Logger;
@@ -50,7 +52,7 @@ type Options = {
  * @throws BlobsRefusedError when the store will not work as it is configured.
  */
 export async function openBlobGuard(options: Options): Promise<BlobGuard> {
-  const { settings, model, logId, writer, pins, isBrief, log } = options;
+  const { settings, model, logId, writer, pins, isBrief, log, upToDate = async () => {} } = options;
   const blobSettings = blobSettingsOf(settings);
   const blobs = openBlobStore(blobSettings);
   const { ready, start, close } = createReadiness({ prepare: () => blobs.prepare(logId), log });
@@ -71,9 +73,16 @@ export async function openBlobGuard(options: Options): Promise<BlobGuard> {
     if (writer.hasFailed()) throw new DomainError('unavailable', inDoubt);
     await blobs.remove(sha256);
   }
-  const collector = createCollector({ store: storeName(blobSettings), remove, ready, pins, isNamed: openTail(db) });
+  const collector = createCollector({
+    store: storeName(blobSettings),
+    remove,
+    ready,
+    pins,
+    upToDate,
+    isNamed: openTail(db),
+  });
 
-  const { erase, neededBeside } = openFileErasing({ db, pins, remove, ready });
+  const { erase, neededBeside } = openFileErasing({ db, pins, remove, ready, upToDate });
   const discarding = createDiscarding(erase, log);
 
   return {

@@ -13,10 +13,10 @@ export type PinBoard = {
 };
 
 /** For how long a removal that was cut off may still be carried out: the store's answer to it never came. */
-const doubtSeconds = 60;
+export const doubtSeconds = 60;
 
 /** Makes a board without pins, kept in the main thread: for a service that has its files to itself. */
-export function createPins(): PinBoard {
+export function createPins(): PinBoard & { close: () => void } {
   const counts = new Map<string, number>();
   const removals = new Map<string, Promise<void>>();
   const doubtful = new Set<string>();
@@ -28,10 +28,7 @@ export function createPins(): PinBoard {
     async function pin(sha256: string): Promise<void> {
       // One removal may follow on another.
       for (let removal = removals.get(sha256); removal; removal = removals.get(sha256)) await removal;
-      if (doubtful.has(sha256)) {
-        const message = 'these bytes are just being removed from the store: nothing was kept, try again later';
-        throw new DomainError('unavailable', message, [], doubtSeconds);
-      }
+      if (doubtful.has(sha256)) throw beingRemoved();
       if (isGone) return;
       for (const pinned of [held, counts]) add(pinned, sha256, 1);
     }
@@ -70,7 +67,13 @@ export function createPins(): PinBoard {
     setTimeout(() => doubtful.delete(sha256), doubtSeconds * 1000).unref();
   }
 
-  return { hold, withhold };
+  return { hold, withhold, close() {} };
+}
+
+/** The refusal of an upload whose bytes may be gone in a moment. */
+export function beingRemoved(): DomainError {
+  const message = 'these bytes are just being removed from the store: nothing was kept, try again later';
+  return new DomainError('unavailable', message, [], doubtSeconds);
 }
 
 function add(counts: Map<string, number>, sha256: string, count: number): void {

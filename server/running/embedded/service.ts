@@ -9,6 +9,7 @@ import { type Loaded, loadConfiguration } from '../../settings/configuration.ts'
 import { embeddedHolder } from '../directory.ts';
 import { type Engine, startEngine } from '../engine.ts';
 import { openServer } from '../http-server.ts';
+import { joinVault } from '../nodes/vault.ts';
 import type { Configured } from '../ways.ts';
 import { createGate } from './gate.ts';
 import type { Given, LineSink } from './options.ts';
@@ -60,10 +61,16 @@ export function startEmbedded(given: Given): Embedded {
     const loaded = await load(given);
     if (ending) throw closedError();
     if (loaded.seed) log.info('the configuration has a seed, which only annals serve runs');
+    const node = await joinVault({ settings, loaded, log });
+    if (ending) {
+      await node?.close();
+      throw closedError();
+    }
     engine = startEngine({
       settings,
       loaded,
       log,
+      node,
       holder: embeddedHolder,
       progress: progressIn(log),
       onFailure: fail,

@@ -173,7 +173,12 @@ describe('the notary', () => {
     await notary.checkpoint();
     await notary.close();
     const [key] = vault.logKeys.known('annals/test');
-    vault.logKeys.sign('annals/test', key?.id ?? '', { size: 0, root: emptyRoot });
+    vault.logKeys.sign(
+      'annals/test',
+      key?.id ?? '',
+      { size: 0, root: emptyRoot },
+      vault.logKeys.current('annals/test').signed,
+    );
     empty(db);
     const { notary: other, append: appendOther } = start(t, folder);
     for (const count of [5, 1]) {
@@ -196,7 +201,12 @@ describe('the notary', () => {
     log.keepCheckpoint({ kind: 'timestamped', size, signed: note, ...said });
     await notary.close();
     const [key] = vault.logKeys.known('annals/test');
-    vault.logKeys.sign('annals/test', key?.id ?? '', { size: 0, root: emptyRoot });
+    vault.logKeys.sign(
+      'annals/test',
+      key?.id ?? '',
+      { size: 0, root: emptyRoot },
+      vault.logKeys.current('annals/test').signed,
+    );
     const { notary: other, kept } = start(t, folder);
     await until(() => vault.logKeys.current('annals/test').signed?.size === size);
     assert.equal((await other.checkpoint()).note, note);

@@ -1,0 +1,163 @@
+import { DomainError } from '../../../config/errors.ts';
+import { messageOf } from '../../../storage/errors.ts';
+import type { Connection, PostgresAddress, Result, Statement } from '../../../storage/postgres/connection.ts';
+import { UnreachableError } from '../../../storage/postgres/errors.ts';
+import { commitWith, openSession, UnknownCommitError } from '../../../storage/postgres/session.ts';
+
+/** The decision of a transaction: what it writes, and what its caller gets. `again`: others were faster, so it is begun anew. */
+export type Decided<T> = { statements: Statement[]; value: T } | 'again';
+
+/** The vault of one log in PostgreSQL, as its parts use it. `log` is its number, and in every key. */
+export type VaultRows = {
+  log: number;
+  /** @throws DomainError `unavailable`, as the others do. */
+  read: (statement: Statement) => Promise<Result['rows']>;
+  /** Writes what does no harm when it is done twice, all in one transaction. */
+  write: (...statements: Statement[]) => Promise<Result[]>;
+  /**
+   * Reads, decides by that, and writes, in one transaction. What is read has to lock what is decided on.
+   *
+   * @param decide is pure, for it may be called again. When it throws, nothing is written.
+   */
+  change: <T>(reads: readonly Statement[], decide: (rows: Result['rows'][]) => Decided<T>) => Promise<T>;
+};
+
+/** The clock of the server, in milliseconds since the epoch. */
+export const serverTime = 'floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint';
+
+/** No caller waits longer. */
+export const usualPatience = 5000;
+
+type Options = {
+  address: PostgresAddress;
+  patience: number;
+  /** The same of the first connection. */
+  opening: number;
+  warn: (message: string) => void;
+  /** Finds the number of the vault, on a first connection. */
+  establish: (connection: Connection) => Promise<number>;
+};
+
+/**
+ * Opens the connections of a vault: one for reading, so that reads do not wait for a commit, and one for transactions.
+ *
+ * @throws UnreachableError, UnfitServerError.
+ */
+export async function openRows({ address, patience, opening, warn, establish }: Options): Promise<{
+  rows: VaultRows;
+  close: () => Promise<void>;
+}> {
+  const told = new Set<string>();
+  const warnOnce = (message: string) => {
+    if (!told.has(message)) warn(message);
+    told.add(message);
+  };
+  const reading = openSession(address, warnOnce);
+  const writing = openSession(address, warnOnce);
+  const log = await writing.retried(performance.now() + opening, establish);
+  let isInTrouble = false;
+  let last: Promise<unknown> = Promise.resolve();
+
+  async function available<T>(work: Promise<T>): Promise<T> {
+    try {
+      const result = await work;
+      isInTrouble = false;
+      return result;
+    } catch (error) {
+      if (!(error instanceof UnreachableError || error instanceof UnknownCommitError)) throw error;
+      if (!isInTrouble) warn(`the vault in PostgreSQL is not available: ${messageOf(error)}`);
+      isInTrouble = true;
+      throw unavailable();
+    }
+  }
+
+  /** One after the other, since they have one connection. Waiting takes from the time that they have. */
+  function inTurn<T>(run: (connection: Connection) => Promise<T>): Promise<T> {
+    const until = performance.now() + patience;
+    const result = last.then(() => available(writing.retried(until, run)));
+    last = result.catch(() => {});
+    return result;
+  }
+
+  async function attempt<T>(
+    connection: Connection,
+    reads: readonly Statement[],
+    decide: (rows: Result['rows'][]) => Decided<T>,
+  ): Promise<Decided<T> | Refused> {
+    const [, ...read] = await connection.run({ text: 'BEGIN ISOLATION LEVEL READ COMMITTED' }, ...reads);
+    const decided = decidedOf(() => decide(read.map(({ rows }) => rows)));
+    if (decided !== 'again' && 'statements' in decided && decided.statements.length > 0)
+      await commitWith(connection, decided.statements);
+    else await connection.run({ text: 'ROLLBACK' });
+    return decided;
+  }
+
+  const rows: VaultRows = {
+    log,
+    async read(statement) {
+      const work = reading.retried(performance.now() + patience, (connection) => connection.run(statement));
+      const [result] = await available(work);
+      return result?.rows ?? [];
+    },
+    write: (...statements) =>
+      inTurn(async (connection) => {
+        try {
+          return (await commitWith(connection, [{ text: 'BEGIN' }, ...statements])).slice(1);
+        } catch (error) {
+          // What does no harm when it is done twice is done again where that is not known.
+          throw error instanceof UnknownCommitError ? new Error(error.message, { cause: error }) : error;
+        }
+      }),
+    async change(reads, decide) {
+      const decided = await inTurn(async (connection) => {
+        for (;;) {
+          const last = await attempt(connection, reads, decide);
+          if (last !== 'again') return last;
+        }
+      });
+      if ('refusal' in decided) throw decided.refusal;
+      return decided.value;
+    },
+  };
+  return {
+    rows,
+    async close() {
+      await last;
+      await Promise.all([reading.close(), writing.close()]);
+    },
+  };
+}
+
+/** What a decision threw: nothing is wrong with the connection. */
+type Refused = { refusal: unknown };
+
+function decidedOf<T>(decide: () => Decided<T>): Decided<T> | Refused {
+  try {
+    return decide();
+  } catch (refusal) {
+    return { refusal };
+  }
+}
+
+function unavailable(): DomainError {
+  return new DomainError('unavailable', 'the vault of the service does not answer: try again later', [], 5);
+}
+
+/** The subjects whose rows change together. */
+export type Subject = 'keys' | 'drafts' | 'own-drafts' | 'pins';
+
+/** Locks the rows of a subject until the end of the transaction, and gives the last number that was given to one. */
+export function lockOf(log: number, subject: Subject): Statement {
+  return {
+    text: 'SELECT last_number AS last FROM annals_vault.locks WHERE log = $1 AND subject = $2 FOR UPDATE',
+    values: [log, subject],
+  };
+}
+
+/** Remembers the last number that was given to a row of a subject. */
+export function numberedUpTo(log: number, subject: Subject, last: number): Statement {
+  return {
+    text: 'UPDATE annals_vault.locks SET last_number = $3 WHERE log = $1 AND subject = $2',
+    values: [log, subject, last],
+  };
+}

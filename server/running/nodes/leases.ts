@@ -1,0 +1,91 @@
+import type { LeaseRows } from '../../../events/postgres/vault/leases.ts';
+import type { NodeVault } from './vault.ts';
+
+/** The right to do what one node alone does. */
+export type Lease = {
+  /** Whether this node had it when it last looked, and for as long as it was given then. */
+  isHeld: () => boolean;
+  /** Looks where it is kept whether this node has it, and renews it; false also where that does not answer. */
+  look: () => Promise<boolean>;
+  /** Lets another node have it. */
+  close: () => Promise<void>;
+};
+
+type Options = {
+  rows: LeaseRows;
+  name: string;
+  /** The name of this node. */
+  holder: string;
+  /** Called when this node gets it from another one, or at first. */
+  onGained: () => void;
+  milliseconds?: number;
+};
+
+type TurnOptions = {
+  node: Pick<NodeVault, 'leases' | 'holder'>;
+  name: string;
+  onGained: () => void;
+  upToDate: () => Promise<void>;
+};
+
+/** The same, for what follows from the log: whose turn it is has all that the node before it has recorded. */
+export function openTurn({ node, name, onGained, upToDate }: TurnOptions): Lease {
+  const lease = openLease({ rows: node.leases, name, holder: node.holder, onGained });
+  return {
+    ...lease,
+    async look() {
+      if (!(await lease.look())) return false;
+      return await upToDate().then(
+        () => true,
+        () => false,
+      );
+    },
+  };
+}
+
+/** A node that stops without a word is followed by another one after so many milliseconds. */
+const usual = 15_000;
+const looksInTime = 3;
+
+/** Takes part in a lease: takes it whenever it is free, and renews it as long as this node runs. */
+export function openLease({ rows, name, holder, onGained, milliseconds = usual }: Options): Lease {
+  let heldUntil = 0;
+  let isClosed = false;
+  let last: Promise<unknown> = Promise.resolve();
+  const isHeld = () => !isClosed && performance.now() < heldUntil;
+
+  function look(): Promise<boolean> {
+    const looked = last.then(take);
+    last = looked;
+    return looked;
+  }
+
+  async function take(): Promise<boolean> {
+    if (isClosed) return false;
+    const wasHeld = isHeld();
+    // The server counts from a later moment, so it gives it to no other node before this one takes it for lost.
+    const asked = performance.now();
+    try {
+      heldUntil = (await rows.take(name, holder, milliseconds)) === null ? 0 : asked + milliseconds;
+    } catch {
+      // What is wrong is told by the vault; the lease goes on until it has passed.
+      return false;
+    }
+    if (isHeld() && !wasHeld) onGained();
+    return isHeld();
+  }
+
+  const timer = setInterval(look, milliseconds / looksInTime).unref();
+  look();
+
+  return {
+    isHeld,
+    look,
+    async close() {
+      clearInterval(timer);
+      await last;
+      isClosed = true;
+      if (heldUntil > 0) await rows.release(name, holder).catch(() => {});
+    },
+  };
+}

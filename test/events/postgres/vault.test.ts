@@ -1,0 +1,519 @@
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { it, type TestContext } from 'node:test';
+import fc from 'fast-check';
+import { emptyRoot } from '../../../events/merkle.ts';
+import { openPostgresVault, type PostgresVault } from '../../../events/postgres/vault/vault.ts';
+import { openVault } from '../../../events/vault.ts';
+import { portOf, type VaultPort } from '../../../events/vault-port.ts';
+import { createLockout } from '../../../server/accounts/lockout.ts';
+import type { PostgresAddress } from '../../../storage/postgres/connection.ts';
+import { describeWithPostgres, type TestDatabase, useDatabase } from '../../helpers/postgres.ts';
+import { temporaryFolder } from '../../helpers/service.ts';
+
+type Call = { name: string; run: (port: VaultPort, at: number) => Promise<unknown> };
+
+const log = 'annals/test';
+const key = fc.constantFrom('a', 'b', 'c');
+const text = fc.constantFrom('', 'x', 'Zürich 🦊 "quoted" \\ NULL', 'y'.repeat(900));
+const millisecond = 1;
+
+/** A call of the port; `at` is its time, in milliseconds, and later for each. */
+const call: fc.Arbitrary<Call> = fc.oneof(
+  key.map((hash) => ({
+    name: `passwords.put ${hash}`,
+    // The credential is made with a secret of each vault.
+    run: async (port: VaultPort) => port.passwords.get(await port.passwords.put(`$2b$12$${hash}`)),
+  })),
+  fc.subarray(['a', 'b', 'c']).map((hashes) => ({
+    name: `passwords.retain ${hashes}`,
+    run: async (port: VaultPort) => {
+      const named = [];
+      for (const hash of hashes) named.push(await port.passwords.put(`$2b$12$${hash}`));
+      const count = await port.passwords.retain(new Set([...named, 'another']));
+      return [count, (await port.passwords.beginnings()).sort()];
+    },
+  })),
+  key.map((hash) => ({
+    name: `passwords.delete ${hash}`,
+    run: async (port: VaultPort) => {
+      const credential = await port.passwords.put(`$2a$10$${hash}`);
+      const isSame = [
+        await port.passwords.isSame(credential, `$2a$10$${hash}`),
+        await port.passwords.isSame(credential, ''),
+      ];
+      await port.passwords.delete(credential);
+      return [isSame, await port.passwords.get(credential)];
+    },
+  })),
+  fc.record({ one: key, known: fc.boolean(), locks: fc.boolean() }).map(({ one, known, locks }) => ({
+    name: `counters.change ${one}`,
+    run: (port: VaultPort, at: number) =>
+      port.counters.change(one, (before) => ({
+        failures: (before?.failures ?? 0) + 1,
+        lockedUntil: locks ? at + 20 * millisecond : null,
+        touched: at,
+        isKnown: known,
+      })),
+  })),
+  key.map((one) => ({
+    name: `counters.change ${one} to none`,
+    run: async (port: VaultPort) => [await port.counters.change(one, () => null), await port.counters.get(one)],
+  })),
+  fc.nat(3).map((most) => ({
+    name: `counters.tidy ${most}`,
+    run: async (port: VaultPort, at: number) => {
+      await port.counters.tidy(at, at - 10, most);
+      return [await port.counters.count(), await port.counters.get('a'), await port.counters.get('b')];
+    },
+  })),
+  key.map((secret) => ({
+    name: `apiKeys.put ${secret}`,
+    run: async (port: VaultPort, at: number) => {
+      const credential = await port.apiKeys.put(secret, at);
+      await port.apiKeys.used(secret, at);
+      return [
+        (await port.apiKeys.match([null, credential], secret)) === credential,
+        await port.apiKeys.match([credential], 'another'),
+        await port.apiKeys.match(['another', null], secret),
+      ];
+    },
+  })),
+  fc.record({ one: key, old: fc.boolean() }).map(({ one, old }) => ({
+    name: `apiKeys.retain ${one}`,
+    run: async (port: VaultPort, at: number) => {
+      const credentials: string[] = [];
+      for (const secret of ['a', 'b', 'c']) credentials.push(await port.apiKeys.put(secret, at));
+      await port.apiKeys.retain(new Set(credentials.slice(0, 1)), at + (old ? 3_600_001 : 0));
+      const found = [];
+      for (const secret of ['a', 'b', 'c']) found.push((await port.apiKeys.match(credentials, secret)) !== null);
+      await port.apiKeys.delete(one, credentials.slice(1));
+      return [found, (await port.apiKeys.match(credentials, one)) !== null, [...(await port.apiKeys.uses())].sort()];
+    },
+  })),
+  fc.record({ caller: key, data: text, room: fc.integer({ min: 1, max: 4 }) }).map(({ caller, data, room }) => ({
+    name: `drafts.keep ${caller} ${data.length}`,
+    run: async (port: VaultPort, at: number) => {
+      const draft = { id: `d${at}`, caller, collection: 'posts', document: caller, data, expiresAt: at + 15 };
+      return await port.drafts.keep(draft, { count: room, bytes: 1000 }, { count: 5, bytes: 2000 });
+    },
+  })),
+  fc.nat(20).map((ago) => ({
+    name: `drafts.get ${ago}`,
+    run: async (port: VaultPort, at: number) => [
+      await port.drafts.get(`d${at - ago}`, at),
+      await port.drafts.delete(`d${at - ago - 1}`),
+      await port.drafts.get(`d${at - ago - 2}`, at),
+    ],
+  })),
+  key.map((one) => ({
+    name: `drafts.forget ${one}`,
+    run: async (port: VaultPort, at: number) => [
+      await port.drafts.forget('posts', one, 'c'),
+      await port.drafts.purge(at, 15),
+      await port.drafts.leaveNoTrace(),
+    ],
+  })),
+  fc
+    .record({
+      owner: key,
+      target: key,
+      data: text,
+      expected: fc.constantFrom(null, '*' as const, [1, 2, 3], [4, 5, 6, 7, 8]),
+      version: fc.option(fc.nat(3)),
+    })
+    .map(({ owner, target, data, expected, version }) => ({
+      name: `ownDrafts.keep ${owner} ${target} ${expected}`,
+      run: (port: VaultPort, at: number) =>
+        port.ownDrafts.keep(
+          { owner, target: `posts/${target}`, data, title: data.slice(0, 10), version, expected },
+          { user: { count: 2, bytes: 1800 }, all: { count: 4, bytes: 2500 }, lifetime: 30 },
+          at,
+        ),
+    })),
+  fc.record({ owner: key, target: key, since: fc.nat(40) }).map(({ owner, target, since }) => ({
+    name: `ownDrafts.get ${owner} ${target}`,
+    run: async (port: VaultPort, at: number) => [
+      await port.ownDrafts.get(owner, `posts/${target}`, at - since),
+      await port.ownDrafts.all(owner, at - since),
+    ],
+  })),
+  fc
+    .record({ owner: key, target: key, expected: fc.constantFrom(null, '*' as const, [1, 2, 3, 4]) })
+    .map(({ owner, target, expected }) => ({
+      name: `ownDrafts.remove ${owner} ${target} ${expected}`,
+      run: (port: VaultPort, at: number) =>
+        port.ownDrafts.remove(owner, `posts/${target}`, { expected, since: at - 30 }),
+    })),
+  key.map((one) => ({
+    name: `ownDrafts.forget ${one}`,
+    run: async (port: VaultPort, at: number) => [
+      await port.ownDrafts.forget(one === 'a' ? 'posts/a' : one),
+      await port.ownDrafts.purge(at - 30, at),
+      await port.ownDrafts.leaveNoTrace(),
+      await port.ownDrafts.all('b', 0),
+    ],
+  })),
+  fc.record({ user: key, added: text, fails: fc.boolean() }).map(({ user, added, fails }) => ({
+    name: `preferences.change ${user}`,
+    run: async (port: VaultPort) => {
+      const next = (before: string | null) => {
+        if (fails) throw new RangeError(`no more than ${before}`);
+        return `${(before ?? '').slice(-20)}${added}.`;
+      };
+      const told = await port.preferences.change(user, next).catch((error) => error.message);
+      return [told, await port.preferences.get(user)];
+    },
+  })),
+  key.map((user) => ({
+    name: `preferences.delete ${user}`,
+    run: async (port: VaultPort) => [await port.preferences.delete(user), await port.preferences.get(user)],
+  })),
+);
+
+function rootOf(size: number): Buffer {
+  return Buffer.alloc(32, size);
+}
+
+describeWithPostgres('A vault in PostgreSQL', () => {
+  const database = useDatabase();
+  let shared: Promise<TestDatabase> | null = null;
+  let sites = 0;
+
+  async function newSite(): Promise<{ address: PostgresAddress; site: string } & Pick<TestDatabase, 'sql'>> {
+    shared ??= database();
+    const { address, sql } = await shared;
+    sites += 1;
+    return { address, sql, site: `site ${sites}` };
+  }
+
+  async function open(t: TestContext, at: { address: PostgresAddress; site: string }): Promise<PostgresVault> {
+    const vault = await openPostgresVault({ ...at, secrets: ['signing'], warn: () => {}, spareMilliseconds: 0 });
+    t.after(vault.close);
+    return vault;
+  }
+
+  async function twoNodes(t: TestContext) {
+    const at = await newSite();
+    const [one, other] = await Promise.all([open(t, at), open(t, at)]);
+    return { one, other, ...at };
+  }
+
+  it('answers each call as a vault in a file does', async (t) => {
+    const { address } = await newSite();
+    let runs = 0;
+    await fc.assert(
+      fc.asyncProperty(fc.array(call, { minLength: 10, maxLength: 60 }), async (calls) => {
+        runs += 1;
+        const file = openVault(join(temporaryFolder(t), `vault-${runs}.db`));
+        const vault = await openPostgresVault({
+          address,
+          site: `run ${runs}`,
+          secrets: [],
+          warn: () => {},
+          spareMilliseconds: 0,
+        });
+        try {
+          const port = portOf(file);
+          let at = 1000;
+          for (const { name, run } of calls) {
+            at += 1;
+            assert.deepEqual(await run(vault.port, at), await run(port, at), name);
+          }
+        } finally {
+          file.close();
+          await vault.close();
+        }
+      }),
+      { numRuns: Number(process.env.TEST_RUNS ?? 25) },
+    );
+  });
+
+  it('keeps keys of logs as a vault in a file does', async (t) => {
+    const { one } = await twoNodes(t);
+    const file = openVault(join(temporaryFolder(t), 'vault.db'));
+    t.after(file.close);
+    const told = [];
+    for (const { logKeys } of [one.port, portOf(file)]) {
+      const names = new Map<string, string>();
+      // Keys are random, and known by the order in which they came.
+      const name = (id: string) => {
+        if (!names.has(id)) names.set(id, `key ${names.size}`);
+        return names.get(id);
+      };
+      const first = await logKeys.current(log);
+      const seen: unknown[] = [name(first.signer.id), first.signed, await logKeys.signed()];
+      const head = { size: 3, root: rootOf(3) };
+      seen.push(await logKeys.sign(log, first.signer.id, head, null));
+      seen.push(await logKeys.sign(log, first.signer.id, { size: 4, root: rootOf(4) }, null));
+      seen.push(await logKeys.sign(log, first.signer.id, { size: 4, root: rootOf(4) }, { size: 3, root: emptyRoot }));
+      seen.push(
+        (await logKeys.current(log)).signed,
+        (await logKeys.signed()).map(({ size }) => size),
+      );
+      await logKeys.replace(log, { reason: 'handed over', handedOver: { ...head, time: '2026-11-23T09:00:00.000Z' } });
+      const second = await logKeys.current(log);
+      seen.push(name(second.signer.id), second.signed, await logKeys.sign(log, first.signer.id, head, head));
+      await logKeys.replace(log, {
+        reason: 'lost',
+        disowned: [{ id: second.signer.id, signed: 3 }, { id: '01234567' }],
+      });
+      name((await logKeys.current(log)).signer.id);
+      await logKeys.note(log, { kind: 'disowned', key: { id: '89abcdef' }, reason: 'noted' });
+      const untold = await logKeys.untold(log);
+      await logKeys.told(untold[0]?.number ?? 0);
+      await logKeys.current('annals/other');
+      seen.push(
+        (await logKeys.known(log)).map((key) => [name(key.id), key.retiredAt !== null, key.isDisowned]),
+        [...(await logKeys.disowned(log))].map(name),
+        (await logKeys.disowned('annals/other')).size,
+        untold.map(({ change }) =>
+          JSON.stringify(change, (member, value) =>
+            member === 'id' ? name(value) : member === 'verifierKey' || member === 'handover' ? typeof value : value,
+          ),
+        ),
+        (await logKeys.untold(log)).length,
+      );
+      told.push(seen);
+    }
+    assert.deepEqual(told[0], told[1]);
+  });
+
+  it('gives all nodes that start at the same time the same secrets and the same key', async (t) => {
+    const at = await newSite();
+    const nodes = await Promise.all([1, 2, 3, 4].map(() => open(t, at)));
+    assert.equal(new Set(nodes.map(({ secret }) => secret('signing'))).size, 1);
+    assert.equal(new Set(nodes.map(({ opaqueId }) => opaqueId('a key'))).size, 1);
+    const keys = await Promise.all(nodes.map(({ port }) => port.logKeys.current(log)));
+    assert.equal(new Set(keys.map(({ signer }) => signer.key)).size, 1);
+    const [first] = nodes;
+    assert.deepEqual(
+      [await first?.isOf(log), await nodes[1]?.isOf('annals/other'), await nodes[2]?.isOf(log)],
+      [true, false, true],
+    );
+  });
+
+  it('keeps the sites of a database apart', async (t) => {
+    const at = await newSite();
+    const [one, other] = [await open(t, at), await open(t, { ...at, site: `${at.site} b` })];
+    assert.notEqual(one.secret('signing'), other.secret('signing'));
+    await one.port.preferences.change('users/1', () => '{}');
+    assert.equal(await other.port.preferences.get('users/1'), null);
+  });
+
+  it('counts failures of two nodes exactly, and locks after as many as are allowed', async (t) => {
+    const { one, other } = await twoNodes(t);
+    const rule = { maxLoginAttempts: 5, lockTime: 600 };
+    const lockouts = [one, other].map(({ port }) => createLockout({ counters: port.counters, now: () => 1_000_000 }));
+    const counted = await Promise.all(
+      Array.from({ length: 20 }, (_, at) => lockouts[at % 2]?.count('ada', true, rule)),
+    );
+    assert.equal(counted.filter((result) => result?.kind === 'counted').length, 5);
+    assert.deepEqual(await other.port.counters.get('ada'), {
+      failures: 5,
+      lockedUntil: 1_600_000,
+      touched: 1_000_000,
+      isKnown: true,
+    });
+  });
+
+  it('loses no change of a counter or a preference that two nodes make, delete and make again', async (t) => {
+    const { one, other } = await twoNodes(t);
+    const rounds = 30;
+    let ended = 0;
+    await Promise.all(
+      [one, other].map(async ({ port }) => {
+        for (let at = 0; at < rounds; at += 1) {
+          await port.counters
+            .change('ada', (before) => {
+              const failures = (before?.failures ?? 0) + 1;
+              return failures > 3 ? null : { failures, lockedUntil: null, touched: at, isKnown: true };
+            })
+            .then((after) => {
+              if (after === null) ended += 1;
+            });
+          await port.preferences.change('users/1', (before) => `${before ?? ''}.`);
+        }
+      }),
+    );
+    const left = (await one.port.counters.get('ada'))?.failures ?? 0;
+    assert.equal(4 * ended + left, 2 * rounds);
+    assert.equal((await other.port.preferences.get('users/1'))?.length, 2 * rounds);
+  });
+
+  it('shows a node at once what another one has made', async (t) => {
+    const { one, other } = await twoNodes(t);
+    const credential = await one.port.apiKeys.put('a secret', 1);
+    assert.equal(await other.port.apiKeys.match([credential], 'a secret'), credential);
+    await other.port.apiKeys.delete('an id', [credential]);
+    assert.equal(await one.port.apiKeys.match([credential], 'a secret'), null);
+    const password = await one.port.passwords.put('a hash');
+    assert.equal(await other.port.passwords.get(password), 'a hash');
+    await one.port.passwords.delete(password);
+    assert.equal(await other.port.passwords.get(password), null);
+  });
+
+  it('keeps the draft of one of two nodes that both want to be the next', async (t) => {
+    const { one, other } = await twoNodes(t);
+    const room = { user: { count: 3, bytes: 1000 }, all: { count: 3, bytes: 1000 }, lifetime: 100 };
+    const draft = { owner: 'users/1', target: 'posts/1', version: 1, title: 't', data: '{}' };
+    const first = await one.port.ownDrafts.keep({ ...draft, expected: null }, room, 1000);
+    assert.equal(first.kind, 'kept');
+    const revision = first.kind === 'kept' ? first.draft.revision : 0;
+    const kinds = await Promise.all(
+      Array.from({ length: 6 }, async (_, at) => {
+        const { port } = at % 2 === 0 ? one : other;
+        return (await port.ownDrafts.keep({ ...draft, expected: [revision] }, room, 1001)).kind;
+      }),
+    );
+    assert.deepEqual(kinds.sort(), ['kept', 'stale', 'stale', 'stale', 'stale', 'stale']);
+    // And of different ones only as many as there is room for.
+    const others = await Promise.all(
+      Array.from({ length: 6 }, async (_, at) => {
+        const { port } = at % 2 === 0 ? one : other;
+        return (await port.ownDrafts.keep({ ...draft, target: `posts/${at + 2}`, expected: null }, room, 1002)).kind;
+      }),
+    );
+    assert.equal(others.filter((kind) => kind === 'kept').length, 2);
+  });
+
+  it('lets one of two nodes sign a head', async (t) => {
+    const { one, other } = await twoNodes(t);
+    const { signer } = await one.port.logKeys.current(log);
+    const signed = await Promise.all(
+      Array.from({ length: 8 }, (_, at) =>
+        (at % 2 === 0 ? one : other).port.logKeys.sign(log, signer.id, { size: 5, root: rootOf(at) }, null),
+      ),
+    );
+    assert.equal(signed.filter(Boolean).length, 1);
+    const winner = signed.indexOf(true);
+    assert.deepEqual((await other.port.logKeys.current(log)).signed, { size: 5, root: rootOf(winner) });
+  });
+
+  it('pins a file for any number of nodes, or lets one remove it', async (t) => {
+    const { one, other, sql } = await twoNodes(t);
+    const minute = 60_000;
+    assert.equal(await one.pins.pin('a', 'one/1', minute), 'pinned');
+    assert.equal(await other.pins.pin('a', 'other/1', minute), 'pinned');
+    assert.equal(await other.pins.withhold('a', 'other', minute), false);
+    await one.pins.unpin(['one/1', 'one/2']);
+    assert.equal(await one.pins.withhold('a', 'one', minute), false);
+    await other.pins.unpin(['other/1']);
+    const removers = await Promise.all(
+      Array.from({ length: 6 }, (_, at) => (at % 2 === 0 ? one : other).pins.withhold('a', `remover ${at}`, minute)),
+    );
+    assert.equal(removers.filter(Boolean).length, 1);
+    const remover = `remover ${removers.indexOf(true)}`;
+    assert.equal(await other.pins.pin('a', 'other/2', minute), 'removing');
+    await one.pins.settle('a', remover, minute);
+    assert.equal(await other.pins.pin('a', 'other/2', minute), 'doubtful');
+    await one.pins.settle('a', remover, null);
+    assert.equal(await other.pins.pin('a', 'other/2', minute), 'pinned');
+    // A node that is gone holds it no longer than it said.
+    await other.pins.renew(['other/2'], minute);
+    assert.equal(await one.pins.withhold('a', 'one', minute), false);
+    await sql("UPDATE annals_vault.pins SET until = 0 WHERE holder = 'other/2'");
+    assert.equal(await one.pins.withhold('a', 'one', minute), true);
+  });
+
+  it('never has a file pinned and removed at once', async (t) => {
+    const nodes = Object.values(await twoNodes(t)).slice(0, 2) as PostgresVault[];
+    let pinned = 0;
+    let removing = 0;
+    let clashes = 0;
+    const counts = { pinned: 0, removed: 0 };
+    await Promise.all(
+      nodes.flatMap(({ pins }, node) => [
+        (async () => {
+          for (let at = 0; at < 25; at += 1) {
+            if ((await pins.pin('a', `${node}/${at}`, 60_000)) !== 'pinned') continue;
+            pinned += 1;
+            counts.pinned += 1;
+            if (removing > 0) clashes += 1;
+            await new Promise(setImmediate);
+            pinned -= 1;
+            await pins.unpin([`${node}/${at}`]);
+          }
+        })(),
+        (async () => {
+          for (let at = 0; at < 25; at += 1) {
+            if (!(await pins.withhold('a', `remover ${node}`, 60_000))) continue;
+            removing += 1;
+            counts.removed += 1;
+            if (pinned > 0) clashes += 1;
+            await new Promise(setImmediate);
+            removing -= 1;
+            await pins.settle('a', `remover ${node}`, null);
+          }
+        })(),
+      ]),
+    );
+    assert.equal(clashes, 0);
+    assert.ok(counts.pinned > 0 && counts.removed > 0, JSON.stringify(counts));
+  });
+
+  it('gives a lease to one node, and to another one once it has passed or was released', async (t) => {
+    const { one, other, sql } = await twoNodes(t);
+    const minute = 60_000;
+    const taken = await Promise.all([
+      one.leases.take('mail', 'one', minute),
+      other.leases.take('mail', 'other', minute),
+    ]);
+    const [winner, loser] = taken[0] === 1 ? ['one', 'other'] : ['other', 'one'];
+    assert.deepEqual(taken.sort(), [1, null].sort());
+    assert.equal(await one.leases.take('mail', winner, minute), 1);
+    assert.equal(await one.leases.take('mail', loser, minute), null);
+    await sql('UPDATE annals_vault.leases SET until = 0');
+    assert.equal(await one.leases.take('mail', loser, minute), 2);
+    assert.equal(await other.leases.take('mail', winner, minute), null);
+    await one.leases.release('mail', winner);
+    assert.equal(await other.leases.take('mail', winner, minute), null);
+    await one.leases.release('mail', loser);
+    assert.equal(await other.leases.take('mail', winner, minute), 3);
+    assert.equal(await one.leases.isDone('seed'), false);
+    await other.leases.noteDone('seed');
+    assert.equal(await one.leases.isDone('seed'), true);
+  });
+
+  it('refuses within its patience while no server answers, and goes on afterwards', async (t) => {
+    const { address, site, sql } = await newSite();
+    const warnings: string[] = [];
+    const vault = await openPostgresVault({
+      address,
+      site,
+      secrets: [],
+      warn: (message) => warnings.push(message),
+      patience: 700,
+    });
+    t.after(vault.close);
+    await vault.port.preferences.change('users/1', () => 'before');
+    const close = [
+      `ALTER ROLE ${address.user} NOLOGIN`,
+      `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = '${address.user}'`,
+    ];
+    await sql(...close);
+    const unavailable = { name: 'DomainError', code: 'unavailable', retryAfter: 5 };
+    await assert.rejects(vault.port.preferences.get('users/1'), unavailable);
+    await assert.rejects(
+      vault.port.preferences.change('users/1', () => 'meanwhile'),
+      unavailable,
+    );
+    await assert.rejects(
+      vault.port.counters.change('ada', () => null),
+      unavailable,
+    );
+    assert.equal(warnings.filter((warning) => /the vault in PostgreSQL is not available/.test(warning)).length, 1);
+    await sql(`ALTER ROLE ${address.user} LOGIN`);
+    assert.equal(await vault.port.preferences.get('users/1'), 'before');
+    assert.equal(await vault.port.preferences.change('users/1', () => 'after'), 'after');
+  });
+
+  it('keeps each password that another node may have stored just now', async (t) => {
+    const { address, site } = await newSite();
+    const vault = await openPostgresVault({ address, site, secrets: [], warn: () => {} });
+    t.after(vault.close);
+    const credential = await vault.port.passwords.put('a hash');
+    assert.equal(await vault.port.passwords.retain(new Set()), 0);
+    assert.equal(await vault.port.passwords.get(credential), 'a hash');
+  });
+});

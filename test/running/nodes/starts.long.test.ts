@@ -1,0 +1,217 @@
+import assert from 'node:assert/strict';
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { it, type TestContext } from 'node:test';
+import { openLogToRead } from '../../../events/log-file.ts';
+import { readLog } from '../../../events/log-reader.ts';
+import { describeWithPostgres, type TestDatabase, useDatabase } from '../../helpers/postgres.ts';
+import { runCommand, startService, type TestConfig, temporaryFolder, writeConfig } from '../../helpers/service.ts';
+import { config, nodeEnvironment, startNode, urlOf } from './node.ts';
+
+describeWithPostgres('The start of a node', () => {
+  const make = useDatabase();
+
+  /** Runs `serve` to its end, for a start that is refused. */
+  async function refused(
+    t: TestContext,
+    given: TestConfig,
+    { data, environment }: { data?: string; environment: Record<string, string> },
+  ): Promise<string> {
+    const folder = temporaryFolder(t);
+    const args = [
+      'serve',
+      '--config',
+      writeConfig(folder, given),
+      '--data',
+      data ?? join(folder, 'data'),
+      '--port',
+      '0',
+    ];
+    const { code, stderr } = await runCommand(args, {
+      environment: { ANNALS_API_KEY: 'test-key-0123456789', ...environment },
+    });
+    assert.notEqual(code, 0);
+    return stderr;
+  }
+
+  function rootOf(data: string) {
+    const db = openLogToRead(join(data, 'log.db'));
+    try {
+      const { log, size, root } = readLog(db).head();
+      return { log, size, root: root.toString('hex') };
+    } finally {
+      db.close();
+    }
+  }
+
+  async function filled(t: TestContext, { address }: TestDatabase) {
+    const first = await startNode(t, address);
+    for (let count = 0; count < 20; count += 1)
+      await first.call('POST', '/api/collections/posts', { title: `post ${count}`, slug: `post-${count}` });
+    return first;
+  }
+
+  it('on an empty directory takes in all of the log, and on the same one goes on', async (t) => {
+    const database = await make();
+    const first = await filled(t, database);
+    const joined = await startNode(t, database.address);
+    assert.equal((await joined.call('GET', '/ready')).status, 200);
+    const question = '/api/collections/posts?limit=100&sort=createdAt';
+    const all = await first.call('GET', question);
+    assert.equal(all.body.total, 20);
+    assert.deepEqual((await joined.call('GET', question)).body, all.body);
+    assert.equal(readFileSync(join(joined.data, 'replica'), 'utf8').trim(), rootOf(first.data).log);
+    await joined.stop();
+    await first.call('POST', '/api/collections/posts', { title: 'while it was away' });
+    const again = await startNode(t, database.address, { data: joined.data });
+    assert.equal((await again.call('GET', question)).body.total, 21);
+    assert.deepEqual(rootOf(joined.data), rootOf(first.data));
+    const verified = await runCommand(['verify', '--data', joined.data]);
+    assert.match(verified.stdout, /sound/);
+  });
+
+  it('of two at the same time begins one log', async (t) => {
+    const { address } = await make();
+    const [one, other] = await Promise.all([startNode(t, address), startNode(t, address)]);
+    assert.equal((await one.call('POST', '/api/collections/posts', { title: 'one' })).status, 201);
+    assert.equal((await other.call('GET', '/api/collections/posts')).body.total, 1);
+    assert.deepEqual(rootOf(other.data), rootOf(one.data));
+  });
+
+  it('is refused with another configuration than that of the log', async (t) => {
+    const { address } = await make();
+    await startNode(t, address);
+    const collections = [{ slug: 'pages', fields: [{ name: 'title', type: 'text' }] }];
+    const stderr = await refused(t, { collections }, { environment: nodeEnvironment(address) });
+    assert.match(stderr, /the configuration is not the one of the log in PostgreSQL/);
+  });
+
+  it('is refused on a directory with a log of its own, and a start without ANNALS_LOG on a replica', async (t) => {
+    const { address } = await make();
+    const alone = await startService(t, config);
+    await alone.stop();
+    const environment = nodeEnvironment(address);
+    assert.match(
+      await refused(t, config, { data: alone.data, environment }),
+      /has a log of its own.* name an empty data directory/,
+    );
+    const node = await startNode(t, address);
+    await node.stop();
+    assert.match(
+      await refused(t, config, { data: node.data, environment: {} }),
+      /is a replica of the log annals\/.* set ANNALS_LOG/,
+    );
+    const other = await make();
+    assert.match(
+      await refused(t, config, { data: node.data, environment: nodeEnvironment(other.address) }),
+      /is a replica of the log annals\/\S+, and the one in PostgreSQL is annals\//,
+    );
+    for (const args of [
+      ['rebuild', '--data', node.data],
+      ['clock', 'correct', '--today', '2026-11-24', '--reason', 'wrong', '--data', node.data],
+      ['signing-key', 'rotate', '--reason', 'old', '--data', node.data],
+    ]) {
+      const { code, stderr } = await runCommand(args);
+      assert.equal(code, 2, stderr);
+      assert.match(stderr, /does not work on .* a replica of the log/);
+    }
+  });
+
+  it('is refused where the log in PostgreSQL has lost events that the replica has', async (t) => {
+    const database = await make();
+    const first = await filled(t, database);
+    await first.stop();
+    // As after a failover to a standby that had not all of it.
+    await database.sql(
+      'DELETE FROM annals.events WHERE position > 10',
+      `UPDATE annals.heads SET size = 10, root = decode(repeat('00', 32), 'hex')`,
+    );
+    const environment = nodeEnvironment(database.address);
+    assert.match(
+      await refused(t, config, { data: first.data, environment }),
+      /the log went back: it ends at 10, a replica at 21/,
+    );
+  });
+
+  it('names all that it cannot serve', async (t) => {
+    const { address } = await make();
+    const given = `export default {
+      collections: [
+        { slug: 'users', auth: true, fields: [] },
+        { slug: 'files', upload: true, fields: [] },
+        { slug: 'posts', fields: [{ name: 'title', type: 'text' }] },
+      ],
+      webhooks: [{ name: 'site', url: 'https://example.org/hook', secret: 'whsec_MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE=', collections: ['posts'] }],
+    };
+    export async function seed() {}`;
+    const environment = { ANNALS_LOG: urlOf(address), ANNALS_SECRET: 'short' };
+    const all = await refused(t, given, { environment });
+    for (const problem of [
+      /ANNALS_SECRET is shorter than 32 characters/,
+      /collections with auth \(users\)/,
+      /collections with upload \(files\)/,
+      /webhooks \(site\)/,
+      /the configuration has a seed/,
+    ])
+      assert.match(all, problem);
+    assert.doesNotMatch(all, /:writes@/);
+    assert.match(await refused(t, config, { environment: { ANNALS_LOG: urlOf(address) } }), /ANNALS_SECRET is missing/);
+  });
+
+  it('reads its settings', async (t) => {
+    assert.match(
+      await refused(t, config, { environment: { ANNALS_READS: 'linear' } }),
+      /ANNALS_READS is set, and ANNALS_LOG is not/,
+    );
+    const { address } = await make();
+    const wrong = { ...nodeEnvironment(address), ANNALS_READS: 'linera' };
+    assert.match(
+      await refused(t, config, { environment: wrong }),
+      /must be one of linear, session, eventual, got linera; did you mean "linear"/,
+    );
+    const unreadable = { ANNALS_LOG: 'mysql://annals:writes@db1/annals', ANNALS_SECRET: 'x' };
+    const stderr = await refused(t, config, { environment: unreadable });
+    assert.match(stderr, /ANNALS_LOG: it must have the form postgres:\/\//);
+    assert.doesNotMatch(stderr, /writes/);
+    // The variable in a file, as secrets are given.
+    const file = join(temporaryFolder(t), 'log');
+    writeFileSync(file, `${urlOf(address)}\n`);
+    const { ANNALS_SECRET = '' } = nodeEnvironment(address);
+    const node = await startService(t, config, { environment: { ANNALS_LOG_FILE: file, ANNALS_SECRET } });
+    assert.equal((await node.call('POST', '/api/collections/posts', { title: 'one' })).status, 201);
+  });
+
+  it('refuses what one node alone would keep', async (t) => {
+    const { address } = await make();
+    const node = await startNode(t, address);
+    const key = await node.call('POST', '/api/keys', {
+      name: 'feed',
+      scopes: [{ collections: '*', operations: ['read'] }],
+    });
+    assert.equal(key.status, 409, JSON.stringify(key.body));
+    assert.match(key.body.message, /API keys that are made at run time are not served with a log in PostgreSQL yet/);
+  });
+
+  it('says where PostgreSQL is not reached, without its password', async (t) => {
+    const { address } = await make();
+    const gone = { ...address, hosts: [{ host: '127.0.0.1', port: 1 }] };
+    const stderr = await refused(t, config, { environment: nodeEnvironment(gone) });
+    assert.match(stderr, /the log in PostgreSQL is not available: .*ECONNREFUSED/);
+    assert.doesNotMatch(stderr, /writes@/);
+  });
+
+  it('leaves no half of a replica behind: one that was cut short joins again', async (t) => {
+    const database = await make();
+    const first = await filled(t, database);
+    const data = join(temporaryFolder(t), 'data');
+    mkdirSync(data, { mode: 0o700 });
+    writeFileSync(join(data, 'replica'), `${rootOf(first.data).log}\n`);
+    const joined = await startNode(t, database.address, { data });
+    assert.equal((await joined.call('GET', '/api/collections/posts')).body.total, 20);
+    await joined.kill();
+    // The files that a node builds from the log may go at any time.
+    rmSync(join(data, 'log.db'));
+    const again = await startNode(t, database.address, { data });
+    assert.equal((await again.call('GET', '/api/collections/posts')).body.total, 20);
+  });
+});

@@ -1,0 +1,52 @@
+import { once } from 'node:events';
+import { createServer, request as httpRequest, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+/** A balancer that knows nothing of the requests: each goes to the next node. */
+export type Balancer = { url: string; close: () => Promise<void> };
+
+/** Opens it in front of nodes, by their addresses. */
+export async function openBalancer(urls: readonly string[]): Promise<Balancer> {
+  let turn = 0;
+  const server = createServer((request, response) => {
+    turn += 1;
+    pass(String(urls[turn % urls.length]), request, response);
+  });
+  // A node is to see what the client sends, and when.
+  server.on('checkContinue', (request, response) => {
+    turn += 1;
+    pass(String(urls[turn % urls.length]), request, response);
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    async close() {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
+
+function pass(to: string, request: IncomingMessage, response: ServerResponse): void {
+  const { method, url, rawHeaders } = request;
+  const passed = httpRequest(to, { method, path: url, headers: headersOf(rawHeaders), agent: false, setHost: false });
+  passed.on('response', (answer) => {
+    response.writeHead(answer.statusCode ?? 502, answer.rawHeaders);
+    answer.pipe(response);
+  });
+  passed.on('continue', () => response.writeContinue());
+  passed.on('error', () => response.destroy());
+  request.pipe(passed);
+  response.on('close', () => passed.destroy());
+}
+
+/** As they came: a header may come twice. */
+function headersOf(raw: readonly string[]): Record<string, string[]> {
+  const headers: Record<string, string[]> = {};
+  for (let at = 0; at < raw.length; at += 2) {
+    const name = String(raw[at]);
+    headers[name] = [...(headers[name] ?? []), String(raw[at + 1])];
+  }
+  return headers;
+}

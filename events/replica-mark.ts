@@ -1,4 +1,4 @@
-import { readFileSync, writeFileSync } from 'node:fs';
+import { closeSync, fsyncSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { codeOf } from '../storage/errors.ts';
 import { privateFile } from '../storage/private.ts';
@@ -23,4 +23,14 @@ export function readReplicaMark(directory: string): ReplicaMark | null {
 /** Makes a data directory the replica of a log, before anything of it is there. */
 export function markReplica(directory: string, { log, token }: ReplicaMark): void {
   writeFileSync(join(directory, replicaMark), `${log} ${token}\n`, { mode: privateFile, flush: true });
+}
+
+/** Makes of a replica a data directory that has its log to itself. It stays so in a power cut. */
+export function unmarkReplica(directory: string): void {
+  rmSync(join(directory, replicaMark), { force: true });
+  // Windows knows no such thing as syncing a directory.
+  if (process.platform === 'win32') return;
+  const descriptor = openSync(directory, 'r');
+  fsyncSync(descriptor);
+  closeSync(descriptor);
 }

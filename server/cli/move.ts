@@ -8,8 +8,10 @@ import { movedTo } from '../../events/moved.ts';
 import { AddressError, readAddress } from '../../events/postgres/address.ts';
 import { MoveError, openArrival } from '../../events/postgres/arrival.ts';
 import { moveIn } from '../../events/postgres/moving-in.ts';
+import { SharedLogUnavailableError } from '../../events/shared-log.ts';
 import { withVault } from '../../events/vault.ts';
 import { logFile } from '../../projections/files.ts';
+import { messageOf } from '../../storage/errors.ts';
 import type { PostgresAddress } from '../../storage/postgres/connection.ts';
 import type { Sqlite } from '../../storage/sqlite.ts';
 import { showProgress } from '../platform/progress.ts';
@@ -17,6 +19,7 @@ import { readSettings } from '../settings/command.ts';
 import { type Settings, UsageError } from '../settings/settings.ts';
 import { StartError } from '../writer/writer.ts';
 import { existingLog } from './data.ts';
+import { vaultOf } from './move-vault.ts';
 import { printLine } from './terminal.ts';
 import { existingVault, requireLog } from './writing.ts';
 
@@ -26,11 +29,15 @@ export async function moveLog(args: readonly string[], environment: NodeJS.Proce
     settings: ['data'],
     flags: { to: 'string', 'to-file': 'string' },
   });
-  const address = targetOf(settings, flags);
+  const isBack = flags.to === 'sqlite';
+  const address = isBack ? sourceOf(settings, flags) : targetOf(settings, flags);
   try {
-    return await intoPostgres(settings, address);
+    if (!isBack) return await intoPostgres(settings, address);
+    const { outOfPostgres } = await import('./move-back.ts');
+    return await outOfPostgres(settings, address);
   } catch (error) {
-    throw error instanceof MoveError || error instanceof BrokenLogError ? new StartError(error.message) : error;
+    const isTold = [MoveError, BrokenLogError, SharedLogUnavailableError].some((kind) => error instanceof kind);
+    throw isTold ? new StartError(messageOf(error)) : error;
   }
 }
 
@@ -52,6 +59,12 @@ function targetOf({ log }: Settings, { to, 'to-file': file }: Target): PostgresA
   }
 }
 
+function sourceOf({ log }: Settings, { 'to-file': file }: Target): PostgresAddress {
+  if (file !== undefined) throw new UsageError('--to sqlite and --to-file are both given; give one of them');
+  if (log === undefined) throw new UsageError('ANNALS_LOG is missing: the address of the log that is moved');
+  return readAddress(log);
+}
+
 function contentOf(file: string): string {
   try {
     return readFileSync(file, 'utf8').trim();
@@ -69,6 +82,7 @@ async function intoPostgres(settings: Settings, address: PostgresAddress): Promi
     site: settings.site ?? '',
     warn: (message) => process.stderr.write(`warning: ${message}\n`),
   });
+  let vault: ReturnType<typeof vaultOf> | null = null;
   try {
     const before = await arrival.look();
     if (before !== null && before.name !== name)
@@ -80,10 +94,11 @@ async function intoPostgres(settings: Settings, address: PostgresAddress): Promi
     if (before?.state === 'arriving' && before.size > 0 && before.size < size)
       await printLine(`going on where the move was stopped: ${before.size} of ${size} events`);
     await arrival.begin(name);
+    vault = vaultOf(directory, name, arrival);
     const moved = await moveIn({
       file,
       arrival,
-      companion: noCompanion,
+      companion: vault,
       progress: { copied: showProgress('copying'), compared: showProgress('comparing') },
     });
     const waited = moved.frozen > 0 ? `; writes waited for ${Math.round(moved.frozen)} ms` : '';
@@ -92,11 +107,10 @@ async function intoPostgres(settings: Settings, address: PostgresAddress): Promi
         'answers reads and refuses writes: start it again with ANNALS_LOG',
     );
   } finally {
+    vault?.close();
     await arrival.close();
   }
 }
-
-const noCompanion = { begin: () => {}, copy: async () => {}, commit: () => {}, rollBack: () => {} };
 
 /** Looks whether the log of a data directory can be moved. @throws MoveError, BrokenLogError. */
 function lookAt(settings: Settings, directory: string) {

@@ -122,7 +122,8 @@ const otherSchema =
   'the configuration is not the one of the log in PostgreSQL, which all nodes have in common: start this node with that one. ' +
   'This version cannot change the configuration of a log in PostgreSQL';
 
-async function ingestAll(
+/** Takes into a replica all that it lacks. */
+export async function ingestAll(
   log: SqliteLog,
   shared: PostgresLog,
   progress: (done: number, total: number) => void,

@@ -1,4 +1,6 @@
 import { randomUUID } from 'node:crypto';
+import { join } from 'node:path';
+import Database from 'better-sqlite3';
 import type { TestDatabase } from '../../helpers/postgres.ts';
 import { apiKey, runCommand, type Service } from '../../helpers/service.ts';
 import { urlOf } from '../../running/nodes/node.ts';
@@ -42,4 +44,26 @@ export function writeTo(service: Service, lines = 4) {
       await all;
     },
   };
+}
+
+/** Runs `annals log move --to sqlite` to its end. */
+export function moveBack(data: string, { address }: TestDatabase) {
+  return runCommand(['log', 'move', '--to', 'sqlite', '--data', data], { environment: { ANNALS_LOG: urlOf(address) } });
+}
+
+const tables = ['head', 'events', 'payloads', 'claims', 'commands', 'tiles'];
+
+/** All rows of the tables of a log that any replica of it has, but for the seal of its own vault. */
+export function rowsOf(data: string): Record<string, unknown[]> {
+  const db = new Database(join(data, 'log.db'), { readonly: true });
+  try {
+    const rows = (table: string) => {
+      const all = db.prepare(`SELECT * FROM ${table}`).all() as Record<string, unknown>[];
+      return all.map(({ mac: _, ...row }) => JSON.stringify(row)).sort();
+    };
+    const erasures = db.prepare('SELECT position FROM erasures').pluck().all();
+    return { ...Object.fromEntries(tables.map((table) => [table, rows(table)])), erasures };
+  } finally {
+    db.close();
+  }
 }

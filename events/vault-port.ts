@@ -1,3 +1,5 @@
+import { DomainError } from '../config/errors.ts';
+import { isMovedAway, movedAway } from './moved.ts';
 import type { Vault } from './vault.ts';
 
 type Functions = { [name: string]: (...values: never[]) => unknown };
@@ -35,6 +37,18 @@ export function portOf(vault: Vault): VaultPort {
 
 /** Calls run in the order in which they are made, and at once: only their results come later. */
 function asynchronous<T extends Functions>(port: T): Asynchronous<T> {
-  const all = Object.entries(port).map(([name, run]) => [name, async (...values: never[]) => run(...values)]);
+  const all = Object.entries(port).map(([name, run]) => [
+    name,
+    async (...values: never[]) => refusing(() => run(...values)),
+  ]);
   return Object.fromEntries(all);
+}
+
+/** @throws DomainError `unavailable` for a change of what has moved to PostgreSQL with the log. */
+function refusing<T>(run: () => T): T {
+  try {
+    return run();
+  } catch (error) {
+    throw isMovedAway(error) ? new DomainError('unavailable', movedAway) : error;
+  }
 }

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { messageOf } from '../../storage/errors.ts';
 import { type Connection, connect, type PostgresAddress, type Statement } from '../../storage/postgres/connection.ts';
 import { UnfitServerError, UnreachableError } from '../../storage/postgres/errors.ts';
+import { commitWith, UnknownCommitError } from '../../storage/postgres/session.ts';
 import type { CopiedPage } from '../copying.ts';
 import { emptyRoot } from '../merkle.ts';
 import type { Reached } from '../shared-log.ts';
@@ -9,6 +10,7 @@ import type { ShippedAttempt, ShippedClaim } from '../shipped.ts';
 import { areDivided, usualPartSize } from './parts.ts';
 import { attemptStatement, claimHash, claimStatements, missedQueries, type Place, shipStatements } from './rows.ts';
 import { prepareTables, refuseTooManyRights } from './tables.ts';
+import { establishVault } from './vault/vault.ts';
 
 /** Thrown where a log cannot be moved; its message is for the operator, and the log is where it was. */
 export class MoveError extends Error {
@@ -32,6 +34,7 @@ export async function openArrival(options: {
   const connection = await reported(() => connect(options.address, connecting, options.warn));
   let found: ArrivingHead | null = null;
   let isDivided = false;
+  let vault = 0;
 
   /** Where the log of the site is; null where there is none. */
   async function look(): Promise<ArrivingHead | null> {
@@ -58,6 +61,7 @@ export async function openArrival(options: {
         values: [options.site, name, token],
       });
       found = await headOf(connection, options.site);
+      vault = await establishVault(connection, options.site);
     });
     if (found === null) throw new MoveError('the database has this log under the name of another site');
     return found;
@@ -83,7 +87,7 @@ export async function openArrival(options: {
         await connection.run({ text: 'ROLLBACK' });
         throw new MoveError('another process has changed the log in PostgreSQL: only one can move it there');
       }
-      await commit(
+      await commitWith(
         connection,
         statements.filter((one) => one !== null),
       );
@@ -221,12 +225,16 @@ export async function openArrival(options: {
     counts,
     end,
     change,
+    /** The number of its vault. */
+    vault: () => vault,
+    connection,
     destroy: connection.destroy,
     close: () => connection.close().catch(() => {}),
   };
 }
 
-async function headOf(connection: Connection, site: string): Promise<ArrivingHead | null> {
+/** Where the log of a site is; null where there is none. */
+export async function headOf(connection: Connection, site: string): Promise<ArrivingHead | null> {
   const [found] = await connection.run({
     text: 'SELECT log, name, size, root, state, token FROM annals.heads WHERE site = $1',
     values: [site],
@@ -234,24 +242,16 @@ async function headOf(connection: Connection, site: string): Promise<ArrivingHea
   return found?.rows[0] ?? null;
 }
 
-/** @throws MoveError unless it is certain that it was carried out, and is durable. */
-async function commit(connection: Connection, statements: readonly Statement[]): Promise<void> {
-  connection.warnings();
-  const results = await connection.run(...statements, { text: 'COMMIT' });
-  const [warning] = connection.warnings();
-  if (results.at(-1)?.command === 'COMMIT' && warning === undefined) return;
-  connection.destroy();
-  throw new MoveError(`it is not known whether PostgreSQL has committed: ${warning ?? 'it rolled back'}`);
-}
-
 /** Says what PostgreSQL refused, without its statements. @throws MoveError. */
-async function reported<T>(run: () => Promise<T>): Promise<T> {
+export async function reported<T>(run: () => Promise<T>): Promise<T> {
   try {
     return await run();
   } catch (error) {
     if (error instanceof MoveError) throw error;
     if (error instanceof UnfitServerError || error instanceof UnreachableError)
       throw new MoveError(error.message, { cause: error });
+    if (error instanceof UnknownCommitError)
+      throw new MoveError(`it is not known whether PostgreSQL has committed: ${error.message}`, { cause: error });
     throw new MoveError(`PostgreSQL: ${messageOf(error)}`, { cause: error });
   }
 }

@@ -88,10 +88,17 @@ export async function openPostgresLog(options: PostgresLogOptions): Promise<Post
   };
   const writing = openSession(address, warnOnce, (error) => error instanceof LogMovedError);
   const reading = openSession(address, warnOnce, (error) => error instanceof LogMovedError);
-  const { log, name, token, isDivided } = await available(
+  const { log, name, token, state, isDivided } = await available(
     writing.retried(performance.now() + opening, (first) => establish(first, site, makeName)),
   );
   const tables = { log, partSize: isDivided ? partSize : null };
+
+  try {
+    requireHere(state);
+  } catch (error) {
+    await Promise.all([writing.close(), reading.close()]);
+    throw error;
+  }
 
   /** The furthest that this node has seen the log. */
   let seen: Reached = { size: 0, root: emptyRoot };
@@ -129,20 +136,18 @@ export async function openPostgresLog(options: PostgresLogOptions): Promise<Post
         clockQuery,
         ...missedQueries(log, from.size, mostMissed),
       );
-      return { connection, head: headOf(lock), now: Number(clock?.rows[0]?.now), rows };
+      return { connection, lock, now: Number(clock?.rows[0]?.now), rows };
     });
     return await available(taking);
   }
 
   async function takenBy(held: Awaited<ReturnType<typeof locked>>, from: Reached, until: number): Promise<Taken> {
-    const { connection, head, now, rows } = held;
-    try {
-      refuseLoss(head, from);
-      note(head, seen);
-    } catch (error) {
-      connection.destroy();
-      throw error;
-    }
+    const { connection, now, rows } = held;
+    const head = orDestroy(connection, () => {
+      const found = headOf(held.lock);
+      refuseLoss(found, from);
+      return note(found, seen);
+    });
     const missed = missedOf(head, from.size, rows);
     if (missed.head === null) {
       await rollback(connection, until);
@@ -229,6 +234,16 @@ async function available<T>(work: Promise<T>): Promise<T> {
   }
 }
 
+/** Without its session its lock ends as well. */
+function orDestroy<T>(connection: Connection, run: () => T): T {
+  try {
+    return run();
+  } catch (error) {
+    connection.destroy();
+    throw error;
+  }
+}
+
 /** Changes nothing, and yet is a commit: once it is on the standby, so is all that was committed before. */
 function touch(log: number): Statement {
   return { text: 'UPDATE annals.heads SET size = size WHERE log = $1', values: [log] };
@@ -239,7 +254,7 @@ async function establish(
   connection: Connection,
   site: string,
   makeName: () => string,
-): Promise<{ log: number; name: string; token: string; isDivided: boolean }> {
+): Promise<{ log: number; name: string; token: string; state: Place; isDivided: boolean }> {
   await prepareTables(connection);
   await refuseTooManyRights(connection);
   const isDivided = await areDivided(connection);
@@ -247,7 +262,6 @@ async function establish(
   for (;;) {
     const [found] = await connection.run(select);
     const row: { log: number; name: string; state: Place; token: string } | undefined = found?.rows[0];
-    if (row) requireHere(row.state);
     if (row) return { ...row, isDivided };
     // Two that come first at the same time get the same number, and one of them tries again.
     await connection.run({

@@ -90,6 +90,27 @@ ${exitShown}`,
 ${reads} ${exitShown}`,
     run: async (...given) => (await import('./log.ts')).tailLog(...given),
   },
+  'log move': {
+    summary: 'move the log into PostgreSQL while the service runs, or back',
+    usage: `annals log move [--to ADDRESS | --to-file FILE] [--data DIR]
+       annals log move --to sqlite [--data DIR]
+
+Copies the log into a database of PostgreSQL, while the service on the data directory goes on. Writes wait only for the last
+step. Then the log is in PostgreSQL: the service that runs still answers reads, and refuses writes until it is started again
+with ANNALS_LOG, as a node on the same data directory. The log is the same: its origin, its proofs and its signing key.
+Passwords, keys and drafts move with it. A move that was stopped goes on when the command is run again. Run it as the user of
+the service.
+
+With --to sqlite the log leaves PostgreSQL, whose address is ANNALS_LOG, for the data directory of a node. Stop all nodes
+first. Then the service is started there without ANNALS_LOG.
+
+  --to ADDRESS    postgres://ROLE:PASSWORD@HOST:PORT,HOST:PORT/DATABASE (default: ANNALS_LOG). Other users of this machine can
+                  see the arguments of a process
+  --to-file FILE  the file with the address
+
+Exit codes: 0 moved. 2 wrong usage, or not moved: the log is where it was.`,
+    run: async (...given) => (await import('./move.ts')).moveLog(...given),
+  },
   'signing-key history': {
     summary: 'show all keys that have signed the log',
     usage: `annals signing-key history [--data DIR] [--json]

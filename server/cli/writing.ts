@@ -34,10 +34,10 @@ export function requireLog(db: Sqlite): void {
 
 /** @throws StartError for a directory that is a replica of a log in PostgreSQL, to which nodes alone append. */
 export function refuseReplica(directory: string, command: string, advice: string): void {
-  const log = readReplicaMark(directory);
-  if (log === null) return;
+  const mark = readReplicaMark(directory);
+  if (mark === null) return;
   throw new StartError(
-    `${command} does not work on ${directory}, a replica of the log ${log} in PostgreSQL: ${advice}`,
+    `${command} does not work on ${directory}, a replica of the log ${mark.log} in PostgreSQL: ${advice}`,
   );
 }
 
@@ -109,6 +109,15 @@ export async function holding<T>(
   run: (opened: Opened) => T | Promise<T>,
 ): Promise<T> {
   refuseReplica(directory, holder, 'it would record what no other node has');
+  return await holdingAny(directory, holder, run);
+}
+
+/** The same, also of a replica. */
+export async function holdingAny<T>(
+  directory: string,
+  holder: string,
+  run: (opened: Opened) => T | Promise<T>,
+): Promise<T> {
   const vaultFile = existingVault(directory);
   const lock = lockDirectory(directory, holder);
   let vault: Vault | undefined;

@@ -32,6 +32,7 @@ import type { EngineOptions } from './engine-options.ts';
 import { erasurePortOf } from './erasure-port.ts';
 import type { Observed } from './metrics/readings.ts';
 import { elsewhereOf } from './nodes/erasures.ts';
+import { forgetFormer } from './nodes/former.ts';
 import { openTurn } from './nodes/leases.ts';
 import { cannotReloadNode, refuseForNodes } from './nodes/limits.ts';
 import { createSharedPins } from './nodes/pins.ts';
@@ -193,6 +194,8 @@ export function startEngine(options: EngineOptions): Engine {
     const conditions = await readConditions(model, isProduction);
     await accounts.passwords.ready;
     const { readFile, log: logName, size, found, upgradedFrom } = await writer.ready;
+    // Now it is certain that they are in PostgreSQL.
+    if (directory.node) forgetFormer(directory.path);
     const searchFile = searchFileOf(readFile, model.schema);
     if (search && searchFile !== null) {
       search.begin({ readFile, searchFile, schema: model.schema });

@@ -4,7 +4,7 @@ import { clockJumped } from '../../events/clock.ts';
 import { type Append, type Command, type Outcome, UnknownOutcomeError, UnreadError } from '../../events/log.ts';
 import type { WriterAnswer, WriterAnswers, WriterRequests } from './messages.ts';
 import { noRoom } from './no-room.ts';
-import { formerRules, logUnreachable, mostWaiting, tooMany, UnknownWriteError } from './waiting.ts';
+import { formerRules, logMoved, logUnreachable, mostWaiting, tooMany, UnknownWriteError } from './waiting.ts';
 
 /** One command that waits for the writer: how long its text is, and since when. */
 type Waiting = { bytes: number; since: number; resolve: (outcome: Outcome) => void; reject: (error: Error) => void };
@@ -95,6 +95,7 @@ function errorOf(answer: Extract<WriterAnswer, { failure: string }>): Error {
   if (answer.failure === 'away') return new SegmentUnreachableError(answer.message);
   if (answer.failure === 'former') return formerRules();
   if (answer.failure === 'unreachable') return logUnreachable();
+  if (answer.failure === 'moved') return logMoved();
   if (answer.failure === 'unknown') return new UnknownWriteError();
   if (answer.failure === 'unread') {
     return new UnreadError('unavailable', 'the change was recorded, but there is no room on the disk to show it yet');

@@ -1,7 +1,9 @@
+import { existsSync } from 'node:fs';
 import type { Clock } from '../../events/clock.ts';
 import { createIds, type Ids } from '../../events/ids.ts';
 import type { RecordedEvent } from '../../events/log.ts';
 import { createLog, isLog, upgradeLog } from '../../events/log-file.ts';
+import { clearMoved, movedTo } from '../../events/moved.ts';
 import { readAddress } from '../../events/postgres/address.ts';
 import { openPostgresLog, type PostgresLog } from '../../events/postgres/postgres-log.ts';
 import { markReplica, readReplicaMark } from '../../events/replica-mark.ts';
@@ -11,7 +13,7 @@ import { openLog, type SqliteLog } from '../../events/sqlite-log.ts';
 import { type BootOptions, schemaCommand } from '../../projections/boot.ts';
 import { differenceTo, epochsOf } from '../../projections/epochs.ts';
 import { logFile } from '../../projections/files.ts';
-import { openDatabase } from '../../storage/sqlite.ts';
+import { openDatabase, withDatabase } from '../../storage/sqlite.ts';
 import { syncBounds, type WriterMeter } from '../platform/meter.ts';
 import { tallyUp } from '../platform/tally.ts';
 import { type Membership, scrubbedOf, startMembership } from './membership.ts';
@@ -59,7 +61,7 @@ export async function joinLog(options: Options): Promise<Node> {
     measure: (what, seconds) => tallyUp(meter[what], syncBounds, seconds),
   });
   try {
-    requireReplica(directory, shared.name);
+    requireReplica(directory, shared);
     return await catchUp(options, { shared, clock, ids });
   } catch (error) {
     await shared.close();
@@ -67,15 +69,29 @@ export async function joinLog(options: Options): Promise<Node> {
   }
 }
 
-function requireReplica(directory: string, name: string): void {
+function requireReplica(directory: string, { name, token }: PostgresLog): void {
   const mark = readReplicaMark(directory);
-  if (mark === null) markReplica(directory, name);
-  else if (mark !== name) {
+  if (mark === null) {
+    requireMovedHere(logFile(directory), token);
+    markReplica(directory, { log: name, token });
+  } else if (mark.log !== name) {
     throw new Error(
-      `the data directory ${directory} is a replica of the log ${mark}, and the one in PostgreSQL is ${name}: ` +
+      `the data directory ${directory} is a replica of the log ${mark.log}, and the one in PostgreSQL is ${name}: ` +
         'name the database of that log, or an empty data directory',
     );
+  } else if (mark.token !== token) {
+    throw new Error(
+      `the data directory ${directory} is a replica from before the log was moved into this database: delete it, and start with ` +
+        'an empty one',
+    );
   }
+}
+
+/** A log that was here before must be the one that is in PostgreSQL now. */
+function requireMovedHere(file: string, token: string): void {
+  if (!existsSync(file)) return;
+  const moved = withDatabase(file, { readonly: true, cacheMiB: 1 }, movedTo);
+  if (moved !== token) throw new Error(`${file} is not the log that was moved into this database`);
 }
 
 async function catchUp(options: Options, begun: Omit<Node, 'membership'>): Promise<Node> {
@@ -86,6 +102,7 @@ async function catchUp(options: Options, begun: Omit<Node, 'membership'>): Promi
   try {
     upgradeLog(db, seals);
     if (!isLog(db)) createLog(db, shared.name, seals.key);
+    clearMoved(db);
     const log = openLog(db, { ids, now: clock.now, seals });
     const own = () => ({
       state: 'joining' as const,
@@ -136,7 +153,8 @@ const otherSchema =
   'the configuration is not the one of the log in PostgreSQL, which all nodes have in common: start this node with that one. ' +
   'This version cannot change the configuration of a log in PostgreSQL';
 
-async function ingestAll(
+/** Takes into a replica all that it lacks. */
+export async function ingestAll(
   log: SqliteLog,
   shared: PostgresLog,
   progress: (done: number, total: number) => void,

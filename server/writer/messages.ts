@@ -90,13 +90,13 @@ export type WriterMessage =
 /**
  * `clock`: it has jumped, nothing was recorded. `full`: there was no room, nothing was recorded. `unread`: recorded, but the read
  * tables have no room for it. `away`: it needs a segment that could not be fetched, nothing was recorded. `former`: a rule admitted it that is not in force any more, nothing was recorded.
- * `unreachable`: the shared log did not answer in time, nothing was recorded. `unknown`: whether it was recorded there is not known.
+ * `unreachable`: the log could not be had in time, nothing was recorded. `moved`: it is in PostgreSQL now, nothing was recorded. `unknown`: whether it was recorded there is not known.
  */
 export type WriterAnswer =
   | Outcome
   | {
       ok: false;
-      failure: 'clock' | 'full' | 'unread' | 'away' | 'former' | 'unreachable' | 'unknown' | 'internal';
+      failure: 'clock' | 'full' | 'unread' | 'away' | 'former' | 'unreachable' | 'unknown' | 'moved' | 'internal';
       message: string;
       missing?: readonly AwayFrame[];
     };

@@ -2,10 +2,11 @@ import type { MessagePort } from 'node:worker_threads';
 import { SegmentAwayError } from '../../events/away.ts';
 import type { Clock } from '../../events/clock.ts';
 import type { Ids } from '../../events/ids.ts';
+import { isMovedAway } from '../../events/moved.ts';
 import type { Booted } from '../../projections/boot.ts';
 import type { Scrubber } from '../../projections/scrub.ts';
 import { messageOf } from '../../storage/errors.ts';
-import { isDiskFull } from '../../storage/sqlite.ts';
+import { isBusy, isDiskFull } from '../../storage/sqlite.ts';
 import { type StateCell, setFull } from '../platform/state.ts';
 import type { WriterAnswer, WriterInput, WriterMessage } from './messages.ts';
 
@@ -27,6 +28,7 @@ export type Queued = { from: MessagePort; id: number; command: string };
 export function internal(error: Error): WriterAnswer {
   const { message } = error;
   if (error instanceof SegmentAwayError) return { ok: false, failure: 'away', message, missing: error.missing };
+  if (isMovedAway(error)) return { ok: false, failure: 'moved', message };
   return { ok: false, failure: 'internal', message };
 }
 
@@ -34,9 +36,13 @@ export function internal(error: Error): WriterAnswer {
 export function refusalsOf(state: StateCell) {
   /** No room is answered and may pass. Anything else, a failed fsync first of all, leaves no state to trust: stop. */
   function failure(error: unknown, kind: 'full' | 'unread') {
+    const message = messageOf(error);
+    if (isMovedAway(error)) return { ok: false, failure: 'moved', message } as const;
+    // A command that moves the log has it to itself for a moment.
+    if (kind === 'full' && isBusy(error)) return { ok: false, failure: 'unreachable', message } as const;
     if (!isDiskFull(error)) throw error;
     setFull(state, true);
-    return { ok: false, failure: kind, message: messageOf(error) } as const;
+    return { ok: false, failure: kind, message } as const;
   }
 
   return {

@@ -1,5 +1,6 @@
 import { DomainError } from '../../config/errors.ts';
 import { UnknownOutcomeError } from '../../events/log.ts';
+import { movedAway } from '../../events/moved.ts';
 
 /** How much may wait in one thread to be written, before callers are told to come again. */
 export const mostWaiting = {
@@ -32,6 +33,11 @@ export function formerRules(): DomainError {
 export function logUnreachable(): DomainError {
   const message = 'the log cannot be written at the moment: nothing of this write was recorded, try again later';
   return new DomainError('unavailable', message, [], retrySeconds);
+}
+
+/** The refusal of a write to a log that has moved. */
+export function logMoved(): DomainError {
+  return new DomainError('unavailable', movedAway);
 }
 
 /** Thrown where the shared log was sent a write, and did not answer in time: it may be recorded yet. */

@@ -111,7 +111,7 @@ async function setClock({ read }: VaultRows, clock: SharedClock): Promise<void> 
 }
 
 /** Finds the number of the vault of a site, or gives it one. */
-async function establishVault(connection: Connection, site: string): Promise<number> {
+export async function establishVault(connection: Connection, site: string): Promise<number> {
   await prepareTableSet(connection, { schema: 'annals_vault', steps: vaultSteps, forbidden: {} });
   for (;;) {
     const [found] = await connection.run({

@@ -1,6 +1,8 @@
 import { existsSync } from 'node:fs';
+import { movedTo } from '../../../events/moved.ts';
 import { readReplicaMark } from '../../../events/replica-mark.ts';
 import { logFile } from '../../../projections/files.ts';
+import { withDatabase } from '../../../storage/sqlite.ts';
 import type { Settings } from '../../settings/settings.ts';
 import { StartError } from '../../writer/writer.ts';
 
@@ -14,14 +16,19 @@ export function requireKind(directory: string, { log }: Pick<Settings, 'log'>): 
   const mark = readReplicaMark(directory);
   if (log === undefined && mark !== null) {
     throw new StartError(
-      `the data directory ${directory} is a replica of the log ${mark} in PostgreSQL: set ANNALS_LOG to its address, ` +
+      `the data directory ${directory} is a replica of the log ${mark.log} in PostgreSQL: set ANNALS_LOG to its address, ` +
         'or name another data directory',
     );
   }
-  if (log !== undefined && mark === null && existsSync(logFile(directory))) {
+  if (log !== undefined && mark === null && isOwn(logFile(directory))) {
     throw new StartError(
       `the data directory ${directory} has a log of its own, which is not the one in PostgreSQL: name an empty data directory ` +
-        'for this node',
+        'for this node; annals log move moves a log into PostgreSQL',
     );
   }
+}
+
+/** Whether there is a log that has not moved to PostgreSQL. */
+function isOwn(file: string): boolean {
+  return existsSync(file) && withDatabase(file, { readonly: true, cacheMiB: 1 }, movedTo) === null;
 }

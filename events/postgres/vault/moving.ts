@@ -1,0 +1,67 @@
+import type { Connection, Statement } from '../../../storage/postgres/connection.ts';
+import type { Sqlite } from '../../../storage/sqlite.ts';
+import { lastNumbers, type VaultRow, type VaultTable, vaultRows, vaultTables } from '../../vault-rows.ts';
+import { numberedUpTo } from './running.ts';
+
+/** So many rows go in one statement: some hold a whole document. */
+const chunk = 200;
+
+/**
+ * The statements that put what a vault in a file has in the place of that of a log. `log` is its number in PostgreSQL, `logId` its id;
+ * `isSeeded`: whether the service has been given its first documents.
+ */
+export function vaultStatements(
+  db: Sqlite,
+  { log, logId, isSeeded }: { log: number; logId: string; isSeeded: boolean },
+): Statement[] {
+  const last = lastNumbers(db);
+  return [
+    { text: 'UPDATE annals_vault.vaults SET log_id = $2 WHERE log = $1', values: [log, logId] },
+    ...vaultTables.flatMap((table) => [
+      { text: `DELETE FROM annals_vault.${table.name} WHERE log = $1`, values: [log] },
+      ...insertions(log, table, vaultRows(db, table)),
+    ]),
+    numberedUpTo(log, 'keys', last.keys),
+    numberedUpTo(log, 'drafts', last.drafts),
+    numberedUpTo(log, 'own-drafts', last.ownDrafts),
+    { text: 'DELETE FROM annals_vault.jobs WHERE log = $1', values: [log] },
+    ...(isSeeded ? [{ text: "INSERT INTO annals_vault.jobs VALUES ($1, 'seed', $2)", values: [log, Date.now()] }] : []),
+  ];
+}
+
+function insertions(log: number, { name, columns }: VaultTable, rows: readonly VaultRow[]): Statement[] {
+  const names = columns.map((column) => column.split(' ')[0] as string);
+  const types = columns.map((column) => column.split(' ')[1]?.split('::') ?? []);
+  const values = names.map((column, at) => (types[at]?.[1] ? `${column}::${types[at][1]}` : column));
+  const arrays = types.map(([type], at) => `$${at + 2}::${type}[]`);
+  const text = `INSERT INTO annals_vault.${name} (log, ${names.join(', ')})
+                SELECT $1::int, ${values.join(', ')} FROM unnest(${arrays.join(', ')}) AS given (${names.join(', ')})`;
+  return Array.from({ length: Math.ceil(rows.length / chunk) }, (_, at) => {
+    const some = rows.slice(at * chunk, (at + 1) * chunk);
+    return { text, values: [log, ...names.map((column) => some.map((row) => row[column] ?? null))] };
+  });
+}
+
+/** The vault of a log in PostgreSQL. */
+export type ReadVault = { rows: { table: VaultTable; rows: VaultRow[] }[]; isSeeded: boolean };
+
+/** Reads it, inside a transaction of the caller's. */
+export async function readVault(connection: Connection, log: number): Promise<ReadVault> {
+  const results = await connection.run(...vaultTables.map((table) => ({ text: selectionOf(table), values: [log] })), {
+    text: "SELECT 1 FROM annals_vault.jobs WHERE log = $1 AND name = 'seed'",
+    values: [log],
+  });
+  return {
+    rows: vaultTables.map((table, at) => ({ table, rows: (results[at]?.rows ?? []) as VaultRow[] })),
+    isSeeded: (results.at(-1)?.rows.length ?? 0) > 0,
+  };
+}
+
+function selectionOf({ name, columns }: VaultTable): string {
+  const shown = columns.map((column) => {
+    const [called, type = ''] = column.split(' ');
+    return type.endsWith('::boolean') ? `${called}::int` : called;
+  });
+  const isNumbered = columns.includes('number bigint');
+  return `SELECT ${shown.join(', ')} FROM annals_vault.${name} WHERE log = $1${isNumbered ? ' ORDER BY number' : ''}`;
+}

@@ -1,0 +1,138 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { namesFiles } from '../../events/blobs.ts';
+import { BrokenLogError, formatOf, openLogToRead, sealFinding } from '../../events/log-file.ts';
+import { readLog } from '../../events/log-reader.ts';
+import { logFormat } from '../../events/log-tables.ts';
+import { movedTo } from '../../events/moved.ts';
+import { AddressError, readAddress } from '../../events/postgres/address.ts';
+import { MoveError, openArrival } from '../../events/postgres/arrival.ts';
+import { moveIn } from '../../events/postgres/moving-in.ts';
+import { SharedLogUnavailableError } from '../../events/shared-log.ts';
+import { withVault } from '../../events/vault.ts';
+import { logFile } from '../../projections/files.ts';
+import { messageOf } from '../../storage/errors.ts';
+import type { PostgresAddress } from '../../storage/postgres/connection.ts';
+import type { Sqlite } from '../../storage/sqlite.ts';
+import { showProgress } from '../platform/progress.ts';
+import { readSettings } from '../settings/command.ts';
+import { type Settings, UsageError } from '../settings/settings.ts';
+import { StartError } from '../writer/writer.ts';
+import { existingLog } from './data.ts';
+import { vaultOf } from './move-vault.ts';
+import { printLine } from './terminal.ts';
+import { existingVault, requireLog } from './writing.ts';
+
+/** `annals log move`: exit 0 moved, 2 could not: the log is where it was. */
+export async function moveLog(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
+  const { settings, flags } = readSettings(args, environment, {
+    settings: ['data'],
+    flags: { to: 'string', 'to-file': 'string' },
+  });
+  const isBack = flags.to === 'sqlite';
+  const address = isBack ? sourceOf(settings, flags) : targetOf(settings, flags);
+  try {
+    if (!isBack) return await intoPostgres(settings, address);
+    const { outOfPostgres } = await import('./move-back.ts');
+    return await outOfPostgres(settings, address);
+  } catch (error) {
+    const isTold = [MoveError, BrokenLogError, SharedLogUnavailableError].some((kind) => error instanceof kind);
+    throw isTold ? new StartError(messageOf(error)) : error;
+  }
+}
+
+type Target = { to?: string; 'to-file'?: string };
+
+function targetOf({ log }: Settings, { to, 'to-file': file }: Target): PostgresAddress {
+  if (to !== undefined && file !== undefined)
+    throw new UsageError('--to and --to-file are both given; give one of them');
+  const [text, source] =
+    file === undefined ? [to ?? log, to === undefined ? 'ANNALS_LOG' : '--to'] : [contentOf(file), file];
+  if (text === undefined)
+    throw new UsageError(
+      '--to is missing: the address of PostgreSQL; --to-file and ANNALS_LOG keep it out of the list of processes',
+    );
+  try {
+    return readAddress(text);
+  } catch (error) {
+    throw error instanceof AddressError ? new UsageError(`${source}: ${error.message}`) : error;
+  }
+}
+
+function sourceOf({ log }: Settings, { 'to-file': file }: Target): PostgresAddress {
+  if (file !== undefined) throw new UsageError('--to sqlite and --to-file are both given; give one of them');
+  if (log === undefined) throw new UsageError('ANNALS_LOG is missing: the address of the log that is moved');
+  return readAddress(log);
+}
+
+function contentOf(file: string): string {
+  try {
+    return readFileSync(file, 'utf8').trim();
+  } catch {
+    throw new UsageError(`--to-file: the file ${file} cannot be read`);
+  }
+}
+
+async function intoPostgres(settings: Settings, address: PostgresAddress): Promise<number> {
+  const directory = existingLog(settings);
+  const file = logFile(directory);
+  const { name, size, token } = lookAt(settings, directory);
+  const arrival = await openArrival({
+    address,
+    site: settings.site ?? '',
+    warn: (message) => process.stderr.write(`warning: ${message}\n`),
+  });
+  let vault: ReturnType<typeof vaultOf> | null = null;
+  try {
+    const before = await arrival.look();
+    if (before !== null && before.name !== name)
+      throw new MoveError(
+        `the database has another log already, ${before.name} with ${before.size} events: name an empty database`,
+      );
+    if (before?.state === 'here' && before.token !== token)
+      throw new MoveError(`the database has this log already, with ${before.size} events: name an empty database`);
+    if (before?.state === 'arriving' && before.size > 0 && before.size < size)
+      await printLine(`going on where the move was stopped: ${before.size} of ${size} events`);
+    await arrival.begin(name);
+    vault = vaultOf(directory, name, arrival);
+    const moved = await moveIn({
+      file,
+      arrival,
+      companion: vault,
+      progress: { copied: showProgress('copying'), compared: showProgress('comparing') },
+    });
+    const waited = moved.frozen > 0 ? `; writes waited for ${Math.round(moved.frozen)} ms` : '';
+    return printLine(
+      `the log is in PostgreSQL now, with ${moved.size} events${waited}. A service that still runs on this data directory ` +
+        'answers reads and refuses writes: start it again with ANNALS_LOG',
+    );
+  } finally {
+    vault?.close();
+    await arrival.close();
+  }
+}
+
+/** Looks whether the log of a data directory can be moved. @throws MoveError, BrokenLogError. */
+function lookAt(settings: Settings, directory: string) {
+  const db = openLogToRead(logFile(directory));
+  try {
+    requireLog(db);
+    if (formatOf(db) < logFormat)
+      throw new MoveError(`log.db has format ${formatOf(db)}: start the service once, which brings it to ${logFormat}`);
+    const head = readLog(db).head();
+    const finding = withVault(existingVault(directory), (_, seals) => sealFinding(formatOf(db), head, seals));
+    if (finding !== null) throw new BrokenLogError(finding);
+    refuseUnmovable(settings, directory, db);
+    return { name: head.log, size: head.size, token: movedTo(db) };
+  } finally {
+    db.close();
+  }
+}
+
+function refuseUnmovable({ bucket }: Settings, directory: string, db: Sqlite): void {
+  if (bucket === undefined && namesFiles(db))
+    throw new MoveError(
+      `uploaded files are in ${join(directory, 'blobs')}, which other nodes cannot reach: keep them in a bucket first ` +
+        '(ANNALS_S3_ENDPOINT, ANNALS_S3_BUCKET, ANNALS_S3_ACCESS_KEY, ANNALS_S3_SECRET_KEY)',
+    );
+}

@@ -1,0 +1,116 @@
+import assert from 'node:assert/strict';
+import { it } from 'node:test';
+import { parseCheckpoint } from '../../../events/notes.ts';
+import { loggedIn, login } from '../../helpers/accounts.ts';
+import { describeWithPostgres, useDatabase } from '../../helpers/postgres.ts';
+import { verifyConsistency } from '../../helpers/proofs.ts';
+import { apiKey, runCommand, type Service, startService, temporaryFolder, writeConfig } from '../../helpers/service.ts';
+import { config, secret, startNode } from '../../running/nodes/node.ts';
+import { move, moveBack, rowsOf, writeTo } from './moving.ts';
+
+const withUsers = {
+  collections: [...config.collections, { slug: 'users', auth: true, fields: [{ name: 'name', type: 'text' }] }],
+};
+
+describeWithPostgres('annals log move', () => {
+  const make = useDatabase();
+
+  it('moves the log of a service that is written to, and loses no acknowledged write', async (t) => {
+    const database = await make();
+    const service = await startService(t, config, { environment: { ANNALS_SECRET: secret } });
+    const writing = writeTo(service);
+    const moved = await move(service.data, database);
+    assert.equal(moved.code, 0, moved.stderr);
+    assert.match(moved.stdout, /^the log is in PostgreSQL now, with \d+ events; writes waited for \d+ ms/);
+    await writing.ended;
+    assert.deepEqual(
+      new Set(writing.refused.map(({ status, message }) => `${status} ${message}`)),
+      new Set(['503 the log has moved to PostgreSQL: restart with ANNALS_LOG']),
+    );
+    assert.equal(await service.stop(), 0);
+    const node = await startNode(t, database.address, { data: service.data });
+    for (const { id, title } of writing.acknowledged) {
+      const read = await node.call('GET', `/api/collections/posts/${id}`);
+      assert.equal(read.body?.title, title);
+    }
+    const more = await node.call('POST', '/api/collections/posts', { title: 'after' });
+    assert.equal(more.status, 201, JSON.stringify(more.body));
+    await node.stop();
+  });
+
+  it('moves accounts, drafts and keys with it, to nodes and back, with the same root and the same rows', async (t) => {
+    const database = await make();
+    const environment = { ANNALS_SECRET: secret };
+    const service = await startService(t, withUsers, { environment });
+    const [email, password] = ['ada@example.org', 'a long enough password'];
+    const file = writeConfig(temporaryFolder(t), withUsers);
+    const created = await runCommand(
+      ['create-user', 'users', '--email', email, '--config', file, '--data', service.data],
+      {
+        input: `${password}\n`,
+      },
+    );
+    assert.equal(created.code, 0, created.stderr);
+    const ada = await loggedIn(service, 'users', email, password);
+    const posts = '/api/collections/posts';
+    const made = await service.call('POST', posts, { title: 'one', slug: 'one' });
+    const gone = await service.call('POST', posts, { title: 'a secret', slug: 'secret' });
+    await service.call('PATCH', `${posts}/${made.body.id}`, { slug: 'two' });
+    const erasure = { collection: 'posts', id: gone.body.id, reason: 'asked to' };
+    const erased = await service.call('POST', '/api/audit/erasures', erasure);
+    assert.ok(erased.status < 300, JSON.stringify(erased.body));
+    const receipt = await checkpointOf(service);
+    const before = rowsOf(service.data);
+
+    const moved = await move(service.data, database);
+    assert.equal(moved.code, 0, moved.stderr);
+    const refused = await login(service, 'users', email, 'wrong');
+    assert.deepEqual(
+      [refused.status, refused.body.message],
+      [503, 'the log has moved to PostgreSQL: restart with ANNALS_LOG'],
+    );
+    assert.equal((await service.call('GET', `${posts}/${made.body.id}`)).status, 200);
+    assert.deepEqual(rowsOf(service.data), before);
+    await service.stop();
+
+    const alone = await runCommand(['serve', '--data', service.data]);
+    assert.equal(alone.code, 2);
+    assert.match(alone.stderr, /has moved to PostgreSQL: start with ANNALS_LOG/);
+
+    const a = await startNode(t, database.address, { data: service.data, config: withUsers });
+    const b = await startNode(t, database.address, { config: withUsers });
+    assert.deepEqual(rowsOf(b.data), before);
+    assert.equal((await login(b, 'users', email, password)).status, 200);
+    assert.equal((await b.call('GET', '/api/collections/users/me', undefined, ada.as)).status, 200);
+    assert.equal((await a.call('POST', posts, { title: 'three', slug: 'two' })).status, 409);
+    assert.equal((await b.call('POST', posts, { title: 'three', slug: 'one' })).status, 201);
+    for (const node of [a, b]) {
+      const now = await checkpointOf(node);
+      assert.deepEqual([now.origin, now.key], [receipt.origin, receipt.key]);
+      const { body } = await node.call('GET', `/api/audit/consistency?from=${receipt.size}&to=${now.size}`);
+      const proof = body.proof.map((hash: string) => Buffer.from(hash, 'base64'));
+      assert.ok(verifyConsistency(receipt, now, proof));
+    }
+    await Promise.all([a.stop(), b.stop()]);
+    const returned = await moveBack(a.data, database);
+    assert.equal(returned.code, 0, returned.stderr);
+    const again = await moveBack(b.data, database);
+    assert.equal(again.code, 2);
+    const verified = await runCommand(['verify', '--data', a.data]);
+    assert.equal(verified.code, 0, verified.stdout + verified.stderr);
+
+    const back = await startService(t, withUsers, { data: a.data, environment });
+    assert.equal((await login(back, 'users', email, password)).status, 200);
+    assert.equal((await back.call('GET', '/api/collections/users/me', undefined, ada.as)).status, 200);
+    assert.equal((await back.call('POST', posts, { title: 'four', slug: 'four' })).status, 201);
+    await back.stop();
+  });
+});
+
+/** A signed checkpoint: what it says, and the key that signed it. */
+async function checkpointOf({ url }: Service) {
+  const response = await fetch(`${url}/api/audit/checkpoint`, { headers: { 'x-api-key': apiKey } });
+  const note = await response.text();
+  const { origin, size, root } = parseCheckpoint(note.slice(0, note.indexOf('\n\n') + 1)) ?? assert.fail(note);
+  return { origin, size, root, key: Buffer.from(note.split(' ').at(-1) ?? '', 'base64').toString('hex', 0, 4) };
+}

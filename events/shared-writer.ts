@@ -44,13 +44,12 @@ export function openSharedWriter({ replica, shared, clock, apply, patience }: Sh
   /**
    * Appends all commands in one shipment. When this returns, they are durable in the shared log, and in the replica.
    *
-   * @param since when the first of them came, by `performance.now()`: it may have waited for others.
    * @throws SharedLogUnavailableError when nothing was appended; UnknownShipmentError when that is not known: the same attempts find
    *   out; DivergedError when the replica and the shared log differ.
    */
-  function append(commands: readonly Command[], since = performance.now()): Promise<BatchResult> {
+  function append(commands: readonly Command[]): Promise<BatchResult> {
     // Waiting for a turn counts: a client waits no longer where many do.
-    const until = since + patience;
+    const until = performance.now() + patience;
     return inTurn(() => appendNow(commands, until));
   }
 

@@ -21,9 +21,6 @@ import { poke } from './search-cell.ts';
 import { keepSegments } from './segment-keeping.ts';
 import { internal, type Queued, refusalsOf, type Started, type ThreadParts } from './thread-parts.ts';
 
-/** `since`: when it came. */
-type Waiting = Queued & { since: number };
-
 /** A write is refused when it could not be shipped for so many milliseconds. */
 const patience = 4500;
 /** A node that has not come to the end of the log for so many milliseconds is behind. */
@@ -39,7 +36,7 @@ export function serveNode({ log, projector, scrubber }: Started, node: Node, par
   const { main, say, clock, meter, state, sealing } = parts;
   const { shared } = node;
   const { failure, failsOnly } = refusalsOf(state);
-  let queue: Waiting[] = [];
+  let queue: Queued[] = [];
   const senders = new Set<MessagePort>();
   let settling = 0;
   let isTurning = false;
@@ -142,8 +139,7 @@ export function serveNode({ log, projector, scrubber }: Started, node: Node, par
   }
 
   function take(from: MessagePort, requests: WriterRequests): void {
-    const since = performance.now();
-    for (const { id, command } of requests) queue.push({ from, id, command, since });
+    for (const { id, command } of requests) queue.push({ from, id, command });
     schedule();
   }
 
@@ -178,21 +174,17 @@ export function serveNode({ log, projector, scrubber }: Started, node: Node, par
     main.close();
   }
 
-  async function answerTo(batch: readonly Waiting[]): Promise<void> {
-    const since = batch[0]?.since;
-    const answers = await write(
-      batch.map(({ command }) => JSON.parse(command) as Command),
-      since,
-    );
+  async function answerTo(batch: readonly Queued[]): Promise<void> {
+    const answers = await write(batch.map(({ command }) => JSON.parse(command) as Command));
     const all = batch.map(({ from, id }, index) => ({ from, id, answer: answers[index] as WriterAnswer }));
     for (const [from, its] of Map.groupBy(all, ({ from }) => from))
       from.postMessage(its.map(({ id, answer }) => ({ id, answer })) satisfies WriterAnswers);
   }
 
-  async function write(commands: readonly Command[], since: number | undefined): Promise<WriterAnswer[]> {
+  async function write(commands: readonly Command[]): Promise<WriterAnswer[]> {
     if (clock.lead() > jumpMilliseconds) return commands.map(() => ({ ok: false, failure: 'clock', message: '' }));
     try {
-      const { outcomes, recorded } = await writer.append(commands, since);
+      const { outcomes, recorded } = await writer.append(commands);
       tallyUp(meter.batch, batchBounds, commands.length);
       follower.tell();
       if (recorded.length > 0) setFull(state, readable < log.head().size);

@@ -34,6 +34,11 @@ export const page = 500;
  */
 export function openSharedWriter({ replica, shared, clock, apply, patience }: SharedWriterOptions) {
   let last: Promise<unknown> = Promise.resolve();
+  /**
+   * Up to where this node knows that the shared log is durable. A replica may have more: an event whose commit was cancelled while
+   * it waited for the standby can be seen, and a failover loses it.
+   */
+  let durable = 0;
 
   function inTurn<T>(run: () => Promise<T>): Promise<T> {
     const result = last.then(run);
@@ -61,7 +66,7 @@ export function openSharedWriter({ replica, shared, clock, apply, patience }: Sh
       const taken = await takeBefore(until, doubted !== null);
       await orRelease(taken, () => ingest(taken.missed));
       if (doubted && isInReplica(doubted.shipped)) {
-        await taken.confirm();
+        await confirm(taken);
         return doubted.result;
       }
       clock.set(taken.now);
@@ -69,11 +74,12 @@ export function openSharedWriter({ replica, shared, clock, apply, patience }: Sh
       const { outcomes, recorded, shipped } = prepared;
       if (shipped.events.length === 0 && shipped.attempts.length === 0) {
         prepared.rollBack();
-        await taken.release();
+        await (repeats(outcomes) > durable ? confirm(taken) : taken.release());
         return { outcomes, recorded };
       }
       try {
         await taken.ship(shipped);
+        durable = shipped.head.size;
       } catch (error) {
         prepared.rollBack();
         if (!(error instanceof UnknownShipmentError) || performance.now() >= until) throw error;
@@ -89,6 +95,28 @@ export function openSharedWriter({ replica, shared, clock, apply, patience }: Sh
       apply(recorded);
       return { outcomes, recorded };
     }
+  }
+
+  async function confirm(taken: Taken): Promise<void> {
+    await taken.confirm();
+    durable = taken.head.size;
+  }
+
+  /**
+   * Waits until all that the replica has had when this was called is durable: it may be told then that it was done.
+   *
+   * @throws SharedLogUnavailableError, UnknownShipmentError when that is not known in time; DivergedError.
+   */
+  async function confirmed(): Promise<void> {
+    const size = replica.head().size;
+    if (size <= durable) return;
+    const until = performance.now() + patience;
+    await inTurn(async () => {
+      if (size <= durable) return;
+      const taken = await takeBefore(until, false);
+      await orRelease(taken, () => ingest(taken.missed));
+      await confirm(taken);
+    });
   }
 
   /** Whether a shipment was appended, once the replica has all of the log. Ids of events are never used twice. */
@@ -152,6 +180,7 @@ export function openSharedWriter({ replica, shared, clock, apply, patience }: Sh
 
   return {
     append,
+    confirmed,
     follow,
     /** Runs what else writes to the replica, while no transaction of an append is open. */
     between: <T>(run: () => T): Promise<T> => inTurn(async () => run()),
@@ -160,4 +189,12 @@ export function openSharedWriter({ replica, shared, clock, apply, patience }: Sh
       await last;
     },
   };
+}
+
+/** The newest position of what outcomes say was recorded before; 0 where none does. */
+function repeats(outcomes: BatchResult['outcomes']): number {
+  const before = outcomes.map((outcome) => {
+    return !(outcome instanceof Error) && !outcome.ok && outcome.conflict === 'attempt' ? outcome.first.position : 0;
+  });
+  return Math.max(...before);
 }

@@ -74,13 +74,14 @@ function isUnavailable(error: unknown): boolean {
 
 function found(id: string): { version: number; set: JsonObject } | null {
   const row = select.get(`things/${id}`);
-  return row ? { version: row.version, set: (JSON.parse(row.body) as { data: { set: JsonObject } }).data.set } : null;
+  const { data: found } = row ? (JSON.parse(row.body) as { data: JsonObject }) : { data: {} };
+  return row ? { version: row.version, set: (found.set ?? found) as JsonObject } : null;
 }
 
 async function write(id: string, expected: number | null, set: JsonObject, key: string | undefined): Promise<Told> {
   const outcome = await append(
     command(`things/${id}`, expected, {
-      events: [{ type: expected === 0 ? 'document.created' : 'document.updated', data: { set } }],
+      events: [expected === 0 ? { type: 'document.created', data: set } : { type: 'document.updated', data: { set } }],
       claims: typeof set.name === 'string' ? [claim(set.name, 'things.name')] : [],
       ...(key === undefined ? {} : { attempt: { key, fingerprint: JSON.stringify(set) } }),
     }),

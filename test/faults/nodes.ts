@@ -1,10 +1,11 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { existsSync } from 'node:fs';
+import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { PostgresAddress } from '../../storage/postgres/connection.ts';
+import { annalsWords } from '../helpers/command.ts';
 import { openTcpProxy, type TcpProxy } from '../helpers/proxies.ts';
-import { inherited } from '../helpers/service.ts';
+import { apiKey, inherited } from '../helpers/service.ts';
 
 /** A node as a process of its own, with a network of its own to each server of PostgreSQL. */
 export type RunningNode = {
@@ -40,6 +41,47 @@ export const bare: NodeKind = ({ address, data, port }) => ({
   command: [process.execPath, bareNode, JSON.stringify({ address, data, port })],
   environment: {},
 });
+
+/** A whole service. */
+export const service: NodeKind = ({ address, data, port }) => {
+  const file = `${data}.json`;
+  writeFileSync(file, JSON.stringify(config));
+  return {
+    command: [...annalsWords({}), 'serve', '--config', file, '--data', data, '--port', String(port)],
+    environment: {
+      ANNALS_LOG: urlOf(address),
+      ANNALS_SECRET: 'one-secret-that-all-nodes-have-in-common',
+      ANNALS_API_KEY: apiKey,
+      ANNALS_THREADS: '0',
+      ANNALS_LOG_LEVEL: 'error',
+    },
+  };
+};
+
+/** Each kind of node, with the headers that its clients send. */
+export const kinds: Record<string, { kind: NodeKind; headers: Record<string, string> }> = {
+  bare: { kind: bare, headers: {} },
+  service: { kind: service, headers: { 'x-api-key': apiKey } },
+};
+
+/** The documents that clients write. */
+const config = {
+  collections: [
+    {
+      slug: 'things',
+      fields: [
+        { name: 'marker', type: 'text' },
+        { name: 'name', type: 'text', unique: true },
+        { name: 'note', type: 'text' },
+      ],
+    },
+  ],
+};
+
+/** The address of a database, as `ANNALS_LOG` has it. */
+function urlOf({ hosts, user, password, database }: PostgresAddress): string {
+  return `postgres://${user}:${password}@${hosts.map(({ host, port }) => `${host}:${port}`).join(',')}/${database}`;
+}
 
 /** The library of Debian's package libfaketime, which gives a process another clock; null where it is missing. */
 export const faketime =
@@ -77,7 +119,8 @@ export async function startNode(
     child = spawn(file, args, { env: { ...inherited(), ...environment }, stdio: ['ignore', 'pipe', 'pipe'] });
     code = undefined;
     const started = child;
-    exited = new Promise((resolve) => started.once('exit', (status) => resolve(status)));
+    // All that it said has come by then.
+    exited = new Promise((resolve) => started.once('close', (status) => resolve(status)));
     void exited.then((status) => {
       code = status;
     });

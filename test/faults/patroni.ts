@@ -26,7 +26,7 @@ export type Patroni = {
   end: () => Promise<void>;
 };
 
-/** What is missing for it on this machine; null for nothing. */
+/** The names of what this machine lacks for it; null for nothing. */
 export function missingForPatroni(): string | null {
   const missing = ['patroni', 'patronictl', 'etcd'].filter((name) => !existsSync(`/usr/bin/${name}`));
   if (binaries() === null) missing.push('postgresql');
@@ -174,7 +174,7 @@ export async function startPatroni(
 
 type Given = { name: string; port: number; api: number; folder: string; etcd: number; user: string; password: string };
 
-/** The configuration of a member. No commit is acknowledged that is not on a standby, also while there is none. */
+/** The configuration of a member. No commit is acknowledged that is not on a standby, even while all of them are gone. */
 function settings({ name, port, api, folder, etcd, user, password }: Given) {
   const authentication = { username: user, password };
   return {

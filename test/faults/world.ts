@@ -149,7 +149,7 @@ function entriesOf(db: Sqlite, size: number): Entry[] {
   return readLog(db)
     .range(0, size)
     .map(({ header: { position, stream, version, type }, data }) => {
-      const set = (data?.set ?? {}) as { note?: string; marker?: string; name?: string };
+      const set = (data?.set ?? data ?? {}) as { note?: string; marker?: string; name?: string };
       const isOurs = stream.startsWith('things/');
       return {
         position,

@@ -24,12 +24,12 @@ export function describeWithPostgres(name: string, tests: () => void): void {
 }
 
 /** The same, for tests that start and kill servers of their own. */
-export function describeWithServers(name: string, tests: () => void): void {
+export function describeWithServers(name: string, tests: () => void, options: { concurrency?: number } = {}): void {
   if (TEST_POSTGRES_FOLDER === undefined)
     it(name, {
       skip: 'PostgreSQL is not installed here: there is no TEST_POSTGRES_FOLDER; see CONTRIBUTING.md',
     }, () => {});
-  else describe(name, tests);
+  else describe(name, options, tests);
 }
 
 function hostsOf(text: string): Host[] {

@@ -82,7 +82,7 @@ async function openNode(
     follower.tell();
     return outcomes.map((outcome) => (outcome instanceof Error ? outcome : outcome.ok ? 'recorded' : outcome.conflict));
   };
-  return { db, log, told, append, current: follower.current, failure: () => failure };
+  return { db, log, told, writer, append, current: follower.current, failure: () => failure };
 }
 
 describeWithPostgres('Nodes that share a log in PostgreSQL', () => {
@@ -243,6 +243,41 @@ describeWithPostgres('Nodes that share a log in PostgreSQL', () => {
       one.told.map(({ header }) => header.position),
       [1, 2, 3, 4, 5, 6, 7, 8],
     );
+  });
+
+  it('do not say of a write that it was done while no standby has it, though it can be seen', async (t) => {
+    const { address } = await database();
+    let isStandbyGone = false;
+    // As when the wait of each commit is cancelled: it is carried out, and other nodes see it.
+    const cancelled = async (end: () => Promise<void>) => {
+      await end();
+      if (isStandbyGone) throw new UnknownShipmentError('canceling wait for synchronous replication');
+    };
+    const spoil = (log: SharedLog): SharedLog => ({
+      ...log,
+      async take(...given): Promise<Taken> {
+        const taken = await log.take(...given);
+        return {
+          ...taken,
+          ship: (shipped) => cancelled(() => taken.ship(shipped)),
+          confirm: () => cancelled(() => taken.confirm()),
+        };
+      },
+    });
+    const options = { spoil, patience: 300 };
+    const [one, other] = await Promise.all([openNode(t, address, options), openNode(t, address, options)]);
+    const write = () => command('posts/1', 0, { attempt: { key: 'key', fingerprint: 'f' } });
+    isStandbyGone = true;
+    await assert.rejects(one.append(write()), UnknownShipmentError);
+    await other.current();
+    assert.equal(other.log.head().size, 1);
+    await assert.rejects(other.append(write()), UnknownShipmentError);
+    await assert.rejects(other.writer.confirmed(), UnknownShipmentError);
+    isStandbyGone = false;
+    assert.deepEqual(await other.append(write()), ['attempt']);
+    await one.writer.confirmed();
+    assert.deepEqual(await one.append(write()), ['attempt']);
+    assert.equal(one.log.head().size, 1);
   });
 
   it('have what one of them could not write itself, and so does that one at its next write', async (t) => {

@@ -18,13 +18,14 @@ if (process.env.NODE_TEST_CONTEXT && isMainThread) {
   const awake = setInterval(() => {}, 60_000);
   after(() => {
     clearInterval(awake);
-    setTimeout(refuseToWait, 30_000).unref();
+    // The hooks of the file come behind this one, and stop its services.
+    setTimeout(refuseToWait, 60_000).unref();
   });
 }
 
 /** Something that a test has left open keeps its process from ending, and so the whole run. */
 function refuseToWait() {
   const open = process.getActiveResourcesInfo().filter((name) => name !== 'PipeWrap');
-  process.stderr.write(`${process.argv[1]} has not ended 30 s after its last test. Still open: ${open.join(', ')}\n`);
+  process.stderr.write(`${process.argv[1]} has not ended 60 s after its last test. Still open: ${open.join(', ')}\n`);
   process.exit(1);
 }

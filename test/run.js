@@ -28,8 +28,6 @@ if (missing.length > 0) {
     './test/helpers/cache.js',
     '--test',
     '--test-concurrency=4',
-    // Also where something that a test left keeps its process from ending: in a batch no other process would.
-    '--test-force-exit',
     // Of one test; Node 22 takes it for a whole file, and one that runs a batch is long.
     '--test-timeout=300000',
     // Node takes no option behind the first file.

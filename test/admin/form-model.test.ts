@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { compare, firstChoice, taken } from '../../admin/src/pages/document/conflict/merge.ts';
-import { shownValue } from '../../admin/src/pages/document/conflict/shown.ts';
+import { relatedIn, shownValue } from '../../admin/src/pages/document/conflict/shown.ts';
 import {
   changedFields,
   createBody,
@@ -336,7 +336,7 @@ describe('what a form shows', () => {
   });
 
   it('has values in words', () => {
-    const words = { language: 'en', yes: 'Yes', no: 'No' };
+    const words = { language: 'en', yes: 'Yes', no: 'No', titles: new Map([['posts/a', 'The first']]) };
     assert.equal(shownValue(fieldNamed('status'), 'draft', words), 'Draft');
     assert.equal(shownValue(fieldNamed('topics'), ['sport', 'x'], words), 'Sport, x');
     assert.equal(shownValue(fieldNamed('isOpen'), false, words), 'No');
@@ -346,6 +346,22 @@ describe('what a form shows', () => {
     const doc = { type: 'doc', content: [{ type: 'paragraph', content: [{ type: 'text', text: 'Hi' }] }] };
     assert.equal(shownValue(fieldNamed('body'), doc, words).trim(), 'Hi');
     assert.equal(shownValue(fieldNamed('data'), [1], words), '[\n  1\n]');
+  });
+
+  it('shows related documents by their titles, in blocks and objects too', () => {
+    const to: Field = { name: 'to', type: 'relationship', relationTo: 'posts' };
+    const links: Field = { name: 'links', type: 'blocks', blocks: [{ slug: 'link', fields: [to] }] };
+    const seo: Field = { name: 'seo', type: 'object', fields: [{ ...to, hasMany: true }] };
+    const words = { language: 'en', yes: 'Yes', no: 'No', titles: new Map([['posts/a', 'The first']]) };
+    const told = (field: Field, value: unknown) => [
+      relatedIn(field, value).map(({ relationTo, id }) => `${relationTo}/${id}`),
+      shownValue(field, value, words),
+    ];
+    assert.deepEqual(told(to, 'a'), [['posts/a'], 'The first']);
+    assert.deepEqual(told(links, [{ blockType: 'link', to: 'a' }]), [['posts/a'], '1. link: To: The first']);
+    assert.deepEqual(told(seo, { to: ['a', 'b'] }), [['posts/a', 'posts/b'], 'To: The first, b']);
+    assert.deepEqual(told(links, [{ blockType: 'gone', to: 'a' }])[0], []);
+    assert.deepEqual(told(fieldNamed('data'), { to: 'a' })[0], []);
   });
 
   it('makes slugs of titles', () => {

@@ -26,7 +26,13 @@ const config = {
           admin: { tab: 'Sections' },
           blocks: [
             { slug: 'text', fields: [{ name: 'title', type: 'text', required: true }] },
-            { slug: 'quote', fields: [{ name: 'who', type: 'text' }] },
+            {
+              slug: 'quote',
+              fields: [
+                { name: 'who', type: 'text' },
+                { name: 'by', type: 'relationship', relationTo: 'authors' },
+              ],
+            },
           ],
         },
         { name: 'data', type: 'json', admin: { tab: 'More' } },
@@ -235,10 +241,12 @@ function tests(): void {
 
     it('has somebody who saves over another version choose for each field', async () => {
       const id = await create({ title: 'read', lead: 'read' });
+      const author = await service.call('POST', '/api/collections/authors', { name: 'Mary Shelley' }, as());
       const page = await open(browser(), `/c/posts/${id}`);
       await page.fill('[name=title]', 'mine');
       await page.fill('[name=lead]', 'mine');
-      await write(id, { title: 'theirs', lead: 'theirs', status: 'published' });
+      const sections = [{ blockType: 'quote', who: 'Victor', by: author.body.id }];
+      await write(id, { title: 'theirs', lead: 'theirs', status: 'published', sections });
       await save(page, 412);
       const dialog = page.getByRole('dialog');
       await dialog.getByText(/You saved another version/).waitFor();
@@ -246,8 +254,9 @@ function tests(): void {
         const shown = await page
           .locator('[data-conflict]')
           .evaluateAll((rows) => rows.map((row) => row.getAttribute('data-conflict')));
-        assert.deepEqual(shown, ['title', 'lead', 'status']);
+        assert.deepEqual(shown, ['title', 'lead', 'sections', 'status']);
       });
+      await dialog.getByText('1. quote: Who: Victor; By: Mary Shelley').first().waitFor();
       await dialog.getByRole('radio', { name: 'Lead: Keep as it is now' }).check();
       const saved = page.waitForResponse((response) => response.request().method() === 'PATCH');
       await dialog.getByRole('button', { name: 'Save this choice' }).click();

@@ -104,8 +104,10 @@ describe('The contract (1)', () => {
   let world: World;
   let operations: Operation[];
   /** Those that have an answer which has not been met yet, with this status. */
-  const lacking = (status: string) =>
-    operations.filter(({ name }) => world.contract.unmet().includes(`${name} ${status}`));
+  function lacking(status: string): Operation[] {
+    const unmet = new Set(world.contract.unmet());
+    return operations.filter(({ name }) => unmet.has(`${name} ${status}`));
+  }
   let stalled: () => Promise<void>;
 
   before(async () => {

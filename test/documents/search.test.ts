@@ -7,6 +7,7 @@ import type { Config } from '../../config/define.ts';
 import { type HereService, startHere, useServiceHere } from '../helpers/embedded.ts';
 import { temporaryFolder } from '../helpers/service.ts';
 import { errorsOf } from '../helpers/shared.ts';
+import { anyText } from '../helpers/text.ts';
 
 const everybody = { read: () => true };
 const rich = (...texts: string[]) => ({
@@ -308,7 +309,7 @@ describe('A search with any text', () => {
     '""',
   );
   const text = fc.array(fc.oneof(word, mark), { maxLength: 12 }).map((parts) => parts.join(''));
-  const anything = fc.oneof(text, text, fc.string({ unit: 'binary', maxLength: 30 }), fc.string({ maxLength: 30 }));
+  const anything = fc.oneof(text, text, anyText({ maxLength: 30 }), fc.string({ maxLength: 30 }));
 
   for (const slug of ['notes', 'pages']) {
     it(`finds what a simple model says, in ${slug}`, async () => {
@@ -349,8 +350,11 @@ describe('The search index at a start', () => {
         .filter(({ msg }) => /^the search index/.test(msg))
         .map(({ level, msg }) => `${level} ${msg}`);
     const findsAll = async ({ call }: HereService) => {
-      const { status, body } = await call('GET', '/api/collections/pages?q=wombat');
-      assert.deepEqual([status, body.total], [200, 3]);
+      const search = () => call('GET', '/api/collections/pages?q=wombat');
+      let answer = await search();
+      // A busy machine may take longer to make the index than a search waits.
+      for (const end = Date.now() + 30_000; answer.status === 503 && Date.now() < end; ) answer = await search();
+      assert.deepEqual([answer.status, answer.body.total], [200, 3]);
     };
     let service = await start();
     // The index is there before a document is: otherwise it would be made of that one.

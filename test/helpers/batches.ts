@@ -1,5 +1,6 @@
 import { globSync } from 'node:fs';
 import { describe } from 'node:test';
+import { measured } from './times.js';
 
 const root = new URL('../../', import.meta.url);
 
@@ -48,8 +49,9 @@ export function runBatch(batch: string): void {
     if (first !== batch.replace('long/', '') || isLong !== file.endsWith('.long.test.ts')) continue;
     if (file.endsWith('.alone.test.ts')) continue;
     // A service that a file shares among its tests is started when its turn comes, and ended after them.
-    describe(file, async () => {
-      await import(new URL(file, root).href);
-    });
+    describe(
+      file,
+      measured(file, () => import(new URL(file, root).href)),
+    );
   }
 }

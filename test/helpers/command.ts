@@ -15,3 +15,8 @@ export function annalsWords(environment: NodeJS.ProcessEnv = {}): Words {
   const { BINARY } = process.env;
   return BINARY && environment.NODE_OPTIONS === undefined ? [resolve(BINARY)] : checkout;
 }
+
+/** A printed text without the lines that tell how far something is: they come where a busy machine takes more than a second. */
+export function withoutProgress(printed: string): string {
+  return printed.replace(/^.+ +\d+ % {2}\d+ of \d+\n/gm, '');
+}

@@ -1,5 +1,6 @@
 import { Readable } from 'node:stream';
 import { run } from '../../server/cli/cli.ts';
+import { withoutProgress } from './command.ts';
 
 /** How a command ended, and what it printed. */
 export type Ended = { code: number | null; stdout: string; stderr: string };
@@ -18,7 +19,7 @@ export async function runHere(
   const [stdout, stderr] = [capture(process.stdout), capture(process.stderr)];
   try {
     const code = await run(args, environment);
-    return { code, stdout: stdout.text(), stderr: stderr.text() };
+    return { code, stdout: stdout.text(), stderr: withoutProgress(stderr.text()) };
   } finally {
     stdout.end();
     stderr.end();

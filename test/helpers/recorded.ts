@@ -30,12 +30,14 @@ export type Expected = string | ({ type: EventType } & Partial<Recorded>);
  * names neither, and so are those of mails that were asked for before.
  *
  * @param expected the events, or what makes them of the result of `run`.
+ * @param patience milliseconds in which the last of them has to come.
  * @returns the result of `run`.
  */
 export async function assertRecorded<T>(
   service: { data: string },
   run: () => Promise<T>,
   expected: readonly Expected[] | ((result: T) => readonly Expected[]),
+  patience = 20_000,
 ): Promise<T> {
   const log = followLog(service.data);
   try {
@@ -48,7 +50,7 @@ export async function assertRecorded<T>(
     const isOfOtherMail = ({ type, data }: Recorded) =>
       type.startsWith('email.') && !(withMails && found.some(({ id }) => id === data?.event));
     const isLate = ({ correlationId }: Recorded) => (answered.get(correlationId) ?? begun) < begun;
-    const end = Date.now() + 20_000;
+    const end = Date.now() + patience;
     for (;;) {
       for (const event of log.next()) if (!isOfOtherMail(event) && !isLate(event)) found.push(event);
       if (found.length >= wanted.length || Date.now() > end) break;

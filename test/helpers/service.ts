@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
-import { annalsWords } from './command.ts';
+import { annalsWords, withoutProgress } from './command.ts';
 import { assertRefusalRecordsNothing } from './recorded.ts';
 
 /** The key every test service is started with. */
@@ -157,7 +157,7 @@ export async function runCommand(
     result.stderr += text;
   });
   const code = await new Promise<number | null>((resolve) => child.once('close', (status) => resolve(status)));
-  return { code, ...result };
+  return { code, stdout: result.stdout, stderr: withoutProgress(result.stderr) };
 }
 
 /**

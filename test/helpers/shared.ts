@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { after, before, type TestContext } from 'node:test';
 import Database from 'better-sqlite3';
 import type { Header } from '../../events/envelope.ts';
-import { annalsWords } from './command.ts';
+import { annalsWords, withoutProgress } from './command.ts';
 import { type Answer, inherited, type Service, startService, type TestConfig } from './service.ts';
 
 /**
@@ -167,9 +167,8 @@ type LogLine = any;
 
 /** The log lines that a service has written, parsed; a line that is not JSON fails the test. */
 export function logLines(service: Pick<Service, 'output'>): LogLine[] {
-  const whole = service.output().stderr.split('\n').slice(0, -1);
-  // A start on a busy machine takes long enough to show how far it is.
-  const lines = whole.filter((line) => line !== '' && !/^building the read tables +\d+ %/.test(line));
+  const whole = withoutProgress(service.output().stderr).split('\n').slice(0, -1);
+  const lines = whole.filter((line) => line !== '');
   return lines.map((line) => JSON.parse(line));
 }
 

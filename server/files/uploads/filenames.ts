@@ -20,8 +20,6 @@ const inEmoji = [
 ].join('|');
 const unseenOrInEmoji = new RegExp(`(${inEmoji})|${unseen}`, 'gu');
 
-const segmenter = new Intl.Segmenter('en', { granularity: 'grapheme' });
-
 /**
  * A name that every file system, header and URL takes: the last part of a path, in NFC, without what cannot be seen and what
  * Windows refuses, at most 255 bytes of UTF-8, with the extension it had. A name of nothing else is `file`. Given its own
@@ -58,6 +56,8 @@ function cut(name: string): string {
 
 /** As many whole characters as people see them as fit in so many bytes. */
 function firstBytes(text: string, bytes: number): string {
+  // Made here: at the start it would take 14 ms, and few names are long.
+  const segmenter = new Intl.Segmenter('en', { granularity: 'grapheme' });
   const segments = Iterator.from(segmenter.segment(text)).map(({ segment }) => segment);
   const parts = Array.from(takeWhileFits(segments, bytes));
   // One letter may have hundreds of accents: such a one is cut.

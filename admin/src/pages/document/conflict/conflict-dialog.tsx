@@ -2,19 +2,15 @@ import { Button, Modal } from '@mantine/core';
 import { useState } from 'react';
 import { useDialog } from '../../../parts/dialog.ts';
 import { type DataField, labelOf } from '../../../schema/fields.ts';
-import type { Collection } from '../../../schema/model.ts';
-import { titleOf } from '../../../schema/titles.ts';
-import { useCollection } from '../../../service/model.tsx';
+import { useTitles } from '../../../service/related-titles.ts';
 import { useLanguage, useWords } from '../../../words/index.ts';
 import { useIsPhone } from '../editor/phone.ts';
 import type { EditorView } from '../editor/use-editor.ts';
 import { sinceOf } from '../facts/since.ts';
-import { idsOf } from '../inputs/relationship/order.ts';
-import { useTargets } from '../inputs/relationship/targets.ts';
 import styles from './conflict.module.css';
 import type { Conflict } from './conflict.ts';
 import { type Difference, firstChoice, type Side, taken } from './merge.ts';
-import { shownValue } from './shown.ts';
+import { relatedIn, shownValue } from './shown.ts';
 
 /** Another version was saved meanwhile: what was read, what is there now, what stands here, and for each field a choice. */
 export function ConflictDialog({ editor, conflict }: { editor: EditorView; conflict: Conflict }) {
@@ -96,22 +92,11 @@ function DifferenceRow({ difference, choice, choose }: RowProps) {
   );
 }
 
+/** Related documents by their titles; those that cannot be read, by their ids. */
 function Shown({ field, value }: { field: DataField; value: unknown }) {
   const { form: words, shared } = useWords();
   const language = useLanguage();
-  const collection = useCollection(field.relationTo ?? '');
-  const text = shownValue(field, value, { language, yes: shared.yes, no: shared.no });
-  if (text === '') return <p className={styles.empty}>{words.empty}</p>;
-  if (collection !== undefined) return <Titles collection={collection} ids={idsOf(value)} />;
-  return <p className={styles.value}>{text}</p>;
-}
-
-/** Related documents by their titles; those that cannot be read, by their ids. */
-function Titles({ collection, ids }: { collection: Collection; ids: readonly string[] }) {
-  const { data = [] } = useTargets(collection, ids);
-  const titles = ids.map((id) => {
-    const found = data.find((one) => one.id === id);
-    return found === undefined ? id : titleOf(collection, found);
-  });
-  return <p className={styles.value}>{titles.join(', ')}</p>;
+  const titles = useTitles(relatedIn(field, value));
+  const text = shownValue(field, value, { language, yes: shared.yes, no: shared.no, titles });
+  return text === '' ? <p className={styles.empty}>{words.empty}</p> : <p className={styles.value}>{text}</p>;
 }

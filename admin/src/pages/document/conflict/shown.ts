@@ -1,8 +1,11 @@
 import { richTextToText } from '../../../../../client/rich-text.ts';
 import { dataFields, type Field, labelOf } from '../../../schema/fields.ts';
+import type { Related } from '../../../schema/titles.ts';
 import { isEmpty, isObject, itemFields } from '../form/values.ts';
+import { idsOf } from '../inputs/relationship/order.ts';
 
-type Words = { language: string; yes: string; no: string };
+/** `titles` are those of related documents, by `<collection>/<id>`: one that is not among them is shown by its id. */
+type Words = { language: string; yes: string; no: string; titles: ReadonlyMap<string, string> };
 
 /** A value as people read it, in lines; empty for none. */
 export function shownValue(field: Field, value: unknown, words: Words): string {
@@ -16,11 +19,24 @@ export function shownValue(field: Field, value: unknown, words: Words): string {
   if (field.type === 'object' && isObject(value)) return shownMembers(field.fields ?? [], value, words);
   if (field.type === 'richText') return richTextToText(value) || JSON.stringify(value, null, 2);
   if (typeof value === 'boolean') return value ? words.yes : words.no;
-  if (typeof value === 'string') return shownText(field, value, words.language);
+  if (typeof value === 'string') return shownText(field, value, words);
   return typeof value === 'object' ? JSON.stringify(value, null, 2) : String(value);
 }
 
-function shownText(field: Field, value: string, language: string): string {
+/** The documents that a value points at, in the objects and items within it too. */
+export function relatedIn(field: Field, value: unknown): Related[] {
+  const { relationTo } = field;
+  if (relationTo !== undefined) return idsOf(value).map((id) => ({ relationTo, id }));
+  const items = Array.isArray(value) ? value : [value];
+  return items.filter(isObject).flatMap((item) =>
+    dataFields(itemFields({ ...field, name: field.name ?? '' }, item) ?? []).flatMap((inner) =>
+      relatedIn(inner, item[inner.name]),
+    ),
+  );
+}
+
+function shownText(field: Field, value: string, { language, titles }: Words): string {
+  if (field.relationTo !== undefined) return titles.get(`${field.relationTo}/${value}`) ?? value;
   if (field.type === 'datetime' && !Number.isNaN(Date.parse(value))) return new Date(value).toLocaleString(language);
   return field.options?.find((option) => option.value === value)?.label ?? value;
 }

@@ -17,6 +17,7 @@ import { overload } from './overload.ts';
 import { read } from './read.ts';
 import { machine } from './report.ts';
 import type { Plan } from './rounds.ts';
+import { sealing } from './sealing.ts';
 import { search } from './search.ts';
 import { start } from './start.ts';
 import { type LoginTarget, timing } from './timing.ts';
@@ -27,6 +28,7 @@ const usage = `npm run bench -- [BENCHMARK]… [--rounds N] [--seconds N] [--lar
   read     reads by id against a bare hapi + better-sqlite3 route
   lists    pages against the same bare route; all reads at 10,000 and 100,000 documents, with and without indexes
   create   durable creates against a bare group commit, fsyncs, reads meanwhile
+  sealing  creates while the log is sealed against creates while it is not
   overload 1,000 connections that create at once: those taken, those refused, /health meanwhile
   bulk     1,000 creates in one call against a call for each
   log      rebuild and verify, events per second on one core, and on all
@@ -45,7 +47,7 @@ const usage = `npm run bench -- [BENCHMARK]… [--rounds N] [--seconds N] [--lar
   --seconds N  how long each time (default 4, at most 15)
   --minutes N  memory: how long the mixed load lasts (default 10)
   --large      log, lists, search, erasure, export: also with 1,000,000 events (some minutes, 4 GB under ${tmpdir()});
-               start: with 1,000,000 documents of 5 events each (an hour, 16 GB)
+               start: with 1,000,000 documents of 5 events each (half an hour, 16 GB)
   --login URL  timing: at a running service that neither locks nor limits, such as
                http://127.0.0.1:4000/api/collections/users/login; with --known EMAIL of an account there
 `;
@@ -54,6 +56,7 @@ const benchmarks = {
   read: (folder: string, plan: Plan) => withWrk(() => read(folder, plan)),
   lists: (folder: string, plan: Plan, isLarge: boolean) => withWrk(() => lists(folder, plan, isLarge)),
   create: (folder: string, plan: Plan) => withWrk(() => create(folder, plan)),
+  sealing: (folder: string, plan: Plan) => withWrk(() => sealing(folder, plan)),
   overload: (folder: string, plan: Plan) => overload(folder, plan),
   bulk: (folder: string, plan: Plan) => bulk(folder, plan),
   log: (folder: string, plan: Plan, isLarge: boolean) => log(folder, plan, isLarge),

@@ -109,6 +109,7 @@ function childOf(pid: number): number {
   return Number(readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ')[0]);
 }
 
-function pathOf(name: string): string {
+/** The path of a module, by its name from here. */
+export function pathOf(name: string): string {
   return fileURLToPath(new URL(name, import.meta.url));
 }

@@ -116,7 +116,7 @@ function write(db: Sqlite, bytes: Buffer) {
     for (let at = 0; at < bytes.length; ) at += writeSync(file, bytes, at);
     fsyncSync(file);
   } catch (error) {
-    // What there was room for would be taken from the log, which may need it.
+    // A part of a draft would take room that the log may need.
     rmSync(path, { force: true });
     throw error;
   } finally {

@@ -15,7 +15,7 @@ import { eventually, useFolder } from '../helpers/shared.ts';
 Object.assign(usualSizes, { events: 20, hot: 5 });
 
 const config: Config = { collections: [{ slug: 'posts', fields: [{ name: 'title', type: 'text' }] }] };
-const patience = 30_000;
+const patience = 60_000;
 
 describeWithBucket('Two data directories of one log with the same bucket', () => {
   const bucket = useBucket();

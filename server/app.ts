@@ -80,6 +80,8 @@ export type App = Writing & {
   auditIndex: AuditIndex;
   /** The writes that were recorded with an Idempotency-Key. */
   idempotencyRecords: IdempotencyRecords;
+  /** Waits until all that can be read now would outlive a failover. @throws DomainError `unavailable` after some seconds. */
+  whenDurable: () => Promise<void>;
   /** The key of the hashes that Idempotency-Keys are stored as. */
   idempotencySecret: string;
   /** Brings events to the names of today. */

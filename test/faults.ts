@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 
-// npm run faults -- [--rounds N] [--only NAME] [--nodes service|bare]
+// npm run faults -- [--rounds N] [--only NAME,…] [--nodes service|bare]. SIGINT ends it after the fault that is being tried.
 
 const folder = mkdtempSync(join(existsSync('/dev/shm') ? '/dev/shm' : tmpdir(), 'annals-faults-'));
 // Its servers run as another user.
@@ -70,10 +70,14 @@ function missingFor(name: string): string | null {
 const leftOut = chosen.filter((name) => missingFor(name) !== null);
 for (const name of leftOut) say(`LEFT OUT: ${name}, for this machine lacks ${missingFor(name)}`);
 let failed = 0;
+let isStopping = false;
+process.once('SIGINT', () => {
+  isStopping = true;
+});
 try {
   for (let round = 1; round <= rounds; round += 1) {
     for (const name of chosen) {
-      if (leftOut.includes(name)) continue;
+      if (isStopping || leftOut.includes(name)) continue;
       try {
         await run(name, options);
       } catch (error) {

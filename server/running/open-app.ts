@@ -119,6 +119,7 @@ export function openApp(options: OpenOptions): OpenApp {
     auditIndex: openAuditIndex(read),
     events: eventReader,
     idempotencyRecords: readIdempotencyRecords(events),
+    whenDurable: following?.durable ?? (async () => {}),
     idempotencySecret: shared.attemptSecret,
     upcaster() {
       // Compiled late: it is needed rarely, and schemas may be many.

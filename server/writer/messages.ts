@@ -101,10 +101,12 @@ export type WriterAnswer =
       missing?: readonly AwayFrame[];
     };
 
-/** The functions of the writer of a node for the threads that answer requests. Both throw DomainError `unavailable` after some seconds. */
+/** The functions of the writer of a node for the threads that answer requests. All throw DomainError `unavailable` after some seconds. */
 export type Following = {
   /** Waits until this node has all that was appended before the call, by any node. */
   current: () => Promise<void>;
   /** Waits until this node can be read up to a position. */
   reach: (position: number) => Promise<void>;
+  /** Waits until all that this node has is durable in the shared log: only then may it say that something was done. */
+  durable: () => Promise<void>;
 };

@@ -27,13 +27,17 @@ export function openTelling(say: ThreadParts['say'], [stopped, goesOn]: readonly
 
 const retrySeconds = 1;
 
+const unseen = 'this node does not see what other nodes have written: try again later';
+
+/** The answer to a write that can be seen and may yet be lost. */
+export const undecided = 'it is not known yet whether this was done: send it again later';
+
 /** Waits for what this node has to see. @throws DomainError `unavailable`, where it does not see it in time. */
-export async function told(waiting: Promise<void>): Promise<void> {
+export async function told(waiting: Promise<void>, message = unseen): Promise<void> {
   try {
     await waiting;
   } catch (error) {
-    if (!(error instanceof SharedLogUnavailableError)) throw error;
-    const message = 'this node does not see what other nodes have written: try again later';
+    if (kindOf(error) === null) throw error;
     throw new DomainError('unavailable', message, [], retrySeconds);
   }
 }

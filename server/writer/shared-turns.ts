@@ -17,7 +17,7 @@ import { openCleaning } from './cleaning.ts';
 import type { Node } from './joining.ts';
 import { scrubbedOf } from './membership.ts';
 import type { Following, WriterAnswer, WriterAnswers, WriterOrder, WriterRequests } from './messages.ts';
-import { kindOf, openTelling, told } from './outages.ts';
+import { kindOf, openTelling, told, undecided } from './outages.ts';
 import { poke } from './search-cell.ts';
 import { keepSegments } from './segment-keeping.ts';
 import { internal, type Queued, refusalsOf, type Started, type ThreadParts } from './thread-parts.ts';
@@ -134,6 +134,7 @@ export function serveNode({ log, projector, scrubber }: Started, node: Node, par
   const following: Following = {
     current: () => told(follower.current()),
     reach: (position) => told(follower.reach(position)),
+    durable: () => told(writer.confirmed(), undecided),
   };
 
   function listenTo(from: MessagePort): void {

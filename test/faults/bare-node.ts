@@ -37,6 +37,7 @@ const shared = await openPostgresLog({
   site: '',
   makeName: () => `annals/${ids.next().id}`,
   warn: () => {},
+  opening: 60_000,
 });
 mkdirSync(data, { recursive: true });
 const file = join(data, 'log.db');

@@ -9,7 +9,7 @@ const nodesOf: Record<string, 'service' | 'bare'> = {
   'primary-killed': 'service',
   'standby-silent': 'service',
   asynchronous: 'bare',
-  'cancelled-commit': 'bare',
+  'cancelled-commit': 'service',
   partition: 'service',
   'stopped-under-lock': 'bare',
   'node-killed': 'bare',

@@ -195,6 +195,7 @@ function settings({ name, port, api, folder, etcd, user, password }: Given) {
           use_pg_rewind: true,
           parameters: {
             shared_buffers: '16MB',
+            dynamic_shared_memory_type: 'mmap',
             max_connections: 60,
             max_wal_senders: 6,
             max_replication_slots: 6,

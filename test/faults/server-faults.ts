@@ -74,7 +74,7 @@ export const standbySilent = inWorld(two, async (world, isShort) => {
 });
 
 /** Commits that wait for a standby are cancelled, and then the primary is gone: none of them may have been acknowledged. */
-export const cancelledCommit = inWorld(two, async (world, isShort) => {
+export const cancelledCommit = inWorld(two, async (world) => {
   const { servers } = world;
   const load = world.load(8);
   await world.untilMore(40, load);
@@ -90,7 +90,7 @@ export const cancelledCommit = inWorld(two, async (world, isShort) => {
       "SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep'",
     );
     cancelled += found?.rowCount ?? 0;
-    return cancelled >= (isShort ? 3 : 20);
+    return cancelled >= 20;
   }, 'commits that wait');
   const acknowledged = load.count() - before;
   await servers.kill('a');

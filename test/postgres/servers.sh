@@ -79,6 +79,8 @@ max_wal_senders = 4
 max_replication_slots = 4
 wal_keep_size = 64MB
 max_wal_size = 256MB
+# In the folder, and gone with it: a killed server leaves it behind.
+dynamic_shared_memory_type = mmap
 hot_standby = on
 wal_receiver_status_interval = 1s
 wal_retrieve_retry_interval = 100ms

@@ -54,6 +54,7 @@ export function idempotency(write: Write): WriteStep {
   async function answerAgain(attempt: IdempotencyRecord, first: FirstAnswer | null): Promise<ResponseObject | null> {
     if (!first) return null;
     refuseOther(attempt, first);
+    await app.whenDurable();
     await upload?.hold();
     const response = await replay(write, first);
     // The bytes came along once more: a store that has lost them has them again.
@@ -128,6 +129,7 @@ export async function once(
   const find = () => app.idempotencyRecords.find(attempt.key, app.clock.believed());
   const replayed = async (first: FirstAnswer) => {
     refuseOther(attempt, first);
+    await app.whenDurable();
     const [, batch] = splitStream(first.stream);
     return (await again(batch, first.position)).header('idempotent-replayed', 'true');
   };

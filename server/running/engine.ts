@@ -31,7 +31,7 @@ import { type Directory, openDirectory } from './directory.ts';
 import type { EngineOptions } from './engine-options.ts';
 import { erasurePortOf } from './erasure-port.ts';
 import type { Observed } from './metrics/readings.ts';
-import { openTurn } from './nodes/leases.ts';
+import { openTurn, webhooksOfNodes } from './nodes/leases.ts';
 import { cannotReloadNode, refuseForNodes } from './nodes/limits.ts';
 import { createSharedPins } from './nodes/pins.ts';
 import type { Shared } from './open-app.ts';
@@ -245,7 +245,14 @@ export function startEngine(options: EngineOptions): Engine {
       ...sharedOf(settings, directory),
     };
     const keyService = createKeyService(directory.vaultPort.apiKeys, now);
-    const delivering = createWebhookService({ model, conditions, isProduction, log, now: clock.believed });
+    const delivering = createWebhookService({
+      model,
+      conditions,
+      isProduction,
+      log,
+      now,
+      node: node && webhooksOfNodes(node),
+    });
     webhooks = delivering;
     if (!isBrief) delivering.start({ log: logName, logFile: file, readFile, path: webhooksFile(directory.path) });
     const openFor = (configured: Configured, generation: number | null) =>

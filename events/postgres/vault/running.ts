@@ -147,7 +147,7 @@ function unavailable(): DomainError {
 }
 
 /** The subjects whose rows change together. */
-export type Subject = 'keys' | 'drafts' | 'own-drafts' | 'pins';
+export type Subject = 'keys' | 'drafts' | 'own-drafts' | 'pins' | 'webhooks';
 
 /** Locks the rows of a subject until the end of the transaction, and gives the last number that was given to one. */
 export function lockOf(log: number, subject: Subject): Statement {

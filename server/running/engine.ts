@@ -31,9 +31,7 @@ import { type Directory, openDirectory } from './directory.ts';
 import type { EngineOptions } from './engine-options.ts';
 import { erasurePortOf } from './erasure-port.ts';
 import type { Observed } from './metrics/readings.ts';
-import { openTurn, webhooksOfNodes } from './nodes/leases.ts';
 import { cannotReloadNode, refuseForNodes } from './nodes/limits.ts';
-import { createSharedPins } from './nodes/pins.ts';
 import type { Shared } from './open-app.ts';
 import { watchRoom } from './room.ts';
 import { sharedOf } from './shared.ts';
@@ -163,7 +161,7 @@ export function startEngine(options: EngineOptions): Engine {
     settings,
     now,
     log,
-    openMailTurn: node && ((onGained) => openTurn({ node, name: 'mail', onGained, upToDate })),
+    openMailTurn: node && ((onGained) => node.openTurn({ name: 'mail', onGained, upToDate })),
   });
   const checkpointing = createCheckpointing({
     settings,
@@ -174,7 +172,7 @@ export function startEngine(options: EngineOptions): Engine {
     isBrief,
     onContradiction: (error) => onFailure(error, 'the log is not the one that was signed'),
   });
-  const pins = node ? createSharedPins({ rows: node.pins, holder: node.holder, log }) : createPins();
+  const pins = node?.pins ?? createPins();
   let guard: BlobGuard | null = null;
   let erasures: ErasureWorker | null = null;
   let moving: Moving | null = null;
@@ -251,7 +249,7 @@ export function startEngine(options: EngineOptions): Engine {
       isProduction,
       log,
       now,
-      node: node && webhooksOfNodes(node),
+      node: node?.webhooks ?? null,
     });
     webhooks = delivering;
     if (!isBrief) delivering.start({ log: logName, logFile: file, readFile, path: webhooksFile(directory.path) });
@@ -338,7 +336,6 @@ export function startEngine(options: EngineOptions): Engine {
       // Last, since the last connection to the log leaves it as one file, which a reader cannot.
       await writer.close();
       await accounts.passwords.close();
-      pins.close();
       await directory.close();
     },
   };

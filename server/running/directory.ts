@@ -55,6 +55,16 @@ export const briefHolders = { export: 'annals export', collect: 'annals blobs gc
  *   stopped.
  */
 export function openDirectory(settings: Settings, node: NodeVault | null, holder = serveHolder): Directory {
+  try {
+    return take(settings, node, holder);
+  } catch (error) {
+    // Its connections would keep the process from ending.
+    node?.close();
+    throw error;
+  }
+}
+
+function take(settings: Settings, node: NodeVault | null, holder: string): Directory {
   const { data, apiKeys, secrets } = settings;
   const path = resolve(data);
   // Without this, a new log would begin beside the half of a restored one.

@@ -33,9 +33,7 @@ import { erasurePortOf } from './erasure-port.ts';
 import type { Observed } from './metrics/readings.ts';
 import { elsewhereOf } from './nodes/erasures.ts';
 import { forgetFormer } from './nodes/former.ts';
-import { openTurn } from './nodes/leases.ts';
 import { cannotReloadNode, refuseForNodes } from './nodes/limits.ts';
-import { createSharedPins } from './nodes/pins.ts';
 import type { Shared } from './open-app.ts';
 import { watchRoom } from './room.ts';
 import { sharedOf } from './shared.ts';
@@ -165,7 +163,7 @@ export function startEngine(options: EngineOptions): Engine {
     settings,
     now,
     log,
-    openMailTurn: node && ((onGained) => openTurn({ node, name: 'mail', onGained, upToDate })),
+    openMailTurn: node && ((onGained) => node.openTurn({ name: 'mail', onGained, upToDate })),
   });
   const checkpointing = createCheckpointing({
     settings,
@@ -176,7 +174,7 @@ export function startEngine(options: EngineOptions): Engine {
     isBrief,
     onContradiction: (error) => onFailure(error, 'the log is not the one that was signed'),
   });
-  const pins = node ? createSharedPins({ rows: node.pins, holder: node.holder, log }) : createPins();
+  const pins = node?.pins ?? createPins();
   let guard: BlobGuard | null = null;
   let erasures: ErasureWorker | null = null;
   let moving: Moving | null = null;
@@ -249,7 +247,14 @@ export function startEngine(options: EngineOptions): Engine {
       ...sharedOf(settings, directory),
     };
     const keyService = createKeyService(directory.vaultPort.apiKeys, now);
-    const delivering = createWebhookService({ model, conditions, isProduction, log, now: clock.believed });
+    const delivering = createWebhookService({
+      model,
+      conditions,
+      isProduction,
+      log,
+      now,
+      node: node?.webhooks ?? null,
+    });
     webhooks = delivering;
     if (!isBrief) delivering.start({ log: logName, logFile: file, readFile, path: webhooksFile(directory.path) });
     const openFor = (configured: Configured, generation: number | null) =>
@@ -349,7 +354,6 @@ export function startEngine(options: EngineOptions): Engine {
       // Last, since the last connection to the log leaves it as one file, which a reader cannot.
       await writer.close();
       await accounts.passwords.close();
-      pins.close();
       await directory.close();
     },
   };

@@ -32,7 +32,7 @@ function filesWith(folder: string, text: string): string[] {
   });
 }
 
-describeWithServers('What was erased from a log in PostgreSQL', () => {
+describeWithServers('An erased text in a log in PostgreSQL', () => {
   let servers: Servers;
   let shared: TestDatabase;
   before(async () => {

@@ -67,7 +67,7 @@ export function startReporting(options: ReportingOptions) {
   return {
     /** Resolves when this node is on the list; throws where it could not be put there within some seconds. Before that it must take nothing from the log, for no erasure would wait for it. */
     listed: first.promise as Promise<unknown>,
-    /** What the last report has told; null before the first. */
+    /** The answer to the last report; null before the first. */
     standing: () => standing,
     /** Has the next report made at once. */
     hurry: () => wake(),

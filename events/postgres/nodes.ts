@@ -71,7 +71,7 @@ export function openRegistry(options: { address: PostgresAddress; tables: LogTab
 }
 
 /**
- * A node that begins with nothing never gets what is erased by then. What was scrubbed once stays so, unless the files of the node are
+ * A node that begins with nothing never gets what is erased by then. A file that was scrubbed stays so, unless the files of the node are
  * older than at its last report.
  */
 function reportStatement(log: number, own: NodeReport & { node: string; instance: string }): Statement {

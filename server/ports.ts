@@ -171,7 +171,7 @@ export type ErasurePort = {
   forgetMails: (emails: readonly string[]) => Promise<void>;
   /** The obstacle of the erasure at a position, for callers who may see that it is not finished; null when that is not known. */
   obstacle: (position: number) => Promise<string | null>;
-  /** What an erasure that is finished here still waits for elsewhere: other nodes, or PostgreSQL; null for nothing. */
+  /** The nodes, or the servers of PostgreSQL, that an erasure waits for which is finished here; null for none. */
   elsewhere: (position: number) => Promise<string | null>;
   /** How much of the data files has been cleaned of what was erased, from 0 to 1; null when they are not being cleaned. */
   progress: () => Promise<number | null>;

@@ -23,7 +23,7 @@ export type Cleaner = ReturnType<typeof openCleaner>;
 /** `other`: another node is at it. `going`: something is left to be done, now or when something else is out of the way. */
 export type CleanerPass = 'done' | 'other' | 'going';
 
-/** What is known of the work on a log, as the node has it that does it. */
+/** The work on a log, as the node knows it that does it. */
 type Work = { cleaned: number; upto: number; lsn: string };
 
 /** A node that does not go on for so many milliseconds leaves the work to another one. Two at once would do it twice, and no harm. */

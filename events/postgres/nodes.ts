@@ -17,6 +17,9 @@ export const forgetMilliseconds = 60_000;
 
 const patience = 5000;
 
+/** A node that ends does not wait for long; then it stays on the list. */
+const leavePatience = 1500;
+
 const now = 'floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint';
 
 /**
@@ -29,8 +32,8 @@ export function openRegistry(options: { address: PostgresAddress; tables: LogTab
   const { log } = tables;
   const session = openSession(address, () => {});
 
-  async function run(...statements: Statement[]): Promise<Result[]> {
-    return await session.retried(performance.now() + patience, (connection) => connection.run(...statements));
+  async function run(statements: readonly Statement[], within = patience): Promise<Result[]> {
+    return await session.retried(performance.now() + within, (connection) => connection.run(...statements));
   }
 
   /**
@@ -39,7 +42,7 @@ export function openRegistry(options: { address: PostgresAddress; tables: LogTab
    * @throws NodeNameTakenError; UnreachableError.
    */
   async function report(own: NodeReport): Promise<Standing> {
-    const [written, ...found] = await run(reportStatement(log, { ...own, node, instance }), ...standingQueries(log));
+    const [written, ...found] = await run([reportStatement(log, { ...own, node, instance }), ...standingQueries(log)]);
     if (written?.rowCount !== 1) {
       throw new NodeNameTakenError(
         `another node reports under the name ${node}: its data directory was copied with the file "node"; ` +
@@ -55,11 +58,12 @@ export function openRegistry(options: { address: PostgresAddress; tables: LogTab
    * @param scrubbed as in a report.
    */
   async function leave(scrubbed: number): Promise<void> {
-    await run({
+    const leaving = {
       text: `DELETE FROM annals.nodes WHERE log = $1 AND node = $2 AND instance = $3
              AND $4::bigint >= (SELECT coalesce(max(position), 0) FROM annals.erasures WHERE log = $1)`,
       values: [log, node, instance, scrubbed],
-    });
+    };
+    await run([leaving], leavePatience);
   }
 
   /** The standbys of the primary; null where that cannot be known. @throws UnreachableError. */
@@ -71,7 +75,7 @@ export function openRegistry(options: { address: PostgresAddress; tables: LogTab
 }
 
 /**
- * A node that begins with nothing never gets what is erased by then. What was scrubbed once stays so, unless the files of the node are
+ * A node that begins with nothing never gets what is erased by then. A file that was scrubbed stays so, unless the files of the node are
  * older than at its last report.
  */
 function reportStatement(log: number, own: NodeReport & { node: string; instance: string }): Statement {

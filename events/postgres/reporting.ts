@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import { messageOf } from '../../storage/errors.ts';
 import { NodeNameTakenError, type Registry } from './nodes.ts';
 import type { Replication } from './standbys.ts';
@@ -19,6 +20,8 @@ export type ReportingOptions = {
 };
 
 export type Reporting = ReturnType<typeof startReporting>;
+
+const closeMilliseconds = 1000;
 
 /** Reports a node for as long as it lives. */
 export function startReporting(options: ReportingOptions) {
@@ -67,7 +70,7 @@ export function startReporting(options: ReportingOptions) {
   return {
     /** Resolves when this node is on the list; throws where it could not be put there within some seconds. Before that it must take nothing from the log, for no erasure would wait for it. */
     listed: first.promise as Promise<unknown>,
-    /** What the last report has told; null before the first. */
+    /** The answer to the last report; null before the first. */
     standing: () => standing,
     /** Has the next report made at once. */
     hurry: () => wake(),
@@ -76,7 +79,8 @@ export function startReporting(options: ReportingOptions) {
       isClosed = true;
       clearTimeout(late);
       wake();
-      await running;
+      // A server that stands still is not waited for.
+      await Promise.race([running, pause(closeMilliseconds, undefined, { ref: false })]);
       first.reject(new Error('the node ends'));
       try {
         if (isLeaving) await registry.leave(own().scrubbed);

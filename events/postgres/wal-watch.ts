@@ -25,7 +25,7 @@ async function lateStandbys(connection: Connection, lsn: string): Promise<string
 
 /** Watches the write-ahead logs of all servers of an address. */
 export function openWalWatch(address: PostgresAddress) {
-  /** What is known of each server, of which place. */
+  /** The knowledge of each server, of which place. */
   const known = new Map<string, { lsn: string; progress: WalProgress | null }>();
   let isClosed = false;
 

@@ -8,7 +8,7 @@ import type { Connection } from '../../storage/postgres/connection.ts';
 export type WalFiles = { current: number; files: { timeline: number; number: number }[] };
 
 /**
- * What is known of a server so far. `last`: when this file is written, no file has what was written before the place; null until that
+ * The knowledge of a server so far. `last`: when this file is written, no file has what was written before the place; null until that
  * is known. It holds on one timeline: a server that becomes the primary gives its files new names.
  */
 export type WalProgress = { last: number | null; timeline: number };

@@ -84,8 +84,6 @@ describeWithPostgres('The operator of nodes with one log in PostgreSQL', () => {
   });
 
   it('reads in the metrics of a node how it, the others and the standby are', async (t) => {
-    const role = database.address.user;
-    await database.sql(`GRANT pg_monitor TO ${role}`);
     const node = await startNode(t, database.address, { environment: environmentOf('m') });
     await node.call('POST', '/api/collections/posts', { title: 'one' });
     const metrics = async () => {
@@ -115,6 +113,11 @@ describeWithPostgres('The operator of nodes with one log in PostgreSQL', () => {
 
   it('is told by annals doctor what is to be mended', async (t) => {
     const { address, sql } = await make();
+    const { user } = address;
+    await sql(
+      `REVOKE pg_monitor, pg_checkpoint FROM ${user}`,
+      `REVOKE EXECUTE ON FUNCTION pg_switch_wal() FROM ${user}`,
+    );
     const folder = temporaryFolder(t);
     const data = join(folder, 'data');
     const file = writeConfig(folder, config);

@@ -77,7 +77,10 @@ export async function makeDatabase(hosts: readonly Host[] = hostsOf(TEST_POSTGRE
     'postgres',
     `CREATE ROLE ${name} LOGIN PASSWORD '${password}'`,
     `CREATE DATABASE ${name} OWNER ${name}`,
+    // As the documentation has it: without them no erasure is finished, or not soon.
+    `GRANT pg_monitor, pg_checkpoint TO ${name}`,
   );
+  await asAdmin(hosts, name, `GRANT EXECUTE ON FUNCTION pg_switch_wal() TO ${name}`);
   return {
     address: { hosts: [...hosts], user: name, password, database: name, tls: false },
     sql: (...statements) => asAdmin(hosts, name, ...statements),

@@ -2,7 +2,7 @@ import { absentMilliseconds } from '../../../events/postgres/standing.ts';
 import type { NodeStanding } from '../../writer/membership.ts';
 import type { Reading } from './readings.ts';
 
-/** What a node knows of itself, of the others and of PostgreSQL. @param time that of this machine. */
+/** The readings of a node of itself, of the others and of PostgreSQL. @param time that of this machine. */
 export function nodeReadings(found: NodeStanding | null, time: number): Reading[] {
   if (!found) return [{ name: 'annals_node_connected', value: 0 }];
   const { own, size, nodes, now, replication, reportedAt } = found;

@@ -35,11 +35,6 @@ describeWithServers('An erasure of nodes with one log in PostgreSQL', () => {
   before(async () => {
     servers = await startServers();
     database = await makeDatabase(servers.hosts);
-    const role = database.address.user;
-    await database.sql(
-      `GRANT pg_monitor, pg_checkpoint TO ${role}`,
-      `GRANT EXECUTE ON FUNCTION pg_switch_wal() TO ${role}`,
-    );
   });
   after(() => servers.end());
 

@@ -71,6 +71,7 @@ export const vaultTables: readonly VaultTable[] = [
   {
     ...plain('key_changes', ['number bigint', 'name text', 'change text']),
     select: 'SELECT number, log AS name, change FROM key_changes ORDER BY number',
+    insert: 'INSERT INTO key_changes VALUES (:number, :name, :change)',
   },
   plain('key_hashes', ['credential text', 'hash text', 'made_at bigint']),
   plain('key_uses', ['id text', 'used_at bigint']),

@@ -5,7 +5,7 @@ import { loggedIn, login } from '../../helpers/accounts.ts';
 import { describeWithPostgres, useDatabase } from '../../helpers/postgres.ts';
 import { verifyConsistency } from '../../helpers/proofs.ts';
 import { apiKey, runCommand, type Service, startService, temporaryFolder, writeConfig } from '../../helpers/service.ts';
-import { config, secret, startNode } from '../../running/nodes/node.ts';
+import { config, secret, startNode, urlOf } from '../../running/nodes/node.ts';
 import { move, moveBack, rowsOf, writeTo } from './moving.ts';
 
 const withUsers = {
@@ -104,6 +104,89 @@ describeWithPostgres('annals log move', () => {
     assert.equal((await back.call('GET', '/api/collections/users/me', undefined, ada.as)).status, 200);
     assert.equal((await back.call('POST', posts, { title: 'four', slug: 'four' })).status, 201);
     await back.stop();
+  });
+});
+
+describeWithPostgres('annals log move, refused', () => {
+  const make = useDatabase();
+
+  it('says what is wrong, without the password, and leaves the log where it is', async (t) => {
+    const database = await make();
+    const { user, hosts } = database.address;
+    const at = hosts.map(({ host, port }) => `${host}:${port}`).join(',');
+    const service = await startService(t, config, { environment: { ANNALS_SECRET: secret } });
+    const other = await startNode(t, (await make()).address);
+    const asked: [string[], Record<string, string>, RegExp][] = [
+      [[], {}, /^--to is missing: the address of PostgreSQL; --to-file and ANNALS_LOG keep it/],
+      [['--to', 'mysql://x'], {}, /^--to: it must have the form postgres:/],
+      [['--to-file', '/nowhere'], {}, /^--to-file: the file \/nowhere cannot be read/],
+      [['--to', 'a', '--to-file', 'b'], {}, /^--to and --to-file are both given/],
+      [['--to', 'sqlite'], {}, /^ANNALS_LOG is missing: the address of the log that is moved/],
+      [
+        ['--to', `postgres://${user}:secret@127.0.0.1:1/x`],
+        {},
+        /no server of PostgreSQL takes writes \(127.0.0.1:1: .*ECONNREFUSED/,
+      ],
+      [['--to', `postgres://${user}:secret@${at}/${user}`], {}, /password authentication failed/],
+      [['--to', 'sqlite'], { ANNALS_LOG: urlOf(database.address) }, /is in use by annals serve/],
+    ];
+    for (const [more, environment, message] of asked) {
+      const refused = await runCommand(['log', 'move', '--data', service.data, ...more], { environment });
+      assert.equal(refused.code, 2, refused.stdout);
+      assert.match(refused.stderr, message);
+      assert.doesNotMatch(refused.stderr, /secret|writes@/);
+    }
+    await other.stop();
+    assert.equal((await service.call('POST', '/api/collections/posts', { title: 'still here' })).status, 201);
+    await service.stop();
+  });
+
+  it('takes no database with another log, none that it may not write to, and not twice', async (t) => {
+    const service = await startService(t, config, { environment: { ANNALS_SECRET: secret } });
+    const taken = await make();
+    const node = await startNode(t, taken.address);
+    const full = await move(service.data, taken);
+    assert.match(
+      full.stderr,
+      /^the database has another log already, annals\/\S+ with 1 events: name an empty database/,
+    );
+    await node.stop();
+
+    const closed = await make();
+    await closed.sql(
+      `REVOKE CREATE ON DATABASE ${closed.address.database} FROM PUBLIC`,
+      `ALTER DATABASE ${closed.address.database} OWNER TO ${process.env.TEST_POSTGRES_USER}`,
+    );
+    const forbidden = await move(service.data, closed);
+    assert.match(forbidden.stderr, /^the role may not make the tables of the log/);
+
+    const first = await make();
+    assert.equal((await move(service.data, first)).code, 0);
+    const again = await move(service.data, first);
+    assert.equal(again.code, 0, again.stderr);
+    const second = await move(service.data, await make());
+    assert.match(second.stderr, /^this log has moved to another database already/);
+    await service.stop();
+  });
+
+  it('does not leave uploaded files behind', async (t) => {
+    const uploads = { collections: [{ slug: 'media', upload: true, fields: [] }] };
+    const service = await startService(t, uploads);
+    const body = new FormData();
+    body.set('file', new Blob(['some text'], { type: 'text/plain' }), 'a.txt');
+    const made = await fetch(`${service.url}/api/collections/media`, {
+      method: 'POST',
+      headers: { 'x-api-key': apiKey },
+      body,
+    });
+    assert.equal(made.status, 201);
+    const refused = await move(service.data, await make());
+    assert.equal(refused.code, 2);
+    assert.match(
+      refused.stderr,
+      /uploaded files are in .*blobs, which other nodes cannot reach: keep them in a bucket first/,
+    );
+    await service.stop();
   });
 });
 

@@ -44,12 +44,13 @@ export function openSharedWriter({ replica, shared, clock, apply, patience }: Sh
   /**
    * Appends all commands in one shipment. When this returns, they are durable in the shared log, and in the replica.
    *
+   * @param within the milliseconds after which it is refused.
    * @throws SharedLogUnavailableError when nothing was appended; UnknownShipmentError when that is not known: the same attempts find
    *   out; DivergedError when the replica and the shared log differ.
    */
-  function append(commands: readonly Command[]): Promise<BatchResult> {
+  function append(commands: readonly Command[], within = patience): Promise<BatchResult> {
     // Waiting for a turn counts: a client waits no longer where many do.
-    const until = performance.now() + patience;
+    const until = performance.now() + within;
     return inTurn(() => appendNow(commands, until));
   }
 

@@ -32,7 +32,7 @@ import type { EngineOptions } from './engine-options.ts';
 import { erasurePortOf } from './erasure-port.ts';
 import type { Observed } from './metrics/readings.ts';
 import { forgetFormer } from './nodes/former.ts';
-import { openTurn } from './nodes/leases.ts';
+import { openTurn, webhooksOfNodes } from './nodes/leases.ts';
 import { cannotReloadNode, refuseForNodes } from './nodes/limits.ts';
 import { createSharedPins } from './nodes/pins.ts';
 import type { Shared } from './open-app.ts';
@@ -248,7 +248,14 @@ export function startEngine(options: EngineOptions): Engine {
       ...sharedOf(settings, directory),
     };
     const keyService = createKeyService(directory.vaultPort.apiKeys, now);
-    const delivering = createWebhookService({ model, conditions, isProduction, log, now: clock.believed });
+    const delivering = createWebhookService({
+      model,
+      conditions,
+      isProduction,
+      log,
+      now,
+      node: node && webhooksOfNodes(node),
+    });
     webhooks = delivering;
     if (!isBrief) delivering.start({ log: logName, logFile: file, readFile, path: webhooksFile(directory.path) });
     const openFor = (configured: Configured, generation: number | null) =>

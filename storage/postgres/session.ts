@@ -20,6 +20,9 @@ const pauseMilliseconds = 50;
 /** With less time left than this, in milliseconds, no further try is made: it would only hide why the last one failed. */
 const leastConnecting = 250;
 
+/** After a deadline what has come is read for so many milliseconds. */
+const grace = 20;
+
 /** A server that does not answer is given up after so many milliseconds: another one may take writes by then. */
 const longestConnecting = 2000;
 
@@ -71,7 +74,13 @@ export function openSession(address: PostgresAddress, warn: (message: string) =>
 
 /** Runs something until a deadline; then the connection is ended, and what is under way fails. */
 export async function limited<T>(connection: Connection, until: number, run: () => Promise<T>): Promise<T> {
-  const timer = setTimeout(connection.destroy, Math.max(until - performance.now(), 0));
+  let timer = setTimeout(
+    () => {
+      // Where this thread was busy, the answer may have come and is not read yet.
+      timer = setTimeout(connection.destroy, grace);
+    },
+    Math.max(until - performance.now(), 0),
+  );
   try {
     return await run();
   } finally {

@@ -28,6 +28,9 @@ export const serverTime = 'floor(extract(epoch FROM clock_timestamp()) * 1000)::
 /** No caller waits longer. */
 export const usualPatience = 5000;
 
+/** So many milliseconds a transaction has in any case, however long it has waited, or this thread was busy. */
+const leastPatience = 500;
+
 type Options = {
   address: PostgresAddress;
   patience: number;
@@ -74,7 +77,7 @@ export async function openRows({ address, patience, opening, warn, establish }: 
   /** One after the other, since they have one connection. Waiting takes from the time that they have. */
   function inTurn<T>(run: (connection: Connection) => Promise<T>): Promise<T> {
     const until = performance.now() + patience;
-    const result = last.then(() => available(writing.retried(until, run)));
+    const result = last.then(() => available(writing.retried(Math.max(until, performance.now() + leastPatience), run)));
     last = result.catch(() => {});
     return result;
   }
@@ -144,7 +147,7 @@ function unavailable(): DomainError {
 }
 
 /** The subjects whose rows change together. */
-export type Subject = 'keys' | 'drafts' | 'own-drafts' | 'pins';
+export type Subject = 'keys' | 'drafts' | 'own-drafts' | 'pins' | 'webhooks';
 
 /** Locks the rows of a subject until the end of the transaction, and gives the last number that was given to one. */
 export function lockOf(log: number, subject: Subject): Statement {

@@ -1,4 +1,6 @@
 import type { LeaseRows } from '../../../events/postgres/vault/leases.ts';
+import type { NodeWebhooks } from '../../webhooks/service.ts';
+import { openSharedDeliveries } from '../../webhooks/shared-deliveries.ts';
 import type { NodeVault } from './vault.ts';
 
 /** The right to do what one node alone does. */
@@ -20,6 +22,14 @@ type Options = {
   onGained: () => void;
   milliseconds?: number;
 };
+
+/** The webhooks that nodes have together: one queue, from which one of them delivers. */
+export function webhooksOfNodes({ rows, leases, holder }: Pick<NodeVault, 'rows' | 'leases' | 'holder'>): NodeWebhooks {
+  return {
+    deliveries: () => openSharedDeliveries(rows),
+    openTurn: () => openLease({ rows: leases, name: 'webhooks', holder, onGained: () => {} }),
+  };
+}
 
 type TurnOptions = {
   node: Pick<NodeVault, 'leases' | 'holder'>;

@@ -162,7 +162,7 @@ export type Collect = (candidates: Candidates) => Promise<Collected>;
 
 /** The functions of the erasure worker for other threads. */
 export type ErasurePort = {
-  /** Waits a while for the erasure at a position to be finished; false when it goes on in the background. */
+  /** Waits a while for the erasure at a position to be finished; false when it goes on in the background, or elsewhere. */
   settle: (position: number) => Promise<boolean>;
   /** Which of these files are needed by other streams than these. */
   neededBeside: (sha256: readonly string[], streams: readonly string[]) => Promise<string[]>;
@@ -171,6 +171,8 @@ export type ErasurePort = {
   forgetMails: (emails: readonly string[]) => Promise<void>;
   /** The obstacle of the erasure at a position, for callers who may see that it is not finished; null when that is not known. */
   obstacle: (position: number) => Promise<string | null>;
+  /** The nodes, or the servers of PostgreSQL, that an erasure waits for which is finished here; null for none. */
+  elsewhere: (position: number) => Promise<string | null>;
   /** How much of the data files has been cleaned of what was erased, from 0 to 1; null when they are not being cleaned. */
   progress: () => Promise<number | null>;
 };

@@ -16,6 +16,7 @@ import {
   UnknownShipmentError,
 } from '../shared-log.ts';
 import type { SharedHead } from '../shipped.ts';
+import { areDivided, type LogTables, usualPartSize } from './parts.ts';
 import {
   headOf,
   headQuery,
@@ -33,6 +34,8 @@ import { prepareTables, refuseTooManyRights } from './tables.ts';
  * @param makeName gives the name of a log that is not there yet: that in its headers.
  * @param warn is told what the operator should know.
  * @param patience the milliseconds after which a call is given up that does not say it itself; `opening`: the same for the opening.
+ * @param measure is told how many seconds it took to get the lock, and to append and commit under it.
+ * @param partSize the positions of one part of the tables; the same for all nodes.
  */
 export type PostgresLogOptions = {
   address: PostgresAddress;
@@ -41,12 +44,18 @@ export type PostgresLogOptions = {
   warn: (message: string) => void;
   patience?: number;
   opening?: number;
+  partSize?: number;
+  measure?: (what: 'lock' | 'ship', seconds: number) => void;
 };
 
-/** `name`: the one that is in the headers of its events. `token`: new when the log is moved here, so replicas of before know it. */
+/**
+ * `name`: the one that is in the headers of its events. `token`: new when the log is moved here, so replicas of before know it.
+ * `tables`: as its tables know it.
+ */
 export type PostgresLog = SharedLog & {
   name: string;
   token: string;
+  tables: LogTables;
   /** Forgets some of the attempts that were kept before a moment, in milliseconds since the epoch. */
   forgetAttempts: (before: number) => Promise<void>;
 };
@@ -70,6 +79,7 @@ const clockQuery: Statement = {
  */
 export async function openPostgresLog(options: PostgresLogOptions): Promise<PostgresLog> {
   const { address, site, makeName, warn, patience = usualPatience, opening = patience } = options;
+  const { partSize = usualPartSize, measure = () => {} } = options;
   const told = new Set<string>();
   const warnOnce = (message: string) => {
     if (!told.has(message)) warn(message);
@@ -77,9 +87,10 @@ export async function openPostgresLog(options: PostgresLogOptions): Promise<Post
   };
   const writing = openSession(address, warnOnce);
   const reading = openSession(address, warnOnce);
-  const { log, name, token, state } = await available(
+  const { log, name, token, state, isDivided } = await available(
     writing.retried(performance.now() + opening, (first) => establish(first, site, makeName)),
   );
+  const tables = { log, partSize: isDivided ? partSize : null };
 
   try {
     requireHere(state);
@@ -102,9 +113,11 @@ export async function openPostgresLog(options: PostgresLogOptions): Promise<Post
   async function take(from: Reached, within = patience): Promise<Taken> {
     if (isTaken) throw new Error('the log is taken already');
     isTaken = true;
-    const until = performance.now() + within;
+    const begun = performance.now();
+    const until = begun + within;
     try {
       const connection = await locked(from, until);
+      measure('lock', (performance.now() - begun) / 1000);
       return await takenBy(connection, from, until);
     } catch (error) {
       isTaken = false;
@@ -157,7 +170,9 @@ export async function openPostgresLog(options: PostgresLogOptions): Promise<Post
         end(async () => {
           if (shipped.from !== head.size)
             throw new Error(`a shipment from ${shipped.from} on a log that ends at ${head.size}`);
-          await commit(connection, shipStatements(log, shipped), until);
+          const begun = performance.now();
+          await commit(connection, shipStatements(tables, shipped), until);
+          measure('ship', (performance.now() - begun) / 1000);
           seen = shipped.head;
         }),
       confirm: () => end(() => commit(connection, [touch(log)], until)),
@@ -178,6 +193,7 @@ export async function openPostgresLog(options: PostgresLogOptions): Promise<Post
   return {
     name,
     token,
+    tables,
     take,
     head,
     async tail(after, limit, within) {
@@ -237,14 +253,15 @@ async function establish(
   connection: Connection,
   site: string,
   makeName: () => string,
-): Promise<{ log: number; name: string; token: string; state: Place }> {
+): Promise<{ log: number; name: string; token: string; state: Place; isDivided: boolean }> {
   await prepareTables(connection);
   await refuseTooManyRights(connection);
+  const isDivided = await areDivided(connection);
   const select = { text: 'SELECT log, name, state, token FROM annals.heads WHERE site = $1', values: [site] };
   for (;;) {
     const [found] = await connection.run(select);
     const row: { log: number; name: string; state: Place; token: string } | undefined = found?.rows[0];
-    if (row) return row;
+    if (row) return { ...row, isDivided };
     // Two that come first at the same time get the same number, and one of them tries again.
     await connection.run({
       text: `INSERT INTO annals.heads (log, site, name, size, root, recorded_at, state, token)

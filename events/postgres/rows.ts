@@ -2,6 +2,7 @@ import { hash } from 'node:crypto';
 import type { Result, Statement } from '../../storage/postgres/connection.ts';
 import { LogMovedError } from '../shared-log.ts';
 import type { Missed, SharedHead, Shipped, ShippedAttempt, ShippedClaim } from '../shipped.ts';
+import { erasingStatements, type LogTables, partStatements } from './parts.ts';
 
 /** Where a log is: in PostgreSQL, on its way there, or in a data directory again. */
 export type Place = 'here' | 'arriving' | 'left';
@@ -49,6 +50,7 @@ export function missedQueries(log: number, after: number, limit: number): Statem
       name: 'missed-events',
       text: `SELECT e.position, e.id, e.stream, e.version, e.header, p.body
              FROM annals.events AS e LEFT JOIN annals.payloads AS p ON p.log = e.log AND p.position = e.position
+               AND p.log = $1 AND p.position > $2 AND p.position <= $3
              WHERE e.log = $1 AND e.position > $2 AND e.position <= $3 ORDER BY e.position`,
       values,
     },
@@ -98,18 +100,23 @@ export function missedOf(head: SharedHead, from: number, results: readonly Resul
  * The statements that append a shipment to a log that is taken, all in one transaction with the lock. `body` is null where the payload
  * was erased before.
  */
-export function shipStatements(log: number, shipped: Omit<Shipped, 'events'> & Pick<Missed, 'events'>): Statement[] {
+export function shipStatements(
+  tables: LogTables,
+  shipped: Omit<Shipped, 'events'> & Pick<Missed, 'events'>,
+): Statement[] {
+  const { log } = tables;
   const { head, events, erasures } = shipped;
   const erased = new Set(erasures.flatMap(({ payloads }) => payloads));
   const kept = events.filter(({ position, body }) => body !== null && !erased.has(position));
   return [
+    ...partStatements(tables, shipped.from, head.size),
     insertion('events', log, ['position bigint', 'id uuid', 'stream text', 'version bigint', 'header text'], {
       rows: events.map(({ position, id, stream, version, header }) => [position, id, stream, version, header]),
     }),
     insertion('payloads', log, ['position bigint', 'enc int', 'body text'], {
       rows: kept.map(({ position, body }) => [position, 0, body]),
     }),
-    ...(erasures.length > 0 ? erasingStatements(log, shipped) : []),
+    ...(erasures.length > 0 ? erasing(tables, shipped) : []),
     ...claimStatements(log, withoutErased(shipped), shipped.from),
     attemptStatement(log, attemptsLeft(shipped), shipped.from),
     {
@@ -139,14 +146,11 @@ export function insertion(
 }
 
 /** Takes out what was there before the shipment; of what comes with it, nothing erased is inserted. */
-function erasingStatements(log: number, { erasures }: Pick<Shipped, 'erasures'>): (Statement | null)[] {
-  const positions = erasures.flatMap(({ payloads }) => payloads);
-  const streams = erasures.flatMap((erasure) => erasure.streams);
+function erasing(tables: LogTables, { erasures }: Pick<Shipped, 'erasures'>): (Statement | null)[] {
+  const { log } = tables;
   const attemptsOf = erasures.flatMap((erasure) => erasure.attemptsOf);
   return [
-    { text: 'DELETE FROM annals.payloads WHERE log = $1 AND position = ANY($2::bigint[])', values: [log, positions] },
-    { text: 'DELETE FROM annals.claims WHERE log = $1 AND stream = ANY($2::text[])', values: [log, streams] },
-    { text: 'DELETE FROM annals.claim_changes WHERE log = $1 AND stream = ANY($2::text[])', values: [log, streams] },
+    ...erasingStatements(tables, erasures),
     { text: 'DELETE FROM annals.attempts WHERE log = $1 AND stream = ANY($2::text[])', values: [log, attemptsOf] },
     insertion('erasures', log, ['position bigint', 'files text'], {
       rows: erasures.map(({ position, files }) => [position, JSON.stringify(files)]),

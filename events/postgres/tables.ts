@@ -2,18 +2,22 @@ import { messageOf } from '../../storage/errors.ts';
 import type { Connection } from '../../storage/postgres/connection.ts';
 import { isAlreadyThere, UnfitServerError } from '../../storage/postgres/errors.ts';
 
+/** A statement of a step: `onPostgres` follows `table` in PostgreSQL itself, and not in a database that resembles it. */
+export type Step = string | { table?: string; onPostgres: string };
+
 /**
  * The steps from one version of the tables to the next, from an empty database on. Only what PostgreSQL, CockroachDB and YugabyteDB
- * have in common: no advisory locks, sequences, triggers, procedures, notifications or partitions. `log` is in every key, so that
- * many logs fit in one database: it is the number of a head, whose `name` is the one in the headers.
+ * have in common: no advisory locks, sequences, triggers, procedures or notifications. `log` is in every key, so that many logs fit in
+ * one database: it is the number of a head, whose `name` is the one in the headers.
  *
  * Payloads are apart from events, since they can be erased: events are never changed. Texts of any length are not part of a key, for
- * PostgreSQL refuses long ones there; their hashes are.
+ * PostgreSQL refuses long ones there; their hashes are. Tables from which something is erased are divided in PostgreSQL itself
+ * (`parts.ts`), which keeps erased text in its files until they are made anew.
  *
  * The `state` of a head is "here"; "arriving" while it is moved into PostgreSQL, and "left" once it is not there any more. `token` is
  * random text that is new with each move: a replica, and the log that is moved, remember it.
  */
-export const steps: readonly (readonly string[])[] = [
+export const steps: readonly (readonly Step[])[] = [
   [
     `CREATE TABLE annals.heads (
        log int PRIMARY KEY,
@@ -36,34 +40,43 @@ export const steps: readonly (readonly string[])[] = [
        UNIQUE (log, stream, version),
        UNIQUE (log, id)
      )`,
-    `CREATE TABLE annals.payloads (
-       log int NOT NULL,
-       position bigint NOT NULL,
-       enc int NOT NULL,
-       body text NOT NULL,
-       PRIMARY KEY (log, position)
-     )`,
+    {
+      table: `CREATE TABLE annals.payloads (
+         log int NOT NULL,
+         position bigint NOT NULL,
+         enc int NOT NULL,
+         body text NOT NULL,
+         PRIMARY KEY (log, position)
+       )`,
+      onPostgres: 'PARTITION BY RANGE (log, position)',
+    },
     // The changes of claims by each command, for the replicas. `at`: the place among those of one shipment. `since`: the first event
     // with which a replica needs it, which is after `position` where a command has no event in a stream of its own.
-    `CREATE TABLE annals.claim_changes (
-       log int NOT NULL,
-       since bigint NOT NULL,
-       at int NOT NULL,
-       position bigint NOT NULL,
-       stream text NOT NULL,
-       scope text NOT NULL,
-       value text NOT NULL,
-       is_taken boolean NOT NULL,
-       PRIMARY KEY (log, since, at)
-     )`,
+    {
+      table: `CREATE TABLE annals.claim_changes (
+         log int NOT NULL,
+         since bigint NOT NULL,
+         at int NOT NULL,
+         position bigint NOT NULL,
+         stream text NOT NULL,
+         scope text NOT NULL,
+         value text NOT NULL,
+         is_taken boolean NOT NULL,
+         PRIMARY KEY (log, since, at)
+       )`,
+      onPostgres: 'PARTITION BY RANGE (log, since)',
+    },
     'CREATE INDEX claim_changes_stream ON annals.claim_changes (log, stream)',
     // The claims that hold now. They decide nothing: they refuse a change by a replica that is not as it should be.
-    `CREATE TABLE annals.claims (
-       log int NOT NULL,
-       claim bytea NOT NULL CHECK (length(claim) = 32),
-       stream text NOT NULL,
-       PRIMARY KEY (log, claim)
-     )`,
+    {
+      table: `CREATE TABLE annals.claims (
+         log int NOT NULL,
+         claim bytea NOT NULL CHECK (length(claim) = 32),
+         stream text NOT NULL,
+         PRIMARY KEY (log, claim)
+       )`,
+      onPostgres: 'PARTITION BY LIST (log)',
+    },
     'CREATE INDEX claims_stream ON annals.claims (log, stream)',
     `CREATE TABLE annals.attempts (
        log int NOT NULL,
@@ -78,11 +91,48 @@ export const steps: readonly (readonly string[])[] = [
      )`,
     'CREATE INDEX attempts_since ON annals.attempts (log, since)',
     'CREATE INDEX attempts_stream ON annals.attempts (log, stream)',
-    `CREATE TABLE annals.erasures (
+    {
+      table: `CREATE TABLE annals.erasures (
+         log int NOT NULL,
+         position bigint NOT NULL,
+         files text NOT NULL,
+         PRIMARY KEY (log, position)
+       )`,
+      onPostgres: 'PARTITION BY LIST (log)',
+    },
+    // The nodes, by what they have reported last. `instance`: the process that did. `scrubbed`: their files have nothing of erasures up
+    // to this position. `seen`: in milliseconds since the epoch, by the clock of this database.
+    `CREATE TABLE annals.nodes (
        log int NOT NULL,
-       position bigint NOT NULL,
-       files text NOT NULL,
-       PRIMARY KEY (log, position)
+       node text NOT NULL,
+       version text NOT NULL,
+       schema text NOT NULL,
+       instance text NOT NULL,
+       state text NOT NULL,
+       applied bigint NOT NULL,
+       scrubbed bigint NOT NULL,
+       seen bigint NOT NULL,
+       PRIMARY KEY (log, node)
+     )`,
+    // The parts of tables that an erasure has taken rows from, and that are not made anew yet. `since`: the last one that did.
+    `CREATE TABLE annals.rewrites (
+       log int NOT NULL,
+       what text NOT NULL,
+       part bigint NOT NULL,
+       since bigint NOT NULL,
+       PRIMARY KEY (log, what, part)
+     )`,
+    // How far these tables are clean: `cleaned` is the position of the last erasure of which they and the write-ahead log have nothing.
+    // `upto`: that of the one which is worked on; `lsn`: the place in the write-ahead log after which nothing of it was written, or ''.
+    // One node works on it: `holder`, unless it is later than `until`.
+    `CREATE TABLE annals.cleanings (
+       log int PRIMARY KEY,
+       cleaned bigint NOT NULL,
+       upto bigint NOT NULL,
+       lsn text NOT NULL,
+       stage text NOT NULL,
+       holder text NOT NULL,
+       until bigint NOT NULL
      )`,
   ],
 ];
@@ -93,7 +143,7 @@ const forbidden = { events: ['UPDATE', 'DELETE', 'TRUNCATE'], payloads: ['UPDATE
 /** The name of a schema, as SQL has it, the steps to its tables, and the rights on them that no role may have. */
 export type TableSet = {
   schema: string;
-  steps: readonly (readonly string[])[];
+  steps: readonly (readonly Step[])[];
   forbidden: { [table: string]: readonly string[] };
 };
 
@@ -117,7 +167,7 @@ const tries = 20;
  */
 export async function prepareTables(
   connection: Connection,
-  wanted: readonly (readonly string[])[] = steps,
+  wanted: readonly (readonly Step[])[] = steps,
 ): Promise<void> {
   await prepareTableSet(connection, { schema: 'annals', steps: wanted, forbidden });
 }
@@ -136,7 +186,7 @@ export async function prepareTableSet(connection: Connection, set: TableSet): Pr
 }
 
 /** @throws UnfitServerError where the tables are newer than those wanted. */
-function isCurrent(version: number, wanted: readonly (readonly string[])[]): boolean {
+function isCurrent(version: number, wanted: readonly (readonly Step[])[]): boolean {
   if (version <= wanted.length) return version === wanted.length;
   throw new UnfitServerError(
     `the tables of the log in PostgreSQL have version ${version}; this version of Annals knows versions up to ${wanted.length}`,
@@ -157,12 +207,26 @@ async function upgrade(connection: Connection, { schema, steps: wanted, forbidde
     const [row] = await connection.run({ text: `SELECT version FROM ${schema}.tables FOR UPDATE` });
     const version: number = row?.rows[0]?.version ?? 0;
     if (isCurrent(version, wanted)) return;
-    for (const text of wanted.slice(version).flat()) await allowed(connection, text);
+    const isPostgres = await isPostgresItself(connection);
+    const texts = wanted.slice(version).flatMap((steps) => steps.map((step) => textOf(step, isPostgres)));
+    for (const text of texts.filter((text) => text !== '')) await allowed(connection, text);
     // The owner has every right, those on what is for ever too, unless it gives them up.
     for (const [table, rights] of Object.entries(forbidden))
       await allowed(connection, `REVOKE ${rights.join(', ')} ON ${schema}.${table} FROM CURRENT_USER`);
     await connection.run({ text: `UPDATE ${schema}.tables SET version = $1`, values: [wanted.length] });
   });
+}
+
+function textOf(step: Step, isPostgres: boolean): string {
+  if (typeof step === 'string') return step;
+  const { table = '', onPostgres } = step;
+  return isPostgres ? `${table} ${onPostgres}` : table;
+}
+
+/** Whether the server is PostgreSQL, and not one that only speaks as it does. */
+async function isPostgresItself(connection: Connection): Promise<boolean> {
+  const [found] = await connection.run({ text: 'SELECT version() AS version' });
+  return /^PostgreSQL (?!.*-YB-)/.test(found?.rows[0]?.version ?? '');
 }
 
 async function allowed(connection: Connection, text: string): Promise<void> {

@@ -3,6 +3,7 @@ import { acceptClock, type Command, calls, sameBucket } from './command.ts';
 import { exportCommands } from './export-commands.ts';
 import { keyCommands } from './key-commands.ts';
 import { logCommands } from './log-commands.ts';
+import { nodeCommands } from './node-commands.ts';
 import { serviceCommands } from './service-commands.ts';
 
 /** All commands, in the order of the list that `annals help` prints. */
@@ -205,4 +206,5 @@ Exit codes: 0 done. 2 wrong usage.`,
     run: async (args) => (await import('./version.ts')).printVersion(args),
   },
   ...keyCommands,
+  ...nodeCommands,
 };

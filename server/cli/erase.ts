@@ -40,7 +40,7 @@ function praise(collection: string, id: string, body: Answered['body']): string 
   const done = `erased ${collection}/${id}: ${amounts(body)}; it is event ${String(body.position)}`;
   if (body.finished === true) return done;
   return `${done}
-not finished: a store or a reader is in the way. The service retries while it runs, and after its next start`;
+not finished: a store, a reader or another node is in the way. The service retries while it runs, and after its next start`;
 }
 
 const nouns: [name: string, one: string, many: string][] = [

@@ -1,7 +1,10 @@
 import { createTally } from './tally.ts';
 
-/** The measurements of a writer thread in shared memory: commands in a batch, and seconds that the commit of one took. */
-export type WriterMeter = { batch: Float64Array<SharedArrayBuffer>; sync: Float64Array<SharedArrayBuffer> };
+/**
+ * The measurements of a writer thread in shared memory: commands in a batch, and seconds that the commit of one took. Of a node: the
+ * seconds that it waited for the lock of the shared log, and those in which that took and committed a batch.
+ */
+export type WriterMeter = Record<'batch' | 'sync' | 'lock' | 'ship', Float64Array<SharedArrayBuffer>>;
 
 /** Commands in a batch. */
 export const batchBounds = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512];
@@ -11,5 +14,10 @@ export const syncBounds = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1,
 
 /** A meter for a writer that is about to start. */
 export function createMeter(): WriterMeter {
-  return { batch: createTally(batchBounds), sync: createTally(syncBounds) };
+  return {
+    batch: createTally(batchBounds),
+    sync: createTally(syncBounds),
+    lock: createTally(syncBounds),
+    ship: createTally(syncBounds),
+  };
 }

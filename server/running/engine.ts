@@ -31,6 +31,7 @@ import { type Directory, openDirectory } from './directory.ts';
 import type { EngineOptions } from './engine-options.ts';
 import { erasurePortOf } from './erasure-port.ts';
 import type { Observed } from './metrics/readings.ts';
+import { elsewhereOf } from './nodes/erasures.ts';
 import { forgetFormer } from './nodes/former.ts';
 import { openTurn, webhooksOfNodes } from './nodes/leases.ts';
 import { cannotReloadNode, refuseForNodes } from './nodes/limits.ts';
@@ -137,7 +138,7 @@ export function startEngine(options: EngineOptions): Engine {
       isStrict: settings.strictSchema,
       sealing: isBrief ? null : sizes,
       blobs,
-      ...(settings.log !== undefined && { shared: { address: settings.log } }),
+      ...(settings.log !== undefined && { shared: { address: settings.log, node: settings.node } }),
     },
     {
       progress,
@@ -268,7 +269,13 @@ export function startEngine(options: EngineOptions): Engine {
         keyService,
         notary,
         guard: blobGuard,
-        erasures: erasurePortOf({ worker, guard: blobGuard, caught: accounts.caught, cleaned: writer.cleaned }),
+        erasures: erasurePortOf({
+          worker,
+          guard: blobGuard,
+          caught: accounts.caught,
+          cleaned: writer.cleaned,
+          elsewhere: elsewhereOf(settings, writer.standing),
+        }),
         webhooks: delivering.port,
         reload,
         directory: directory.path,
@@ -314,7 +321,15 @@ export function startEngine(options: EngineOptions): Engine {
       return { baseUrl, adminUrl, ...accounts.announce(baseUrl) };
     }
 
-    const observed = { directory: directory.path, logFile: file, readFile, meter, state, now: clock.believed };
+    const observed = {
+      directory: directory.path,
+      logFile: file,
+      readFile,
+      meter,
+      state,
+      now: clock.believed,
+      standing: settings.log === undefined ? null : writer.standing,
+    };
     return { size, unsigned, shared, ways: () => current, prepare, observed, announce };
   }
 

@@ -9,13 +9,16 @@ type Erasing = {
   guard: BlobGuard;
   caught: AccountService['caught'];
   cleaned: Writer['cleaned'];
+  /** See {@link ErasurePort}; synchronous. */
+  elsewhere: (position: number) => string | null;
 };
 
 /** The way to erasures, for request handlers. */
-export function erasurePortOf({ worker, guard, caught, cleaned }: Erasing): ErasurePort {
+export function erasurePortOf({ worker, guard, caught, cleaned, elsewhere }: Erasing): ErasurePort {
   return {
-    settle: worker.settle,
+    settle: async (position) => (await worker.settle(position)) && elsewhere(position) === null,
     obstacle: async (position) => worker.obstacle(position),
+    elsewhere: async (position) => elsewhere(position),
     progress: async () => cleaned(),
     neededBeside: guard.neededBeside,
     countMails: async (emails) => caught()?.count(emails) ?? 0,

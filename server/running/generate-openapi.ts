@@ -20,6 +20,7 @@ export async function generateOpenApi(api: Api, model: Model, shared: Shared): P
     countMails: refuse,
     forgetMails: refuse,
     obstacle: refuse,
+    elsewhere: refuse,
     progress: refuse,
   };
   const webhooks = { all: refuse, deliveries: refuse, retry: refuse };

@@ -86,6 +86,14 @@ export function readLogAddress(text: string, source: string): string {
   }
 }
 
+/** The name of a node. */
+export function readNodeName(text: string, source: string): string {
+  if (/^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/.test(text)) return text;
+  throw new Error(
+    `${source} must be 1 to 100 letters, digits, ".", "_" and "-", and begin with a letter or digit, got ${text}`,
+  );
+}
+
 const kindsOfReads = ['linear', 'session', 'eventual'];
 
 /** A kind of reads. */

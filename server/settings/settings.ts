@@ -15,6 +15,7 @@ import {
   readLogLevel,
   readMetricsAddress,
   readMetricsToken,
+  readNodeName,
   readPercent,
   readPort,
   readReads,
@@ -81,6 +82,8 @@ export type Settings = {
   site: string | null;
   /** The address of the log in PostgreSQL that several nodes append to; undefined: the log is in the data directory. It holds a password. */
   log: string | undefined;
+  /** The name of this node among those of the log; undefined: one is made up, and kept in the data directory. */
+  node: string | undefined;
   /** How much of what other nodes have written a read sees; undefined: `linear`. */
   reads: Reads | undefined;
   /** The sites of the process, each with its own settings; null for a single site. */
@@ -189,6 +192,7 @@ export const settings: readonly Setting[] = [
   { name: 'tsaCa', environment: 'ANNALS_TSA_CA', read: readCertificates, ofSite: 'default' },
   { name: 'witnesses', environment: 'ANNALS_WITNESSES', kind: 'list', read: readWitnesses, ofSite: 'default' },
   { name: 'log', environment: 'ANNALS_LOG', read: readLogAddress },
+  { name: 'node', environment: 'ANNALS_NODE', read: readNodeName },
   { name: 'reads', environment: 'ANNALS_READS', read: readReads },
   { name: 'metricsToken', environment: 'ANNALS_METRICS_TOKEN', read: readMetricsToken },
   { name: 'metricsAddress', environment: 'ANNALS_METRICS_ADDRESS', read: readMetricsAddress },
@@ -225,6 +229,7 @@ export const defaultSettings: Settings = {
   isProduction: false,
   adminFolder: undefined,
   log: undefined,
+  node: undefined,
   reads: undefined,
   site: null,
   sites: null,

@@ -14,14 +14,20 @@ import { type BootOptions, schemaCommand } from '../../projections/boot.ts';
 import { differenceTo, epochsOf } from '../../projections/epochs.ts';
 import { logFile } from '../../projections/files.ts';
 import { openDatabase, withDatabase } from '../../storage/sqlite.ts';
+import { syncBounds, type WriterMeter } from '../platform/meter.ts';
+import { tallyUp } from '../platform/tally.ts';
+import { type Membership, scrubbedOf, startMembership } from './membership.ts';
 import type { WriterMessage } from './messages.ts';
 
-/** The shared log of a node, and the clock that it has from there. */
-export type Node = { shared: PostgresLog; clock: SharedClock; ids: Ids };
+/** The shared log of a node, the clock that it has from there, and its place among the nodes. */
+export type Node = { shared: PostgresLog; clock: SharedClock; ids: Ids; membership: Membership };
 
 type Options = Pick<BootOptions, 'directory' | 'schema' | 'rules' | 'logId' | 'seals'> & {
   /** Of PostgreSQL. */
   address: string;
+  /** Of this node, where one was given. */
+  name: string | undefined;
+  meter: WriterMeter;
   /** As for {@link createIds}. */
   counter: BigInt64Array<SharedArrayBuffer>;
   /** That of this machine. */
@@ -43,7 +49,7 @@ const page = 1000;
  *   log that has another schema.
  */
 export async function joinLog(options: Options): Promise<Node> {
-  const { directory, address, logId, counter, clock: local, say } = options;
+  const { directory, address, logId, counter, clock: local, meter, say } = options;
   const clock = openSharedClock(local.believed);
   const ids = createIds(counter, clock.now);
   const shared = await openPostgresLog({
@@ -52,12 +58,11 @@ export async function joinLog(options: Options): Promise<Node> {
     makeName: () => logId,
     warn: (message) => say({ kind: 'warning', message }),
     opening: patience.opening,
+    measure: (what, seconds) => tallyUp(meter[what], syncBounds, seconds),
   });
   try {
     requireReplica(directory, shared);
-    const node = { shared, clock, ids };
-    await catchUp(options, node);
-    return node;
+    return await catchUp(options, { shared, clock, ids });
   } catch (error) {
     await shared.close();
     throw error;
@@ -89,16 +94,42 @@ function requireMovedHere(file: string, token: string): void {
   if (moved !== token) throw new Error(`${file} is not the log that was moved into this database`);
 }
 
-async function catchUp({ directory, schema, rules, seals, say }: Options, { shared, clock, ids }: Node): Promise<void> {
+async function catchUp(options: Options, begun: Omit<Node, 'membership'>): Promise<Node> {
+  const { directory, address, name, schema, rules, seals, say } = options;
+  const { shared, clock, ids } = begun;
+  let membership: Membership | null = null;
   const db = openDatabase(logFile(directory), { durability: 'normal', cacheMiB: 64 });
   try {
     upgradeLog(db, seals);
     if (!isLog(db)) createLog(db, shared.name, seals.key);
     clearMoved(db);
     const log = openLog(db, { ids, now: clock.now, seals });
+    const own = () => ({
+      state: 'joining' as const,
+      applied: log.head().size,
+      scrubbed: scrubbedOf(log),
+      levelAt: Date.now(),
+    });
+    membership = startMembership({
+      directory,
+      address,
+      name,
+      shared,
+      schema,
+      own,
+      onStanding: (standing) => say({ kind: 'standing', standing }),
+      warn: (message) => say({ kind: 'warning', message }),
+    });
+    await membership.listed;
     await ingestAll(log, shared, (done, total) => say({ kind: 'progress', done, total }));
     if (log.head().size === 0) await recordSchema(log);
     requireSchema(log);
+    const last = own();
+    membership.tell(() => last);
+    return { ...begun, membership };
+  } catch (error) {
+    await membership?.leave();
+    throw error;
   } finally {
     db.close();
   }

@@ -10,6 +10,7 @@ import type { BlobSettings } from '../../storage/blobs.ts';
 import type { WriterMeter } from '../platform/meter.ts';
 import type { StateCell } from '../platform/state.ts';
 import type { Progress } from './cleaning.ts';
+import type { NodeStanding } from './membership.ts';
 import type { SearchCell } from './search-cell.ts';
 
 /** The start data of the writer thread: the cells of ids and of the clock, and the options of a boot that can be sent. */
@@ -30,8 +31,8 @@ export type WriterInput = Required<
   shared?: SharedInput;
 };
 
-/** `address` is that of PostgreSQL, as the setting has it: it holds a password. */
-export type SharedInput = { address: string };
+/** `address` is that of PostgreSQL, as the setting has it: it holds a password. `node`: the name that was given to this node. */
+export type SharedInput = { address: string; node: string | undefined };
 
 /** Commands on their way to the writer: the JSON text is cheaper to send than the object. */
 export type WriterRequests = { id: number; command: string }[];
@@ -78,6 +79,8 @@ export type WriterMessage =
   | { kind: 'adopted'; isRecorded: boolean }
   /** For the operator, about the shared log. */
   | { kind: 'warning'; message: string }
+  /** How this node and all others are, each second. */
+  | { kind: 'standing'; standing: NodeStanding }
   /** Other nodes have erased something: the files here are to be cleared too. */
   | { kind: 'erased' }
   /** Why this node may not go on. */

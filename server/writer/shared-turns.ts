@@ -15,6 +15,7 @@ import { setBehind, setFull } from '../platform/state.ts';
 import { tallyUp } from '../platform/tally.ts';
 import { openCleaning } from './cleaning.ts';
 import type { Node } from './joining.ts';
+import { scrubbedOf } from './membership.ts';
 import type { Following, WriterAnswer, WriterAnswers, WriterOrder, WriterRequests } from './messages.ts';
 import { kindOf, openTelling, told } from './outages.ts';
 import { poke } from './search-cell.ts';
@@ -34,7 +35,7 @@ const forgetMilliseconds = 10 * 60_000;
  */
 export function serveNode({ log, projector, scrubber }: Started, node: Node, parts: ThreadParts): void {
   const { main, say, clock, meter, state, sealing } = parts;
-  const { shared } = node;
+  const { shared, membership } = node;
   const { failure, failsOnly } = refusalsOf(state);
   let queue: Queued[] = [];
   /** Since when the first of them waits. */
@@ -47,6 +48,7 @@ export function serveNode({ log, projector, scrubber }: Started, node: Node, par
   /** Up to where the read tables are; behind the replica while there is no room for them. */
   let readable = projector.checkpoint()?.position ?? 0;
   let lastLevel = performance.now();
+  let levelAt = Date.now();
 
   const reading = openTelling(say, [
     'this node does not see what other nodes append',
@@ -76,6 +78,8 @@ export function serveNode({ log, projector, scrubber }: Started, node: Node, par
     // It is only to save room: the next one tries again.
     shared.forgetAttempts(node.clock.now() - idempotencyMilliseconds).catch(() => {});
   }, forgetMilliseconds);
+
+  membership.tell(() => ({ state: 'ready', applied: readable, scrubbed: scrubbedOf(log), levelAt }));
 
   /** Nothing here can be trusted any more, or it is not the log that it was. */
   function fail(error: unknown): void {
@@ -177,6 +181,7 @@ export function serveNode({ log, projector, scrubber }: Started, node: Node, par
     segments.close();
     await follower.close();
     await writer.close();
+    await membership.leave();
     await shared.close();
     say({ kind: 'closed' });
     main.close();
@@ -251,6 +256,7 @@ export function serveNode({ log, projector, scrubber }: Started, node: Node, par
 
   function noteLevel(): void {
     lastLevel = performance.now();
+    levelAt = Date.now();
     setBehind(state, false);
     reading.goesOn();
   }

@@ -6,6 +6,7 @@ import type { Progress } from '../../projections/rebuild.ts';
 import type { Remaining, Scrubbed } from '../../projections/scrub.ts';
 import { errorOf } from '../../storage/errors.ts';
 import { startThread } from '../platform/threads.ts';
+import type { NodeStanding } from './membership.ts';
 import type { WriterInput, WriterMessage, WriterOrder } from './messages.ts';
 import { noRoomToSign } from './no-room.ts';
 import type { SearchCell } from './search-cell.ts';
@@ -51,6 +52,8 @@ export type Writer = {
   scrub: (remaining: Remaining[], onHindered: () => void) => Promise<Scrubbed>;
   /** How much of the data files {@link Writer.scrub} has cleaned, from 0 to 1; null when it does not work. */
   cleaned: () => number | null;
+  /** Of a node: how it and all others are; null before its first report. */
+  standing: () => NodeStanding | null;
   /** Makes a segment of a draft; false when it has been overtaken, or there was no room. */
   keepSegment: (draft: Draft) => Promise<boolean>;
   /** Tells the thread of the search index from now on that there is something new. */
@@ -98,6 +101,7 @@ export function startWriter(
   let isReady = false;
   let isClosing = false;
   let cleaned: number | null = null;
+  let standing: NodeStanding | null = null;
   let tellHindered = () => {};
   let death: Error | null = null;
 
@@ -123,6 +127,7 @@ export function startWriter(
     else if (message.kind === 'sealable') onSealable();
     else if (message.kind === 'segment') sealing.shift()?.resolve(message.isKept);
     else if (message.kind === 'warning') onWarning(message.message);
+    else if (message.kind === 'standing') standing = message.standing;
     else if (message.kind === 'erased') onErased();
     else if (message.kind === 'failed') die(new Error(message.message));
     else if (message.kind === 'adopted') adopting.shift()?.resolve(message.isRecorded);
@@ -200,6 +205,7 @@ export function startWriter(
       return ask({ kind: 'scrub', remaining }, scrubbing);
     },
     cleaned: () => cleaned,
+    standing: () => standing,
     keepSegment: (draft) => ask({ kind: 'segment', draft }, sealing),
     close,
   };

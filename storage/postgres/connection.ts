@@ -5,6 +5,8 @@ import { messageOf } from '../errors.ts';
 import { UnfitServerError, UnreachableError } from './errors.ts';
 import { refuseUnfit, type SettingRow, settingsQuery } from './fitness.ts';
 
+export type Host = PostgresAddress['hosts'][number];
+
 type Driver = typeof import('pg')['default'];
 
 /** The servers of one database. One of them takes writes; which one can change at any time. `tls` is false for none. */
@@ -80,21 +82,46 @@ export async function connect(
     const errors: unknown[] = thrown instanceof AggregateError ? thrown.errors : [thrown];
     const unfit = errors.find((error) => error instanceof UnfitServerError);
     if (unfit) throw unfit;
-    const reasons = errors.map((error, at) => `${nameOf(address.hosts[at])}: ${messageOf(error)}`);
+    const reasons = errors.map((error, at) => `${hostName(address.hosts[at])}: ${messageOf(error)}`);
     throw new UnreachableError(`no server of PostgreSQL takes writes (${reasons.join('; ')})`, { cause: thrown });
   }
 }
 
-function nameOf(host: { host: string; port: number } | undefined): string {
+export function hostName(host: Host | undefined): string {
   return host ? `${host.host}:${host.port}` : '';
 }
 
 async function connectTo(
   pg: Driver,
-  { user, password, database, tls }: PostgresAddress,
-  { host, port }: { host: string; port: number },
+  address: PostgresAddress,
+  host: Host,
   within: number,
 ): Promise<{ connection: Connection; warning: string | null }> {
+  const { connection, isStandby, settings } = await connectToAny(pg, address, host, within);
+  try {
+    if (isStandby) throw new Error('it is a standby');
+    return { connection, warning: refuseUnfit(settings) };
+  } catch (error) {
+    connection.destroy();
+    throw error;
+  }
+}
+
+/** A connection to a server, whatever it is. */
+export type Reached = { connection: Connection; isStandby: boolean; settings: SettingRow[] };
+
+/** Connects to one server of a database, to look at it. @throws why it cannot be reached. */
+export async function connectToHost(address: PostgresAddress, host: Host, within: number): Promise<Reached> {
+  const { default: driver } = await import('pg');
+  return connectToAny(driver, address, host, within);
+}
+
+async function connectToAny(
+  pg: Driver,
+  { user, password, database, tls }: PostgresAddress,
+  { host, port }: Host,
+  within: number,
+): Promise<Reached> {
   const socket = new Socket();
   const client = new pg.Client({
     host,
@@ -124,8 +151,11 @@ async function connectTo(
       ...sessionSettings.map((text) => ({ text })),
     );
     const [standby, settings] = results;
-    if (standby?.rows[0]?.is_standby !== false) throw new Error('it is a standby');
-    return { connection, warning: refuseUnfit((settings?.rows ?? []) as SettingRow[]) };
+    return {
+      connection,
+      isStandby: standby?.rows[0]?.is_standby !== false,
+      settings: (settings?.rows ?? []) as SettingRow[],
+    };
   } catch (error) {
     connection.destroy();
     throw error;

@@ -107,6 +107,8 @@ export function useDatabase(): () => Promise<TestDatabase> {
 /** A primary and a standby that belong to one test. */
 export type Servers = {
   hosts: Host[];
+  /** The folder of their data directories, `a` and `b`. */
+  folder: string;
   /** Ends a server and all that it has started, as a power cut would. */
   kill: (name: 'a' | 'b') => Promise<void>;
   /** Starts it again. */
@@ -145,6 +147,7 @@ export async function startServers(): Promise<Servers> {
 
   return {
     hosts,
+    folder,
     async kill(name) {
       signal(name, 'SIGKILL');
       frozen.delete(name);

@@ -1,9 +1,19 @@
+import type { Step } from '../tables.ts';
+
+/** The tables whose rows hold what people wrote, or may be about a person, with these texts: they are made anew after an erasure. */
+export const personalTables: Readonly<Record<string, readonly string[]>> = {
+  passwords: ['hash'],
+  drafts: ['data'],
+  own_drafts: ['title', 'data'],
+  preferences: ['data'],
+};
+
 /**
  * The tables of vaults, in a schema of their own: they may be in another database than the log, and another role may read them. As for
  * the tables of the log, each has `log` in its key, which is the number of a row of `vaults`, and each step leads from one version to
  * the next.
  */
-export const vaultSteps: readonly (readonly string[])[] = [
+export const vaultSteps: readonly (readonly Step[])[] = [
   [
     // `log_id`: the log that it was made for, by the name in headers; null until that is known.
     `CREATE TABLE annals_vault.vaults (
@@ -170,5 +180,9 @@ export const vaultSteps: readonly (readonly string[])[] = [
        done_at bigint NOT NULL,
        PRIMARY KEY (log, name)
      )`,
+    // The statistics of a column keep samples of it.
+    ...Object.entries(personalTables).flatMap(([table, texts]) =>
+      texts.map((text) => ({ onPostgres: `ALTER TABLE annals_vault.${table} ALTER COLUMN ${text} SET STATISTICS 0` })),
+    ),
   ],
 ];

@@ -68,7 +68,9 @@ export function erasures(server: Server, app: ErasingApp): void {
     const { header, data, context } = event;
     const [collection, id] = splitStream(header.stream);
     const reason = seesPayloadsOf(header.stream) ? { reason: context?.reason ?? null } : {};
-    const waitsFor = isDone ? null : files.length > 0 ? 'store' : 'data';
+    const elsewhere = isDone ? await app.erasures.elsewhere(position) : null;
+    const isFinished = isDone && elsewhere === null;
+    const waitsFor = isFinished ? null : files.length > 0 ? 'store' : 'data';
     return {
       position,
       recordedAt: header.recordedAt,
@@ -77,9 +79,9 @@ export function erasures(server: Server, app: ErasingApp): void {
       actor: header.actor,
       ...reason,
       streams: erasedStreams(data),
-      finished: isDone,
+      finished: isFinished,
       waitsFor,
-      obstacle: isDone ? null : await app.erasures.obstacle(position),
+      obstacle: isDone ? elsewhere : await app.erasures.obstacle(position),
       progress: isDone ? null : await app.erasures.progress(),
     };
   }

@@ -6,7 +6,7 @@ import { readSettings } from '../../settings/command.ts';
 import { loadConfiguration } from '../../settings/configuration.ts';
 import { type Settings, UsageError } from '../../settings/settings.ts';
 import { checkDisk } from './disk.ts';
-import { checkNames, type Finding } from './findings.ts';
+import { checkNames, type Finding, postgresCheckNames } from './findings.ts';
 import { checkLog } from './log.ts';
 import { checkBaseUrl, checkMail, checkSecrets } from './settings.ts';
 
@@ -21,7 +21,7 @@ export async function doctor(args: readonly string[], environment: NodeJS.Proces
     throw new UsageError(`there is no data directory at ${directory}; --data names it, and the first start makes it`);
   const findings = await examine({ ...settings, data: directory });
   const isHealthy = findings.every(({ status }) => status !== 'trouble');
-  const text = flags.json ? JSON.stringify({ isHealthy, findings }) : findings.map(lineOf).join('\n');
+  const text = flags.json ? JSON.stringify({ isHealthy, findings }) : linesOf(findings).join('\n');
   process.stdout.write(`${text}\n`);
   return isHealthy ? 0 : 1;
 }
@@ -34,8 +34,9 @@ async function examine(settings: Settings): Promise<Finding[]> {
     checkSecrets(settings),
     await checkBaseUrl(settings),
     await checkMail(settings, model),
+    ...(settings.log === undefined ? [] : await (await import('./postgres.ts')).checkPostgres(settings.log)),
   ];
-  return checkNames.flatMap((name) => findings.filter(({ check }) => check === name));
+  return [...checkNames, ...postgresCheckNames].flatMap((name) => findings.filter(({ check }) => check === name));
 }
 
 async function modelOf({ config }: Settings): Promise<Model | null> {
@@ -47,8 +48,9 @@ async function modelOf({ config }: Settings): Promise<Model | null> {
   }
 }
 
-const width = Math.max(...checkNames.map(({ length }) => length));
-
-function lineOf({ check, status, message }: Finding): string {
-  return `${status.padEnd('trouble'.length)}  ${check.padEnd(width)}  ${message}`;
+function linesOf(findings: readonly Finding[]): string[] {
+  const width = Math.max(...findings.map(({ check }) => check.length));
+  return findings.map(
+    ({ check, status, message }) => `${status.padEnd('trouble'.length)}  ${check.padEnd(width)}  ${message}`,
+  );
 }

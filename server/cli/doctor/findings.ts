@@ -16,7 +16,18 @@ export const checkNames = [
   'mail',
 ] as const;
 
-export type CheckName = (typeof checkNames)[number];
+/** Those of a log in PostgreSQL, which come after them. */
+export const postgresCheckNames = [
+  'log servers',
+  'log settings',
+  'log standbys',
+  'log role',
+  'log clock',
+  'log size',
+  'nodes',
+] as const;
+
+export type CheckName = (typeof checkNames)[number] | (typeof postgresCheckNames)[number];
 
 export function ok(check: CheckName, message: string): Finding {
   return { check, status: 'ok', message };

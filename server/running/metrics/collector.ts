@@ -156,12 +156,16 @@ export function createCollector(log: Logger, hasSites: boolean): Collector {
   };
 }
 
-function meterValues({ meter }: Observed, labels: Labels): [MetricName, Value][] {
+function meterValues({ meter, standing }: Observed, labels: Labels): [MetricName, Value][] {
   const shown = [
     ['annals_writer_batch_commands', meter.batch, batchBounds],
     ['annals_writer_sync_seconds', meter.sync, syncBounds],
   ] as const;
-  return shown.flatMap(([name, tally, bounds]) =>
+  const ofNode = [
+    ['annals_log_lock_wait_seconds', meter.lock, syncBounds],
+    ['annals_log_ship_seconds', meter.ship, syncBounds],
+  ] as const;
+  return [...shown, ...(standing ? ofNode : [])].flatMap(([name, tally, bounds]) =>
     bucketsOf(name, { labels, tally, bounds }).map((value): [MetricName, Value] => [name, value]),
   );
 }

@@ -2,7 +2,8 @@ import { existsSync, statfsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { namesIn } from '../../../events/away.ts';
 import { readCheckpoints } from '../../../events/checkpoints.ts';
-import { readLog } from '../../../events/log-reader.ts';
+import { type LogReader, readLog } from '../../../events/log-reader.ts';
+import { obstacleOf } from '../../../events/postgres/standing.ts';
 import { segmentFolder, segmentsOf } from '../../../events/segments.ts';
 import { webhooksFile } from '../../../projections/files.ts';
 import { openDatabase, type Sqlite } from '../../../storage/sqlite.ts';
@@ -10,7 +11,12 @@ import { readBackupNote } from '../../platform/backup-note.ts';
 import type { WriterMeter } from '../../platform/meter.ts';
 import { isFull, type StateCell } from '../../platform/state.ts';
 import { countDeliveries } from '../../webhooks/deliveries.ts';
+import type { NodeStanding } from '../../writer/membership.ts';
 import type { MetricName } from './definitions.ts';
+import { nodeReadings } from './node-readings.ts';
+
+/** Of erasures that wait for other nodes, no more are counted. */
+const most = 1000;
 
 /** The places of a service that are looked at for its metrics. */
 export type Observed = {
@@ -21,6 +27,8 @@ export type Observed = {
   state: StateCell;
   /** Milliseconds since the epoch, as the service believes. */
   now: () => number;
+  /** Of a node: how it and all others are, by its last report; null for a service with a log of its own. */
+  standing: (() => NodeStanding | null) | null;
 };
 
 /** A value, with the labels of its metric. */
@@ -31,7 +39,7 @@ export type Reading = { name: MetricName; value: number; labels?: Record<string,
  * closed before the last one of the service.
  */
 export function readSite(observed: Observed): Reading[] {
-  const { directory, logFile, readFile, state } = observed;
+  const { directory, logFile, readFile, state, standing } = observed;
   const vault = join(directory, 'vault.db');
   return [
     { name: 'annals_writes_refused', value: isFull(state) ? 1 : 0 },
@@ -41,6 +49,7 @@ export function readSite(observed: Observed): Reading[] {
     ...within(logFile, (db) => logReadings(db, observed)),
     ...within(readFile, mailReadings),
     ...webhookReadings(webhooksFile(directory)),
+    ...(standing ? nodeReadings(standing(), Date.now()) : []),
   ];
 }
 
@@ -78,13 +87,13 @@ function within(file: string, read: (db: Sqlite) => Reading[]): Reading[] {
   }
 }
 
-function logReadings(db: Sqlite, { directory, now }: Observed): Reading[] {
+function logReadings(db: Sqlite, { directory, now, standing }: Observed): Reading[] {
   const log = readLog(db);
   const { size } = log.head();
   const [newest] = readCheckpoints(db).recent(1);
   const backup = readBackupNote(directory);
   const ageOf = (time: string) => Math.max((now() - Date.parse(time)) / 1000, 0);
-  const unfinished = log.erasures.unfinished().length;
+  const unfinished = unfinishedOf(log, standing?.() ?? null);
   return [
     { name: 'annals_log_events', value: size },
     { name: 'annals_erasures_unfinished', value: unfinished },
@@ -97,6 +106,14 @@ function logReadings(db: Sqlite, { directory, now }: Observed): Reading[] {
         ] as const)
       : []),
   ];
+}
+
+/** Those that are not finished here, or elsewhere. */
+function unfinishedOf({ erasures }: LogReader, standing: NodeStanding | null): number {
+  const here = erasures.unfinished().length;
+  if (!standing) return here;
+  const newest = erasures.before(Number.MAX_SAFE_INTEGER, most);
+  return newest.filter(({ position, isDone }) => !isDone || obstacleOf(standing, position) !== null).length;
 }
 
 function webhookReadings(file: string): Reading[] {

@@ -3,11 +3,18 @@ import { createIds } from '../../../events/ids.ts';
 import { appendLeaf, emptyRoot, leafHash, rootOf, type Tree } from '../../../events/merkle.ts';
 import { openPostgresLog, type PostgresLog } from '../../../events/postgres/postgres-log.ts';
 import { SharedLogUnavailableError, UnknownShipmentError } from '../../../events/shared-log.ts';
-import type { Missed, SharedHead, Shipped } from '../../../events/shipped.ts';
+import type { Missed, SharedHead, Shipped, ShippedErasure } from '../../../events/shipped.ts';
 import type { PostgresAddress } from '../../../storage/postgres/connection.ts';
 
-/** A wish: an event for a stream at a version, with a unique value and the key of an attempt. */
-export type Wish = { stream: string; version: number; value?: string; key?: string; body?: string };
+/** A wish: an event for a stream at a version, with a unique value, the key of an attempt, and what it erases. */
+export type Wish = {
+  stream: string;
+  version: number;
+  value?: string;
+  key?: string;
+  body?: string;
+  erases?: Pick<ShippedErasure, 'payloads' | 'streams' | 'files'>;
+};
 
 /** The answer of a node to a wish. */
 export type Told = 'recorded' | 'version' | 'claim' | 'attempt';
@@ -17,12 +24,16 @@ export type Node = Awaited<ReturnType<typeof openNode>>;
 const ids = createIds(new BigInt64Array(new SharedArrayBuffer(8)), Date.now);
 
 /** A node with a replica in memory, which decides as one with a real replica does: after it has taken the log. */
-export async function openNode(address: PostgresAddress, { patience = 5000, opening = 5000, site = '' } = {}) {
+export async function openNode(
+  address: PostgresAddress,
+  { patience = 5000, opening = 5000, site = '', partSize = 65_536 } = {},
+) {
   const warnings: string[] = [];
   const log: PostgresLog = await openPostgresLog({
     address,
     site,
     patience: opening,
+    partSize,
     makeName: () => `annals/${ids.next().id}`,
     warn: (message) => warnings.push(message),
   });
@@ -79,6 +90,7 @@ export async function openNode(address: PostgresAddress, { patience = 5000, open
       const header = JSON.stringify({ id, log: log.name, position, stream, version, text: 'Zürich' });
       const event = { position, id, stream, version, header, body: wish.body ?? `{"of":"${stream}"}` };
       shipped.events.push(event);
+      if (wish.erases) shipped.erasures.push({ position, attemptsOf: [], ...wish.erases });
       const claims = value === undefined ? [] : [{ position, stream, scope: 'posts.slug', value, isTaken: true }];
       const attempts =
         key === undefined ? [] : [{ key, fingerprint: 'f', position, stream, version, recordedAt: Date.now() }];

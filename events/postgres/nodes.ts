@@ -1,0 +1,166 @@
+import type { JsonObject } from '../../config/schema.ts';
+import type { Connection, PostgresAddress, Result, Statement } from '../../storage/postgres/connection.ts';
+import { openSession } from '../../storage/postgres/session.ts';
+import type { LogTables } from './parts.ts';
+import { type Replication, readReplication } from './standbys.ts';
+import { absentMilliseconds, type NodeReport, type NodeRow, type Standing } from './standing.ts';
+
+/** Thrown where another process reports under the name of this node: a data directory was copied with its name. */
+export class NodeNameTakenError extends Error {
+  override name = 'NodeNameTakenError';
+}
+
+export type Registry = ReturnType<typeof openRegistry>;
+
+/** A node that was seen within so many milliseconds is not forgotten unless that is forced. */
+export const forgetMilliseconds = 60_000;
+
+const patience = 5000;
+
+const now = 'floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint';
+
+/**
+ * Opens the table of the nodes of a log, for one of them.
+ *
+ * @param instance tells this process from all others.
+ */
+export function openRegistry(options: { address: PostgresAddress; tables: LogTables; node: string; instance: string }) {
+  const { address, tables, node, instance } = options;
+  const { log } = tables;
+  const session = openSession(address, () => {});
+
+  async function run(...statements: Statement[]): Promise<Result[]> {
+    return await session.retried(performance.now() + patience, (connection) => connection.run(...statements));
+  }
+
+  /**
+   * Reports, and tells how all others are.
+   *
+   * @throws NodeNameTakenError; UnreachableError.
+   */
+  async function report(own: NodeReport): Promise<Standing> {
+    const [written, ...found] = await run(reportStatement(log, { ...own, node, instance }), ...standingQueries(log));
+    if (written?.rowCount !== 1) {
+      throw new NodeNameTakenError(
+        `another node reports under the name ${node}: its data directory was copied with the file "node"; ` +
+          'remove that file in one of the two, or set ANNALS_NODE',
+      );
+    }
+    return standingOf(found);
+  }
+
+  /**
+   * Takes this node off the list, since it ends in order; it stays where its own files have something of an erasure by now.
+   *
+   * @param scrubbed as in a report.
+   */
+  async function leave(scrubbed: number): Promise<void> {
+    await run({
+      text: `DELETE FROM annals.nodes WHERE log = $1 AND node = $2 AND instance = $3
+             AND $4::bigint >= (SELECT coalesce(max(position), 0) FROM annals.erasures WHERE log = $1)`,
+      values: [log, node, instance, scrubbed],
+    });
+  }
+
+  /** The standbys of the primary; null where that cannot be known. @throws UnreachableError. */
+  async function replication(): Promise<Replication | null> {
+    return await session.retried(performance.now() + patience, readReplication);
+  }
+
+  return { report, leave, replication, close: session.close };
+}
+
+/**
+ * A node that begins with nothing never gets what is erased by then. A file that was scrubbed stays so, unless the files of the node are
+ * older than at its last report.
+ */
+function reportStatement(log: number, own: NodeReport & { node: string; instance: string }): Statement {
+  const { node, instance, version, schema, state, applied, scrubbed } = own;
+  return {
+    name: 'report',
+    text: `INSERT INTO annals.nodes AS old (log, node, version, schema, instance, state, applied, scrubbed, seen)
+           SELECT $1::int, $2, $3, $4, $5, $6, $7::bigint, CASE WHEN $7::bigint = 0
+             THEN (SELECT coalesce(max(position), 0) FROM annals.erasures WHERE log = $1) ELSE $8::bigint END, ${now}
+           ON CONFLICT (log, node) DO UPDATE SET version = excluded.version, schema = excluded.schema,
+             instance = excluded.instance, state = excluded.state, applied = excluded.applied, seen = excluded.seen,
+             scrubbed = CASE WHEN excluded.applied < old.applied THEN excluded.scrubbed
+                             ELSE greatest(old.scrubbed, excluded.scrubbed) END
+           WHERE old.instance = excluded.instance OR old.seen < excluded.seen - ${absentMilliseconds}`,
+    values: [log, node, version, schema, instance, state, applied, scrubbed],
+  };
+}
+
+function standingQueries(log: number): Statement[] {
+  return [
+    {
+      name: 'nodes',
+      text: `SELECT node, version, schema, state, applied, scrubbed, seen FROM annals.nodes WHERE log = $1 ORDER BY node`,
+      values: [log],
+    },
+    {
+      name: 'standing',
+      text: `SELECT ${now} AS now, h.size, coalesce(c.cleaned, 0) AS cleaned, coalesce(c.stage, '') AS stage,
+               (SELECT coalesce(max(position), 0) FROM annals.erasures WHERE log = $1) AS erased
+             FROM annals.heads AS h LEFT JOIN annals.cleanings AS c ON c.log = h.log WHERE h.log = $1`,
+      values: [log],
+    },
+  ];
+}
+
+function standingOf([nodes, standing]: Result[]): Standing {
+  const row: Omit<Standing, 'nodes'> | undefined = standing?.rows[0];
+  if (!row) throw new Error('PostgreSQL has no such log any more');
+  return { ...row, nodes: nodes?.rows ?? [] };
+}
+
+/** Looks at the nodes of a log, from outside of them. */
+export async function readStanding(connection: Connection, log: number): Promise<Standing> {
+  return standingOf(await connection.run(...standingQueries(log)));
+}
+
+/** When the first event was recorded that each node lacks, in milliseconds since the epoch, by the name of the node. */
+export async function readLateness(
+  connection: Connection,
+  log: number,
+  nodes: readonly NodeRow[],
+): Promise<Map<string, number>> {
+  const [found] = await connection.run({
+    text: 'SELECT position, header FROM annals.events WHERE log = $1 AND position = ANY($2::bigint[])',
+    values: [log, nodes.map(({ applied }) => applied + 1)],
+  });
+  const times = new Map<number, number>();
+  for (const { position, header } of (found?.rows ?? []) as { position: number; header: string }[])
+    times.set(position, Date.parse(String((JSON.parse(header) as JsonObject).recordedAt)));
+  return new Map(
+    nodes.flatMap(({ node, applied }) => {
+      const time = times.get(applied + 1);
+      return time === undefined ? [] : [[node, time]];
+    }),
+  );
+}
+
+/**
+ * Forgets a node whose files are gone: erasures no longer wait for them.
+ *
+ * @returns `seen` when it was seen too recently, and is not forced.
+ */
+export async function forgetNode(
+  connection: Connection,
+  { log, node, isForced }: { log: number; node: string; isForced: boolean },
+): Promise<'forgotten' | 'unknown' | 'seen'> {
+  const [gone, left] = await connection.run(
+    {
+      text: `DELETE FROM annals.nodes WHERE log = $1 AND node = $2 AND ($3::boolean OR seen < ${now} - ${forgetMilliseconds})`,
+      values: [log, node, isForced],
+    },
+    { text: 'SELECT 1 FROM annals.nodes WHERE log = $1 AND node = $2', values: [log, node] },
+  );
+  if (gone?.rowCount === 1) return 'forgotten';
+  return left?.rowCount === 1 ? 'seen' : 'unknown';
+}
+
+/** The numbers of the logs of a database, by their sites. */
+export async function readLogs(connection: Connection): Promise<Map<string, number>> {
+  const [found] = await connection.run({ text: 'SELECT site, log FROM annals.heads ORDER BY site' });
+  return new Map((found?.rows ?? []).map(({ site, log }) => [site, log]));
+}

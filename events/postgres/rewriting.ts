@@ -1,0 +1,206 @@
+import { randomBytes } from 'node:crypto';
+import type { Connection, Statement } from '../../storage/postgres/connection.ts';
+import { commitWith } from '../../storage/postgres/session.ts';
+import { attachStatement, type Divided, divided, type LogTables, nameOf, type Part, tableStatements } from './parts.ts';
+import { claimHash, lockQuery } from './rows.ts';
+import { personalTables } from './vault/tables.ts';
+
+/** A part that an erasure has taken rows from. `since`: the position of the newest one that did. */
+export type Rewrite = Part & { since: number };
+
+/** So many positions are copied in one statement. */
+const slice = 4096;
+
+/** Appends wait for the exchange of two tables, and that for who reads the former one; then it is tried again later. */
+const lockMilliseconds = 500;
+
+/** The copies of parts are called so, until they are parts. */
+const prefix = 'next_';
+
+/**
+ * Makes the tables of the vault anew that may hold something about a person, where they are in the database of the log. They are small,
+ * so who asks for a password meanwhile waits.
+ *
+ * @throws as {@link rewritePart}.
+ */
+export async function rewriteVault(connection: Connection): Promise<void> {
+  const [found] = await connection.run({ text: "SELECT tablename FROM pg_tables WHERE schemaname = 'annals_vault'" });
+  const there = new Set((found?.rows ?? []).map(({ tablename }) => tablename));
+  for (const [table, texts] of Object.entries(personalTables)) {
+    if (!there.has(table)) continue;
+    const [name, next] = [`annals_vault.${table}`, `annals_vault.${prefix}${table}`];
+    await connection.run(
+      { text: 'BEGIN ISOLATION LEVEL READ COMMITTED' },
+      { text: `SET LOCAL lock_timeout = ${lockMilliseconds}` },
+    );
+    try {
+      await connection.run({ text: `LOCK TABLE ${name} IN ACCESS EXCLUSIVE MODE` });
+      await commitWith(connection, [
+        { text: `CREATE TABLE ${next} (LIKE ${name} INCLUDING ALL)` },
+        ...texts.map((text) => ({ text: `ALTER TABLE ${next} ALTER COLUMN ${text} SET STATISTICS 0` })),
+        { text: `INSERT INTO ${next} SELECT * FROM ${name}` },
+        { text: `DROP TABLE ${name}` },
+        { text: `ALTER TABLE ${next} RENAME TO ${table}` },
+      ]);
+    } catch (error) {
+      await connection.run({ text: 'ROLLBACK' }).catch(() => connection.destroy());
+      throw error;
+    }
+  }
+}
+
+/** Removes copies that were left by nodes which did not come to an end. */
+export async function dropCopies(connection: Connection, tables: LogTables): Promise<void> {
+  const [found] = await connection.run({
+    text: "SELECT tablename AS name FROM pg_tables WHERE schemaname = 'annals'",
+  });
+  const names: string[] = (found?.rows ?? []).map(({ name }) => name);
+  const ofLog = new RegExp(`^${prefix}[0-9a-f]{12}_[a-z_]+_${tables.log}(?:_[0-9]+)?$`);
+  for (const name of names.filter((name) => ofLog.test(name)))
+    await connection.run({ text: `DROP TABLE IF EXISTS annals.${name}` });
+}
+
+/** The parts of a log that are to be made anew. */
+export async function rewritesOf(connection: Connection, { log }: LogTables): Promise<Rewrite[]> {
+  const [found] = await connection.run({
+    text: 'SELECT what, part, since FROM annals.rewrites WHERE log = $1 ORDER BY what, part',
+    values: [log],
+  });
+  return found?.rows ?? [];
+}
+
+/**
+ * Makes a part anew: what is left of it is copied beside it while the log goes on, and takes its place. A copy has visible rows alone,
+ * so nothing of the others comes along, whichever snapshots are in use; VACUUM FULL would take some of them along, and hold up the log
+ * until it ends.
+ *
+ * @param step is called before each slice, with the share that is done, from 0 to 1.
+ * @returns false when something was erased in it meanwhile, and it is to be done again.
+ * @throws what a server refused: with code 55P03 where somebody reads the part for long.
+ */
+export async function rewritePart(
+  connection: Connection,
+  tables: LogTables,
+  rewrite: Rewrite,
+  step: (share: number) => Promise<void>,
+): Promise<boolean> {
+  const { log } = tables;
+  const { what } = rewrite;
+  // Not the name that another node would give its copy: the part must not become that one, which is not whole yet.
+  const next = `${prefix}${randomBytes(6).toString('hex')}_${nameOf(tables, rewrite)}`;
+  await connection.run(...tableStatements(next, what));
+  const { size } = await headOf(connection, log);
+  let copied = 0;
+  const copies = copyStatements(tables, rewrite, { next, size });
+  for (const [at, { copy, to }] of copies.entries()) {
+    await step(at / copies.length);
+    await connection.run(copy);
+    copied = to;
+  }
+  await connection.run({ text: 'BEGIN ISOLATION LEVEL READ COMMITTED' }, lockQuery(log), {
+    text: `SET LOCAL lock_timeout = ${lockMilliseconds}`,
+  });
+  try {
+    return await exchange(connection, tables, rewrite, { next, copied, size });
+  } catch (error) {
+    await connection.run({ text: 'ROLLBACK' }).catch(() => connection.destroy());
+    throw error;
+  }
+}
+
+async function headOf(connection: Connection, log: number): Promise<{ size: number }> {
+  const [found] = await connection.run({ text: 'SELECT size FROM annals.heads WHERE log = $1', values: [log] });
+  return found?.rows[0] ?? { size: 0 };
+}
+
+/** The statements that copy what is there now; `to`: the last position that they copy. */
+function copyStatements(
+  tables: LogTables,
+  rewrite: Rewrite,
+  { next, size }: { next: string; size: number },
+): { copy: Statement; to: number }[] {
+  const { by } = divided[rewrite.what];
+  const former = nameOf(tables, rewrite);
+  // Under the lock: there is a row for each erasure.
+  if (rewrite.what === 'erasures') return [];
+  if (by === null) return [{ copy: { text: `INSERT INTO annals.${next} SELECT * FROM annals.${former}` }, to: size }];
+  const partSize = tables.partSize ?? 0;
+  const first = rewrite.part * partSize;
+  const last = Math.min(first + partSize, size);
+  const count = Math.max(Math.ceil((last - first) / slice), 0);
+  return Array.from({ length: count }, (_, at) => {
+    const from = first + at * slice;
+    const to = Math.min(from + slice, last);
+    return {
+      copy: {
+        text: `INSERT INTO annals.${next} SELECT * FROM annals.${former} WHERE ${by} > $1 AND ${by} <= $2`,
+        values: [from, to],
+      },
+      to,
+    };
+  });
+}
+
+type Copied = { next: string; copied: number; size: number };
+
+/** Under the lock of the head: copies what came meanwhile, and puts the copy in the place of the part. */
+async function exchange(
+  connection: Connection,
+  tables: LogTables,
+  rewrite: Rewrite,
+  { next, copied, size }: Copied,
+): Promise<boolean> {
+  const { log } = tables;
+  const { what, part, since } = rewrite;
+  const former = nameOf(tables, rewrite);
+  const note = [log, what, part, since];
+  const [noted] = await connection.run({
+    text: 'SELECT 1 FROM annals.rewrites WHERE log = $1 AND what = $2 AND part = $3 AND since = $4',
+    values: note,
+  });
+  if (noted?.rowCount !== 1) {
+    await connection.run({ text: 'ROLLBACK' }, { text: `DROP TABLE annals.${next}` });
+    return false;
+  }
+  await connection.run(...(await lateStatements(connection, log, { what, next, former, copied, size })));
+  const [counted] = await connection.run({
+    text: `SELECT (SELECT count(*) FROM annals.${former}) AS former, (SELECT count(*) FROM annals.${next}) AS next`,
+  });
+  if (counted?.rows[0]?.former !== counted?.rows[0]?.next)
+    throw new Error(`the copy of annals.${former} has not as many rows: ${JSON.stringify(counted?.rows[0])}`);
+  await commitWith(connection, [
+    { text: `DROP TABLE annals.${former}` },
+    { text: `ALTER TABLE annals.${next} RENAME TO ${former}` },
+    attachStatement(tables, rewrite),
+    {
+      text: 'DELETE FROM annals.rewrites WHERE log = $1 AND what = $2 AND part = $3 AND since = $4',
+      values: note,
+    },
+  ]);
+  return true;
+}
+
+/** The statements that bring a copy to where the former table is, under the lock. */
+async function lateStatements(
+  connection: Connection,
+  log: number,
+  { what, next, former, copied, size }: Copied & { what: Divided; former: string },
+): Promise<Statement[]> {
+  const { by } = divided[what];
+  if (by !== null) {
+    return [{ text: `INSERT INTO annals.${next} SELECT * FROM annals.${former} WHERE ${by} > $1`, values: [copied] }];
+  }
+  if (what === 'erasures') return [{ text: `INSERT INTO annals.${next} SELECT * FROM annals.${former}` }];
+  const [changed] = await connection.run({
+    text: 'SELECT scope, value FROM annals.claim_changes WHERE log = $1 AND since > $2',
+    values: [log, size],
+  });
+  const claims = (changed?.rows ?? []).map(({ scope, value }) => Buffer.from(claimHash(scope, value), 'hex'));
+  return [
+    { text: `DELETE FROM annals.${next} WHERE claim = ANY($1::bytea[])`, values: [claims] },
+    {
+      text: `INSERT INTO annals.${next} SELECT * FROM annals.${former} WHERE claim = ANY($1::bytea[])`,
+      values: [claims],
+    },
+  ];
+}

@@ -1,0 +1,88 @@
+import { codeOf } from '../../storage/errors.ts';
+import type { Connection } from '../../storage/postgres/connection.ts';
+
+/**
+ * The files of a write-ahead log, as one server has them. `current`: the number of the one that is written, or on a standby was applied
+ * last; `files`: all that are there. A number without its timeline.
+ */
+export type WalFiles = { current: number; files: { timeline: number; number: number }[] };
+
+/**
+ * The knowledge of a server so far. `last`: when this file is written, no file has what was written before the place; null until that
+ * is known. It holds on one timeline: a server that becomes the primary gives its files new names.
+ */
+export type WalProgress = { last: number | null; timeline: number };
+
+export const unknownWal: WalProgress = { last: null, timeline: 0 };
+
+/**
+ * Whether the files of a server have nothing that was written up to a place. PostgreSQL gives a file that it no longer needs the name of
+ * a later one, and leaves what is in it until that is written. So there are two things to wait for: until all files are gone that were
+ * begun before the place, and then until all are written that were there at that moment, since these may be such files.
+ *
+ * @param place the number of the file with the place.
+ * @returns null when it has nothing of it; else what is known by now, for the next call.
+ */
+export function passWal({ current, files }: WalFiles, place: number, known: WalProgress): WalProgress | null {
+  const timeline = Math.max(0, ...files.map((file) => file.timeline));
+  if (known.last !== null && known.timeline === timeline) return current > known.last ? null : known;
+  // Those of a former timeline go away as well.
+  const isLeft = files.some((file) => file.timeline !== timeline || file.number <= place);
+  if (isLeft || current <= place) return { last: null, timeline };
+  return { last: Math.max(current, ...files.map(({ number }) => number)), timeline };
+}
+
+/** The number of the file that a place is in. @param lsn as PostgreSQL writes it, such as `0/1A2B3C4D`. */
+export function walNumber(lsn: string, segmentBytes: number): number {
+  const [high = '', low = ''] = lsn.split('/');
+  return Math.floor((Number.parseInt(high, 16) * 2 ** 32 + Number.parseInt(low, 16)) / segmentBytes);
+}
+
+/** The timeline and the number that the name of a file says, PostgreSQL 15, `XLogFromFileName`; null for other files. */
+export function readWalName(name: string, segmentBytes: number): { timeline: number; number: number } | null {
+  const parts = /^([0-9A-F]{8})([0-9A-F]{8})([0-9A-F]{8})(?:\.partial)?$/.exec(name);
+  if (!parts) return null;
+  const [timeline = 0, high = 0, low = 0] = parts.slice(1).map((part) => Number.parseInt(part, 16));
+  return { timeline, number: high * (2 ** 32 / segmentBytes) + low };
+}
+
+/** Looks at a server. @throws with code 42501 where the role has not the rights of `pg_monitor`. */
+export async function readWal(
+  connection: Connection,
+  isStandby: boolean,
+): Promise<WalFiles & { segmentBytes: number }> {
+  const place = isStandby ? 'pg_last_wal_replay_lsn()' : 'pg_current_wal_insert_lsn()';
+  const [size, lsn, names] = await connection.run(
+    { text: "SELECT setting::bigint AS bytes FROM pg_settings WHERE name = 'wal_segment_size'" },
+    { text: `SELECT ${place}::text AS lsn` },
+    { text: 'SELECT name FROM pg_ls_waldir()' },
+  );
+  const segmentBytes = Number(size?.rows[0]?.bytes);
+  const files = (names?.rows ?? []).flatMap(({ name }) => readWalName(name, segmentBytes) ?? []);
+  return { current: walNumber(lsn?.rows[0]?.lsn ?? '0/0', segmentBytes), files, segmentBytes };
+}
+
+/** The place at which the write-ahead log is now; null in a database that has no such log. */
+export async function placeOf(connection: Connection): Promise<string | null> {
+  try {
+    const [found] = await connection.run({ text: 'SELECT pg_current_wal_insert_lsn()::text AS lsn' });
+    return found?.rows[0]?.lsn ?? null;
+  } catch (error) {
+    // No such function.
+    if (codeOf(error) === '42883') return null;
+    throw error;
+  }
+}
+
+/** Has a server begin the next file, and let go of former ones if it is to, where the role may; otherwise it does so by itself, later. */
+export async function hastenWal(
+  connection: Connection,
+  { isStandby, isLettingGo }: { isStandby: boolean; isLettingGo: boolean },
+): Promise<void> {
+  const results = await connection.send(
+    ...(isStandby ? [] : [{ text: 'SELECT pg_switch_wal()' }]),
+    ...(isLettingGo ? [{ text: 'CHECKPOINT' }] : []),
+  );
+  for (const result of results)
+    if (result.status === 'rejected' && codeOf(result.reason) !== '42501') throw result.reason;
+}

@@ -1,0 +1,103 @@
+import assert from 'node:assert/strict';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, before, it } from 'node:test';
+import { setTimeout as pause } from 'node:timers/promises';
+import {
+  describeWithServers,
+  makeDatabase,
+  type Servers,
+  startServers,
+  type TestDatabase,
+} from '../../helpers/postgres.ts';
+import { remainsIn } from '../../helpers/remains.ts';
+import { apiKey, type Service, temporaryFolder } from '../../helpers/service.ts';
+import { startNode } from './node.ts';
+
+/** Asks until an answer is as it should be. */
+export async function until<T>(
+  ask: () => Promise<T>,
+  isRight: (answer: T) => boolean,
+  milliseconds = 60_000,
+): Promise<T> {
+  const end = Date.now() + milliseconds;
+  for (;;) {
+    const answer = await ask();
+    if (isRight(answer)) return answer;
+    assert.ok(Date.now() < end, JSON.stringify(answer));
+    await pause(100);
+  }
+}
+
+describeWithServers('An erasure of nodes with one log in PostgreSQL', () => {
+  let servers: Servers;
+  let database: TestDatabase;
+  before(async () => {
+    servers = await startServers();
+    database = await makeDatabase(servers.hosts);
+    const role = database.address.user;
+    await database.sql(
+      `GRANT pg_monitor, pg_checkpoint TO ${role}`,
+      `GRANT EXECUTE ON FUNCTION pg_switch_wal() TO ${role}`,
+    );
+  });
+  after(() => servers.end());
+
+  it('is finished when no node, table or write-ahead log has anything of it, also of a node that was down', async (t) => {
+    const { address, sql } = database;
+    const environment = (name: string) => ({ ANNALS_NODE: name, ANNALS_API_KEY: apiKey });
+    const folder = temporaryFolder(t);
+    const a = await startNode(t, address, { environment: environment('a') });
+    const b = await startNode(t, address, { environment: environment('b'), data: join(folder, 'b') });
+    const secret = `Hildegard-${process.pid}`;
+    const made = await a.call('POST', '/api/collections/posts', { title: secret, slug: secret.toLowerCase() });
+    assert.equal(made.status, 201, JSON.stringify(made.body));
+    const id = String(made.body.id);
+    await a.call('PATCH', `/api/collections/posts/${id}`, { title: `${secret} again` });
+    for (let at = 0; at < 5; at += 1) await b.call('POST', '/api/collections/posts', { title: `other ${at}` });
+    assert.equal((await b.call('GET', `/api/collections/posts/${id}`)).body.title, `${secret} again`);
+    await sql('ANALYZE');
+    await b.kill();
+
+    const erased = await a.call('POST', '/api/audit/erasures', { collection: 'posts', id, reason: 'asked for' });
+    assert.equal(erased.status, 202, JSON.stringify(erased.body));
+    const stateOn = async (node: Service) =>
+      (await node.call('GET', `/api/audit/erasures/${String(erased.body.position)}`)).body;
+    const waiting = await until(
+      () => stateOn(a),
+      ({ obstacle }) => /node b is not there/.test(String(obstacle)),
+    );
+    assert.deepEqual([waiting.finished, waiting.waitsFor], [false, 'data']);
+    assert.deepEqual(remainsIn(a.data, [secret]), []);
+    assert.notDeepEqual(remainsIn(join(folder, 'b'), [secret]), []);
+
+    const again = await startNode(t, address, { environment: environment('b'), data: join(folder, 'b') });
+    await until(
+      () => stateOn(again),
+      ({ finished }) => finished === true,
+    );
+    assert.deepEqual([...remainsIn(a.data, [secret]), ...remainsIn(again.data, [secret])], []);
+    assert.deepEqual(filesWith(servers.folder, secret), []);
+    assert.deepEqual(filesWith(servers.folder, secret.toLowerCase()), []);
+    await until(
+      () => stateOn(a),
+      ({ finished }) => finished === true,
+    );
+    await Promise.all([a.stop(), again.stop()]);
+    const [nodes] = await sql('SELECT node FROM annals.nodes');
+    assert.deepEqual(nodes?.rows, []);
+  });
+});
+
+/** The files below a folder in which a text is. */
+function filesWith(folder: string, text: string): string[] {
+  return readdirSync(folder, { recursive: true, withFileTypes: true }).flatMap((entry) => {
+    const path = join(entry.parentPath, entry.name);
+    try {
+      return entry.isFile() && readFileSync(path).includes(text) ? [path] : [];
+    } catch (error) {
+      if (existsSync(path)) throw error;
+      return [];
+    }
+  });
+}

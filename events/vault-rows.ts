@@ -109,6 +109,23 @@ export const vaultTables: readonly VaultTable[] = [
   },
 ];
 
+/** The tables of the deliveries of webhooks, which are in a file of their own. */
+export const deliveryTables: readonly VaultTable[] = [
+  plain('webhooks', ['name text', 'position bigint', 'delivered_at bigint']),
+  plain('deliveries', [
+    'webhook text',
+    'position bigint',
+    'id text',
+    'stream text',
+    'is_parked int::boolean',
+    'attempts int',
+    'due_at bigint',
+    'give_up_at bigint',
+    'tried_at bigint',
+    'failure text',
+  ]),
+];
+
 /** A table that has the same columns in both. */
 function plain(name: string, columns: readonly string[]): VaultTable {
   const names = columns.map((column) => column.split(' ')[0]);

@@ -11,6 +11,7 @@ import { killedAt } from './killing.ts';
 import { move, moveBack, rowsOf } from './moving.ts';
 
 const posts = '/api/collections/posts';
+const timeout = 30 * 60_000;
 
 describeWithPostgres('annals log move that is killed', () => {
   const make = useDatabase();
@@ -42,7 +43,7 @@ describeWithPostgres('annals log move that is killed', () => {
     return { isHere: !isMoved, isThere: heads?.rows[0]?.state === 'here' };
   }
 
-  it('leaves the log in one place, at whatever step, and goes on from there', async (t) => {
+  it('leaves the log in one place, at whatever step, and goes on from there', { timeout }, async (t) => {
     const whole = await directory(t);
     const before = rowsOf(whole);
     const seen = new Set<string>();
@@ -70,7 +71,7 @@ describeWithPostgres('annals log move that is killed', () => {
     assert.deepEqual([...seen].sort(), ['false false', 'false true', 'true false']);
   });
 
-  it('leaves it in one place on the way back', async (t) => {
+  it('leaves it in one place on the way back', { timeout }, async (t) => {
     const whole = await directory(t);
     let step = 1;
     for (; ; step += 1) {

@@ -71,6 +71,7 @@ export const vaultTables: readonly VaultTable[] = [
   {
     ...plain('key_changes', ['number bigint', 'name text', 'change text']),
     select: 'SELECT number, log AS name, change FROM key_changes ORDER BY number',
+    insert: 'INSERT INTO key_changes VALUES (:number, :name, :change)',
   },
   plain('key_hashes', ['credential text', 'hash text', 'made_at bigint']),
   plain('key_uses', ['id text', 'used_at bigint']),
@@ -106,6 +107,23 @@ export const vaultTables: readonly VaultTable[] = [
     select: 'SELECT user AS owner, data FROM preferences',
     insert: 'INSERT INTO preferences (user, padding, data) VALUES (:owner, zeroblob(4096), :data)',
   },
+];
+
+/** The tables of the deliveries of webhooks, which are in a file of their own. */
+export const deliveryTables: readonly VaultTable[] = [
+  plain('webhooks', ['name text', 'position bigint', 'delivered_at bigint']),
+  plain('deliveries', [
+    'webhook text',
+    'position bigint',
+    'id text',
+    'stream text',
+    'is_parked int::boolean',
+    'attempts int',
+    'due_at bigint',
+    'give_up_at bigint',
+    'tried_at bigint',
+    'failure text',
+  ]),
 ];
 
 /** A table that has the same columns in both. */

@@ -7,7 +7,7 @@ import type { CopiedPage } from '../copying.ts';
 import { emptyRoot } from '../merkle.ts';
 import type { Reached } from '../shared-log.ts';
 import type { ShippedAttempt, ShippedClaim } from '../shipped.ts';
-import { areDivided, usualPartSize } from './parts.ts';
+import { type LogTables, removalOfClaims, tablesOf } from './parts.ts';
 import { attemptStatement, claimHash, claimStatements, missedQueries, type Place, shipStatements } from './rows.ts';
 import { prepareTables, refuseTooManyRights } from './tables.ts';
 import { establishVault } from './vault/vault.ts';
@@ -33,15 +33,14 @@ export async function openArrival(options: {
 }) {
   const connection = await reported(() => connect(options.address, connecting, options.warn));
   let found: ArrivingHead | null = null;
-  let isDivided = false;
   let vault = 0;
+  let tables: LogTables | null = null;
 
   /** Where the log of the site is; null where there is none. */
   async function look(): Promise<ArrivingHead | null> {
     await reported(async () => {
       await prepareTables(connection);
       await refuseTooManyRights(connection);
-      isDivided = await areDivided(connection);
       found = await headOf(connection, options.site);
     });
     return found;
@@ -62,6 +61,7 @@ export async function openArrival(options: {
       });
       found = await headOf(connection, options.site);
       vault = await establishVault(connection, options.site);
+      tables = found && (await tablesOf(connection, found.log));
     });
     if (found === null) throw new MoveError('the database has this log under the name of another site');
     return found;
@@ -72,7 +72,10 @@ export async function openArrival(options: {
     return found;
   }
 
-  const tables = () => ({ log: here().log, partSize: isDivided ? usualPartSize : null });
+  function divisions(): LogTables {
+    if (tables === null) throw new Error('the move has not begun');
+    return tables;
+  }
 
   /** One transaction on a log that nothing else has changed meanwhile. */
   async function change(...statements: (Statement | null)[]): Promise<void> {
@@ -95,19 +98,14 @@ export async function openArrival(options: {
   }
 
   async function ship(page: CopiedPage): Promise<void> {
-    await change(...shipStatements(tables(), { ...page, claims: [], attempts: [] }));
+    await change(...shipStatements(divisions(), { ...page, claims: [], attempts: [] }));
     found = { ...here(), size: page.head.size, root: page.head.root };
   }
 
   /** Puts claims in the place of those of some streams, or of all. */
   async function replaceClaims(claims: Iterable<ShippedClaim>, streams: readonly string[] | null): Promise<void> {
-    const { log } = here();
-    const which = streams ? ' AND stream = ANY($2::text[])' : '';
-    const values = streams ? [log, streams] : [log];
-    await change(
-      { text: `DELETE FROM annals.claims WHERE log = $1${which}`, values },
-      { text: `DELETE FROM annals.claim_changes WHERE log = $1${which}`, values },
-    );
+    const { log, size } = here();
+    await change(...removalOfClaims(divisions(), streams, size));
     let at = 0;
     for (const chunk of chunks(claims)) {
       await change(...claimStatements(log, chunk, 0, at));

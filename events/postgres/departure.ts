@@ -1,8 +1,10 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import type { PostgresAddress } from '../../storage/postgres/connection.ts';
 import { connect } from '../../storage/postgres/connection.ts';
 import { commitWith } from '../../storage/postgres/session.ts';
 import type { Reached } from '../shared-log.ts';
 import { type ArrivingHead, headOf, MoveError, reported } from './arrival.ts';
+import { absentMilliseconds } from './standing.ts';
 import { prepareTables } from './tables.ts';
 import { type ReadVault, readVault } from './vault/moving.ts';
 import { establishVault } from './vault/vault.ts';
@@ -11,6 +13,8 @@ import { establishVault } from './vault/vault.ts';
 export type Departure = {
   /** Where the log of the site is. @throws MoveError where there is none. */
   look: () => Promise<ArrivingHead>;
+  /** The names of the nodes that run. It takes some seconds where one has ended without a word. */
+  liveNodes: () => Promise<string[]>;
   /**
    * From now on the log is where the token was made, and not in PostgreSQL: no node goes on.
    *
@@ -23,6 +27,7 @@ export type Departure = {
 };
 
 const connecting = 5000;
+const pauseMilliseconds = 250;
 
 /** Opens the place that a log leaves. @throws MoveError. */
 export async function openDeparture(
@@ -41,6 +46,28 @@ export async function openDeparture(
     return head;
   }
 
+  async function liveNodes(): Promise<string[]> {
+    const { log } = await look();
+    const before = new Map((await reportsOf(log)).map(({ node, seen }) => [node, seen]));
+    for (;;) {
+      const now = await reportsOf(log);
+      const live = now.filter(({ node, seen }) => before.get(node) !== seen).map(({ node }) => node);
+      if (live.length > 0 || now.every(({ age }) => age > absentMilliseconds)) return live;
+      await pause(pauseMilliseconds);
+    }
+  }
+
+  async function reportsOf(log: number): Promise<{ node: string; seen: number; age: number }[]> {
+    const [found] = await reported(() =>
+      connection.run({
+        text: `SELECT node, seen, floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint - seen AS age
+               FROM annals.nodes WHERE log = $1`,
+        values: [log],
+      }),
+    );
+    return found?.rows ?? [];
+  }
+
   async function leave({ size, root }: Reached, token: string): Promise<boolean> {
     const { log } = await look();
     return await reported(async () => {
@@ -55,6 +82,7 @@ export async function openDeparture(
       }
       await commitWith(connection, [
         { text: "UPDATE annals.heads SET state = 'left', token = $2 WHERE log = $1", values: [log, token] },
+        { text: 'DELETE FROM annals.nodes WHERE log = $1', values: [log] },
       ]);
       return true;
     });
@@ -62,6 +90,7 @@ export async function openDeparture(
 
   return {
     look,
+    liveNodes,
     leave,
     vault: () => reported(async () => readVault(connection, await establishVault(connection, site))),
     close: () => connection.close().catch(() => {}),

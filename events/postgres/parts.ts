@@ -86,15 +86,26 @@ export function attachStatement(tables: LogTables, one: Part): Statement {
 
 /** The statements that erase what was there before a shipment, and note which parts are to be made anew. */
 export function erasingStatements(tables: LogTables, erasures: readonly ShippedErasure[]): Statement[] {
-  const { log, partSize } = tables;
   const positions = erasures.flatMap(({ payloads }) => payloads);
   const streams = erasures.flatMap((erasure) => erasure.streams);
   const newest = erasures.at(-1)?.position ?? 0;
-  const gone: [Divided, string, unknown[]][] = [
-    ['payloads', 'position = ANY($2::bigint[])', positions],
-    ['claim_changes', 'stream = ANY($2::text[])', streams],
-    ['claims', 'stream = ANY($2::text[])', streams],
+  return [
+    ...removals(tables, [['payloads', 'position = ANY($2::bigint[])', positions]], newest),
+    ...removalOfClaims(tables, streams, newest),
   ];
+}
+
+/** The statements that delete the claims of some streams, or of all, and note the same. @param at where the log ends. */
+export function removalOfClaims(tables: LogTables, streams: readonly string[] | null, at: number): Statement[] {
+  const which = streams ? 'stream = ANY($2::text[])' : '$2::text[] IS NULL';
+  const gone = (['claim_changes', 'claims'] as const).map((what): Removal => [what, which, streams]);
+  return removals(tables, gone, at);
+}
+
+type Removal = [Divided, string, unknown];
+
+function removals(tables: LogTables, gone: readonly Removal[], newest: number): Statement[] {
+  const { log, partSize } = tables;
   return gone.flatMap(([what, condition, values]): Statement[] => {
     const text = `DELETE FROM annals.${what} WHERE log = $1 AND ${condition}`;
     if (partSize === null) return [{ text, values: [log, values] }];

@@ -34,8 +34,8 @@ export async function outOfPostgres(settings: Settings, address: PostgresAddress
   return await holdingAny(directory, 'annals log move', async ({ db, vault }) => {
     const departure = await openDeparture(address, site, warn);
     try {
-      const size = await leave({ directory, db, departure, seals: vault.seals(), address, site, warn });
-      takeVault(directory, await departure.vault());
+      const { id, size } = await leave({ directory, db, departure, seals: vault.seals(), address, site, warn });
+      takeVault(directory, { id, size }, await departure.vault());
       unmarkReplica(directory);
       rmSync(leavingFile(directory), { force: true });
       return printLine(
@@ -58,17 +58,19 @@ type Leaving = {
   warn: (message: string) => void;
 };
 
-/** Has the replica of a directory take the place of the log. @returns the number of its events. */
-async function leave(leaving: Leaving): Promise<number> {
+/** Has the replica of a directory take the place of the log. @returns its id, and the number of its events. */
+async function leave(leaving: Leaving): Promise<{ id: string; size: number }> {
   const { directory, db, departure } = leaving;
   const there = await departure.look();
   if (there.state === 'arriving') throw new MoveError('the log is not all in PostgreSQL: its move there was stopped');
   if (there.state === 'left') {
     if (there.token !== readLeaving(directory))
       throw new MoveError('the log has left PostgreSQL already, into another data directory');
-    return there.size;
+    return { id: there.name, size: there.size };
   }
   requireReplica(directory, db, there);
+  const live = await departure.liveNodes();
+  if (live.length > 0) throw new MoveError(`${live.join(', ')} still runs: stop all nodes first`);
   const ids = createIds(new BigInt64Array(new SharedArrayBuffer(8)), Date.now);
   const replica = openLog(db, { ids, now: Date.now, seals: leaving.seals });
   const token = randomUUID();
@@ -78,7 +80,7 @@ async function leave(leaving: Leaving): Promise<number> {
     // Commits of a replica are not synced, one by one.
     db.pragma('wal_checkpoint(TRUNCATE)');
     // From here on the log is in the data directory.
-    if (await departure.leave(replica.head(), token)) return replica.head().size;
+    if (await departure.leave(replica.head(), token)) return { id: there.name, size: replica.head().size };
   }
   throw new MoveError('other nodes go on writing: stop all nodes first');
 }

@@ -3,9 +3,11 @@ import { join } from 'node:path';
 import type { Arrival } from '../../events/postgres/arrival.ts';
 import type { Companion } from '../../events/postgres/moving-in.ts';
 import { type ReadVault, vaultStatements } from '../../events/postgres/vault/moving.ts';
-import { isVaultMoved, markVaultMoved, replaceRows, unmarkVault } from '../../events/vault-rows.ts';
+import { deliveryTables, isVaultMoved, markVaultMoved, replaceRows, unmarkVault } from '../../events/vault-rows.ts';
+import { webhooksFile } from '../../projections/files.ts';
 import { privateFile } from '../../storage/private.ts';
 import { openDatabase, type Sqlite, withDatabase } from '../../storage/sqlite.ts';
+import { openDeliveries } from '../webhooks/deliveries.ts';
 
 const options = { durability: 'full', secureDelete: true, cacheMiB: 2 } as const;
 
@@ -15,11 +17,13 @@ const seeded = (directory: string) => join(directory, 'seeded');
 /** The vault of a data directory, which moves with its log. `logId` is the id of that. */
 export function vaultOf(directory: string, logId: string, arrival: Arrival): Companion & { close: () => void } {
   const db = openDatabase(join(directory, 'vault.db'), options);
+  const file = webhooksFile(directory);
+  const deliveries = existsSync(file) ? openDatabase(file, { readonly: true, cacheMiB: 2 }) : null;
   return {
     begin: () => void db.exec('BEGIN IMMEDIATE'),
     async copy() {
       const what = { log: arrival.vault(), logId, isSeeded: existsSync(seeded(directory)) };
-      await arrival.change(...vaultStatements(db, what));
+      await arrival.change(...vaultStatements({ vault: db, deliveries }, what));
     },
     commit() {
       if (!isVaultMoved(db)) markVaultMoved(db);
@@ -28,20 +32,32 @@ export function vaultOf(directory: string, logId: string, arrival: Arrival): Com
     rollBack() {
       if (db.inTransaction) db.exec('ROLLBACK');
     },
-    close: () => void db.close(),
+    close() {
+      deliveries?.close();
+      db.close();
+    },
   };
 }
 
 /** Puts what the vault in PostgreSQL has in that of a data directory. */
-export function takeVault(directory: string, { rows, isSeeded }: ReadVault): void {
+export function takeVault(directory: string, log: { id: string; size: number }, { rows, isSeeded }: ReadVault): void {
+  const own = rows.filter(({ table }) => !deliveryTables.includes(table));
+  const deliveries = rows.filter(({ table }) => deliveryTables.includes(table));
+  // It makes the tables.
+  openDeliveries(webhooksFile(directory), log, Date.now()).close();
+  withDatabase(webhooksFile(directory), { cacheMiB: 2 }, (db) => take(db, deliveries));
   withDatabase(join(directory, 'vault.db'), options, (db: Sqlite) => {
-    const take = db.transaction(() => {
-      unmarkVault(db);
-      for (const { table, rows: its } of rows) replaceRows(db, table, its);
-    });
-    take.immediate();
+    take(db, own);
     db.pragma('wal_checkpoint(TRUNCATE)');
   });
   if (isSeeded && !existsSync(seeded(directory)))
     writeFileSync(seeded(directory), `${new Date().toISOString()}\n`, { mode: privateFile });
+}
+
+function take(db: Sqlite, all: ReadVault['rows']): void {
+  const replace = db.transaction(() => {
+    unmarkVault(db);
+    for (const { table, rows } of all) replaceRows(db, table, rows);
+  });
+  replace.immediate();
 }

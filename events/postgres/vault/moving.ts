@@ -1,25 +1,36 @@
 import type { Connection, Statement } from '../../../storage/postgres/connection.ts';
 import type { Sqlite } from '../../../storage/sqlite.ts';
-import { lastNumbers, type VaultRow, type VaultTable, vaultRows, vaultTables } from '../../vault-rows.ts';
+import {
+  deliveryTables,
+  lastNumbers,
+  type VaultRow,
+  type VaultTable,
+  vaultRows,
+  vaultTables,
+} from '../../vault-rows.ts';
 import { numberedUpTo } from './running.ts';
 
 /** So many rows go in one statement: some hold a whole document. */
 const chunk = 200;
 
 /**
- * The statements that put what a vault in a file has in the place of that of a log. `log` is its number in PostgreSQL, `logId` its id;
+ * The statements that put what a vault and the deliveries of webhooks in files have in the place of those of a log. `log` is its number in PostgreSQL, `logId` its id;
  * `isSeeded`: whether the service has been given its first documents.
  */
 export function vaultStatements(
-  db: Sqlite,
+  { vault: db, deliveries }: { vault: Sqlite; deliveries: Sqlite | null },
   { log, logId, isSeeded }: { log: number; logId: string; isSeeded: boolean },
 ): Statement[] {
   const last = lastNumbers(db);
+  const all = [
+    ...vaultTables.map((table) => ({ table, rows: vaultRows(db, table) })),
+    ...deliveryTables.map((table) => ({ table, rows: deliveries ? vaultRows(deliveries, table) : [] })),
+  ];
   return [
     { text: 'UPDATE annals_vault.vaults SET log_id = $2 WHERE log = $1', values: [log, logId] },
-    ...vaultTables.flatMap((table) => [
+    ...all.flatMap(({ table, rows }) => [
       { text: `DELETE FROM annals_vault.${table.name} WHERE log = $1`, values: [log] },
-      ...insertions(log, table, vaultRows(db, table)),
+      ...insertions(log, table, rows),
     ]),
     numberedUpTo(log, 'keys', last.keys),
     numberedUpTo(log, 'drafts', last.drafts),
@@ -45,14 +56,14 @@ function insertions(log: number, { name, columns }: VaultTable, rows: readonly V
 /** The vault of a log in PostgreSQL. */
 export type ReadVault = { rows: { table: VaultTable; rows: VaultRow[] }[]; isSeeded: boolean };
 
+const tables = [...vaultTables, ...deliveryTables];
+
 /** Reads it, inside a transaction of the caller's. */
 export async function readVault(connection: Connection, log: number): Promise<ReadVault> {
-  const results = await connection.run(...vaultTables.map((table) => ({ text: selectionOf(table), values: [log] })), {
-    text: "SELECT 1 FROM annals_vault.jobs WHERE log = $1 AND name = 'seed'",
-    values: [log],
-  });
+  const seed = { text: "SELECT 1 FROM annals_vault.jobs WHERE log = $1 AND name = 'seed'", values: [log] };
+  const results = await connection.run(...tables.map((table) => ({ text: selectionOf(table), values: [log] })), seed);
   return {
-    rows: vaultTables.map((table, at) => ({ table, rows: (results[at]?.rows ?? []) as VaultRow[] })),
+    rows: tables.map((table, at) => ({ table, rows: (results[at]?.rows ?? []) as VaultRow[] })),
     isSeeded: (results.at(-1)?.rows.length ?? 0) > 0,
   };
 }

@@ -87,13 +87,14 @@ export async function openPostgresLog(options: PostgresLogOptions): Promise<Post
     return head;
   }
 
-  async function take(from: Reached, within = patience): Promise<Taken> {
+  async function take(from: Reached, within = patience, hold?: number): Promise<Taken> {
     if (isTaken) throw new Error('the log is taken already');
     isTaken = true;
     const until = performance.now() + within;
     try {
-      const connection = await locked(from, until);
-      return await takenBy(connection, from, until);
+      const held = await locked(from, until);
+      if (hold !== undefined) await held.connection.run(holding(hold));
+      return await takenBy(held, from, until);
     } catch (error) {
       isTaken = false;
       throw error;
@@ -193,6 +194,11 @@ export async function openPostgresLog(options: PostgresLogOptions): Promise<Post
       await Promise.all([writing.close(), reading.close()]);
     },
   };
+}
+
+/** Lets the transaction that is open be left alone for so many milliseconds. */
+function holding(milliseconds: number): Statement {
+  return { text: `SET LOCAL idle_in_transaction_session_timeout = '${Math.ceil(milliseconds)}ms'` };
 }
 
 /** Changes nothing, and yet is a commit: once it is on the standby, so is all that was committed before. */

@@ -2,6 +2,7 @@ import { availableParallelism } from 'node:os';
 import {
   canShareAPort,
   nonEmpty,
+  readApplying,
   readBaseUrl,
   readBoolean,
   readBucketName,
@@ -83,6 +84,8 @@ export type Settings = {
   log: string | undefined;
   /** How much of what other nodes have written a read sees; undefined: `linear`. */
   reads: Reads | undefined;
+  /** Of a node: whether it applies a configuration that the log does not have yet by itself; undefined: `wait`. */
+  schema: 'wait' | 'apply' | undefined;
   /** The sites of the process, each with its own settings; null for a single site. */
   sites: readonly SiteSettings[] | null;
 };
@@ -190,6 +193,7 @@ export const settings: readonly Setting[] = [
   { name: 'witnesses', environment: 'ANNALS_WITNESSES', kind: 'list', read: readWitnesses, ofSite: 'default' },
   { name: 'log', environment: 'ANNALS_LOG', read: readLogAddress },
   { name: 'reads', environment: 'ANNALS_READS', read: readReads },
+  { name: 'schema', environment: 'ANNALS_SCHEMA', read: readApplying },
   { name: 'metricsToken', environment: 'ANNALS_METRICS_TOKEN', read: readMetricsToken },
   { name: 'metricsAddress', environment: 'ANNALS_METRICS_ADDRESS', read: readMetricsAddress },
   { name: 'acceptClock', flag: 'accept-clock', environment: 'ANNALS_ACCEPT_CLOCK', ...boolean, ofSite: 'default' },
@@ -226,6 +230,7 @@ export const defaultSettings: Settings = {
   adminFolder: undefined,
   log: undefined,
   reads: undefined,
+  schema: undefined,
   site: null,
   sites: null,
 };

@@ -30,8 +30,8 @@ export type WriterInput = Required<
   shared?: SharedInput;
 };
 
-/** `address` is that of PostgreSQL, as the setting has it: it holds a password. */
-export type SharedInput = { address: string };
+/** `address` is that of PostgreSQL, as the setting has it: it holds a password. `appliesSchema`: a new configuration is applied at once. */
+export type SharedInput = { address: string; appliesSchema: boolean };
 
 /** Commands on their way to the writer: the JSON text is cheaper to send than the object. */
 export type WriterRequests = { id: number; command: string }[];
@@ -98,10 +98,18 @@ export type WriterAnswer =
       missing?: readonly AwayFrame[];
     };
 
-/** The functions of the writer of a node for the threads that answer requests. Both throw DomainError `unavailable` after some seconds. */
+/**
+ * The configuration of a node is that of the log now: `applied` by this call, or `current` before it. `position`: that of the last
+ * event of the log.
+ */
+export type AppliedSchema = { outcome: 'applied' | 'current'; position: number };
+
+/** The functions of the writer of a node for the threads that answer requests. The first two throw DomainError `unavailable` after some seconds. */
 export type Following = {
   /** Waits until this node has all that was appended before the call, by any node. */
   current: () => Promise<void>;
   /** Waits until this node can be read up to a position. */
   reach: (position: number) => Promise<void>;
+  /** Applies the configuration of this node. @throws DomainError as {@link openApplying}. */
+  apply: () => Promise<AppliedSchema>;
 };

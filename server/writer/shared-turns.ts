@@ -4,22 +4,32 @@ import { schemaStream } from '../../events/catalogue.ts';
 import { jumpMilliseconds } from '../../events/clock.ts';
 import { idempotencyMilliseconds } from '../../events/idempotency.ts';
 import { type Command, type RecordedEvent, UnknownOutcomeError } from '../../events/log.ts';
+import { OutdatedError } from '../../events/outdated.ts';
 import { SharedLogUnavailableError } from '../../events/shared-log.ts';
 import { openFollower } from '../../events/shared-reads.ts';
 import { openSharedWriter, page } from '../../events/shared-writer.ts';
+import { compileUpcaster } from '../../events/upcasters.ts';
+import { epochsOf } from '../../projections/epochs.ts';
+import { openProjector } from '../../projections/projector.ts';
 import { catchUp } from '../../projections/rebuild.ts';
+import { tablesOf } from '../../projections/tables.ts';
 import { messageOf } from '../../storage/errors.ts';
 import { isDiskFull } from '../../storage/sqlite.ts';
 import { answerCalls } from '../platform/calls.ts';
 import { batchBounds } from '../platform/meter.ts';
 import { setBehind, setFull } from '../platform/state.ts';
 import { tallyUp } from '../platform/tally.ts';
+import { openAgreement } from './agreement.ts';
+import { applyByItself, type Configured, openApplying } from './applying.ts';
 import { openCleaning } from './cleaning.ts';
 import type { Node } from './joining.ts';
 import type { Following, WriterAnswer, WriterAnswers, WriterOrder, WriterRequests } from './messages.ts';
 import { poke } from './search-cell.ts';
 import { keepSegments } from './segment-keeping.ts';
 import { internal, type Queued, refusalsOf, type Started, type ThreadParts } from './thread-parts.ts';
+
+/** The same, and the configuration of a node. `appliesSchema`: it applies that without being told. */
+export type NodeParts = ThreadParts & { configured: Configured; appliesSchema: boolean };
 
 /** A write is refused when it could not be shipped for so many milliseconds. */
 const patience = 4500;
@@ -32,8 +42,11 @@ const forgetMilliseconds = 10 * 60_000;
  * Takes commands and orders, for a log that other nodes append to as well: turns wait for the shared log, and what else writes to the
  * replica is done between them.
  */
-export function serveNode({ log, projector, scrubber }: Started, node: Node, parts: ThreadParts): void {
-  const { main, say, clock, meter, state, sealing } = parts;
+export function serveNode({ log, scrubber, ...started }: Started, node: Node, parts: NodeParts): void {
+  const { main, say, clock, meter, state, sealing, configured } = parts;
+  const { isPending, readFile, databases } = started;
+  const [, read] = databases;
+  let { projector } = started;
   const { shared } = node;
   const { failure, failsOnly } = refusalsOf(state);
   let queue: Queued[] = [];
@@ -46,8 +59,13 @@ export function serveNode({ log, projector, scrubber }: Started, node: Node, par
   let readable = projector.checkpoint()?.position ?? 0;
   let lastLevel = performance.now();
 
-  const writer = openSharedWriter({ replica: log, shared, clock: node.clock, apply, patience });
-  const follower = openFollower({ shared, reached: () => readable, follow, fail });
+  const warn = (message: string) => say({ kind: 'warning', message });
+  const agreement = openAgreement({ state, shared, declared: configured, isPending, warn });
+  const { refuses } = agreement;
+  const writer = openSharedWriter({ replica: log, shared, clock: node.clock, apply, patience, refuses });
+  const follower = openFollower({ shared, reached: () => agreement.scanned() ?? readable, follow, fail });
+  const applying = openApplying({ log, read, readFile, configured, agreement, writer, readable: () => readable });
+  const endApplying = applyByItself(applying, { state, isWanted: parts.appliesSchema, agreement, warn });
   const between = (run: () => void) => void writer.between(run).catch(fail);
   const cleaning = openCleaning({
     scrubber,
@@ -123,6 +141,7 @@ export function serveNode({ log, projector, scrubber }: Started, node: Node, par
   const following: Following = {
     current: () => told(follower.current()),
     reach: (position) => told(follower.reach(position)),
+    apply: applying.apply,
   };
 
   function listenTo(from: MessagePort): void {
@@ -165,6 +184,8 @@ export function serveNode({ log, projector, scrubber }: Started, node: Node, par
   async function close(): Promise<void> {
     clearInterval(looking);
     clearInterval(forgetting);
+    endApplying();
+    agreement.close();
     cleaning.stop();
     segments.close();
     await follower.close();
@@ -183,6 +204,7 @@ export function serveNode({ log, projector, scrubber }: Started, node: Node, par
 
   async function write(commands: readonly Command[]): Promise<WriterAnswer[]> {
     if (clock.lead() > jumpMilliseconds) return commands.map(() => ({ ok: false, failure: 'clock', message: '' }));
+    if (!agreement.mayWrite()) return commands.map(() => ({ ok: false, failure: 'former', message: '' }));
     try {
       const { outcomes, recorded } = await writer.append(commands);
       tallyUp(meter.batch, batchBounds, commands.length);
@@ -196,6 +218,10 @@ export function serveNode({ log, projector, scrubber }: Started, node: Node, par
     } catch (error) {
       const message = messageOf(error);
       if (error instanceof UnknownOutcomeError) return commands.map(() => ({ ok: false, failure: 'unknown', message }));
+      if (error instanceof OutdatedError) {
+        agreement.end(error, readable);
+        return commands.map(() => ({ ok: false, failure: 'former', message }));
+      }
       if (error instanceof SharedLogUnavailableError)
         return commands.map(() => ({ ok: false, failure: 'unreachable', message }));
       return commands.map(() => failure(error, 'full'));
@@ -204,12 +230,15 @@ export function serveNode({ log, projector, scrubber }: Started, node: Node, par
 
   /** Takes into the read tables what the replica has, by whichever node it was recorded. */
   function apply(recorded: readonly RecordedEvent[]): void {
-    if (recorded.some(({ header }) => header.stream === schemaStream)) throw new Error(otherSchema);
+    const isApplied = recorded.some(({ header }) => header.stream === schemaStream);
+    // Only now is it known from where on events are those of this schema.
+    if (isApplied) projector = openProjector(read, tablesOf(configured.schema), compileUpcaster(epochsOf(log)));
     const { size, root } = log.head();
     try {
       if (readable === size - recorded.length) projector.apply(recorded, root);
       else catchUp(projector, { log });
       readable = size;
+      if (isApplied) agreement.settle();
     } catch (error) {
       failsOnly(error);
     }
@@ -220,12 +249,17 @@ export function serveNode({ log, projector, scrubber }: Started, node: Node, par
 
   /** A page of what others have appended. */
   async function follow(): Promise<number> {
+    if (agreement.outdated() !== null) return await agreement.scan(page);
     try {
       const count = await writer.follow();
       if (readable < log.head().size) await writer.between(() => apply([]));
       if (count < page) noteLevel();
       return count;
     } catch (error) {
+      if (error instanceof OutdatedError) {
+        agreement.end(error, readable);
+        return 0;
+      }
       if (isDiskFull(error)) {
         setFull(state, true);
         throw new SharedLogUnavailableError('there is no room on the disk of this node', { cause: error });
@@ -240,9 +274,6 @@ export function serveNode({ log, projector, scrubber }: Started, node: Node, par
     setBehind(state, false);
   }
 }
-
-const otherSchema =
-  'another node has recorded another configuration, and this one works by the former: start it with the same one';
 
 const retrySeconds = 1;
 

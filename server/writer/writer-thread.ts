@@ -12,7 +12,7 @@ import { stepBack } from '../platform/priority.ts';
 import { giveBackAtRest } from '../platform/rest.ts';
 import { findSegmentsOf } from './away.ts';
 import { openHelpers } from './helpers.ts';
-import type { WriterInput, WriterMessage } from './messages.ts';
+import type { SharedInput, WriterInput, WriterMessage } from './messages.ts';
 import type { Started } from './thread-parts.ts';
 import { serveAlone } from './turns.ts';
 
@@ -25,7 +25,7 @@ function say(message: WriterMessage): void {
   main.postMessage(message);
 }
 
-type Means = Pick<Parameters<typeof boot>[0], 'ids' | 'now' | 'durability'>;
+type Means = Pick<Parameters<typeof boot>[0], 'ids' | 'now' | 'durability' | 'isShared'>;
 
 function start(means: Means): Started {
   const file = logFile(options.directory);
@@ -53,13 +53,14 @@ function start(means: Means): Started {
 }
 
 /** The modules that only a node needs are loaded by one alone. */
-async function startNode(address: string): Promise<() => void> {
+async function startNode({ address, appliesSchema }: SharedInput): Promise<() => void> {
   const { joinLog } = await import('./joining.ts');
   const { serveNode } = await import('./shared-turns.ts');
   const node = await joinLog({ ...options, address, counter, clock, say });
   try {
-    const started = start({ ids: node.ids, now: node.clock.now, durability: 'normal' });
-    return () => serveNode(started, node, parts);
+    const started = start({ ids: node.ids, now: node.clock.now, durability: 'normal', isShared: true });
+    const configured = { ...options, ids: node.ids };
+    return () => serveNode(started, node, { ...parts, configured, appliesSchema });
   } catch (error) {
     await node.shared.close();
     throw error;
@@ -73,7 +74,7 @@ function startAlone(): () => void {
 
 let serve: (() => void) | null = null;
 try {
-  serve = shared ? await startNode(shared.address) : startAlone();
+  serve = shared ? await startNode(shared) : startAlone();
 } catch (error) {
   say({ kind: 'refused', message: advised(errorOf(error)) });
 }

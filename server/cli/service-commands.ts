@@ -43,6 +43,8 @@ Environment. Each variable can also be read from a file, named by the variable w
                              allows one that is not public
   ANNALS_WITNESSES           witnesses that cosign checkpoints: VERIFIER-KEY=URL, separated by commas
   ANNALS_TSA_URL             time-stamp authority (RFC 3161); ANNALS_TSA_CA are the certificates to trust, in PEM
+  ANNALS_LOG                 postgres://ROLE:PASSWORD@HOST:PORT,HOST:PORT/DATABASE: the log is there, for several nodes; ANNALS_READS
+                             is linear (default), session or eventual. See docs/scale-out.md
   ANNALS_METRICS_TOKEN       token of /metrics, for Prometheus; ANNALS_METRICS_ADDRESS is host:port to serve it there
   ANNALS_VERIFY_PERCENT      share of one core for the background verification of the log (default: 3)
   ANNALS_SITES               JSON file of several sites to serve, each with its own data and keys; --data is then the

@@ -16,7 +16,10 @@ const jsonPath = '/openapi.json';
 
 const description =
   'Every answer is JSON, but for files. Texts may not hold NUL characters or lone surrogates. Documents written under an ' +
-  'earlier configuration are returned as they are, and so are results of read hooks: they may break rules that are described here.';
+  'earlier configuration are returned as they are, and so are results of read hooks: they may break rules that are described here. ' +
+  'Where the log is in PostgreSQL, the answer to a write has the header `Annals-Position`, which reads may send back, and every ' +
+  'request may be answered with 503 and `Retry-After`: this node does not see what other nodes have written, or the outcome of a write ' +
+  'is not known, which the same `Idempotency-Key` finds out.';
 
 const auditDescription =
   'The history of documents and accounts, by whom and why, and the proofs of it: routes beside those of the contract. Events written ' +

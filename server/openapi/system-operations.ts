@@ -72,7 +72,8 @@ export function readyOperation(): Operation {
     summary: 'Ask whether the service is meant to be used',
     description:
       'For what sends requests: 503 while the service loads its first data, from when it is told to end, and while the disk is full. ' +
-      'Then reads are served all the same, and writes are refused.',
+      'Then reads are served all the same, and writes are refused. Where the log is in PostgreSQL also while this node does not see what ' +
+      'other nodes append.',
     answers: {
       200: { description: 'It is.', schema: stateSchema(['ready']) },
       503: { description: 'Not yet, no longer, or not for writes.', schema: notReadySchema() },
@@ -82,7 +83,7 @@ export function readyOperation(): Operation {
 }
 
 function notReadySchema(): Schema {
-  return stateSchema(['starting', 'stopping', 'full'], {
+  return stateSchema(['starting', 'stopping', 'full', 'behind'], {
     reads: { type: 'string', enum: ['served'], description: 'While the disk is full.' },
     writes: { type: 'string', enum: ['refused'], description: 'While the disk is full.' },
   });

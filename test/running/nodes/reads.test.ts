@@ -38,7 +38,7 @@ describeWithServers('Nodes whose log does not answer', () => {
     }
   });
 
-  it('of the reads session answer 400 to what is no position', async () => {
+  it('of the reads session answer 400 to a text that is not a position', async () => {
     const headers = { 'annals-position': 'the last one' };
     const { status, body } = await nodes.session.call('GET', path, undefined, { headers });
     assert.equal(status, 400);

@@ -126,7 +126,8 @@ export function boot(options: BootOptions): Booted {
     read = openDatabase(readFile, { durability: 'normal', ...writerCache });
     const projector = openProjector(read, projection.tables, upcaster);
     // The claims are taken from it, which has every event.
-    if (isChanged && !isPending) log.changeSchema(commandOf(options, schemaChange(log, options)), claimsIn(read, schema));
+    if (isChanged && !isPending)
+      log.changeSchema(commandOf(options, schemaChange(log, options)), claimsIn(read, schema));
     // The schema is the same, so its claims and the read tables are too: nothing is looked at again.
     else if (hasOtherRules && !isPending) record(log, commandOf(options, schemaChange(log, options)));
     catchUp(projector, { log, progress });

@@ -13,6 +13,8 @@ export async function applySchema(args: readonly string[], environment: NodeJS.P
   const answered = await callService(settings, { path: applyPath, patience: patienceMilliseconds });
   if (answered.status >= 300) return reportRefusal(answered);
   const { outcome, position } = answered.body as unknown as AppliedSchema;
-  printLine(outcome === 'applied' ? `applied, at position ${position} of the log` : 'the log has this configuration already');
+  printLine(
+    outcome === 'applied' ? `applied, at position ${position} of the log` : 'the log has this configuration already',
+  );
   return 0;
 }

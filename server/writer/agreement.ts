@@ -1,8 +1,9 @@
 import { schemaStream, splitStream } from '../../events/catalogue.ts';
+import { payloadOf } from '../../events/envelope.ts';
 import type { OutdatedError } from '../../events/outdated.ts';
 import type { SharedLog } from '../../events/shared-log.ts';
 import type { Missed } from '../../events/shipped.ts';
-import { type Declared, differenceTo } from '../../projections/epochs.ts';
+import { type Declared, differenceTo, epochIn } from '../../projections/epochs.ts';
 import { type StateCell, setAgreement } from '../platform/state.ts';
 
 /** So many milliseconds a node answers reads as of before another configuration: what sends it requests has noticed by then. */
@@ -30,9 +31,10 @@ export function openAgreement({ state, shared, declared, isPending, warn }: Opti
   /** Why a replica for this configuration may not have an event; null where it may. */
   function refuses({ stream, position, body }: Missed['events'][number]): string | null {
     if (stream !== schemaStream) return null;
-    const { schema, rules = null } = JSON.parse(body ?? '{}');
-    const { isChanged, hasOtherRules } = differenceTo({ position, schema, rules }, declared);
-    return isChanged || hasOtherRules ? `event ${position} has applied another configuration than that of this node` : null;
+    const { isChanged, hasOtherRules } = differenceTo(epochIn(position, payloadOf(body)?.data ?? null), declared);
+    return isChanged || hasOtherRules
+      ? `event ${position} has applied another configuration than that of this node`
+      : null;
   }
 
   /**

@@ -6,8 +6,8 @@ import { type BootOptions, schemaCommand } from '../../projections/boot.ts';
 import { differenceTo, epochsOf } from '../../projections/epochs.ts';
 import { claimsIn } from '../../projections/fit.ts';
 import { lookAtChanges, requireFit, SchemaError } from '../../projections/schema-check.ts';
-import type { Sqlite } from '../../storage/sqlite.ts';
 import { messageOf } from '../../storage/errors.ts';
+import type { Sqlite } from '../../storage/sqlite.ts';
 import { type StateCell, stateIn } from '../platform/state.ts';
 import type { NodeAgreement } from './agreement.ts';
 import type { AppliedSchema } from './messages.ts';
@@ -47,7 +47,8 @@ export function openApplying({ log, read, readFile, configured, agreement, write
   /** @throws SchemaError when documents stand against it; NothingToApplyError; DomainError. */
   function prepare(): Prepared {
     if (!agreement.isWaiting()) throw new NothingToApplyError();
-    if (readable() < log.head().size) throw unavailable('there is no room on the disk of this node for its read tables');
+    if (readable() < log.head().size)
+      throw unavailable('there is no room on the disk of this node for its read tables');
     const epochs = epochsOf(log);
     const command = schemaCommand(log, configured);
     if (!differenceTo(epochs.at(-1), { schema, rules }).isChanged) return log.prepare([command]);
@@ -94,7 +95,8 @@ export function openApplying({ log, read, readFile, configured, agreement, write
       return running;
     },
     /** Whether the log has had this configuration, and another one after it. */
-    isFormer: () => epochsOf(log).some((epoch) => !Object.values(differenceTo(epoch, { schema, rules })).includes(true)),
+    isFormer: () =>
+      epochsOf(log).some((epoch) => !Object.values(differenceTo(epoch, { schema, rules })).includes(true)),
   };
 }
 
@@ -114,7 +116,10 @@ const againMilliseconds = 5000;
  *
  * @returns ends it.
  */
-export function applyByItself({ apply, isFormer }: Applying, { state, isWanted, agreement, warn }: ByItself): () => void {
+export function applyByItself(
+  { apply, isFormer }: Applying,
+  { state, isWanted, agreement, warn }: ByItself,
+): () => void {
   let timer: NodeJS.Timeout | undefined;
   let warned = '';
   const tell = (message: string) => {

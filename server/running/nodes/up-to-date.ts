@@ -35,7 +35,8 @@ export function waitUntilUpToDate(server: Server, app: OpenApp): void {
 
   server.ext('onPreResponse', ({ method, response }, h) => {
     const isWrite = !readingMethods.has(method) && method !== 'options';
-    if ((isWrite || agreement() !== 'current') && !(response instanceof Error)) response.header(header, String(app.readPosition()));
+    if ((isWrite || agreement() !== 'current') && !(response instanceof Error))
+      response.header(header, String(app.readPosition()));
     return h.continue;
   });
 

@@ -1,0 +1,119 @@
+import assert from 'node:assert/strict';
+import { it } from 'node:test';
+import { openPostgresLog } from '../../../events/postgres/postgres-log.ts';
+import type { Shipped } from '../../../events/shipped.ts';
+import { shipmentAfter } from '../../events/postgres/node.ts';
+import { describeWithPostgres, useDatabase } from '../../helpers/postgres.ts';
+import { startService } from '../../helpers/service.ts';
+import { eventually } from '../../helpers/shared.ts';
+import { comes, isReady, readyOf } from './claims.ts';
+import { config, nodeEnvironment, startNode } from './node.ts';
+import { apply, next, path } from './schemas.ts';
+
+describeWithPostgres('A schema of a node', () => {
+  const make = useDatabase();
+
+  it('goes on with the read tables that were made while it waited', async (t) => {
+    const { address } = await make();
+    const old = await startNode(t, address);
+    await old.call('POST', path, { title: 'one', slug: 'one' });
+    const node = await startNode(t, address, { config: next });
+    assert.equal((await apply(node)).code, 0);
+    const { body } = await node.call('GET', path);
+    await node.stop();
+    const again = await startNode(t, address, { config: next, data: node.data });
+    assert.ok(await isReady(again));
+    assert.deepEqual((await again.call('GET', path)).body, body);
+    assert.doesNotMatch(again.output().stderr, /building the read tables/);
+  });
+
+  it('that a newer version has written is refused, with its event', async (t) => {
+    const { address } = await make();
+    const old = await startNode(t, address);
+    const { body: made } = await old.call('POST', path, { title: 'one' });
+    const log = await openPostgresLog({ address, site: '', makeName: () => '', warn: () => {} });
+    t.after(() => log.close());
+    const head = await log.head();
+    const shipment = shipmentAfter(head, { stream: 'posts/pinned' });
+    const [event] = shipment.events as [Shipped['events'][number]];
+    const header = { ...event, actor: { type: 'system' }, type: 'document.pinned', schemaVersion: 1 };
+    const taken = await log.take(head);
+    await taken.ship({ ...shipment, events: [{ ...event, header: JSON.stringify(header) }] });
+
+    const message = /event 3 of the log, "document.pinned" in version 1, was written by a newer version of Annals/;
+    await comes(async () => (await readyOf(old))[1].status === 'outdated');
+    await eventually(() => message.test(old.output().stderr));
+    assert.equal((await old.call('GET', `${path}/${made.id}`)).status, 200);
+    assert.equal((await old.call('PATCH', `${path}/${made.id}`, { title: 'two' })).status, 503);
+    await assert.rejects(startNode(t, address), message);
+    assert.equal(await old.stop(), 0);
+  });
+
+  it('is refused where documents stand against it, with their ids, at the start and when it is applied', async (t) => {
+    const { address } = await make();
+    const old = await startNode(t, address);
+    const { body: one } = await old.call('POST', path, { title: 'same' });
+    const waiting = await startNode(t, address, { config: next });
+    const { body: two } = await old.call('POST', path, { title: 'same' });
+    const shared = new RegExp(`posts\\.title is unique now, but these documents share "same": ${one.id}, ${two.id}`);
+    const refused = await apply(waiting);
+    assert.equal(refused.code, 1);
+    assert.match(refused.stderr, shared);
+    await assert.rejects(startNode(t, address, { config: next }), shared);
+    // Nothing was recorded, and nobody is outdated.
+    assert.ok(await isReady(old));
+    assert.equal((await old.call('PATCH', `${path}/${two.id}`, { title: 'other' })).status, 200);
+    assert.equal((await apply(waiting)).code, 0);
+    assert.equal((await waiting.call('POST', path, { title: 'other' })).status, 409);
+  });
+
+  it('is applied by the node itself with ANNALS_SCHEMA=apply, unless the log had it before', async (t) => {
+    const { address } = await make();
+    const environment = { ANNALS_SCHEMA: 'apply' };
+    const old = await startNode(t, address, { environment });
+    await old.call('POST', path, { title: 'one', slug: 'one' });
+    const fresh = await startNode(t, address, { config: next, environment });
+    await comes(() => isReady(fresh));
+    assert.equal((await old.call('POST', path, { title: 'two' })).status, 503);
+    await old.stop();
+    // As an orchestrator does with one that it has not upgraded yet.
+    const back = await startNode(t, address, { environment, data: old.data });
+    assert.deepEqual(await readyOf(back), [503, { status: 'waiting' }]);
+    await eventually(() => /the log in PostgreSQL had this configuration before/.test(back.output().stderr));
+    assert.ok(await isReady(fresh));
+    assert.equal((await apply(back)).code, 0);
+    await comes(async () => (await readyOf(fresh))[1].status === 'outdated');
+    // Titles are not unique any more.
+    assert.equal((await back.call('POST', path, { title: 'one', slug: 'one' })).status, 201);
+    assert.equal((await back.call('POST', path, { title: 'one', slug: 'one' })).status, 409);
+  });
+
+  it('is applied where only rules differ', async (t) => {
+    const { address } = await make();
+    const old = await startNode(t, address);
+    const source = `const all = ${JSON.stringify(config)};\nall.collections[0].access = { read: () => true };\nexport default all;`;
+    const fresh = await startNode(t, address, { config: source });
+    assert.equal((await apply(fresh)).code, 0);
+    assert.ok(await isReady(fresh));
+    assert.equal((await old.call('POST', path, { title: 'one' })).status, 503);
+    assert.equal((await fresh.call('POST', path, { title: 'one' })).status, 201);
+  });
+
+  it('has no command on a service with a log of its own', async (t) => {
+    const alone = await startService(t, config);
+    const { code, stderr } = await apply(alone);
+    assert.equal(code, 1);
+    assert.match(stderr, /has its log to itself/);
+    const environment = { ANNALS_SCHEMA: 'apply' };
+    await assert.rejects(startService(t, config, { environment }), /ANNALS_SCHEMA is set, and ANNALS_LOG is not/);
+  });
+
+  it('is one of two ways, which a wrong setting names', async (t) => {
+    const { address } = await make();
+    const environment = { ...nodeEnvironment(address), ANNALS_SCHEMA: 'aply' };
+    await assert.rejects(
+      startService(t, config, { environment }),
+      /ANNALS_SCHEMA must be one of wait, apply, got aply/,
+    );
+  });
+});

@@ -49,12 +49,13 @@ export function openSharedWriter(options: SharedWriterOptions) {
   /**
    * Appends all commands in one shipment. When this returns, they are durable in the shared log, and in the replica.
    *
+   * @param within the milliseconds after which it is refused.
    * @throws SharedLogUnavailableError when nothing was appended; UnknownShipmentError when that is not known: the same attempts find
    *   out; OutdatedError when the log goes on with what this node may not take, and nothing was appended; DivergedError when the replica
    *   and the shared log differ.
    */
-  function append(commands: readonly Command[]): Promise<BatchResult> {
-    return appendWith(() => replica.prepare(commands), patience);
+  function append(commands: readonly Command[], within = patience): Promise<BatchResult> {
+    return appendWith(() => replica.prepare(commands), within);
   }
 
   /**

@@ -329,7 +329,8 @@ function openSession(address: PostgresAddress, warn: (message: string) => void) 
   async function close(): Promise<void> {
     isClosed = true;
     await current?.catch(() => {});
-    if (open?.isOpen()) await open.close().catch(() => {});
+    // A server that stands still does not say goodbye.
+    if (open?.isOpen()) await limited(open, performance.now() + leastConnecting, open.close).catch(() => {});
   }
 
   return { retried, close };

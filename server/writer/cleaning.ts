@@ -47,7 +47,7 @@ export function openCleaning({
 
   function begin(): void {
     const [remaining] = orders;
-    if (!remaining) return;
+    if (!remaining || isStopped) return;
     scrubber.begin(remaining);
     isBusySince = null;
     schedule(0);
@@ -96,7 +96,7 @@ export function openCleaning({
   return {
     take(remaining) {
       orders.push(remaining);
-      if (orders.length === 1) begin();
+      if (orders.length === 1) between(begin);
     },
     noteBatch() {
       isWriting = true;

@@ -1,9 +1,8 @@
 import { type MessagePort, receiveMessageOnPort } from 'node:worker_threads';
-import { DomainError } from '../../config/errors.ts';
 import { schemaStream } from '../../events/catalogue.ts';
 import { jumpMilliseconds } from '../../events/clock.ts';
 import { idempotencyMilliseconds } from '../../events/idempotency.ts';
-import { type Command, type RecordedEvent, UnknownOutcomeError } from '../../events/log.ts';
+import type { Command, RecordedEvent } from '../../events/log.ts';
 import { OutdatedError } from '../../events/outdated.ts';
 import { SharedLogUnavailableError } from '../../events/shared-log.ts';
 import { openFollower } from '../../events/shared-reads.ts';
@@ -24,6 +23,7 @@ import { applyByItself, type Configured, openApplying } from './applying.ts';
 import { openCleaning } from './cleaning.ts';
 import type { Node } from './joining.ts';
 import type { Following, WriterAnswer, WriterAnswers, WriterOrder, WriterRequests } from './messages.ts';
+import { kindOf, openTelling, told } from './outages.ts';
 import { poke } from './search-cell.ts';
 import { keepSegments } from './segment-keeping.ts';
 import { internal, type Queued, refusalsOf, type Started, type ThreadParts } from './thread-parts.ts';
@@ -31,8 +31,8 @@ import { internal, type Queued, refusalsOf, type Started, type ThreadParts } fro
 /** The same, and the configuration of a node. `appliesSchema`: it applies that without being told. */
 export type NodeParts = ThreadParts & { configured: Configured; appliesSchema: boolean };
 
-/** A write is refused when it could not be shipped for so many milliseconds. */
-const patience = 4500;
+/** A write is refused when it could not be shipped for so many milliseconds; one that waited behind others is tried for some all the same. */
+const patience = { usual: 4500, least: 300 };
 /** A node that has not come to the end of the log for so many milliseconds is behind. */
 const behindMilliseconds = 10_000;
 const lookMilliseconds = 1000;
@@ -50,6 +50,8 @@ export function serveNode({ log, scrubber, ...started }: Started, node: Node, pa
   const { shared } = node;
   const { failure, failsOnly } = refusalsOf(state);
   let queue: Queued[] = [];
+  /** Since when the first of them waits. */
+  let since = 0;
   const senders = new Set<MessagePort>();
   let settling = 0;
   let isTurning = false;
@@ -59,10 +61,22 @@ export function serveNode({ log, scrubber, ...started }: Started, node: Node, pa
   let readable = projector.checkpoint()?.position ?? 0;
   let lastLevel = performance.now();
 
+  const reading = openTelling(say, [
+    'this node does not see what other nodes append',
+    'this node sees again what other nodes append',
+  ]);
+  const writing = openTelling(say, ['writes are refused', 'writes go on']);
   const warn = (message: string) => say({ kind: 'warning', message });
   const agreement = openAgreement({ state, shared, declared: configured, isPending, warn });
   const { refuses } = agreement;
-  const writer = openSharedWriter({ replica: log, shared, clock: node.clock, apply, patience, refuses });
+  const writer = openSharedWriter({
+    replica: log,
+    shared,
+    clock: node.clock,
+    apply,
+    patience: patience.usual,
+    refuses,
+  });
   const follower = openFollower({ shared, reached: () => agreement.scanned() ?? readable, follow, fail });
   const applying = openApplying({ log, read, readFile, configured, agreement, writer, readable: () => readable });
   const endApplying = applyByItself(applying, { state, isWanted: parts.appliesSchema, agreement, warn });
@@ -81,7 +95,7 @@ export function serveNode({ log, scrubber, ...started }: Started, node: Node, pa
     between,
   });
   const looking = setInterval(() => {
-    if (performance.now() - lastLevel > behindMilliseconds) setBehind(state, true);
+    if (performance.now() - lastLevel > behindMilliseconds) noteBehind('it has not come to their end for 10 seconds');
   }, lookMilliseconds);
   const forgetting = setInterval(() => {
     // It is only to save room: the next one tries again.
@@ -158,6 +172,7 @@ export function serveNode({ log, scrubber, ...started }: Started, node: Node, pa
   }
 
   function take(from: MessagePort, requests: WriterRequests): void {
+    if (queue.length === 0) since = performance.now();
     for (const { id, command } of requests) queue.push({ from, id, command });
     schedule();
   }
@@ -173,7 +188,7 @@ export function serveNode({ log, scrubber, ...started }: Started, node: Node, pa
     while (queue.length > 0) {
       const batch = queue;
       queue = [];
-      await answerTo(batch);
+      await answerTo(batch, Math.max(patience.usual - (performance.now() - since), patience.least));
       cleaning.noteBatch();
     }
     for (; settling > 0; settling -= 1) say({ kind: 'settled' });
@@ -195,20 +210,22 @@ export function serveNode({ log, scrubber, ...started }: Started, node: Node, pa
     main.close();
   }
 
-  async function answerTo(batch: readonly Queued[]): Promise<void> {
-    const answers = await write(batch.map(({ command }) => JSON.parse(command) as Command));
+  async function answerTo(batch: readonly Queued[], within: number): Promise<void> {
+    const commands = batch.map(({ command }) => JSON.parse(command) as Command);
+    const answers = await write(commands, within);
     const all = batch.map(({ from, id }, index) => ({ from, id, answer: answers[index] as WriterAnswer }));
     for (const [from, its] of Map.groupBy(all, ({ from }) => from))
       from.postMessage(its.map(({ id, answer }) => ({ id, answer })) satisfies WriterAnswers);
   }
 
-  async function write(commands: readonly Command[]): Promise<WriterAnswer[]> {
+  async function write(commands: readonly Command[], within: number): Promise<WriterAnswer[]> {
     if (clock.lead() > jumpMilliseconds) return commands.map(() => ({ ok: false, failure: 'clock', message: '' }));
     if (!agreement.mayWrite()) return commands.map(() => ({ ok: false, failure: 'former', message: '' }));
     try {
-      const { outcomes, recorded } = await writer.append(commands);
+      const { outcomes, recorded } = await writer.append(commands, within);
       tallyUp(meter.batch, batchBounds, commands.length);
       follower.tell();
+      writing.goesOn();
       if (recorded.length > 0) setFull(state, readable < log.head().size);
       return outcomes.map((outcome) => {
         if (outcome instanceof Error) return internal(outcome);
@@ -216,15 +233,14 @@ export function serveNode({ log, scrubber, ...started }: Started, node: Node, pa
         return isUnread ? { ok: false, failure: 'unread', message: '' } : outcome;
       });
     } catch (error) {
-      const message = messageOf(error);
-      if (error instanceof UnknownOutcomeError) return commands.map(() => ({ ok: false, failure: 'unknown', message }));
       if (error instanceof OutdatedError) {
         agreement.end(error, readable);
-        return commands.map(() => ({ ok: false, failure: 'former', message }));
+        return commands.map(() => ({ ok: false, failure: 'former', message: '' }));
       }
-      if (error instanceof SharedLogUnavailableError)
-        return commands.map(() => ({ ok: false, failure: 'unreachable', message }));
-      return commands.map(() => failure(error, 'full'));
+      const kind = kindOf(error);
+      if (kind === null) return commands.map(() => failure(error, 'full'));
+      writing.stops(error);
+      return commands.map(() => ({ ok: false, failure: kind, message: '' }));
     }
   }
 
@@ -264,25 +280,19 @@ export function serveNode({ log, scrubber, ...started }: Started, node: Node, pa
         setFull(state, true);
         throw new SharedLogUnavailableError('there is no room on the disk of this node', { cause: error });
       }
-      if (error instanceof SharedLogUnavailableError) setBehind(state, true);
+      if (error instanceof SharedLogUnavailableError) noteBehind(error);
       throw error;
     }
+  }
+
+  function noteBehind(why: unknown): void {
+    setBehind(state, true);
+    reading.stops(why);
   }
 
   function noteLevel(): void {
     lastLevel = performance.now();
     setBehind(state, false);
-  }
-}
-
-const retrySeconds = 1;
-
-async function told(waiting: Promise<void>): Promise<void> {
-  try {
-    await waiting;
-  } catch (error) {
-    if (!(error instanceof SharedLogUnavailableError)) throw error;
-    const message = 'this node does not see what other nodes have written: try again later';
-    throw new DomainError('unavailable', message, [], retrySeconds);
+    reading.goesOn();
   }
 }

@@ -4,7 +4,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import type { PostgresAddress } from '../../../storage/postgres/connection.ts';
 import { describeWithServers, makeDatabase, type Servers, startServers } from '../../helpers/postgres.ts';
 import type { Service } from '../../helpers/service.ts';
-import { useStarted } from '../../helpers/shared.ts';
+import { eventually, logLines, useStarted } from '../../helpers/shared.ts';
 import { startNode } from './node.ts';
 
 type Nodes = { call: Service['call']; linear: Service; session: Service; eventual: Service };
@@ -133,6 +133,19 @@ describeWithServers('Nodes whose log does not answer', () => {
       await until(async () => (await node.call('GET', '/ready')).status === 200);
       assert.equal((await node.call('GET', path)).status, 200);
     }
+    const lines = () => logLines(nodes.linear).map(({ msg }) => String(msg));
+    await eventually(() => lines().includes('this node sees again what other nodes append'));
+    const told = lines();
+    assert.ok(told.some((line) => line.startsWith('writes are refused: ')));
+    assert.ok(told.includes('writes go on'));
+    assert.ok(told.some((line) => line.startsWith('this node does not see what other nodes append: ')));
+    assert.ok(!told.some((line) => line.includes('writes@')));
+  });
+
+  it('end at SIGTERM while PostgreSQL stands still', async () => {
+    servers.freeze('a');
+    assert.equal(await nodes.session.stop(), 0);
+    servers.thaw('a');
   });
 });
 

@@ -192,6 +192,24 @@ describeWithPostgres('The start of a node', () => {
     assert.match(key.body.message, /API keys that are made at run time are not served with a log in PostgreSQL yet/);
   });
 
+  it('of a command writes as a node for the moment', async (t) => {
+    const database = await make();
+    const first = await filled(t, database);
+    const other = await startNode(t, database.address);
+    const { body } = await first.call('POST', '/api/collections/posts', { title: 'to be erased' });
+    await other.stop();
+    const args = ['erase', `posts/${body.id}`, '--reason', 'asked for', '--yes', '--data', other.data];
+    const environment = { ...nodeEnvironment(database.address), ANNALS_API_KEY: 'test-key-0123456789' };
+    const given = ['--config', writeConfig(temporaryFolder(t), config)];
+    const erased = await runCommand([...args, ...given], { environment });
+    assert.equal(erased.code, 0, erased.stderr);
+    assert.equal((await first.call('GET', `/api/collections/posts/${body.id}`)).status, 404);
+    // Without the setting it would record what no node has.
+    const alone = await runCommand([...args, ...given]);
+    assert.equal(alone.code, 2);
+    assert.match(alone.stderr, /is a replica of the log/);
+  });
+
   it('says where PostgreSQL is not reached, without its password', async (t) => {
     const { address } = await make();
     const gone = { ...address, hosts: [{ host: '127.0.0.1', port: 1 }] };

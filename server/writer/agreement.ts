@@ -41,9 +41,12 @@ export function openAgreement({ state, shared, declared, isPending, warn }: Opti
    * From here on the node answers reads as of now, and for some time.
    *
    * @param reached where it is.
+   * @throws Error for a node that waits.
    */
   function end(error: OutdatedError, reached: number): void {
     if (outdated) return;
+    // Its read tables are those of a configuration that never was in force: the next start makes others.
+    if (isWaiting) throw new Error(`this node cannot wait any more, and is to be started again: ${error.message}`);
     setAgreement(state, 'outdated');
     const timer = setTimeout(endReads, servedMilliseconds);
     outdated = { reason: error.message, timer, isOver: false };

@@ -1,4 +1,5 @@
 import { DomainError } from '../../config/errors.ts';
+import { OutdatedError } from '../../events/outdated.ts';
 import { SharedLogUnavailableError, UnknownShipmentError } from '../../events/shared-log.ts';
 import type { SharedWriter } from '../../events/shared-writer.ts';
 import type { Prepared, SqliteLog } from '../../events/sqlite-log.ts';
@@ -7,7 +8,7 @@ import { differenceTo, epochsOf } from '../../projections/epochs.ts';
 import { claimsIn } from '../../projections/fit.ts';
 import { lookAtChanges, requireFit, SchemaError } from '../../projections/schema-check.ts';
 import { messageOf } from '../../storage/errors.ts';
-import type { Sqlite } from '../../storage/sqlite.ts';
+import { isDiskFull, type Sqlite } from '../../storage/sqlite.ts';
 import { type StateCell, stateIn } from '../platform/state.ts';
 import type { NodeAgreement } from './agreement.ts';
 import type { AppliedSchema } from './messages.ts';
@@ -27,8 +28,6 @@ type Parts = {
   readable: () => number;
 };
 
-export type Applying = ReturnType<typeof openApplying>;
-
 /** A claim of each document may be sent with it. */
 const patience = 60_000;
 
@@ -47,8 +46,7 @@ export function openApplying({ log, read, readFile, configured, agreement, write
   /** @throws SchemaError when documents stand against it; NothingToApplyError; DomainError. */
   function prepare(): Prepared {
     if (!agreement.isWaiting()) throw new NothingToApplyError();
-    if (readable() < log.head().size)
-      throw unavailable('there is no room on the disk of this node for its read tables');
+    if (readable() < log.head().size) throw noRoomHere();
     const epochs = epochsOf(log);
     const command = schemaCommand(log, configured);
     if (!differenceTo(epochs.at(-1), { schema, rules }).isChanged) return log.prepare([command]);
@@ -74,6 +72,8 @@ export function openApplying({ log, read, readFile, configured, agreement, write
     } catch (error) {
       if (error instanceof NothingToApplyError) return { outcome: 'current', position: log.head().size };
       if (error instanceof SchemaError) throw new DomainError('conflict', error.message);
+      if (error instanceof OutdatedError) throw new DomainError('conflict', `it was not applied: ${error.message}`);
+      if (isDiskFull(error)) throw noRoomHere();
       if (error instanceof UnknownShipmentError)
         throw unavailable('it is not known whether the configuration was applied: try again, it is applied once');
       if (error instanceof SharedLogUnavailableError)
@@ -82,79 +82,65 @@ export function openApplying({ log, read, readFile, configured, agreement, write
     }
   }
 
-  return {
-    /**
-     * Applies it, once for all that ask at the same time.
-     *
-     * @throws DomainError `conflict` naming the documents that stand against it, `unavailable` where the log could not be written.
-     */
-    apply(): Promise<AppliedSchema> {
-      running ??= run().finally(() => {
-        running = null;
+  /** Once for all that ask at the same time. */
+  function apply(): Promise<AppliedSchema> {
+    running ??= run().finally(() => {
+      running = null;
+    });
+    return running;
+  }
+
+  let timer: NodeJS.Timeout | undefined;
+  let told = '';
+
+  /**
+   * Begins to wait, and says so. Where it is wanted, applies it as soon as this node answers requests; but none that the log had before:
+   * the log must not go back to it when a node that was not upgraded yet starts again.
+   */
+  function begin(options: Beginning): void {
+    const { isWanted, warn } = options;
+    const isFormer = epochsOf(log).some((one) => !Object.values(differenceTo(one, { schema, rules })).includes(true));
+    if (isWanted && !isFormer) applySoon(options, 0);
+    else warn(isFormer ? formerConfiguration : newConfiguration);
+  }
+
+  function applySoon({ state, warn, ...rest }: Beginning, milliseconds: number): void {
+    const again = (later: number) => applySoon({ state, warn, ...rest }, later);
+    timer = setTimeout(() => {
+      if (!agreement.isWaiting() || agreement.outdated() !== null) return;
+      // Until then it would take the writes of no client.
+      if (stateIn(state) !== 'waiting') return again(lookMilliseconds);
+      apply().catch((error) => {
+        const message = `the configuration is not applied yet: ${messageOf(error)}`;
+        if (message !== told) warn(message);
+        told = message;
+        again(againMilliseconds);
       });
-      return running;
-    },
-    /** Whether the log has had this configuration, and another one after it. */
-    isFormer: () =>
-      epochsOf(log).some((epoch) => !Object.values(differenceTo(epoch, { schema, rules })).includes(true)),
+    }, milliseconds);
+  }
+
+  return {
+    /** @throws DomainError `conflict` naming the documents that stand against it, `unavailable` where the log could not be written. */
+    apply,
+    begin,
+    close: () => clearTimeout(timer),
   };
 }
 
-type ByItself = {
-  state: StateCell;
-  isWanted: boolean;
-  agreement: NodeAgreement;
-  warn: (message: string) => void;
-};
+type Beginning = { state: StateCell; isWanted: boolean; warn: (message: string) => void };
 
 const lookMilliseconds = 50;
 const againMilliseconds = 5000;
 
-/**
- * Applies the configuration of a node that waits as soon as it answers requests, where that is wanted, and says what is in the way. A node
- * that ends later must not have the log go back when it starts again: so none that the log had before is applied without being asked.
- *
- * @returns ends it.
- */
-export function applyByItself(
-  { apply, isFormer }: Applying,
-  { state, isWanted, agreement, warn }: ByItself,
-): () => void {
-  let timer: NodeJS.Timeout | undefined;
-  let warned = '';
-  const tell = (message: string) => {
-    if (message !== warned) warn(message);
-    warned = message;
-  };
-  const after = (milliseconds: number) => {
-    timer = setTimeout(() => void look(), milliseconds);
-  };
-
-  async function look(): Promise<void> {
-    if (!agreement.isWaiting() || agreement.outdated() !== null) return;
-    // Until then it would take the writes of no client.
-    if (stateIn(state) !== 'waiting') return after(lookMilliseconds);
-    try {
-      await apply();
-    } catch (error) {
-      tell(`the configuration is not applied yet: ${messageOf(error)}`);
-      after(againMilliseconds);
-    }
-  }
-
-  if (agreement.isWaiting()) {
-    const isApplied = isWanted && !isFormer();
-    if (isApplied) after(0);
-    else tell(isWanted ? formerConfiguration : waiting);
-  }
-  return () => clearTimeout(timer);
-}
-
 const byCommand = 'this node takes no requests until annals schema apply applies it, or another node does';
-const waiting = `the configuration is another one than the log in PostgreSQL has: ${byCommand}`;
+const newConfiguration = `the configuration is another one than the log in PostgreSQL has: ${byCommand}`;
 const formerConfiguration = `the log in PostgreSQL had this configuration before the one that it has: ${byCommand}`;
 
 const retrySeconds = 1;
+
+function noRoomHere(): DomainError {
+  return unavailable('there is no room on the disk of this node: the configuration was not applied');
+}
 
 function unavailable(message: string): DomainError {
   return new DomainError('unavailable', message, [], retrySeconds);

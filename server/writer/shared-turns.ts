@@ -1,5 +1,4 @@
 import { type MessagePort, receiveMessageOnPort } from 'node:worker_threads';
-import { schemaStream } from '../../events/catalogue.ts';
 import { jumpMilliseconds } from '../../events/clock.ts';
 import { idempotencyMilliseconds } from '../../events/idempotency.ts';
 import type { Command, RecordedEvent } from '../../events/log.ts';
@@ -7,11 +6,6 @@ import { OutdatedError } from '../../events/outdated.ts';
 import { SharedLogUnavailableError } from '../../events/shared-log.ts';
 import { openFollower } from '../../events/shared-reads.ts';
 import { openSharedWriter, page } from '../../events/shared-writer.ts';
-import { compileUpcaster } from '../../events/upcasters.ts';
-import { epochsOf } from '../../projections/epochs.ts';
-import { openProjector } from '../../projections/projector.ts';
-import { catchUp } from '../../projections/rebuild.ts';
-import { tablesOf } from '../../projections/tables.ts';
 import { messageOf } from '../../storage/errors.ts';
 import { isDiskFull } from '../../storage/sqlite.ts';
 import { answerCalls } from '../platform/calls.ts';
@@ -19,11 +13,12 @@ import { batchBounds } from '../platform/meter.ts';
 import { setBehind, setFull } from '../platform/state.ts';
 import { tallyUp } from '../platform/tally.ts';
 import { openAgreement } from './agreement.ts';
-import { applyByItself, type Configured, openApplying } from './applying.ts';
+import { type Configured, openApplying } from './applying.ts';
 import { openCleaning } from './cleaning.ts';
 import type { Node } from './joining.ts';
 import type { Following, WriterAnswer, WriterAnswers, WriterOrder, WriterRequests } from './messages.ts';
 import { kindOf, openTelling, told } from './outages.ts';
+import { openReadTables } from './read-tables.ts';
 import { poke } from './search-cell.ts';
 import { keepSegments } from './segment-keeping.ts';
 import { internal, type Queued, refusalsOf, type Started, type ThreadParts } from './thread-parts.ts';
@@ -42,11 +37,10 @@ const forgetMilliseconds = 10 * 60_000;
  * Takes commands and orders, for a log that other nodes append to as well: turns wait for the shared log, and what else writes to the
  * replica is done between them.
  */
-export function serveNode({ log, scrubber, ...started }: Started, node: Node, parts: NodeParts): void {
+export function serveNode({ scrubber, ...started }: Started, node: Node, parts: NodeParts): void {
   const { main, say, clock, meter, state, sealing, configured } = parts;
-  const { isPending, readFile, databases } = started;
+  const { log, isPending, readFile, databases } = started;
   const [, read] = databases;
-  let { projector } = started;
   const { shared } = node;
   const { failure, failsOnly } = refusalsOf(state);
   let queue: Queued[] = [];
@@ -57,8 +51,6 @@ export function serveNode({ log, scrubber, ...started }: Started, node: Node, pa
   let isTurning = false;
   let isClosing = false;
   let tellSearch: (() => void) | null = null;
-  /** Up to where the read tables are; behind the replica while there is no room for them. */
-  let readable = projector.checkpoint()?.position ?? 0;
   let lastLevel = performance.now();
 
   const reading = openTelling(say, [
@@ -69,6 +61,8 @@ export function serveNode({ log, scrubber, ...started }: Started, node: Node, pa
   const warn = (message: string) => say({ kind: 'warning', message });
   const agreement = openAgreement({ state, shared, declared: configured, isPending, warn });
   const { refuses } = agreement;
+  const tables = openReadTables({ started, schema: configured.schema, onApplied: agreement.settle });
+  const readable = tables.position;
   const writer = openSharedWriter({
     replica: log,
     shared,
@@ -77,9 +71,9 @@ export function serveNode({ log, scrubber, ...started }: Started, node: Node, pa
     patience: patience.usual,
     refuses,
   });
-  const follower = openFollower({ shared, reached: () => agreement.scanned() ?? readable, follow, fail });
-  const applying = openApplying({ log, read, readFile, configured, agreement, writer, readable: () => readable });
-  const endApplying = applyByItself(applying, { state, isWanted: parts.appliesSchema, agreement, warn });
+  const follower = openFollower({ shared, reached: () => agreement.scanned() ?? readable(), follow, fail });
+  const applying = openApplying({ log, read, readFile, configured, agreement, writer, readable });
+  if (isPending) applying.begin({ state, isWanted: parts.appliesSchema, warn });
   const between = (run: () => void) => void writer.between(run).catch(fail);
   const cleaning = openCleaning({
     scrubber,
@@ -199,7 +193,7 @@ export function serveNode({ log, scrubber, ...started }: Started, node: Node, pa
   async function close(): Promise<void> {
     clearInterval(looking);
     clearInterval(forgetting);
-    endApplying();
+    applying.close();
     agreement.close();
     cleaning.stop();
     segments.close();
@@ -226,15 +220,15 @@ export function serveNode({ log, scrubber, ...started }: Started, node: Node, pa
       tallyUp(meter.batch, batchBounds, commands.length);
       follower.tell();
       writing.goesOn();
-      if (recorded.length > 0) setFull(state, readable < log.head().size);
+      if (recorded.length > 0) setFull(state, readable() < log.head().size);
       return outcomes.map((outcome) => {
         if (outcome instanceof Error) return internal(outcome);
-        const isUnread = outcome.ok && outcome.position > readable;
+        const isUnread = outcome.ok && outcome.position > readable();
         return isUnread ? { ok: false, failure: 'unread', message: '' } : outcome;
       });
     } catch (error) {
       if (error instanceof OutdatedError) {
-        agreement.end(error, readable);
+        agreement.end(error, readable());
         return commands.map(() => ({ ok: false, failure: 'former', message: '' }));
       }
       const kind = kindOf(error);
@@ -246,15 +240,8 @@ export function serveNode({ log, scrubber, ...started }: Started, node: Node, pa
 
   /** Takes into the read tables what the replica has, by whichever node it was recorded. */
   function apply(recorded: readonly RecordedEvent[]): void {
-    const isApplied = recorded.some(({ header }) => header.stream === schemaStream);
-    // Only now is it known from where on events are those of this schema.
-    if (isApplied) projector = openProjector(read, tablesOf(configured.schema), compileUpcaster(epochsOf(log)));
-    const { size, root } = log.head();
     try {
-      if (readable === size - recorded.length) projector.apply(recorded, root);
-      else catchUp(projector, { log });
-      readable = size;
-      if (isApplied) agreement.settle();
+      tables.apply(recorded);
     } catch (error) {
       failsOnly(error);
     }
@@ -268,12 +255,12 @@ export function serveNode({ log, scrubber, ...started }: Started, node: Node, pa
     if (agreement.outdated() !== null) return await agreement.scan(page);
     try {
       const count = await writer.follow();
-      if (readable < log.head().size) await writer.between(() => apply([]));
+      if (readable() < log.head().size) await writer.between(() => apply([]));
       if (count < page) noteLevel();
       return count;
     } catch (error) {
       if (error instanceof OutdatedError) {
-        agreement.end(error, readable);
+        agreement.end(error, readable());
         return 0;
       }
       if (isDiskFull(error)) {

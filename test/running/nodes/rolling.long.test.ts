@@ -7,7 +7,7 @@ import { readLog } from '../../../events/log-reader.ts';
 import { readSecret } from '../../../events/vault.ts';
 import { epochsOf } from '../../../projections/epochs.ts';
 import { logFile } from '../../../projections/files.ts';
-import { describeWithPostgres, useDatabase } from '../../helpers/postgres.ts';
+import { describeWithPostgres, type TestDatabase, useDatabase } from '../../helpers/postgres.ts';
 import type { Service } from '../../helpers/service.ts';
 import { assertClaims, comes, isReady } from './claims.ts';
 import { config, startNode } from './node.ts';
@@ -40,6 +40,11 @@ function schemasIn({ data }: Service): number {
   } finally {
     db.close();
   }
+}
+
+async function sizeIn({ sql }: TestDatabase): Promise<number> {
+  const [found] = await sql('SELECT size FROM annals.heads');
+  return Number(found?.rows[0]?.size);
 }
 
 describeWithPostgres('A rolling upgrade with another schema, under load', () => {
@@ -98,12 +103,15 @@ describeWithPostgres('A rolling upgrade with another schema, under load', () => 
         startNode(t, address, { config: wanted }),
         startNode(t, address, { config: wanted }),
       ]);
+      const before = await sizeIn(database);
       const operator = {
         key: null,
         headers: { authorization: `Annals-Operator ${readSecret(join(victim.data, 'vault.db'), 'operator')}` },
       };
       const applying = victim.call('POST', '/api/operator/schema/apply', {}, operator).catch(() => null);
-      await pause(Math.random() * 60);
+      // It is on its way, or in PostgreSQL and perhaps not in the replica.
+      if (round % 4 < 2) await pause(Math.random() * 200);
+      else await comes(async () => (await sizeIn(database)) > before);
       await victim.kill();
       await applying;
       const { code, stdout, stderr } = await apply(other);

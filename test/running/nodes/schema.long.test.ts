@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { it } from 'node:test';
 import { openPostgresLog } from '../../../events/postgres/postgres-log.ts';
 import type { Shipped } from '../../../events/shipped.ts';
 import { shipmentAfter } from '../../events/postgres/node.ts';
 import { describeWithPostgres, useDatabase } from '../../helpers/postgres.ts';
-import { startService } from '../../helpers/service.ts';
+import { apiKey, startService } from '../../helpers/service.ts';
 import { eventually } from '../../helpers/shared.ts';
 import { comes, isReady, readyOf } from './claims.ts';
 import { config, nodeEnvironment, startNode } from './node.ts';
@@ -25,6 +26,58 @@ describeWithPostgres('A schema of a node', () => {
     assert.ok(await isReady(again));
     assert.deepEqual((await again.call('GET', path)).body, body);
     assert.doesNotMatch(again.output().stderr, /building the read tables/);
+  });
+
+  it('is refused where it changes documents and may not, also what was written while it waited', async (t) => {
+    const { address } = await make();
+    const environment = { ANNALS_STRICT_SCHEMA: 'true' };
+    const [posts] = config.collections as [(typeof config.collections)[number]];
+    const fewer = { ...config, collections: [{ ...posts, fields: posts.fields.slice(0, 2) }] };
+    const old = await startNode(t, address);
+    const waiting = await startNode(t, address, { config: fewer, environment });
+    await old.call('POST', path, { title: 'one', count: 1 });
+    const refused = await apply(waiting);
+    assert.equal(refused.code, 1);
+    assert.match(
+      refused.stderr,
+      /strictSchema .* refuses what the configuration changes for documents; nothing was recorded/,
+    );
+    assert.match(refused.stderr, /posts\.count/);
+    await assert.rejects(startNode(t, address, { config: fewer, environment }), /posts\.count/);
+    assert.ok(await isReady(old));
+  });
+
+  it('that waits ends where another one is applied meanwhile, and waits again after a start', async (t) => {
+    const { address } = await make();
+    await startNode(t, address);
+    const third = { ...config, globals: [] };
+    const [one, other] = await Promise.all([
+      startNode(t, address, { config: next }),
+      startNode(t, address, { config: third }),
+    ]);
+    const [exited] = await Promise.all([once(other.child, 'exit'), apply(one)]);
+    assert.equal(exited[0], 1);
+    assert.match(other.output().stderr, /is to be started again: event 2 has applied another configuration/);
+    const again = await startNode(t, address, { config: third, data: other.data });
+    assert.equal((await readyOf(again))[1].status, 'waiting');
+    assert.equal((await apply(again)).code, 0);
+    await comes(() => isReady(again));
+    await comes(async () => (await readyOf(one))[1].status === 'outdated');
+  });
+
+  it('of before refuses callers whose credentials may have ended since', async (t) => {
+    const { address } = await make();
+    const old = await startNode(t, address, { environment: { ANNALS_READS: 'eventual' } });
+    const fresh = await startNode(t, address, { config: next });
+    assert.equal((await apply(fresh)).code, 0);
+    await comes(async () => (await readyOf(old))[1].status === 'outdated');
+    const withCookie = () => old.call('GET', path, undefined, { headers: { cookie: 'other=1' } });
+    assert.equal((await fresh.call('POST', path, { title: 'one' })).status, 201);
+    assert.equal((await withCookie()).status, 200);
+    // It records an event that is about no document.
+    await fetch(`${fresh.url}/api/audit/export`, { headers: { 'x-api-key': apiKey } }).then((answer) => answer.bytes());
+    assert.equal((await withCookie()).status, 503);
+    assert.equal((await old.call('GET', path)).status, 200);
   });
 
   it('that a newer version has written is refused, with its event', async (t) => {

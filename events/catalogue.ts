@@ -35,6 +35,12 @@ export const schemaVersionOf = {
   'apikey.revoked': 1,
 } as const satisfies Record<string, number>;
 
+/** Whether this version of the service knows an event: newer ones write types and forms of data that it does not. */
+export function isKnown({ type, schemaVersion }: { type: string; schemaVersion: number }): boolean {
+  const versions: Record<string, number> = schemaVersionOf;
+  return Object.hasOwn(versions, type) && schemaVersion <= (versions[type] ?? 0);
+}
+
 /** Every type of event. `docs/events.md` says what each one's `data` holds. */
 export type EventType = keyof typeof schemaVersionOf;
 

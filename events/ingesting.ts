@@ -1,4 +1,5 @@
 import { prepareLate, type Sqlite } from '../storage/sqlite.ts';
+import { isKnown } from './catalogue.ts';
 import { commitmentOf } from './envelope.ts';
 import { erasedStreams } from './erasures.ts';
 import { differingRow, parseHeader } from './event-checks.ts';
@@ -15,6 +16,20 @@ import type { Transactions } from './transactions.ts';
 /** Thrown where a replica and the log that it follows are not the same log: neither is to be written to before an operator has looked. */
 export class DivergedError extends BrokenLogError {
   override name = 'DivergedError';
+}
+
+/** Thrown for an event that a newer version of the service has written; nothing was written. `position`: its place. */
+export class NewerEventError extends Error {
+  override name = 'NewerEventError';
+  readonly position: number;
+
+  constructor({ position, type, schemaVersion }: { position: number; type: string; schemaVersion: number }) {
+    super(
+      `event ${position} of the log, ${JSON.stringify(type)} in version ${schemaVersion}, was written by a newer version of Annals, ` +
+        'and this one does not know it: install that version on this node',
+    );
+    this.position = position;
+  }
 }
 
 type Parts = Pick<Recorder, 'prune' | 'erasing' | 'attempts'> & { tip: Tip; ids: Ids; transaction: Transactions };
@@ -46,8 +61,8 @@ export function openIngest(db: Sqlite, { tip, ids, transaction, prune, erasing, 
    * Writes what this replica lacks, in one transaction.
    *
    * @returns the events.
-   * @throws DivergedError where the head is behind this replica, or is not the one that the events give; Error where they do not begin
-   *   after the last event here.
+   * @throws NewerEventError; DivergedError where the head is behind this replica, or is not the one that the events give; Error where
+   *   they do not begin after the last event here.
    */
   function ingest({ head, events, claims, attempts: kept, erasures, from }: Missed): RecordedEvent[] {
     const before = tip.head();
@@ -78,6 +93,7 @@ export function openIngest(db: Sqlite, { tip, ids, transaction, prune, erasing, 
     if (!header) throw diverged(`the header of event ${position} cannot be read`);
     const differing = differingRow({ ...event, position }, header);
     if (differing !== null) throw diverged(`event ${position}: ${differing}`);
+    if (!isKnown(header)) throw new NewerEventError({ ...header, position });
     if (header.log !== log) throw diverged(`event ${position} is of the log ${header.log}, and not of ${log}`);
     if (body !== null && commitmentOf(body) !== header.payload)
       throw diverged(`event ${position}: its payload is not the one committed to`);

@@ -15,9 +15,10 @@ export type SharedLog = {
    *
    * @param from where the replica ends.
    * @param within the milliseconds that waiting, deciding and shipping may take together.
+   * @param hold the milliseconds that deciding may take: it is not taken any more after them; 2 seconds by default.
    * @throws SharedLogUnavailableError when it was not free in time; TooFarBehindError; LogWentBackError.
    */
-  take: (from: Reached, within?: number) => Promise<Taken>;
+  take: (from: Reached, within?: number, hold?: number) => Promise<Taken>;
   /**
    * Gives all that follows on a position, up to so many events; its `head` is null if there is more.
    *

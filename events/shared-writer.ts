@@ -1,4 +1,6 @@
+import { NewerEventError } from './ingesting.ts';
 import type { Command, RecordedEvent } from './log.ts';
+import { OutdatedError, partBefore } from './outdated.ts';
 import type { SharedClock } from './shared-clock.ts';
 import {
   type SharedLog,
@@ -8,12 +10,13 @@ import {
   UnknownShipmentError,
 } from './shared-log.ts';
 import type { Missed, Shipped } from './shipped.ts';
-import type { BatchResult, SqliteLog } from './sqlite-log.ts';
+import type { BatchResult, Prepared, SqliteLog } from './sqlite-log.ts';
 
 /**
  * @param replica the log of this node, to which only this writer writes; its ids and times are made with `clock`.
  * @param apply is told all events of the log, in their order, once each, when they are in the replica: for the read tables.
  * @param patience the milliseconds after which an append is refused.
+ * @param refuses why an event that another node has appended may not be taken into the replica; null where it may, as all may by default.
  */
 export type SharedWriterOptions = {
   replica: Pick<SqliteLog, 'head' | 'range' | 'prepare' | 'ingest'>;
@@ -21,6 +24,7 @@ export type SharedWriterOptions = {
   clock: SharedClock;
   apply: (recorded: readonly RecordedEvent[]) => void;
   patience: number;
+  refuses?: (event: Missed['events'][number]) => string | null;
 };
 
 export type SharedWriter = ReturnType<typeof openSharedWriter>;
@@ -32,7 +36,8 @@ export const page = 500;
  * Appends to a log that other nodes append to as well, through the replica of this node: the rules are those of a log of one's own.
  * Everything that writes to the replica waits its turn, for the transaction stays open while the shared log commits.
  */
-export function openSharedWriter({ replica, shared, clock, apply, patience }: SharedWriterOptions) {
+export function openSharedWriter(options: SharedWriterOptions) {
+  const { replica, shared, clock, apply, patience, refuses = () => null } = options;
   let last: Promise<unknown> = Promise.resolve();
   /**
    * Up to where this node knows that the shared log is durable. A replica may have more: an event whose commit was cancelled while
@@ -51,26 +56,40 @@ export function openSharedWriter({ replica, shared, clock, apply, patience }: Sh
    *
    * @param within the milliseconds after which it is refused.
    * @throws SharedLogUnavailableError when nothing was appended; UnknownShipmentError when that is not known: the same attempts find
-   *   out; DivergedError when the replica and the shared log differ.
+   *   out; OutdatedError when the log goes on with what this node may not take, and nothing was appended; DivergedError when the replica
+   *   and the shared log differ.
    */
   function append(commands: readonly Command[], within = patience): Promise<BatchResult> {
-    // Waiting for a turn counts: a client waits no longer where many do.
-    const until = performance.now() + within;
-    return inTurn(() => appendNow(commands, until));
+    return appendWith(() => replica.prepare(commands), within);
   }
 
-  async function appendNow(commands: readonly Command[], until: number): Promise<BatchResult> {
+  /**
+   * The same for what is prepared in another way, once the replica has all of the log.
+   *
+   * @param prepare throws where there is nothing to append, which is thrown on.
+   * @param hold the milliseconds that it may take; 2 seconds by default.
+   */
+  function appendWith(prepare: () => Prepared, within: number, hold?: number): Promise<BatchResult> {
+    // Waiting for a turn counts: a client waits no longer where many do.
+    const until = performance.now() + within;
+    return inTurn(() => appendNow(prepare, until, hold));
+  }
+
+  async function appendNow(prepare: () => Prepared, until: number, hold?: number): Promise<BatchResult> {
     /** The shipment that may have been appended, and the outcomes that are true if it was. */
     let doubted: { result: BatchResult; shipped: Shipped } | null = null;
     for (;;) {
-      const taken = await takeBefore(until, doubted !== null);
-      await orRelease(taken, () => ingest(taken.missed));
+      const taken = await takeBefore(until, { isDoubted: doubted !== null, hold });
+      const outdated = await orRelease(taken, () => ingestUntilOutdated(taken.missed));
       if (doubted && isInReplica(doubted.shipped)) {
         await confirm(taken);
         return doubted.result;
       }
-      clock.set(taken.now);
-      const prepared = await orRelease(taken, () => replica.prepare(commands));
+      const prepared = await orRelease(taken, () => {
+        if (outdated) throw outdated;
+        clock.set(taken.now);
+        return prepare();
+      });
       const { outcomes, recorded, shipped } = prepared;
       if (shipped.events.length === 0 && shipped.attempts.length === 0) {
         prepared.rollBack();
@@ -113,8 +132,8 @@ export function openSharedWriter({ replica, shared, clock, apply, patience }: Sh
     const until = performance.now() + patience;
     await inTurn(async () => {
       if (size <= durable) return;
-      const taken = await takeBefore(until, false);
-      await orRelease(taken, () => ingest(taken.missed));
+      const taken = await takeBefore(until, { isDoubted: false, hold: undefined });
+      await orRelease(taken, () => ingestUntilOutdated(taken.missed));
       await confirm(taken);
     });
   }
@@ -126,12 +145,14 @@ export function openSharedWriter({ replica, shared, clock, apply, patience }: Sh
     return replica.range(last.position - 1, last.position)[0]?.header.id === last.id;
   }
 
-  async function takeBefore(until: number, isDoubted: boolean): Promise<Taken> {
+  type Taking = { isDoubted: boolean; hold: number | undefined };
+
+  async function takeBefore(until: number, { isDoubted, hold }: Taking): Promise<Taken> {
     for (;;) {
       try {
         const left = until - performance.now();
         if (left <= 0) throw new SharedLogUnavailableError('the shared log did not answer in time');
-        return await shared.take(replica.head(), left);
+        return await shared.take(replica.head(), left, hold);
       } catch (error) {
         if (error instanceof SharedLogUnavailableError && isDoubted)
           throw new UnknownShipmentError(`it is not known whether it was appended: ${error.message}`, { cause: error });
@@ -150,10 +171,36 @@ export function openSharedWriter({ replica, shared, clock, apply, patience }: Sh
     }
   }
 
+  /** What was appended before the log went on with what this node may not take is known all the same. */
+  function ingestUntilOutdated(missed: Missed): OutdatedError | null {
+    try {
+      ingest(missed);
+      return null;
+    } catch (error) {
+      if (error instanceof OutdatedError) return error;
+      throw error;
+    }
+  }
+
   /** Takes rows into the replica. A page that another turn has overtaken is left out. */
   function ingest(missed: Missed): void {
-    const isEmpty = missed.events.length === 0 && missed.attempts.length === 0;
-    if (isEmpty || missed.from !== replica.head().size) return;
+    if (missed.from !== replica.head().size) return;
+    const refused = missed.events.find((event) => refuses(event) !== null);
+    if (refused) {
+      takeIn(partBefore(missed, refused.position));
+      throw new OutdatedError(refuses(refused) ?? '');
+    }
+    try {
+      takeIn(missed);
+    } catch (error) {
+      if (!(error instanceof NewerEventError)) throw error;
+      takeIn(partBefore(missed, error.position));
+      throw new OutdatedError(error.message, { cause: error });
+    }
+  }
+
+  function takeIn(missed: Missed): void {
+    if (missed.events.length === 0 && missed.attempts.length === 0) return;
     const recorded = replica.ingest(missed);
     if (recorded.length > 0) apply(recorded);
   }
@@ -170,7 +217,7 @@ export function openSharedWriter({ replica, shared, clock, apply, patience }: Sh
    * Takes a page of what others have appended.
    *
    * @returns how many events there were.
-   * @throws SharedLogUnavailableError; DivergedError when the replica and the shared log differ.
+   * @throws SharedLogUnavailableError; OutdatedError; DivergedError when the replica and the shared log differ.
    */
   async function follow(): Promise<number> {
     const missed = await shared.tail(replica.head().size, page);
@@ -181,6 +228,7 @@ export function openSharedWriter({ replica, shared, clock, apply, patience }: Sh
   return {
     append,
     confirmed,
+    appendWith,
     follow,
     /** Runs what else writes to the replica, while no transaction of an append is open. */
     between: <T>(run: () => T): Promise<T> => inTurn(async () => run()),

@@ -23,7 +23,7 @@ export type Epoch = { position: number; schema: Schema };
  */
 export type Upcaster = {
   upcast: (key: string, header: Header, data: JsonObject) => JsonObject;
-  /** Equal for two upcasters that do the same: part of what names the read file. */
+  /** Equal for two upcasters that do the same with one log: part of what names the read file. */
   fingerprint: string;
 };
 
@@ -70,7 +70,9 @@ export function compileUpcaster(epochs: readonly Epoch[]): Upcaster {
     return bring ? onFields(type, result, bring) : result;
   }
 
-  return { upcast, fingerprint: JSON.stringify(steps, (_key, value) => (value instanceof Map ? [...value] : value)) };
+  // Not the positions, which are those of one log: the last may not be known yet.
+  const renamed = steps.map(({ renames }) => renames);
+  return { upcast, fingerprint: JSON.stringify(renamed, (_key, value) => (value instanceof Map ? [...value] : value)) };
 }
 
 type KeyedFields = [key: string, fields: readonly FieldSchema[]];

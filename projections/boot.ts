@@ -38,6 +38,8 @@ export type Booted = {
   found: number;
   /** The format that the log had when it was opened, where it was one before this. */
   upgradedFrom: number | null;
+  /** Whether the log is still to get the schema and rules, as {@link BootOptions.isShared} says. */
+  isPending: boolean;
   /** The part of the log that was taken as it was, where this vault had not sealed it. */
   accepted: Acceptance | null;
   /** Closes both files. */
@@ -59,6 +61,8 @@ export type BootOptions = Opening &
     helpers?: Helpers | null;
     /** Build the read file anew even if there is one. */
     isRebuild?: boolean;
+    /** Whether other nodes append to the log as well: then a changed schema, and changed rules, are not recorded here. */
+    isShared?: boolean;
     /** How hard commits of the log are pressed on the disk: all by default; those of a replica are durable elsewhere. */
     durability?: Durability;
   };
@@ -68,6 +72,9 @@ export type BootOptions = Opening &
  * a batch. A page that is read again is in the cache of the system. Changes of a large transaction are not written twice all the same.
  */
 const writerCache = { cacheMiB: 8, changedMiB: 64 };
+
+/** The position of a schema that is not recorded yet: all that there is was written before it. */
+const afterAll = Number.MAX_SAFE_INTEGER;
 
 /**
  * Opens a data directory for writing: makes the log on first use, checks it against its head, whose seal is that of the vault, and
@@ -97,7 +104,8 @@ export function boot(options: BootOptions): Booted {
     const { isChanged, hasOtherRules } = differenceTo(epochs.at(-1), options);
     if (isChanged) lookAtChanges(options, log, epochs);
     const accepted = acceptanceOf(options, log);
-    const position = found + (accepted ? 1 : 0) + 1;
+    const isPending = options.isShared === true && (isChanged || hasOtherRules);
+    const position = isPending ? afterAll : found + (accepted ? 1 : 0) + 1;
     if (isChanged) epochs.push({ position, schema, rules: options.rules });
     const upcaster = compileUpcaster(epochs);
     const projection: Projection = { tables: tablesOf(schema), upcaster, epochs };
@@ -118,15 +126,17 @@ export function boot(options: BootOptions): Booted {
     read = openDatabase(readFile, { durability: 'normal', ...writerCache });
     const projector = openProjector(read, projection.tables, upcaster);
     // The claims are taken from it, which has every event.
-    if (isChanged) log.changeSchema(commandOf(options, schemaChange(log, options)), claimsIn(read, schema));
+    if (isChanged && !isPending)
+      log.changeSchema(commandOf(options, schemaChange(log, options)), claimsIn(read, schema));
     // The schema is the same, so its claims and the read tables are too: nothing is looked at again.
-    else if (hasOtherRules) record(log, commandOf(options, schemaChange(log, options)));
+    else if (hasOtherRules && !isPending) record(log, commandOf(options, schemaChange(log, options)));
     catchUp(projector, { log, progress });
-    removeOtherReadFiles(directory, readFile);
+    // The former schema is that of the log still.
+    if (!isPending) removeOtherReadFiles(directory, readFile);
     // One that was made from other read tables is made anew with them.
-    removeOtherSearchFiles(directory, rebuilt ? null : searchFileOf(readFile, schema));
+    if (!isPending) removeOtherSearchFiles(directory, rebuilt ? null : searchFileOf(readFile, schema));
     const databases = [db, read] as const;
-    return { log, projector, readFile, databases, rebuilt, found, upgradedFrom, accepted, close };
+    return { log, projector, readFile, databases, rebuilt, found, upgradedFrom, accepted, isPending, close };
   } catch (error) {
     close();
     throw error;

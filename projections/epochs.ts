@@ -1,4 +1,4 @@
-import { isObject, type Rules, type Schema } from '../config/schema.ts';
+import { isObject, type JsonObject, type Rules, type Schema } from '../config/schema.ts';
 import { schemaStream } from '../events/catalogue.ts';
 import { BrokenLogError } from '../events/log-file.ts';
 import type { LogReader } from '../events/log-reader.ts';
@@ -29,14 +29,21 @@ export function differenceTo(last: RecordedEpoch | undefined, { schema, rules }:
  * @throws BrokenLogError when an event does not hold one.
  */
 export function epochsOf(log: LogReader): RecordedEpoch[] {
-  return log.stream(schemaStream).map(({ header: { position }, data }) => {
-    const schema = data?.schema as Schema | undefined;
-    if (!Array.isArray(schema?.collections) || !Array.isArray(schema.globals)) {
-      throw new BrokenLogError(`event ${position} does not hold the schema that it recorded`);
-    }
-    const rules = data?.rules;
-    return { position, schema, rules: isObject(rules) ? (rules as Rules) : null };
-  });
+  return log.stream(schemaStream).map(({ header: { position }, data }) => epochIn(position, data));
+}
+
+/**
+ * What an event of the stream of the schema has recorded.
+ *
+ * @throws BrokenLogError when it does not hold a schema.
+ */
+export function epochIn(position: number, data: JsonObject | null): RecordedEpoch {
+  const schema = data?.schema as Schema | undefined;
+  if (!Array.isArray(schema?.collections) || !Array.isArray(schema.globals)) {
+    throw new BrokenLogError(`event ${position} does not hold the schema that it recorded`);
+  }
+  const rules = data?.rules;
+  return { position, schema, rules: isObject(rules) ? (rules as Rules) : null };
 }
 
 /** The projection of the schema that a log ends with; null for a log without one. */

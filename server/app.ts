@@ -36,6 +36,7 @@ import type {
 } from './ports.ts';
 import type { SearchReader } from './queries/search-index.ts';
 import type { Writing } from './writer/append.ts';
+import type { AppliedSchema } from './writer/messages.ts';
 
 /** A relationship the other way round: `sources` gives the documents that point at some of this target's, today. */
 export type Join = {
@@ -139,6 +140,8 @@ export type RouteParts = {
   webhooks: WebhookPort;
   /** Reads the configuration again. @throws DomainError `conflict` where that is not possible. */
   reload: Reloading['reload'];
+  /** Applies the configuration of a node that waits. @throws DomainError `conflict` naming the documents that stand against it. */
+  applySchema: () => Promise<AppliedSchema>;
   /** The origins of refused pages that the log tells of. */
   toldOrigins: ToldOrigins;
   /** An OpenAPI document as text, fetched on the first call; that of the contract by default. */

@@ -111,15 +111,16 @@ export async function openPostgresLog(options: PostgresLogOptions): Promise<Post
     return head;
   }
 
-  async function take(from: Reached, within = patience): Promise<Taken> {
+  async function take(from: Reached, within = patience, hold?: number): Promise<Taken> {
     if (isTaken) throw new Error('the log is taken already');
     isTaken = true;
     const begun = performance.now();
     const until = begun + within;
     try {
-      const connection = await locked(from, until);
+      const held = await locked(from, until);
       measure('lock', (performance.now() - begun) / 1000);
-      return await takenBy(connection, from, until);
+      if (hold !== undefined) await held.connection.run(holding(hold));
+      return await takenBy(held, from, until);
     } catch (error) {
       isTaken = false;
       throw error;
@@ -242,6 +243,11 @@ function orDestroy<T>(connection: Connection, run: () => T): T {
     connection.destroy();
     throw error;
   }
+}
+
+/** Lets the transaction that is open be left alone for so many milliseconds. */
+function holding(milliseconds: number): Statement {
+  return { text: `SET LOCAL idle_in_transaction_session_timeout = '${Math.ceil(milliseconds)}ms'` };
 }
 
 /** Changes nothing, and yet is a commit: once it is on the standby, so is all that was committed before. */

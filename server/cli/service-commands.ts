@@ -80,6 +80,20 @@ the log of the service. Settings, which are flags and environment variables, are
 Exit codes: 0 reloaded. 1 refused, one reason per line. 2 no service runs, wrong usage, or could not run.`,
     run: async (...given) => (await import('./reload.ts')).reload(...given),
   },
+  'schema apply': {
+    summary: 'apply the configuration of a node that waits, to the log of all nodes',
+    usage: `annals schema apply [--data DIR]
+
+For nodes (ANNALS_LOG). A node whose configuration has another schema or other rules than the log answers no requests: it waits. This
+command has it look once more at all documents, then record its schema and rules, and the claims that hold under them. From then on
+all nodes that were started with the same configuration are ready. Nodes with the former configuration take no writes any more, answer
+reads as of before for 60 seconds, and are to be ended. ANNALS_SCHEMA=apply has a node do the same by itself. Run it beside a node that
+waits, with its data directory.
+
+Exit codes: 0 applied, or applied before. 1 refused: documents stand against it, one per line, or the log could not be written. 2 no
+service runs, wrong usage, or could not run.`,
+    run: async (...given) => (await import('./schema.ts')).applySchema(...given),
+  },
   health: {
     summary: 'ask the running service whether it is ready',
     usage: `annals health [--data DIR]

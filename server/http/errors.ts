@@ -106,10 +106,12 @@ function translate(error: DomainError): Boom.Boom {
   return boom;
 }
 
+const servesReads: readonly State[] = ['full', 'outdated'];
+
 /** Answers what state the service is in: 503 where it is not meant to be used, which is not an error. */
 export function answerState(h: ResponseToolkit, state: State) {
   const status = state === 'draining' ? 'stopping' : state;
-  const more = state === 'full' && { reads: 'served', writes: 'refused' };
+  const more = servesReads.includes(state) && { reads: 'served', writes: 'refused' };
   return h.response({ status, ...more }).code(status === 'ready' ? 200 : 503);
 }
 

@@ -83,7 +83,7 @@ export function readyOperation(): Operation {
 }
 
 function notReadySchema(): Schema {
-  return stateSchema(['starting', 'stopping', 'full', 'behind'], {
+  return stateSchema(['starting', 'stopping', 'full', 'behind', 'waiting', 'outdated'], {
     reads: { type: 'string', enum: ['served'], description: 'While the disk is full.' },
     writes: { type: 'string', enum: ['refused'], description: 'While the disk is full.' },
   });

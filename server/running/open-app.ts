@@ -1,5 +1,6 @@
 import { basename } from 'node:path';
 import { compileValidator, defaultDocument } from '../../config/documents.ts';
+import { DomainError } from '../../config/errors.ts';
 import type { Collection, Global, Model } from '../../config/model.ts';
 import { dataFields } from '../../config/schema.ts';
 import { compileDocument, compileGlobal, compileShape } from '../../config/shape.ts';
@@ -32,7 +33,7 @@ import { keyHistory } from '../audit/notary/keys.ts';
 import { readUser } from '../documents/populate.ts';
 import { storeName } from '../files/blobs/store.ts';
 import { once } from '../platform/once.ts';
-import { stateIn } from '../platform/state.ts';
+import { agreementIn, stateIn } from '../platform/state.ts';
 import type { Api, Credentials, ToldOrigins } from '../ports.ts';
 import { ownSortKeys } from '../queries/paths.ts';
 import { openSearchReader, type SharedSearch } from '../queries/search-index.ts';
@@ -170,7 +171,8 @@ export function openApp(options: OpenOptions): OpenApp {
     },
     openApi: (api = 'contract') => documents[api](),
     metrics,
-    upToDate: following && shared.reads && { following, reads: shared.reads },
+    upToDate: following && shared.reads && { following, reads: shared.reads, agreement: () => agreementIn(state) },
+    applySchema: following ? following.apply : refuseToApply,
     close: async () => {
       unwatch?.();
       await Promise.all(background);
@@ -180,6 +182,10 @@ export function openApp(options: OpenOptions): OpenApp {
       events.close();
     },
   };
+}
+
+async function refuseToApply(): Promise<never> {
+  throw new DomainError('conflict', 'this service has its log to itself: it applied its configuration when it started');
 }
 
 function accountsBesides(model: Model, epochs: ReturnType<typeof epochsOf>): ReadonlySet<string> {

@@ -17,6 +17,7 @@ import { readSuspects, recordLosses } from '../files/blobs/losses.ts';
 import { noPayload, readBody } from '../http/body.ts';
 import { actorOf, noRoute } from '../http/requests.ts';
 import { rejectQuery } from '../queries/parameters.ts';
+import { applyPath } from './nodes/up-to-date.ts';
 import { reloadPath } from './served.ts';
 
 const readNothing = compileMembers<object>({});
@@ -28,7 +29,7 @@ const maxCandidatesBytes = 64 * 1024;
  * Routes for the operator's commands: on accounts, on files that are not needed or lost, and on the configuration. They are not part of the API: for other
  * callers the paths do not exist, and bodies are not read.
  */
-export function operator(server: Server, app: App & Pick<RouteParts, 'store' | 'reload'>): void {
+export function operator(server: Server, app: App & Pick<RouteParts, 'store' | 'reload' | 'applySchema'>): void {
   const targets = new Map(authTargets(app).map((target) => [target.slug, target]));
 
   post('/api/operator/unlock', async (request) => {
@@ -69,6 +70,11 @@ export function operator(server: Server, app: App & Pick<RouteParts, 'store' | '
   post(reloadPath, async (request) => {
     readNothing(await bodyFor(request));
     return app.reload();
+  });
+
+  post(applyPath, async (request) => {
+    readNothing(await bodyFor(request));
+    return app.applySchema();
   });
 
   function post(path: string, handler: (request: Request) => Promise<object>): void {

@@ -2,6 +2,7 @@ import { availableParallelism } from 'node:os';
 import {
   canShareAPort,
   nonEmpty,
+  readApplying,
   readBaseUrl,
   readBoolean,
   readBucketName,
@@ -86,6 +87,8 @@ export type Settings = {
   node: string | undefined;
   /** How much of what other nodes have written a read sees; undefined: `linear`. */
   reads: Reads | undefined;
+  /** Of a node: whether it applies a configuration that the log does not have yet by itself; undefined: `wait`. */
+  schema: 'wait' | 'apply' | undefined;
   /** The sites of the process, each with its own settings; null for a single site. */
   sites: readonly SiteSettings[] | null;
 };
@@ -194,6 +197,7 @@ export const settings: readonly Setting[] = [
   { name: 'log', environment: 'ANNALS_LOG', read: readLogAddress },
   { name: 'node', environment: 'ANNALS_NODE', read: readNodeName },
   { name: 'reads', environment: 'ANNALS_READS', read: readReads },
+  { name: 'schema', environment: 'ANNALS_SCHEMA', read: readApplying },
   { name: 'metricsToken', environment: 'ANNALS_METRICS_TOKEN', read: readMetricsToken },
   { name: 'metricsAddress', environment: 'ANNALS_METRICS_ADDRESS', read: readMetricsAddress },
   { name: 'acceptClock', flag: 'accept-clock', environment: 'ANNALS_ACCEPT_CLOCK', ...boolean, ofSite: 'default' },
@@ -231,6 +235,7 @@ export const defaultSettings: Settings = {
   log: undefined,
   node: undefined,
   reads: undefined,
+  schema: undefined,
   site: null,
   sites: null,
 };

@@ -11,7 +11,6 @@ import { openSharedClock, type SharedClock } from '../../events/shared-clock.ts'
 import { openSharedWriter } from '../../events/shared-writer.ts';
 import { openLog, type SqliteLog } from '../../events/sqlite-log.ts';
 import { type BootOptions, schemaCommand } from '../../projections/boot.ts';
-import { differenceTo, epochsOf } from '../../projections/epochs.ts';
 import { logFile } from '../../projections/files.ts';
 import { openDatabase, withDatabase } from '../../storage/sqlite.ts';
 import { syncBounds, type WriterMeter } from '../platform/meter.ts';
@@ -45,8 +44,8 @@ const page = 1000;
  * Brings the replica of a data directory up to the log that several nodes append to; makes it where the directory is empty, and records
  * the schema where the log is.
  *
- * @throws SharedLogUnavailableError; UnfitServerError; DivergedError; Error for a directory that is the replica of another log, and for a
- *   log that has another schema.
+ * @throws SharedLogUnavailableError; UnfitServerError; DivergedError; NewerEventError; Error for a directory that is the replica of another
+ *   log.
  */
 export async function joinLog(options: Options): Promise<Node> {
   const { directory, address, logId, counter, clock: local, meter, say } = options;
@@ -123,7 +122,6 @@ async function catchUp(options: Options, begun: Omit<Node, 'membership'>): Promi
     await membership.listed;
     await ingestAll(log, shared, (done, total) => say({ kind: 'progress', done, total }));
     if (log.head().size === 0) await recordSchema(log);
-    requireSchema(log);
     const last = own();
     membership.tell(() => last);
     return { ...begun, membership };
@@ -141,17 +139,7 @@ async function catchUp(options: Options, begun: Omit<Node, 'membership'>): Promi
     const { outcomes } = await writer.append([schemaCommand(replica, { schema, rules, ids })]);
     for (const outcome of outcomes) if (outcome instanceof Error) throw outcome;
   }
-
-  function requireSchema(log: SqliteLog): void {
-    const { isChanged, hasOtherRules } = differenceTo(epochsOf(log).at(-1), { schema, rules });
-    if (!isChanged && !hasOtherRules) return;
-    throw new Error(otherSchema);
-  }
 }
-
-const otherSchema =
-  'the configuration is not the one of the log in PostgreSQL, which all nodes have in common: start this node with that one. ' +
-  'This version cannot change the configuration of a log in PostgreSQL';
 
 /** Takes into a replica all that it lacks. */
 export async function ingestAll(

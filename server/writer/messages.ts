@@ -31,8 +31,11 @@ export type WriterInput = Required<
   shared?: SharedInput;
 };
 
-/** `address` is that of PostgreSQL, as the setting has it: it holds a password. `node`: the name that was given to this node. */
-export type SharedInput = { address: string; node: string | undefined };
+/**
+ * `address` is that of PostgreSQL, as the setting has it: it holds a password. `node`: the name that was given to this node.
+ * `appliesSchema`: a new configuration is applied at once.
+ */
+export type SharedInput = { address: string; node: string | undefined; appliesSchema: boolean };
 
 /** Commands on their way to the writer: the JSON text is cheaper to send than the object. */
 export type WriterRequests = { id: number; command: string }[];
@@ -101,7 +104,13 @@ export type WriterAnswer =
       missing?: readonly AwayFrame[];
     };
 
-/** The functions of the writer of a node for the threads that answer requests. All throw DomainError `unavailable` after some seconds. */
+/**
+ * The configuration of a node is that of the log now: `applied` by this call, or `current` before it. `position`: that of the last
+ * event of the log.
+ */
+export type AppliedSchema = { outcome: 'applied' | 'current'; position: number };
+
+/** The functions of the writer of a node for the threads that answer requests. The first two throw DomainError `unavailable` after some seconds. */
 export type Following = {
   /** Waits until this node has all that was appended before the call, by any node. */
   current: () => Promise<void>;
@@ -109,4 +118,6 @@ export type Following = {
   reach: (position: number) => Promise<void>;
   /** Waits until all that this node has is durable in the shared log: only then may it say that something was done. */
   durable: () => Promise<void>;
+  /** Applies the configuration of this node. @throws DomainError as {@link openApplying}. */
+  apply: () => Promise<AppliedSchema>;
 };

@@ -1,26 +1,31 @@
 import { type MessagePort, receiveMessageOnPort } from 'node:worker_threads';
-import { schemaStream } from '../../events/catalogue.ts';
 import { jumpMilliseconds } from '../../events/clock.ts';
 import { idempotencyMilliseconds } from '../../events/idempotency.ts';
 import type { Command, RecordedEvent } from '../../events/log.ts';
+import { OutdatedError } from '../../events/outdated.ts';
 import { SharedLogUnavailableError } from '../../events/shared-log.ts';
 import { openFollower } from '../../events/shared-reads.ts';
 import { openSharedWriter, page } from '../../events/shared-writer.ts';
-import { catchUp } from '../../projections/rebuild.ts';
 import { messageOf } from '../../storage/errors.ts';
 import { isDiskFull } from '../../storage/sqlite.ts';
 import { answerCalls } from '../platform/calls.ts';
 import { batchBounds } from '../platform/meter.ts';
 import { setBehind, setFull } from '../platform/state.ts';
 import { tallyUp } from '../platform/tally.ts';
+import { openAgreement } from './agreement.ts';
+import { type Configured, openApplying } from './applying.ts';
 import { openCleaning } from './cleaning.ts';
 import type { Node } from './joining.ts';
 import { scrubbedOf } from './membership.ts';
 import type { Following, WriterAnswer, WriterAnswers, WriterOrder, WriterRequests } from './messages.ts';
 import { kindOf, openTelling, told, undecided } from './outages.ts';
+import { openReadTables } from './read-tables.ts';
 import { poke } from './search-cell.ts';
 import { keepSegments } from './segment-keeping.ts';
 import { internal, type Queued, refusalsOf, type Started, type ThreadParts } from './thread-parts.ts';
+
+/** The same, and the configuration of a node. `appliesSchema`: it applies that without being told. */
+export type NodeParts = ThreadParts & { configured: Configured; appliesSchema: boolean };
 
 /** A write is refused when it could not be shipped for so many milliseconds; one that waited behind others is tried for some all the same. */
 const patience = { usual: 4500, least: 300 };
@@ -33,8 +38,10 @@ const forgetMilliseconds = 10 * 60_000;
  * Takes commands and orders, for a log that other nodes append to as well: turns wait for the shared log, and what else writes to the
  * replica is done between them.
  */
-export function serveNode({ log, projector, scrubber }: Started, node: Node, parts: ThreadParts): void {
-  const { main, say, clock, meter, state, sealing } = parts;
+export function serveNode({ scrubber, ...started }: Started, node: Node, parts: NodeParts): void {
+  const { main, say, clock, meter, state, sealing, configured } = parts;
+  const { log, isPending, readFile, databases } = started;
+  const [, read] = databases;
   const { shared, membership } = node;
   const { failure, failsOnly } = refusalsOf(state);
   let queue: Queued[] = [];
@@ -45,8 +52,6 @@ export function serveNode({ log, projector, scrubber }: Started, node: Node, par
   let isTurning = false;
   let isClosing = false;
   let tellSearch: (() => void) | null = null;
-  /** Up to where the read tables are; behind the replica while there is no room for them. */
-  let readable = projector.checkpoint()?.position ?? 0;
   let lastLevel = performance.now();
   let levelAt = Date.now();
 
@@ -55,8 +60,22 @@ export function serveNode({ log, projector, scrubber }: Started, node: Node, par
     'this node sees again what other nodes append',
   ]);
   const writing = openTelling(say, ['writes are refused', 'writes go on']);
-  const writer = openSharedWriter({ replica: log, shared, clock: node.clock, apply, patience: patience.usual });
-  const follower = openFollower({ shared, reached: () => readable, follow, fail });
+  const warn = (message: string) => say({ kind: 'warning', message });
+  const agreement = openAgreement({ state, shared, declared: configured, isPending, warn });
+  const { refuses } = agreement;
+  const tables = openReadTables({ started, schema: configured.schema, onApplied: agreement.settle });
+  const readable = tables.position;
+  const writer = openSharedWriter({
+    replica: log,
+    shared,
+    clock: node.clock,
+    apply,
+    patience: patience.usual,
+    refuses,
+  });
+  const follower = openFollower({ shared, reached: () => agreement.scanned() ?? readable(), follow, fail });
+  const applying = openApplying({ log, read, readFile, configured, agreement, writer, readable });
+  if (isPending) applying.begin({ state, isWanted: parts.appliesSchema, warn });
   const between = (run: () => void) => void writer.between(run).catch(fail);
   const cleaning = openCleaning({
     scrubber,
@@ -79,7 +98,7 @@ export function serveNode({ log, projector, scrubber }: Started, node: Node, par
     shared.forgetAttempts(node.clock.now() - idempotencyMilliseconds).catch(() => {});
   }, forgetMilliseconds);
 
-  membership.tell(() => ({ state: 'ready', applied: readable, scrubbed: scrubbedOf(log), levelAt }));
+  membership.tell(() => ({ state: 'ready', applied: readable(), scrubbed: scrubbedOf(log), levelAt }));
 
   /** Nothing here can be trusted any more, or it is not the log that it was. */
   function fail(error: unknown): void {
@@ -135,6 +154,7 @@ export function serveNode({ log, projector, scrubber }: Started, node: Node, par
     current: () => told(follower.current()),
     reach: (position) => told(follower.reach(position)),
     durable: () => told(writer.confirmed(), undecided),
+    apply: applying.apply,
   };
 
   function listenTo(from: MessagePort): void {
@@ -178,6 +198,8 @@ export function serveNode({ log, projector, scrubber }: Started, node: Node, par
   async function close(): Promise<void> {
     clearInterval(looking);
     clearInterval(forgetting);
+    applying.close();
+    agreement.close();
     cleaning.stop();
     segments.close();
     await follower.close();
@@ -198,18 +220,23 @@ export function serveNode({ log, projector, scrubber }: Started, node: Node, par
 
   async function write(commands: readonly Command[], within: number): Promise<WriterAnswer[]> {
     if (clock.lead() > jumpMilliseconds) return commands.map(() => ({ ok: false, failure: 'clock', message: '' }));
+    if (!agreement.mayWrite()) return commands.map(() => ({ ok: false, failure: 'former', message: '' }));
     try {
       const { outcomes, recorded } = await writer.append(commands, within);
       tallyUp(meter.batch, batchBounds, commands.length);
       follower.tell();
       writing.goesOn();
-      if (recorded.length > 0) setFull(state, readable < log.head().size);
+      if (recorded.length > 0) setFull(state, readable() < log.head().size);
       return outcomes.map((outcome) => {
         if (outcome instanceof Error) return internal(outcome);
-        const isUnread = outcome.ok && outcome.position > readable;
+        const isUnread = outcome.ok && outcome.position > readable();
         return isUnread ? { ok: false, failure: 'unread', message: '' } : outcome;
       });
     } catch (error) {
+      if (error instanceof OutdatedError) {
+        agreement.end(error, readable());
+        return commands.map(() => ({ ok: false, failure: 'former', message: '' }));
+      }
       const kind = kindOf(error);
       if (kind === null) return commands.map(() => failure(error, 'full'));
       writing.stops(error);
@@ -219,12 +246,8 @@ export function serveNode({ log, projector, scrubber }: Started, node: Node, par
 
   /** Takes into the read tables what the replica has, by whichever node it was recorded. */
   function apply(recorded: readonly RecordedEvent[]): void {
-    if (recorded.some(({ header }) => header.stream === schemaStream)) throw new Error(otherSchema);
-    const { size, root } = log.head();
     try {
-      if (readable === size - recorded.length) projector.apply(recorded, root);
-      else catchUp(projector, { log });
-      readable = size;
+      tables.apply(recorded);
     } catch (error) {
       failsOnly(error);
     }
@@ -235,12 +258,17 @@ export function serveNode({ log, projector, scrubber }: Started, node: Node, par
 
   /** A page of what others have appended. */
   async function follow(): Promise<number> {
+    if (agreement.outdated() !== null) return await agreement.scan(page);
     try {
       const count = await writer.follow();
-      if (readable < log.head().size) await writer.between(() => apply([]));
+      if (readable() < log.head().size) await writer.between(() => apply([]));
       if (count < page) noteLevel();
       return count;
     } catch (error) {
+      if (error instanceof OutdatedError) {
+        agreement.end(error, readable());
+        return 0;
+      }
       if (isDiskFull(error)) {
         setFull(state, true);
         throw new SharedLogUnavailableError('there is no room on the disk of this node', { cause: error });
@@ -262,6 +290,3 @@ export function serveNode({ log, projector, scrubber }: Started, node: Node, par
     reading.goesOn();
   }
 }
-
-const otherSchema =
-  'another node has recorded another configuration, and this one works by the former: start it with the same one';

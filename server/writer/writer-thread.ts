@@ -25,7 +25,7 @@ function say(message: WriterMessage): void {
   main.postMessage(message);
 }
 
-type Means = Pick<Parameters<typeof boot>[0], 'ids' | 'now' | 'durability'>;
+type Means = Pick<Parameters<typeof boot>[0], 'ids' | 'now' | 'durability' | 'isShared'>;
 
 function start(means: Means): Started {
   const file = logFile(options.directory);
@@ -53,13 +53,14 @@ function start(means: Means): Started {
 }
 
 /** The modules that only a node needs are loaded by one alone. */
-async function startNode({ address, node: name }: SharedInput): Promise<() => void> {
+async function startNode({ address, node: name, appliesSchema }: SharedInput): Promise<() => void> {
   const { joinLog } = await import('./joining.ts');
   const { serveNode } = await import('./shared-turns.ts');
   const node = await joinLog({ ...options, address, name, counter, clock, meter, say });
   try {
-    const started = start({ ids: node.ids, now: node.clock.now, durability: 'normal' });
-    return () => serveNode(started, node, parts);
+    const started = start({ ids: node.ids, now: node.clock.now, durability: 'normal', isShared: true });
+    const configured = { ...options, ids: node.ids };
+    return () => serveNode(started, node, { ...parts, configured, appliesSchema });
   } catch (error) {
     await node.membership.leave();
     await node.shared.close();

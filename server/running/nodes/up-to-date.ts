@@ -1,13 +1,17 @@
 import type { Request, Server } from '@hapi/hapi';
-import { invalidField } from '../../../config/errors.ts';
+import { DomainError, invalidField } from '../../../config/errors.ts';
 import { shareNext } from '../../../events/shared-reads.ts';
 import { isConfiguredKey } from '../../callers/authentication.ts';
+import type { Agreement } from '../../platform/state.ts';
 import type { Reads } from '../../settings/settings.ts';
 import type { Following } from '../../writer/messages.ts';
 import type { OpenApp } from '../open-app.ts';
 
 /** The way of a thread to what other nodes have appended, and what its reads wait for. */
-export type UpToDate = { following: Following; reads: Reads };
+export type UpToDate = { following: Following; reads: Reads; agreement: () => Agreement };
+
+/** The operator's request to apply the configuration of a node that waits. */
+export const applyPath = '/api/operator/schema/apply';
 
 const header = 'annals-position';
 
@@ -19,26 +23,41 @@ const readingMethods = new Set(['get', 'head']);
 /** Has requests wait, before anything of them is decided, until this node has what they are to see; and tells where it is after a write. */
 export function waitUntilUpToDate(server: Server, app: OpenApp): void {
   if (!app.upToDate) return;
-  const { following, reads } = app.upToDate;
+  const { following, reads, agreement } = app.upToDate;
   const current = shareNext(following.current);
 
   server.ext('onRequest', async (request, h) => {
-    const need = needOf(request);
-    if (need === 'head') await current();
-    else if (need > app.readPosition()) await following.reach(need);
+    if (agreement() === 'current') await waitFor(needOf(request));
+    // It may be another one since.
+    if (agreement() !== 'current' && !isAnswered(request)) await admitOutdated(request);
     return h.continue;
   });
 
   server.ext('onPreResponse', ({ method, response }, h) => {
     const isWrite = !readingMethods.has(method) && method !== 'options';
-    if (isWrite && !(response instanceof Error)) response.header(header, String(app.readPosition()));
+    if ((isWrite || agreement() !== 'current') && !(response instanceof Error))
+      response.header(header, String(app.readPosition()));
     return h.continue;
   });
 
+  async function waitFor(need: 'head' | number): Promise<void> {
+    if (need === 'head') await current();
+    else if (need > app.readPosition()) await following.reach(need);
+  }
+
+  /** Lets a read be answered as of the last position of the former configuration. @throws DomainError for all that must be as of now. */
+  async function admitOutdated(request: Request): Promise<void> {
+    if (agreement() === 'waiting') throw unavailable('this node waits for its configuration to be applied');
+    const isRead = readingMethods.has(request.method) && positionIn(request) <= app.readPosition();
+    if (isRead && mayHaveEnded(request)) await current();
+    const isServed = agreement() === 'outdated' || (agreement() === 'stale' && !mayHaveEnded(request));
+    if (!isRead || !isServed) throw unavailable('another configuration was applied: this node is about to end');
+  }
+
   /** The part of the log that a request has to see: all until now, or what there was up to a position. */
   function needOf(request: Request): 'head' | number {
-    const { method, path } = request;
-    if (method === 'options' || isOwn.test(path)) return 0;
+    const { method } = request;
+    if (isAnswered(request)) return 0;
     const position = reads === 'session' ? positionIn(request) : 0;
     const isDecided = reads === 'linear' || !readingMethods.has(method) || mayHaveEnded(request);
     return isDecided ? 'head' : position;
@@ -50,6 +69,17 @@ export function waitUntilUpToDate(server: Server, app: OpenApp): void {
     if (headers.authorization !== undefined || headers.cookie !== undefined) return true;
     return key !== undefined && !isConfiguredKey(app, String(key));
   }
+}
+
+/** Whether it is answered however this node is. */
+function isAnswered({ method, path }: Request): boolean {
+  return method === 'options' || isOwn.test(path) || path === applyPath;
+}
+
+const retrySeconds = 1;
+
+function unavailable(message: string): DomainError {
+  return new DomainError('unavailable', `${message}: nothing was recorded, try again`, [], retrySeconds);
 }
 
 function positionIn({ headers }: Request): number {

@@ -1,0 +1,172 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { it } from 'node:test';
+import { openPostgresLog } from '../../../events/postgres/postgres-log.ts';
+import type { Shipped } from '../../../events/shipped.ts';
+import { shipmentAfter } from '../../events/postgres/node.ts';
+import { describeWithPostgres, useDatabase } from '../../helpers/postgres.ts';
+import { apiKey, startService } from '../../helpers/service.ts';
+import { eventually } from '../../helpers/shared.ts';
+import { comes, isReady, readyOf } from './claims.ts';
+import { config, nodeEnvironment, startNode } from './node.ts';
+import { apply, next, path } from './schemas.ts';
+
+describeWithPostgres('A schema of a node', () => {
+  const make = useDatabase();
+
+  it('goes on with the read tables that were made while it waited', async (t) => {
+    const { address } = await make();
+    const old = await startNode(t, address);
+    await old.call('POST', path, { title: 'one', slug: 'one' });
+    const node = await startNode(t, address, { config: next });
+    assert.equal((await apply(node)).code, 0);
+    const { body } = await node.call('GET', path);
+    await node.stop();
+    const again = await startNode(t, address, { config: next, data: node.data });
+    assert.ok(await isReady(again));
+    assert.deepEqual((await again.call('GET', path)).body, body);
+    assert.doesNotMatch(again.output().stderr, /building the read tables/);
+  });
+
+  it('is refused where it changes documents and may not, also what was written while it waited', async (t) => {
+    const { address } = await make();
+    const environment = { ANNALS_STRICT_SCHEMA: 'true' };
+    const [posts] = config.collections as [(typeof config.collections)[number]];
+    const fewer = { ...config, collections: [{ ...posts, fields: posts.fields.slice(0, 2) }] };
+    const old = await startNode(t, address);
+    const waiting = await startNode(t, address, { config: fewer, environment });
+    await old.call('POST', path, { title: 'one', count: 1 });
+    const refused = await apply(waiting);
+    assert.equal(refused.code, 1);
+    assert.match(
+      refused.stderr,
+      /strictSchema .* refuses what the configuration changes for documents; nothing was recorded/,
+    );
+    assert.match(refused.stderr, /posts\.count/);
+    await assert.rejects(startNode(t, address, { config: fewer, environment }), /posts\.count/);
+    assert.ok(await isReady(old));
+  });
+
+  it('that waits ends where another one is applied meanwhile, and waits again after a start', async (t) => {
+    const { address } = await make();
+    await startNode(t, address);
+    const third = { ...config, globals: [] };
+    const [one, other] = await Promise.all([
+      startNode(t, address, { config: next }),
+      startNode(t, address, { config: third }),
+    ]);
+    const [exited] = await Promise.all([once(other.child, 'exit'), apply(one)]);
+    assert.equal(exited[0], 1);
+    assert.match(other.output().stderr, /is to be started again: event 2 has applied another configuration/);
+    const again = await startNode(t, address, { config: third, data: other.data });
+    assert.equal((await readyOf(again))[1].status, 'waiting');
+    assert.equal((await apply(again)).code, 0);
+    await comes(() => isReady(again));
+    await comes(async () => (await readyOf(one))[1].status === 'outdated');
+  });
+
+  it('of before refuses callers whose credentials may have ended since', async (t) => {
+    const { address } = await make();
+    const old = await startNode(t, address, { environment: { ANNALS_READS: 'eventual' } });
+    const fresh = await startNode(t, address, { config: next });
+    assert.equal((await apply(fresh)).code, 0);
+    await comes(async () => (await readyOf(old))[1].status === 'outdated');
+    const withCookie = () => old.call('GET', path, undefined, { headers: { cookie: 'other=1' } });
+    assert.equal((await fresh.call('POST', path, { title: 'one' })).status, 201);
+    assert.equal((await withCookie()).status, 200);
+    // It records an event that is about no document.
+    await fetch(`${fresh.url}/api/audit/export`, { headers: { 'x-api-key': apiKey } }).then((answer) => answer.bytes());
+    assert.equal((await withCookie()).status, 503);
+    assert.equal((await old.call('GET', path)).status, 200);
+  });
+
+  it('that a newer version has written is refused, with its event', async (t) => {
+    const { address } = await make();
+    const old = await startNode(t, address);
+    const { body: made } = await old.call('POST', path, { title: 'one' });
+    const log = await openPostgresLog({ address, site: '', makeName: () => '', warn: () => {} });
+    t.after(() => log.close());
+    const head = await log.head();
+    const shipment = shipmentAfter(head, { stream: 'posts/pinned' });
+    const [event] = shipment.events as [Shipped['events'][number]];
+    const header = { ...event, actor: { type: 'system' }, type: 'document.pinned', schemaVersion: 1 };
+    const taken = await log.take(head);
+    await taken.ship({ ...shipment, events: [{ ...event, header: JSON.stringify(header) }] });
+
+    const message = /event 3 of the log, "document.pinned" in version 1, was written by a newer version of Annals/;
+    await comes(async () => (await readyOf(old))[1].status === 'outdated');
+    await eventually(() => message.test(old.output().stderr));
+    assert.equal((await old.call('GET', `${path}/${made.id}`)).status, 200);
+    assert.equal((await old.call('PATCH', `${path}/${made.id}`, { title: 'two' })).status, 503);
+    await assert.rejects(startNode(t, address), message);
+    assert.equal(await old.stop(), 0);
+  });
+
+  it('is refused where documents stand against it, with their ids, at the start and when it is applied', async (t) => {
+    const { address } = await make();
+    const old = await startNode(t, address);
+    const { body: one } = await old.call('POST', path, { title: 'same' });
+    const waiting = await startNode(t, address, { config: next });
+    const { body: two } = await old.call('POST', path, { title: 'same' });
+    const shared = new RegExp(`posts\\.title is unique now, but these documents share "same": ${one.id}, ${two.id}`);
+    const refused = await apply(waiting);
+    assert.equal(refused.code, 1);
+    assert.match(refused.stderr, shared);
+    await assert.rejects(startNode(t, address, { config: next }), shared);
+    // Nothing was recorded, and nobody is outdated.
+    assert.ok(await isReady(old));
+    assert.equal((await old.call('PATCH', `${path}/${two.id}`, { title: 'other' })).status, 200);
+    assert.equal((await apply(waiting)).code, 0);
+    assert.equal((await waiting.call('POST', path, { title: 'other' })).status, 409);
+  });
+
+  it('is applied by the node itself with ANNALS_SCHEMA=apply, unless the log had it before', async (t) => {
+    const { address } = await make();
+    const environment = { ANNALS_SCHEMA: 'apply' };
+    const old = await startNode(t, address, { environment });
+    await old.call('POST', path, { title: 'one', slug: 'one' });
+    const fresh = await startNode(t, address, { config: next, environment });
+    await comes(() => isReady(fresh));
+    assert.equal((await old.call('POST', path, { title: 'two' })).status, 503);
+    await old.stop();
+    // As an orchestrator does with one that it has not upgraded yet.
+    const back = await startNode(t, address, { environment, data: old.data });
+    assert.deepEqual(await readyOf(back), [503, { status: 'waiting' }]);
+    await eventually(() => /the log in PostgreSQL had this configuration before/.test(back.output().stderr));
+    assert.ok(await isReady(fresh));
+    assert.equal((await apply(back)).code, 0);
+    await comes(async () => (await readyOf(fresh))[1].status === 'outdated');
+    // Titles are not unique any more.
+    assert.equal((await back.call('POST', path, { title: 'one', slug: 'one' })).status, 201);
+    assert.equal((await back.call('POST', path, { title: 'one', slug: 'one' })).status, 409);
+  });
+
+  it('is applied where only rules differ', async (t) => {
+    const { address } = await make();
+    const old = await startNode(t, address);
+    const source = `const all = ${JSON.stringify(config)};\nall.collections[0].access = { read: () => true };\nexport default all;`;
+    const fresh = await startNode(t, address, { config: source });
+    assert.equal((await apply(fresh)).code, 0);
+    assert.ok(await isReady(fresh));
+    assert.equal((await old.call('POST', path, { title: 'one' })).status, 503);
+    assert.equal((await fresh.call('POST', path, { title: 'one' })).status, 201);
+  });
+
+  it('has no command on a service with a log of its own', async (t) => {
+    const alone = await startService(t, config);
+    const { code, stderr } = await apply(alone);
+    assert.equal(code, 1);
+    assert.match(stderr, /has its log to itself/);
+    const environment = { ANNALS_SCHEMA: 'apply' };
+    await assert.rejects(startService(t, config, { environment }), /ANNALS_SCHEMA is set, and ANNALS_LOG is not/);
+  });
+
+  it('is one of two ways, which a wrong setting names', async (t) => {
+    const { address } = await make();
+    const environment = { ...nodeEnvironment(address), ANNALS_SCHEMA: 'aply' };
+    await assert.rejects(
+      startService(t, config, { environment }),
+      /ANNALS_SCHEMA must be one of wait, apply, got aply/,
+    );
+  });
+});

@@ -256,7 +256,10 @@ function tests(): void {
           .evaluateAll((rows) => rows.map((row) => row.getAttribute('data-conflict')));
         assert.deepEqual(shown, ['title', 'lead', 'sections', 'status']);
       });
-      await dialog.getByText('1. quote: Who: Victor; By: Mary Shelley').first().waitFor();
+      await dialog
+        .getByText(/By: Mary Shelley$/)
+        .first()
+        .waitFor();
       await dialog.getByRole('radio', { name: 'Lead: Keep as it is now' }).check();
       const saved = page.waitForResponse((response) => response.request().method() === 'PATCH');
       await dialog.getByRole('button', { name: 'Save this choice' }).click();

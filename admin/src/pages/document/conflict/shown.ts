@@ -28,11 +28,13 @@ export function relatedIn(field: Field, value: unknown): Related[] {
   const { relationTo } = field;
   if (relationTo !== undefined) return idsOf(value).map((id) => ({ relationTo, id }));
   const items = Array.isArray(value) ? value : [value];
-  return items.filter(isObject).flatMap((item) =>
-    dataFields(itemFields({ ...field, name: field.name ?? '' }, item) ?? []).flatMap((inner) =>
-      relatedIn(inner, item[inner.name]),
-    ),
-  );
+  return items
+    .filter(isObject)
+    .flatMap((item) =>
+      dataFields(itemFields({ ...field, name: field.name ?? '' }, item) ?? []).flatMap((inner) =>
+        relatedIn(inner, item[inner.name]),
+      ),
+    );
 }
 
 function shownText(field: Field, value: string, { language, titles }: Words): string {

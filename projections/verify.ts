@@ -75,6 +75,7 @@ function verifyFiles(directory: string, checkLog: boolean, steps: Steps): Verdic
     const log = readLog(db);
     const witnesses = checkpointsIn(directory);
     let unread: unknown = null;
+    let isBehind = false;
     try {
       snapshot = openSnapshot(log, directory);
     } catch (error) {
@@ -99,6 +100,15 @@ function verifyFiles(directory: string, checkLog: boolean, steps: Steps): Verdic
     if (snapshot?.search && erasedAfter(db, log, snapshot.search.position)) {
       notes.push('the search index is behind an erasure, so it was not looked at: the next start brings it up to date');
       closeSearch(snapshot);
+    }
+    if (snapshot && erasedAfter(db, log, snapshot.position)) {
+      // Its process was killed in between: a replay up to there lacks what was erased.
+      notes.push(
+        'the read tables are behind an erasure, so they were not looked at: the next start brings them up to date',
+      );
+      closeSnapshot(snapshot);
+      snapshot = null;
+      isBehind = true;
     }
     const upTo = snapshot?.position ?? events;
     const times = lookAtTimes(Date.now());
@@ -133,7 +143,7 @@ function verifyFiles(directory: string, checkLog: boolean, steps: Steps): Verdic
       goOn(events);
       const passwords = checkLog ? passwordsOf(directory, replay) : { finding: null, notes: [] };
       notes.push(...times.notes(), ...passwords.notes);
-      if (!snapshot) notes.push('there are no read tables; the next start builds them');
+      if (!snapshot && !isBehind) notes.push('there are no read tables; the next start builds them');
       return verdict(checkClaims(db, claimsIn(replay, schema)) ?? passwords.finding, notes);
     } finally {
       replay.close();

@@ -7,6 +7,7 @@ import type { Config } from '../../config/define.ts';
 import { commitmentOf, encodeHeader, type Header } from '../../events/envelope.ts';
 import { appendLeaf, leafHash, rootOf, type Tree } from '../../events/merkle.ts';
 import { verifyLog } from '../../events/verify.ts';
+import { verifyDirectory } from '../../projections/verify.ts';
 import { openDatabase, type Sqlite } from '../../storage/sqlite.ts';
 import { casesOf, runsOf } from '../helpers/runs.ts';
 import { findingIn, openDirectory, quickFolder } from './directory.ts';
@@ -704,6 +705,30 @@ describe('a check', () => {
     assert.equal(findingIn(folder), null);
     directory.close();
     for (const suffix of ['', '-wal', '-shm']) rmSync(directory.readFile + suffix, { force: true });
+    assert.equal(findingIn(folder), null);
+  });
+
+  it('leaves read tables out that are behind an erasure, as after a kill, and says so', () => {
+    const folder = join(root, 'behind-erasure');
+    const directory = openDirectory(folder, config);
+    directory.create('posts', { title: 'a' }, 'one');
+    directory.create('posts', { title: 'b' });
+    assert.equal(findingIn(folder), null);
+    const stream = 'posts/one';
+    const data = { streams: [{ stream, versions: 1 }] };
+    const change = { stream, expectedVersion: 1, events: [{ type: 'document.erased' as const, data }] };
+    const outcome = directory.append(
+      { ...change, claims: [], releases: [] },
+      { erases: [stream], context: { reason: 'asked to' } },
+    );
+    assert.ok(outcome.ok);
+    directory.close();
+    const { finding, notes } = verifyDirectory(folder, true, { log: () => {}, replay: () => {} });
+    assert.deepEqual(
+      [finding, notes.filter((note) => /^the read tables are behind an erasure/.test(note)).length],
+      [null, 1],
+    );
+    openDirectory(folder, config).close();
     assert.equal(findingIn(folder), null);
   });
 });

@@ -134,7 +134,7 @@ export function startEngine(options: EngineOptions): Engine {
       isStrict: settings.strictSchema,
       sealing: isBrief ? null : sizes,
       blobs,
-      ...(settings.log !== undefined && { shared: { address: settings.log } }),
+      ...(settings.log !== undefined && { shared: { address: settings.log, appliesSchema: settings.applySchema } }),
     },
     {
       progress,

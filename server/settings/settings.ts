@@ -81,6 +81,8 @@ export type Settings = {
   site: string | null;
   /** The address of the log in PostgreSQL that several nodes append to; undefined: the log is in the data directory. It holds a password. */
   log: string | undefined;
+  /** Whether a node records a configuration that differs from that of the log. */
+  applySchema: boolean;
   /** How much of what other nodes have written a read sees; undefined: `linear`. */
   reads: Reads | undefined;
   /** The sites of the process, each with its own settings; null for a single site. */
@@ -189,6 +191,7 @@ export const settings: readonly Setting[] = [
   { name: 'tsaCa', environment: 'ANNALS_TSA_CA', read: readCertificates, ofSite: 'default' },
   { name: 'witnesses', environment: 'ANNALS_WITNESSES', kind: 'list', read: readWitnesses, ofSite: 'default' },
   { name: 'log', environment: 'ANNALS_LOG', read: readLogAddress },
+  { name: 'applySchema', flag: 'apply-schema', environment: 'ANNALS_APPLY_SCHEMA', ...boolean },
   { name: 'reads', environment: 'ANNALS_READS', read: readReads },
   { name: 'metricsToken', environment: 'ANNALS_METRICS_TOKEN', read: readMetricsToken },
   { name: 'metricsAddress', environment: 'ANNALS_METRICS_ADDRESS', read: readMetricsAddress },
@@ -225,6 +228,7 @@ export const defaultSettings: Settings = {
   isProduction: false,
   adminFolder: undefined,
   log: undefined,
+  applySchema: false,
   reads: undefined,
   site: null,
   sites: null,

@@ -8,7 +8,7 @@ import { markReplica, readReplicaMark } from '../../events/replica-mark.ts';
 import { openSharedClock, type SharedClock } from '../../events/shared-clock.ts';
 import { openSharedWriter } from '../../events/shared-writer.ts';
 import { openLog, type SqliteLog } from '../../events/sqlite-log.ts';
-import { type BootOptions, schemaCommand } from '../../projections/boot.ts';
+import { type Booted, type BootOptions, schemaCommand } from '../../projections/boot.ts';
 import { differenceTo, epochsOf } from '../../projections/epochs.ts';
 import { logFile } from '../../projections/files.ts';
 import { openDatabase } from '../../storage/sqlite.ts';
@@ -20,6 +20,8 @@ export type Node = { shared: PostgresLog; clock: SharedClock; ids: Ids };
 type Options = Pick<BootOptions, 'directory' | 'schema' | 'rules' | 'logId' | 'seals'> & {
   /** Of PostgreSQL. */
   address: string;
+  /** Whether a schema and rules that differ from those of the log are to be recorded. */
+  appliesSchema: boolean;
   /** As for {@link createIds}. */
   counter: BigInt64Array<SharedArrayBuffer>;
   /** That of this machine. */
@@ -73,7 +75,10 @@ function requireReplica(directory: string, name: string): void {
   }
 }
 
-async function catchUp({ directory, schema, rules, seals, say }: Options, { shared, clock, ids }: Node): Promise<void> {
+async function catchUp(
+  { directory, schema, rules, seals, appliesSchema, say }: Options,
+  { shared, clock, ids }: Node,
+): Promise<void> {
   const db = openDatabase(logFile(directory), { durability: 'normal', cacheMiB: 64 });
   try {
     upgradeLog(db, seals);
@@ -81,7 +86,7 @@ async function catchUp({ directory, schema, rules, seals, say }: Options, { shar
     const log = openLog(db, { ids, now: clock.now, seals });
     await ingestAll(log, shared, (done, total) => say({ kind: 'progress', done, total }));
     if (log.head().size === 0) await recordSchema(log);
-    requireSchema(log);
+    if (!appliesSchema) requireSchema(log);
   } finally {
     db.close();
   }
@@ -102,8 +107,28 @@ async function catchUp({ directory, schema, rules, seals, say }: Options, { shar
 }
 
 const otherSchema =
-  'the configuration is not the one of the log in PostgreSQL, which all nodes have in common: start this node with that one. ' +
-  'This version cannot change the configuration of a log in PostgreSQL';
+  'the configuration is not the one of the log in PostgreSQL, which all nodes have in common: start this node with that one; or, to record ' +
+  'this one, stop all nodes and start one of them once with --apply-schema';
+
+/**
+ * Records the schema that a node was started with, where it is to be.
+ *
+ * @throws SharedLogUnavailableError, UnknownShipmentError; Error where another node has written meanwhile.
+ */
+export async function recordUnrecorded({ log, projector, unrecorded }: Booted, { shared, clock }: Node): Promise<void> {
+  if (unrecorded === null) return;
+  const { command, claims } = unrecorded;
+  const { size } = log.head();
+  const apply = (recorded: readonly RecordedEvent[]) => projector.apply(recorded, log.head().root);
+  const writer = openSharedWriter({ replica: log, shared, clock, apply, patience: patience.appending });
+  const { outcomes } = await writer.appendPrepared(() => {
+    // The read tables, and the claims in them, are of the log as it was.
+    if (log.head().size !== size)
+      throw new Error('another node has written meanwhile: stop all others, and start this one again');
+    return claims ? log.prepareSchema(command, claims) : log.prepare([command]);
+  });
+  for (const outcome of outcomes) if (outcome instanceof Error) throw outcome;
+}
 
 async function ingestAll(
   log: SqliteLog,

@@ -30,8 +30,8 @@ export type WriterInput = Required<
   shared?: SharedInput;
 };
 
-/** `address` is that of PostgreSQL, as the setting has it: it holds a password. */
-export type SharedInput = { address: string };
+/** `address` is that of PostgreSQL, as the setting has it: it holds a password. `appliesSchema`: whether another schema is recorded. */
+export type SharedInput = { address: string; appliesSchema: boolean };
 
 /** Commands on their way to the writer: the JSON text is cheaper to send than the object. */
 export type WriterRequests = { id: number; command: string }[];

@@ -12,7 +12,7 @@ import { stepBack } from '../platform/priority.ts';
 import { giveBackAtRest } from '../platform/rest.ts';
 import { findSegmentsOf } from './away.ts';
 import { openHelpers } from './helpers.ts';
-import type { WriterInput, WriterMessage } from './messages.ts';
+import type { SharedInput, WriterInput, WriterMessage } from './messages.ts';
 import type { Started } from './thread-parts.ts';
 import { serveAlone } from './turns.ts';
 
@@ -25,7 +25,7 @@ function say(message: WriterMessage): void {
   main.postMessage(message);
 }
 
-type Means = Pick<Parameters<typeof boot>[0], 'ids' | 'now' | 'durability'>;
+type Means = Pick<Parameters<typeof boot>[0], 'ids' | 'now' | 'isReplica'>;
 
 function start(means: Means): Started {
   const file = logFile(options.directory);
@@ -46,19 +46,23 @@ function start(means: Means): Started {
   const scrubber = openScrubber({ directory, databases, searchFile, log });
   // Finishes erasures of a killed process before any reader opens the files; those in other stores are for the main thread.
   scrubber.scrub([]);
-  const { readFile, found, upgradedFrom } = booted;
-  const head = log.head();
-  say({ kind: 'ready', readFile, log: head.log, size: head.size, found, upgradedFrom });
   return { ...booted, scrubber };
 }
 
+function sayReady({ readFile, found, upgradedFrom, log }: Started): void {
+  const head = log.head();
+  say({ kind: 'ready', readFile, log: head.log, size: head.size, found, upgradedFrom });
+}
+
 /** The modules that only a node needs are loaded by one alone. */
-async function startNode(address: string): Promise<() => void> {
-  const { joinLog } = await import('./joining.ts');
+async function startNode(shared: SharedInput): Promise<() => void> {
+  const { joinLog, recordUnrecorded } = await import('./joining.ts');
   const { serveNode } = await import('./shared-turns.ts');
-  const node = await joinLog({ ...options, address, counter, clock, say });
+  const node = await joinLog({ ...options, ...shared, counter, clock, say });
   try {
-    const started = start({ ids: node.ids, now: node.clock.now, durability: 'normal' });
+    const started = start({ ids: node.ids, now: node.clock.now, isReplica: true });
+    await recordUnrecorded(started, node);
+    sayReady(started);
     return () => serveNode(started, node, parts);
   } catch (error) {
     await node.shared.close();
@@ -68,12 +72,13 @@ async function startNode(address: string): Promise<() => void> {
 
 function startAlone(): () => void {
   const started = start({ ids: parts.ids, now: clock.believed });
+  sayReady(started);
   return () => serveAlone(started, parts);
 }
 
 let serve: (() => void) | null = null;
 try {
-  serve = shared ? await startNode(shared.address) : startAlone();
+  serve = shared ? await startNode(shared) : startAlone();
 } catch (error) {
   say({ kind: 'refused', message: advised(errorOf(error)) });
 }

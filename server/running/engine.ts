@@ -210,6 +210,11 @@ export function startEngine(options: EngineOptions): Engine {
       nextId: () => ids.next().id,
       onRecorded: (line) => log.warn(line),
     });
+    if (node) {
+      const { logKeys } = node.port;
+      await logKeys.current(logName);
+      directory.vault.learnKeys(logName, await logKeys.known(logName));
+    }
     const isIdle = isBrief && !options.takesFiles;
     const blobGuard = await openBlobGuard({
       settings,

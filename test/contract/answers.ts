@@ -137,9 +137,11 @@ const general: Record<string, Provoke> = {
   async 429(world, operation) {
     const headers = { 'x-forwarded-for': '192.0.2.1' };
     const path = pathOf('members', 'reset-password');
-    for (let count = 0; count < 41; count += 1) {
+    // Each node counts by itself.
+    const nodes = Number(process.env.TEST_NODES ?? 1);
+    for (let refused = 0, count = 0; refused < nodes && count < 41 * nodes; count += 1) {
       const { status } = await world.send(`POST ${path}`, { path, body: { token: 'x', password }, key: null, headers });
-      if (status === 429) break;
+      refused = status === 429 ? refused + 1 : 0;
     }
     await sendAll(world, operation, 429, [{ key: null, headers: { ...headers, authorization: undefined } }]);
   },

@@ -9,7 +9,7 @@ import { bearer, loggedIn, login } from '../../helpers/accounts.ts';
 import { useMailbox } from '../../helpers/mail.ts';
 import { describeWithPostgres, useDatabase } from '../../helpers/postgres.ts';
 import { request } from '../../helpers/requests.ts';
-import type { Service } from '../../helpers/service.ts';
+import { runCommand, type Service } from '../../helpers/service.ts';
 import { eventually, useStarted } from '../../helpers/shared.ts';
 import { startNode } from './node.ts';
 
@@ -224,5 +224,8 @@ describeWithPostgres('Accounts of two nodes', () => {
     assert.deepEqual(ofA?.body.keys[0].verifierKey, ofB?.body.keys[0].verifierKey);
     for (const { size, root } of heads) assert.ok(heads.every((other) => other.size !== size || other.root === root));
     assert.ok(new Set(heads.map(({ size }) => size)).size >= 4);
+    // Commands beside a node know the key too.
+    const verified = await runCommand(['verify', '--data', two.a.data]);
+    assert.equal(verified.code, 0, verified.stdout + verified.stderr);
   });
 });

@@ -8,7 +8,7 @@ import {
   UnknownShipmentError,
 } from './shared-log.ts';
 import type { Missed, Shipped } from './shipped.ts';
-import type { BatchResult, SqliteLog } from './sqlite-log.ts';
+import type { BatchResult, Prepared, SqliteLog } from './sqlite-log.ts';
 
 /**
  * @param replica the log of this node, to which only this writer writes; its ids and times are made with `clock`.
@@ -51,10 +51,16 @@ export function openSharedWriter({ replica, shared, clock, apply, patience }: Sh
   function append(commands: readonly Command[], within = patience): Promise<BatchResult> {
     // Waiting for a turn counts: a client waits no longer where many do.
     const until = performance.now() + within;
-    return inTurn(() => appendNow(commands, until));
+    return inTurn(() => appendNow(() => replica.prepare(commands), until));
   }
 
-  async function appendNow(commands: readonly Command[], until: number): Promise<BatchResult> {
+  /** The same for what is prepared otherwise. @param prepare is called when the replica has all of the log. */
+  function appendPrepared(prepare: () => Prepared, within = patience): Promise<BatchResult> {
+    const until = performance.now() + within;
+    return inTurn(() => appendNow(prepare, until));
+  }
+
+  async function appendNow(prepare: () => Prepared, until: number): Promise<BatchResult> {
     /** The shipment that may have been appended, and the outcomes that are true if it was. */
     let doubted: { result: BatchResult; shipped: Shipped } | null = null;
     for (;;) {
@@ -65,7 +71,7 @@ export function openSharedWriter({ replica, shared, clock, apply, patience }: Sh
         return doubted.result;
       }
       clock.set(taken.now);
-      const prepared = await orRelease(taken, () => replica.prepare(commands));
+      const prepared = await orRelease(taken, prepare);
       const { outcomes, recorded, shipped } = prepared;
       if (shipped.events.length === 0 && shipped.attempts.length === 0) {
         prepared.rollBack();
@@ -152,6 +158,7 @@ export function openSharedWriter({ replica, shared, clock, apply, patience }: Sh
 
   return {
     append,
+    appendPrepared,
     follow,
     /** Runs what else writes to the replica, while no transaction of an append is open. */
     between: <T>(run: () => T): Promise<T> => inTurn(async () => run()),

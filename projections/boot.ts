@@ -2,13 +2,13 @@ import type { Rules } from '../config/schema.ts';
 import { type Acceptance, decideAcceptance } from '../events/acceptances.ts';
 import { schemaStream } from '../events/catalogue.ts';
 import { inWords } from '../events/durations.ts';
-import { type Change, type Command, changeOf } from '../events/log.ts';
+import { type Change, type Claim, type Command, changeOf } from '../events/log.ts';
 import { createLog, isLog, settleLog, upgradeLog } from '../events/log-file.ts';
 import type { LogReader } from '../events/log-reader.ts';
 import { isSealed } from '../events/seals.ts';
 import type { SqliteLog } from '../events/sqlite-log.ts';
 import { compileUpcaster } from '../events/upcasters.ts';
-import { type Durability, openDatabase, type Sqlite } from '../storage/sqlite.ts';
+import { openDatabase, type Sqlite } from '../storage/sqlite.ts';
 import { type Declared, differenceTo, epochsOf } from './epochs.ts';
 import { logFile, moveIntoPlace, readFileOf, removeDatabase, removeOtherReadFiles } from './files.ts';
 import { claimsIn } from './fit.ts';
@@ -40,9 +40,14 @@ export type Booted = {
   upgradedFrom: number | null;
   /** The part of the log that was taken as it was, where this vault had not sealed it. */
   accepted: Acceptance | null;
+  /** The schema and rules of a replica that differ from those of its log, and are to be recorded there; null where nothing is. */
+  unrecorded: SchemaChange | null;
   /** Closes both files. */
   close: () => void;
 };
+
+/** The command that records a schema and rules. `claims`: those that hold under it; null where they stay as they are. */
+export type SchemaChange = { command: Command; claims: Iterable<{ claim: Claim; stream: string }> | null };
 
 export type BootOptions = Opening &
   Looking & {
@@ -59,8 +64,8 @@ export type BootOptions = Opening &
     helpers?: Helpers | null;
     /** Build the read file anew even if there is one. */
     isRebuild?: boolean;
-    /** How hard commits of the log are pressed on the disk: all by default; those of a replica are durable elsewhere. */
-    durability?: Durability;
+    /** Whether the log is a replica: its commits are durable elsewhere, and nothing is recorded in it alone. */
+    isReplica?: boolean;
   };
 
 /**
@@ -79,7 +84,7 @@ const writerCache = { cacheMiB: 8, changedMiB: 64 };
  */
 export function boot(options: BootOptions): Booted {
   const { directory, schema, seals, progress } = options;
-  const db = openDatabase(logFile(directory), { durability: options.durability ?? 'full', ...writerCache });
+  const db = openDatabase(logFile(directory), { durability: options.isReplica ? 'normal' : 'full', ...writerCache });
   let read: Sqlite | null = null;
   const close = () => {
     read?.close();
@@ -117,16 +122,14 @@ export function boot(options: BootOptions): Booted {
     options.onSealed?.(log.head().log);
     read = openDatabase(readFile, { durability: 'normal', ...writerCache });
     const projector = openProjector(read, projection.tables, upcaster);
-    // The claims are taken from it, which has every event.
-    if (isChanged) log.changeSchema(commandOf(options, schemaChange(log, options)), claimsIn(read, schema));
-    // The schema is the same, so its claims and the read tables are too: nothing is looked at again.
-    else if (hasOtherRules) record(log, commandOf(options, schemaChange(log, options)));
+    const unrecorded = isChanged || hasOtherRules ? changeTo(options, log, isChanged ? read : null) : null;
+    if (unrecorded && !options.isReplica) recordSchema(log, unrecorded);
     catchUp(projector, { log, progress });
     removeOtherReadFiles(directory, readFile);
     // One that was made from other read tables is made anew with them.
     removeOtherSearchFiles(directory, rebuilt ? null : searchFileOf(readFile, schema));
     const databases = [db, read] as const;
-    return { log, projector, readFile, databases, rebuilt, found, upgradedFrom, accepted, close };
+    return { log, projector, readFile, databases, rebuilt, found, upgradedFrom, accepted, unrecorded, close };
   } catch (error) {
     close();
     throw error;
@@ -140,6 +143,19 @@ export function boot(options: BootOptions): Booted {
  */
 export function schemaCommand(log: LogReader, declared: Declared & Pick<BootOptions, 'ids'>): Command {
   return commandOf(declared, schemaChange(log, declared));
+}
+
+/**
+ * @param read the read file, which has every event, and so the claims; null where the schema is the same: then its claims and the read
+ *   tables are too, and nothing is looked at again.
+ */
+function changeTo(options: BootOptions, log: LogReader, read: Sqlite | null): SchemaChange {
+  return { command: schemaCommand(log, options), claims: read && claimsIn(read, options.schema) };
+}
+
+function recordSchema(log: SqliteLog, { command, claims }: SchemaChange): void {
+  if (claims) log.changeSchema(command, claims);
+  else record(log, command);
 }
 
 /** The part of the log that the operator takes as it is; null where the vault has sealed it. */

@@ -16,6 +16,7 @@ Exit codes: 0 written. 2 a file exists, wrong usage, or could not run.`,
   serve: {
     summary: 'run the service',
     usage: `annals serve [--config FILE] [--data DIR] [--host H] [--port N] [--threads N] [--drain-seconds N] [--strict-schema] [--accept-clock]
+             [--apply-schema]
 
   --config FILE    configuration (default: annals.config.ts here; in a checkout, else the example)
   --data DIR       data directory (default: ./data)
@@ -28,12 +29,14 @@ Exit codes: 0 written. 2 a file exists, wrong usage, or could not run.`,
                    --against DIR lists such changes beforehand
   --accept-clock   start even if the clock is more than a day behind the last event; recorded times stand still until
                    it catches up
+  --apply-schema   with ANNALS_LOG: record a configuration that differs from that of the log, which all nodes have in
+                   common. Stop the other nodes first
 
 Environment. Each variable can also be read from a file, named by the variable with the suffix _FILE.
 
   ANNALS_CONFIG, ANNALS_DATA, ANNALS_HOST, ANNALS_PORT, ANNALS_THREADS, ANNALS_DRAIN_SECONDS, ANNALS_STRICT_SCHEMA,
-  ANNALS_ACCEPT_CLOCK
-                             the same as the flags; the last two are true or false
+  ANNALS_ACCEPT_CLOCK, ANNALS_APPLY_SCHEMA
+                             the same as the flags; the last three are true or false
   ANNALS_BASE_URL            address under which clients reach the service
   ANNALS_API_KEY             API keys, separated by commas (default: generated)
   ANNALS_SECRET              secrets that sign tokens, separated by commas; the first signs (default: generated)

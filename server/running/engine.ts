@@ -137,7 +137,9 @@ export function startEngine(options: EngineOptions): Engine {
       isStrict: settings.strictSchema,
       sealing: isBrief ? null : sizes,
       blobs,
-      ...(settings.log !== undefined && { shared: { address: settings.log, node: settings.node } }),
+      ...(settings.log !== undefined && {
+        shared: { address: settings.log, node: settings.node, appliesSchema: settings.applySchema },
+      }),
     },
     {
       progress,

@@ -84,6 +84,8 @@ export type Settings = {
   log: string | undefined;
   /** The name of this node among those of the log; undefined: one is made up, and kept in the data directory. */
   node: string | undefined;
+  /** Whether a node records a configuration that differs from that of the log. */
+  applySchema: boolean;
   /** How much of what other nodes have written a read sees; undefined: `linear`. */
   reads: Reads | undefined;
   /** The sites of the process, each with its own settings; null for a single site. */
@@ -193,6 +195,7 @@ export const settings: readonly Setting[] = [
   { name: 'witnesses', environment: 'ANNALS_WITNESSES', kind: 'list', read: readWitnesses, ofSite: 'default' },
   { name: 'log', environment: 'ANNALS_LOG', read: readLogAddress },
   { name: 'node', environment: 'ANNALS_NODE', read: readNodeName },
+  { name: 'applySchema', flag: 'apply-schema', environment: 'ANNALS_APPLY_SCHEMA', ...boolean },
   { name: 'reads', environment: 'ANNALS_READS', read: readReads },
   { name: 'metricsToken', environment: 'ANNALS_METRICS_TOKEN', read: readMetricsToken },
   { name: 'metricsAddress', environment: 'ANNALS_METRICS_ADDRESS', read: readMetricsAddress },
@@ -230,6 +233,7 @@ export const defaultSettings: Settings = {
   adminFolder: undefined,
   log: undefined,
   node: undefined,
+  applySchema: false,
   reads: undefined,
   site: null,
   sites: null,

@@ -8,7 +8,7 @@ import { markReplica, readReplicaMark } from '../../events/replica-mark.ts';
 import { openSharedClock, type SharedClock } from '../../events/shared-clock.ts';
 import { openSharedWriter } from '../../events/shared-writer.ts';
 import { openLog, type SqliteLog } from '../../events/sqlite-log.ts';
-import { type BootOptions, schemaCommand } from '../../projections/boot.ts';
+import { type Booted, type BootOptions, schemaCommand } from '../../projections/boot.ts';
 import { differenceTo, epochsOf } from '../../projections/epochs.ts';
 import { logFile } from '../../projections/files.ts';
 import { openDatabase } from '../../storage/sqlite.ts';
@@ -23,9 +23,11 @@ export type Node = { shared: PostgresLog; clock: SharedClock; ids: Ids; membersh
 type Options = Pick<BootOptions, 'directory' | 'schema' | 'rules' | 'logId' | 'seals'> & {
   /** Of PostgreSQL. */
   address: string;
-  /** Of this node, where one was given. */
-  name: string | undefined;
+  /** The name of this node, where one was given. */
+  node: string | undefined;
   meter: WriterMeter;
+  /** Whether a schema and rules that differ from those of the log are to be recorded. */
+  appliesSchema: boolean;
   /** As for {@link createIds}. */
   counter: BigInt64Array<SharedArrayBuffer>;
   /** That of this machine. */
@@ -79,7 +81,7 @@ function requireReplica(directory: string, name: string): void {
 }
 
 async function catchUp(options: Options, begun: Omit<Node, 'membership'>): Promise<Node> {
-  const { directory, address, name, schema, rules, seals, say } = options;
+  const { directory, address, node, schema, rules, seals, appliesSchema, say } = options;
   const { shared, clock, ids } = begun;
   let membership: Membership | null = null;
   const db = openDatabase(logFile(directory), { durability: 'normal', cacheMiB: 64 });
@@ -96,7 +98,7 @@ async function catchUp(options: Options, begun: Omit<Node, 'membership'>): Promi
     membership = startMembership({
       directory,
       address,
-      name,
+      name: node,
       shared,
       schema,
       own,
@@ -106,7 +108,7 @@ async function catchUp(options: Options, begun: Omit<Node, 'membership'>): Promi
     await membership.listed;
     await ingestAll(log, shared, (done, total) => say({ kind: 'progress', done, total }));
     if (log.head().size === 0) await recordSchema(log);
-    requireSchema(log);
+    if (!appliesSchema) requireSchema(log);
     const last = own();
     membership.tell(() => last);
     return { ...begun, membership };
@@ -133,8 +135,28 @@ async function catchUp(options: Options, begun: Omit<Node, 'membership'>): Promi
 }
 
 const otherSchema =
-  'the configuration is not the one of the log in PostgreSQL, which all nodes have in common: start this node with that one. ' +
-  'This version cannot change the configuration of a log in PostgreSQL';
+  'the configuration is not the one of the log in PostgreSQL, which all nodes have in common: start this node with that one; or, to record ' +
+  'this one, stop all nodes and start one of them once with --apply-schema';
+
+/**
+ * Records the schema that a node was started with, where it is to be.
+ *
+ * @throws SharedLogUnavailableError, UnknownShipmentError; Error where another node has written meanwhile.
+ */
+export async function recordUnrecorded({ log, projector, unrecorded }: Booted, { shared, clock }: Node): Promise<void> {
+  if (unrecorded === null) return;
+  const { command, claims } = unrecorded;
+  const { size } = log.head();
+  const apply = (recorded: readonly RecordedEvent[]) => projector.apply(recorded, log.head().root);
+  const writer = openSharedWriter({ replica: log, shared, clock, apply, patience: patience.appending });
+  const { outcomes } = await writer.appendPrepared(() => {
+    // The read tables, and the claims in them, are of the log as it was.
+    if (log.head().size !== size)
+      throw new Error('another node has written meanwhile: stop all others, and start this one again');
+    return claims ? log.prepareSchema(command, claims) : log.prepare([command]);
+  });
+  for (const outcome of outcomes) if (outcome instanceof Error) throw outcome;
+}
 
 async function ingestAll(
   log: SqliteLog,

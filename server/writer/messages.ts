@@ -31,8 +31,11 @@ export type WriterInput = Required<
   shared?: SharedInput;
 };
 
-/** `address` is that of PostgreSQL, as the setting has it: it holds a password. `node`: the name that was given to this node. */
-export type SharedInput = { address: string; node: string | undefined };
+/**
+ * `address` is that of PostgreSQL, as the setting has it: it holds a password. `node`: the name that was given to this node.
+ * `appliesSchema`: whether another schema is recorded.
+ */
+export type SharedInput = { address: string; node: string | undefined; appliesSchema: boolean };
 
 /** Commands on their way to the writer: the JSON text is cheaper to send than the object. */
 export type WriterRequests = { id: number; command: string }[];

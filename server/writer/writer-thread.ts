@@ -25,7 +25,7 @@ function say(message: WriterMessage): void {
   main.postMessage(message);
 }
 
-type Means = Pick<Parameters<typeof boot>[0], 'ids' | 'now' | 'durability'>;
+type Means = Pick<Parameters<typeof boot>[0], 'ids' | 'now' | 'isReplica'>;
 
 function start(means: Means): Started {
   const file = logFile(options.directory);
@@ -46,19 +46,23 @@ function start(means: Means): Started {
   const scrubber = openScrubber({ directory, databases, searchFile, log });
   // Finishes erasures of a killed process before any reader opens the files; those in other stores are for the main thread.
   scrubber.scrub([]);
-  const { readFile, found, upgradedFrom } = booted;
-  const head = log.head();
-  say({ kind: 'ready', readFile, log: head.log, size: head.size, found, upgradedFrom });
   return { ...booted, scrubber };
 }
 
+function sayReady({ readFile, found, upgradedFrom, log }: Started): void {
+  const head = log.head();
+  say({ kind: 'ready', readFile, log: head.log, size: head.size, found, upgradedFrom });
+}
+
 /** The modules that only a node needs are loaded by one alone. */
-async function startNode({ address, node: name }: SharedInput): Promise<() => void> {
-  const { joinLog } = await import('./joining.ts');
+async function startNode(shared: SharedInput): Promise<() => void> {
+  const { joinLog, recordUnrecorded } = await import('./joining.ts');
   const { serveNode } = await import('./shared-turns.ts');
-  const node = await joinLog({ ...options, address, name, counter, clock, meter, say });
+  const node = await joinLog({ ...options, ...shared, counter, clock, meter, say });
   try {
-    const started = start({ ids: node.ids, now: node.clock.now, durability: 'normal' });
+    const started = start({ ids: node.ids, now: node.clock.now, isReplica: true });
+    await recordUnrecorded(started, node);
+    sayReady(started);
     return () => serveNode(started, node, parts);
   } catch (error) {
     await node.membership.leave();
@@ -69,6 +73,7 @@ async function startNode({ address, node: name }: SharedInput): Promise<() => vo
 
 function startAlone(): () => void {
   const started = start({ ids: parts.ids, now: clock.believed });
+  sayReady(started);
   return () => serveAlone(started, parts);
 }
 

@@ -163,6 +163,22 @@ export function openLogKeys(db: Sqlite) {
   };
 }
 
+/** Keeps the public part of keys that another vault has, for those who verify beside this one; nothing is signed with them here. */
+export function learnLogKeys(db: Sqlite, log: string, keys: readonly KnownKey[]): void {
+  const insert = db.prepare(
+    `INSERT INTO log_keys (id, log, verifier_key, made_at, retired_at) VALUES (:id, :log, :verifierKey, :now, :retiredAt)
+     ON CONFLICT (log, id) DO UPDATE SET retired_at = excluded.retired_at`,
+  );
+  const disown = db.prepare('INSERT INTO disowned_keys VALUES (?) ON CONFLICT DO NOTHING');
+  const now = new Date().toISOString();
+  db.transaction(() => {
+    for (const { id, verifierKey, retiredAt, isDisowned } of keys) {
+      insert.run({ id, log, verifierKey, now, retiredAt });
+      if (isDisowned) disown.run(id);
+    }
+  }).immediate();
+}
+
 const earlierReason = 'done by an earlier version, whose log did not tell of it';
 
 /** Changes of keys from before the log recorded them are recorded once, by the first version that does. */

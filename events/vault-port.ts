@@ -33,8 +33,8 @@ export function portOf(vault: Vault): VaultPort {
   };
 }
 
-/** Calls run in the order in which they are made, and at once: only their results come later. */
-function asynchronous<T extends Functions>(port: T): Asynchronous<T> {
+/** The same functions, whose calls run in the order in which they are made, and at once: only their results come later. */
+export function asynchronous<T extends Functions>(port: T): Asynchronous<T> {
   const all = Object.entries(port).map(([name, run]) => [name, async (...values: never[]) => run(...values)]);
   return Object.fromEntries(all);
 }

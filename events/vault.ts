@@ -5,7 +5,7 @@ import { openDatabase, type Sqlite, withDatabase } from '../storage/sqlite.ts';
 import { openDrafts } from './drafts.ts';
 import { openOwnDrafts } from './kept-drafts.ts';
 import { keySecretNames, openKeySecrets } from './key-secrets.ts';
-import { type KnownKeys, openLogKeys, readLogKeys } from './log-keys.ts';
+import { type KnownKey, type KnownKeys, learnLogKeys, openLogKeys, readLogKeys } from './log-keys.ts';
 import { commitmentSecret, credentialOf, isCommitment } from './passwords.ts';
 import { openPreferences } from './preferences.ts';
 import { type KnownSeals, openSealed, readKnown, readSealed, type Seals, sealSecret } from './seals.ts';
@@ -42,6 +42,8 @@ export function openVault(path: string) {
     drafts: openDrafts(db),
     ownDrafts: openOwnDrafts(db),
     preferences: openPreferences(db),
+    /** Keeps the public part of keys that sign elsewhere, see {@link learnLogKeys}. */
+    learnKeys: (log: string, keys: readonly KnownKey[]): void => learnLogKeys(db, log, keys),
     isOf: (log: string): boolean => isOf(db, log),
     close: (): void => {
       db.close();

@@ -66,7 +66,7 @@ export function openApiKeyFold(db: Sqlite) {
     const id = String(data.id);
     if (type === 'apikey.created') {
       const rights = [JSON.stringify(data.scopes), JSON.stringify(data.audit)];
-      const made = [Date.parse(recordedAt), JSON.stringify(actor)];
+      const made = [Date.parse(recordedAt), actorText(actor)];
       insert.run(id, String(data.name), ...rights, ...made, timeOf(data.expiresAt), String(data.credential), version);
     }
     if (type === 'apikey.rotated') {
@@ -114,6 +114,11 @@ export function openApiKeys(db: Sqlite) {
     /** The version of the stream of keys, as far as it is in the table. */
     version: (): number => selectVersion.get() ?? 0,
   };
+}
+
+/** The same text for an actor of a command and for one that is read from the log, whose members have another order. */
+function actorText({ type, id }: Actor): string {
+  return JSON.stringify({ type, id });
 }
 
 function recordOf({ scopes, audit, createdBy, isRevoked, ...row }: Row): ApiKeyRecord {

@@ -127,7 +127,7 @@ export function welcome(
     ...(adminUrl ? [`  Admin    ${adminUrl}`] : []),
     `  API      ${baseUrl}/api`,
     `  Docs     ${baseUrl}/api/docs`,
-    `  API key  ${generatedKey ? `${generatedKey}  (generated, kept in vault.db)` : 'as given by ANNALS_API_KEY'}`,
+    `  API key  ${generatedKey ? `${generatedKey}  (generated, kept in ${directory.node ? 'PostgreSQL' : 'vault.db'})` : 'as given by ANNALS_API_KEY'}`,
     ...(setupUrl ? [`  Setup    ${setupUrl}  (makes the first user, once)`] : []),
     ...(mailUrl ? [`  Mail     ${mailUrl}  (what would be sent is shown here)`] : []),
     `  Config   ${path}`,

@@ -10,7 +10,6 @@ import type { Settings } from '../settings/settings.ts';
 import { StartError } from '../writer/writer.ts';
 import { type Jobs, jobsIn } from './jobs.ts';
 import { requireKind } from './nodes/directory.ts';
-import { jobsOfNodes } from './nodes/jobs.ts';
 import type { NodeVault } from './nodes/vault.ts';
 
 /** A data directory that is this process's alone, and the secrets that are kept in it. */
@@ -24,7 +23,7 @@ export type Directory = {
   vault: Vault;
   /** The vault that nodes have together; null where the log is in the directory. */
   node: NodeVault | null;
-  /** What the service asks for while it runs; of that of the nodes, where there is one. */
+  /** That which the service asks while it runs: the one of the nodes, where there is one. */
   vaultPort: VaultPort;
   /** Secrets, and names for what is secret, from there too. */
   common: Pick<Vault, 'secret' | 'opaqueId'>;
@@ -56,6 +55,16 @@ export const briefHolders = { export: 'annals export', collect: 'annals blobs gc
  *   stopped.
  */
 export function openDirectory(settings: Settings, node: NodeVault | null, holder = serveHolder): Directory {
+  try {
+    return take(settings, node, holder);
+  } catch (error) {
+    // Its connections would keep the process from ending.
+    node?.close();
+    throw error;
+  }
+}
+
+function take(settings: Settings, node: NodeVault | null, holder: string): Directory {
   const { data, apiKeys, secrets } = settings;
   const path = resolve(data);
   // Without this, a new log would begin beside the half of a restored one.
@@ -81,7 +90,7 @@ export function openDirectory(settings: Settings, node: NodeVault | null, holder
       common,
       vaultPort: node?.port ?? portOf(vault),
       isOf: node?.isOf ?? (async (log) => vault.isOf(log)),
-      jobs: node ? jobsOfNodes(node.leases, node.holder) : jobsIn(path),
+      jobs: node?.jobs ?? jobsIn(path),
       warnings,
       secrets: secrets.length > 0 ? secrets : [common.secret('signing')],
       announce: lock.describe,

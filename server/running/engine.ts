@@ -32,9 +32,7 @@ import type { EngineOptions } from './engine-options.ts';
 import { erasurePortOf } from './erasure-port.ts';
 import type { Observed } from './metrics/readings.ts';
 import { elsewhereOf } from './nodes/erasures.ts';
-import { openTurn } from './nodes/leases.ts';
 import { cannotReloadNode, refuseForNodes } from './nodes/limits.ts';
-import { createSharedPins } from './nodes/pins.ts';
 import type { Shared } from './open-app.ts';
 import { watchRoom } from './room.ts';
 import { sharedOf } from './shared.ts';
@@ -166,7 +164,7 @@ export function startEngine(options: EngineOptions): Engine {
     settings,
     now,
     log,
-    openMailTurn: node && ((onGained) => openTurn({ node, name: 'mail', onGained, upToDate })),
+    openMailTurn: node && ((onGained) => node.openTurn({ name: 'mail', onGained, upToDate })),
   });
   const checkpointing = createCheckpointing({
     settings,
@@ -177,7 +175,7 @@ export function startEngine(options: EngineOptions): Engine {
     isBrief,
     onContradiction: (error) => onFailure(error, 'the log is not the one that was signed'),
   });
-  const pins = node ? createSharedPins({ rows: node.pins, holder: node.holder, log }) : createPins();
+  const pins = node?.pins ?? createPins();
   let guard: BlobGuard | null = null;
   let erasures: ErasureWorker | null = null;
   let moving: Moving | null = null;
@@ -209,6 +207,11 @@ export function startEngine(options: EngineOptions): Engine {
       nextId: () => ids.next().id,
       onRecorded: (line) => log.warn(line),
     });
+    if (node) {
+      const { logKeys } = node.port;
+      await logKeys.current(logName);
+      directory.vault.learnKeys(logName, await logKeys.known(logName));
+    }
     const isIdle = isBrief && !options.takesFiles;
     const blobGuard = await openBlobGuard({
       settings,
@@ -248,7 +251,14 @@ export function startEngine(options: EngineOptions): Engine {
       ...sharedOf(settings, directory),
     };
     const keyService = createKeyService(directory.vaultPort.apiKeys, now);
-    const delivering = createWebhookService({ model, conditions, isProduction, log, now: clock.believed });
+    const delivering = createWebhookService({
+      model,
+      conditions,
+      isProduction,
+      log,
+      now,
+      node: node?.webhooks ?? null,
+    });
     webhooks = delivering;
     if (!isBrief) delivering.start({ log: logName, logFile: file, readFile, path: webhooksFile(directory.path) });
     const openFor = (configured: Configured, generation: number | null) =>
@@ -348,7 +358,6 @@ export function startEngine(options: EngineOptions): Engine {
       // Last, since the last connection to the log leaves it as one file, which a reader cannot.
       await writer.close();
       await accounts.passwords.close();
-      pins.close();
       await directory.close();
     },
   };

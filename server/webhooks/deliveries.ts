@@ -1,3 +1,4 @@
+import { type Asynchronous, asynchronous } from '../../events/vault-port.ts';
 import { openDatabase, type Sqlite } from '../../storage/sqlite.ts';
 import type { DeliveryQuery } from '../ports.ts';
 
@@ -22,7 +23,13 @@ export type Progress = { position: number; waiting: number; parked: number; deli
 /** The outcome of a failed attempt: when the next one is, null for parked. */
 type Failed = { at: number; failure: string; dueAt: number | null };
 
-export type Deliveries = ReturnType<typeof openDeliveries>;
+/** The queue of deliveries. It says nothing of where that is: a file here, or a place that several nodes reach. */
+export type Deliveries = Asynchronous<ReturnType<typeof openDeliveries>>;
+
+/** The queue in a file of this process, see {@link openDeliveries}. */
+export function deliveriesIn(...opened: Parameters<typeof openDeliveries>): Deliveries {
+  return asynchronous(openDeliveries(...opened));
+}
 
 const tables = `
   CREATE TABLE IF NOT EXISTS log (id TEXT NOT NULL) STRICT;
@@ -178,13 +185,15 @@ export function openDeliveries(path: string, log: { id: string; size: number }, 
     /** Takes a webhook in: one that is new is told of what comes from now on. */
     begin: (name: string, position: number): void => void insertWebhook.run(name, position),
     position: (name: string): number => selectPosition.get(name) ?? 0,
+    /** Whether a delivery is still as it was given: neither made nor tried since. */
+    isDue: ({ webhook, id, attempts }: Delivery): boolean => selectById.get(webhook, id)?.attempts === attempts,
     /** Keeps the deliveries of events up to a position, up to which these webhooks then have been looked after. */
     enqueue: (names: readonly string[], upTo: number, found: readonly Found[], at: number): void =>
       enqueue.immediate(names, upTo, found, at),
     /** Deliveries that are due, those that wait longest first; of a document one at most. */
     due: (webhook: string, at: number, limit: number): Delivery[] => selectDue.all(webhook, at, limit).map(deliveryOf),
     succeed: (one: Found, at: number): void => succeed.immediate(one, at),
-    fail: (one: Found, failed: Failed): void => fail.immediate(one, failed),
+    fail: (one: Delivery, failed: Failed): void => fail.immediate(one, failed),
     /** Makes a delivery due now, or the earlier one that it waits for; gives it as it is then. */
     retry: (webhook: string, id: string, at: number): Delivery | null => retry.immediate(webhook, id, at),
     page: (webhook: string, request: DeliveryQuery) => page(webhook, request),

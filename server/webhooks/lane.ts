@@ -5,7 +5,7 @@ import type { Deliveries, Delivery } from './deliveries.ts';
 /** The attempts of one webhook. Each has its own lane, so that a slow receiver holds up no other one. */
 export type Lane = {
   /** Starts attempts that are due, as many as there is room for. */
-  fill: () => void;
+  fill: () => Promise<void>;
   /** Starts no more, and resolves when those under way have ended. */
   close: () => Promise<void>;
 };
@@ -15,6 +15,8 @@ type Options = {
   deliveries: Deliveries;
   /** Makes one attempt. @throws Error saying why it failed, which is shown. */
   send: (delivery: Delivery) => Promise<void>;
+  /** The turn of this node; absent where there are no others. `isOurs` is asked before each attempt. */
+  turn?: { isHeld: () => boolean; isOurs: (delivery: Delivery) => Promise<boolean> } | null;
   retrySeconds: readonly [number, ...number[]];
   log: Logger;
   now: () => number;
@@ -28,18 +30,29 @@ const spread = 0.25;
 const troubleMilliseconds = 10_000;
 
 /** Opens the lane of a webhook. */
-export function openLane({ name, deliveries, send, retrySeconds, log, now }: Options): Lane {
+export function openLane({ name, deliveries, send, turn = null, retrySeconds, log, now }: Options): Lane {
   const busy = new Set<string>();
   const running = new Set<Promise<void>>();
   let isClosing = false;
   let isFailing = false;
+  let filling = Promise.resolve();
+  let isAsked = false;
 
-  function fill(): void {
-    if (isClosing || running.size >= atOnce) return;
+  /** One after the other: what the one before has begun is busy. */
+  function fill(): Promise<void> {
+    if (!isAsked) filling = filling.then(look);
+    isAsked = true;
+    return filling;
+  }
+
+  async function look(): Promise<void> {
+    isAsked = false;
+    if (isClosing || running.size >= atOnce || turn?.isHeld() === false) return;
     try {
       // Of those that are due, as many may be under way already as are busy.
-      for (const delivery of deliveries.due(name, now(), atOnce + busy.size)) {
-        if (running.size >= atOnce) return;
+      const due = await deliveries.due(name, now(), atOnce + busy.size);
+      for (const delivery of due) {
+        if (isClosing || running.size >= atOnce) return;
         if (!busy.has(delivery.stream)) begin(delivery);
       }
     } catch (err) {
@@ -66,23 +79,24 @@ export function openLane({ name, deliveries, send, retrySeconds, log, now }: Opt
   }
 
   async function attempt(delivery: Delivery): Promise<void> {
+    if (turn && !(await turn.isOurs(delivery))) return;
     try {
       await send(delivery);
     } catch (error) {
       // One that was cut short by the end of the service is made again by the next.
-      if (!isClosing) failed(delivery, messageOf(error));
+      if (!isClosing) await failed(delivery, messageOf(error));
       return;
     }
-    deliveries.succeed(delivery, now());
+    await deliveries.succeed(delivery, now());
     if (isFailing) log.info({ webhook: name }, `the webhook ${name} takes deliveries again`);
     isFailing = false;
   }
 
-  function failed(delivery: Delivery, failure: string): void {
+  async function failed(delivery: Delivery, failure: string): Promise<void> {
     const { id, attempts, giveUpAt } = delivery;
     const at = now();
     const dueAt = at >= giveUpAt ? null : Math.min(at + pauseAfter(attempts), giveUpAt);
-    deliveries.fail(delivery, { at, failure, dueAt });
+    await deliveries.fail(delivery, { at, failure, dueAt });
     if (dueAt === null)
       log.error({ webhook: name, delivery: id }, `a delivery to the webhook ${name} is parked: ${failure}`);
     else if (!isFailing)
@@ -99,6 +113,7 @@ export function openLane({ name, deliveries, send, retrySeconds, log, now }: Opt
     fill,
     async close() {
       isClosing = true;
+      await filling;
       await Promise.all(running);
     },
   };

@@ -39,13 +39,20 @@ export function openScanner({ webhooks, conditions, deliveries, logFile, readFil
   const selectPosition = read.prepare<[], number>('SELECT position FROM checkpoint').pluck();
   const past = openPast(readFile);
   const names = webhooks.map(({ name }) => name);
-  const seen = new Map(names.map((name) => [name, deliveries.position(name)]));
+  let seen = new Map<string, number>();
 
   function end(): number {
     return Math.min(log.head().size, selectPosition.get() ?? 0);
   }
 
+  async function remember(): Promise<void> {
+    const positions = names.map(async (name) => [name, await deliveries.position(name)] as const);
+    seen = new Map(await Promise.all(positions));
+  }
+
   async function scan(signal: AbortSignal): Promise<void> {
+    // Another node may have looked through the log since.
+    if (seen.size === 0 || end() > Math.min(...seen.values())) await remember();
     while (!signal.aborted) {
       const from = Math.min(...seen.values());
       const upTo = Math.min(end(), from + eventsAtOnce);
@@ -53,7 +60,7 @@ export function openScanner({ webhooks, conditions, deliveries, logFile, readFil
       const found: Found[] = [];
       for (const text of log.headers(from, upTo)) found.push(...(await deliveriesOf(headerOf(text))));
       if (signal.aborted) return;
-      deliveries.enqueue(names, upTo, found, now());
+      await deliveries.enqueue(names, upTo, found, now());
       for (const [name, position] of seen) seen.set(name, Math.max(position, upTo));
       await yieldToEventLoop();
     }

@@ -4,7 +4,8 @@ import { readLog } from '../../events/log-reader.ts';
 import { withDatabase } from '../../storage/sqlite.ts';
 import type { WebhookPort } from '../ports.ts';
 import { type Conditions, readConditions } from './conditions.ts';
-import { openWebhooks, type Webhooks } from './webhooks.ts';
+import { type Deliveries, deliveriesIn } from './deliveries.ts';
+import { openWebhooks, type Webhooks, type WebhookTurn } from './webhooks.ts';
 
 /** The webhooks of a service, by the configuration in force. */
 export type WebhookService = {
@@ -20,8 +21,11 @@ export type WebhookService = {
   close: () => Promise<void>;
 };
 
-/** The files of a service that webhooks are driven by, and that of their deliveries. */
+/** The files of a service that webhooks are driven by, and that of their deliveries, which nodes have elsewhere. */
 type Feed = { log: string; logFile: string; readFile: string; path: string };
+
+/** The queue that nodes have together, and the turn of this one. */
+export type NodeWebhooks = { deliveries: () => Deliveries; openTurn: () => WebhookTurn };
 
 type Options = {
   model: Model;
@@ -31,22 +35,30 @@ type Options = {
   log: Logger;
   /** Milliseconds since the epoch. */
   now: () => number;
+  /** Absent where the queue is in a file of this process. */
+  node?: NodeWebhooks | null;
 };
 
 /** Creates the service; nothing is opened before `start`, nor without a webhook. */
-export function createWebhookService({ model, conditions, isProduction, log, now }: Options): WebhookService {
+export function createWebhookService(options: Options): WebhookService {
+  const { model, conditions, isProduction, log, now, node = null } = options;
   let configured = { model, conditions };
   let feed: Feed | null = null;
   let opened: Promise<Webhooks | null> = Promise.resolve(null);
 
   /** A new webhook begins at the end that the log has now. */
-  function open(): () => Webhooks | null {
+  function open(): () => Promise<Webhooks | null> {
     const { webhooks } = configured.model;
-    if (!feed || webhooks.length === 0) return () => null;
+    if (!feed || webhooks.length === 0) return async () => null;
     const { log: logId, path, ...files } = feed;
     const size = withDatabase(files.logFile, { readonly: true, cacheMiB: 1 }, (db) => readLog(db).head().size);
     const { conditions } = configured;
-    return () => openWebhooks({ webhooks, conditions, path, feed: { log: logId, size, ...files }, log, now });
+    return async () => {
+      const deliveries = node ? node.deliveries() : deliveriesIn(path, { id: logId, size }, now());
+      const turn = node?.openTurn() ?? null;
+      const feed = { log: logId, size, ...files };
+      return await openWebhooks({ webhooks, conditions, deliveries, turn, feed, log, now });
+    };
   }
 
   /** One after the other, for both have the same file. */

@@ -15,8 +15,8 @@ type Options = {
 export function openViews({ webhooks, deliveries, header, now }: Options): WebhookPort {
   const isKnown = (name: string) => webhooks.some((webhook) => webhook.name === name);
 
-  function viewOf({ name, url, collections, globals, events }: Webhook): WebhookView {
-    const { deliveredAt, ...progress } = deliveries.progress(name);
+  async function viewOf({ name, url, collections, globals, events }: Webhook): Promise<WebhookView> {
+    const { deliveredAt, ...progress } = await deliveries.progress(name);
     const { origin } = new URL(url);
     return { name, origin, collections, globals, events, ...progress, lastDeliveredAt: timeOf(deliveredAt) };
   }
@@ -34,14 +34,14 @@ export function openViews({ webhooks, deliveries, header, now }: Options): Webho
   }
 
   return {
-    all: async () => webhooks.map(viewOf),
+    all: () => Promise.all(webhooks.map(viewOf)),
     async deliveries(name, query) {
       if (!isKnown(name)) return null;
-      const { found, total } = deliveries.page(name, query);
+      const { found, total } = await deliveries.page(name, query);
       return { deliveries: found.map(deliveryOf), total };
     },
     async retry(name, id) {
-      const delivery = isKnown(name) ? deliveries.retry(name, id, now()) : null;
+      const delivery = isKnown(name) ? await deliveries.retry(name, id, now()) : null;
       return delivery && deliveryOf(delivery);
     },
   };

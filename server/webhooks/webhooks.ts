@@ -4,7 +4,7 @@ import type { Webhook } from '../../config/model.ts';
 import { postTo } from '../platform/posting.ts';
 import type { WebhookPort } from '../ports.ts';
 import type { Conditions } from './conditions.ts';
-import { openDeliveries } from './deliveries.ts';
+import type { Deliveries, Delivery } from './deliveries.ts';
 import { openLane } from './lane.ts';
 import { messageOf, signedHeaders } from './messages.ts';
 import { openScanner } from './scanning.ts';
@@ -19,8 +19,10 @@ export type Webhooks = WebhookPort & {
 type Options = {
   webhooks: readonly Webhook[];
   conditions: Conditions;
-  /** The path of `webhooks.db`. */
-  path: string;
+  /** Their queue, which is closed with them. */
+  deliveries: Deliveries;
+  /** The turn of this node, where several have the same webhooks; absent where it is the only one. */
+  turn?: WebhookTurn | null;
   /** The log that drives them, how many events it has, and its read tables. */
   feed: { log: string; size: number; logFile: string; readFile: string };
   log: Logger;
@@ -33,25 +35,36 @@ type Options = {
   closeSeconds?: number;
 };
 
+/** The turn of a node to deliver. */
+export type WebhookTurn = {
+  /** Whether it is this one's, as far as is known here. */
+  isHeld: () => boolean;
+  /** The same, asked where it is kept. */
+  look: () => Promise<boolean>;
+  close: () => Promise<void>;
+};
+
 const minute = 60;
 const hour = 60 * minute;
 const retryDelays = [12, minute, 5 * minute, 20 * minute, hour, 2 * hour, 4 * hour, 8 * hour] as const;
 
 /** Starts to deliver. A webhook that is new is told of events from now on, another one goes on where it was. */
-export function openWebhooks(options: Options): Webhooks {
-  const { webhooks, path, feed, log, now, pollMilliseconds = 200, closeSeconds = 5 } = options;
-  const deliveries = openDeliveries(path, { id: feed.log, size: feed.size }, now());
-  for (const { name } of webhooks) deliveries.begin(name, feed.size);
+export async function openWebhooks(options: Options): Promise<Webhooks> {
+  const { webhooks, deliveries, feed, log, now, turn = null, pollMilliseconds = 200, closeSeconds = 5 } = options;
+  for (const { name } of webhooks) await deliveries.begin(name, feed.size);
   const scanner = openScanner({ ...options, ...feed, deliveries });
   const closing = new AbortController();
   const retrySeconds = options.retrySeconds ?? retryDelays;
   const lanes = webhooks.map((webhook) => {
-    return openLane({ name: webhook.name, deliveries, send: (one) => send(webhook, one), retrySeconds, log, now });
+    const send = (one: Delivery) => post(webhook, one);
+    const isOurs = async (one: Delivery) => turn !== null && (await turn.look()) && (await deliveries.isDue(one));
+    const ofNode = turn && { isHeld: turn.isHeld, isOurs };
+    return openLane({ name: webhook.name, deliveries, send, turn: ofNode, retrySeconds, log, now });
   });
   let scanning: Promise<void> | null = null;
   let isInTrouble = false;
 
-  async function send(webhook: Webhook, { id, position }: { id: string; position: number }): Promise<void> {
+  async function post(webhook: Webhook, { id, position }: { id: string; position: number }): Promise<void> {
     const { url, allowPrivate } = webhook;
     const body = bodyOf(position);
     const headers = signedHeaders(webhook, { id, body, at: now() });
@@ -70,6 +83,7 @@ export function openWebhooks(options: Options): Webhooks {
   }
 
   function look(): void {
+    if (turn && !turn.isHeld()) return;
     scanning ??= scan().finally(() => {
       scanning = null;
       if (!closing.signal.aborted) for (const lane of lanes) lane.fill();
@@ -102,7 +116,8 @@ export function openWebhooks(options: Options): Webhooks {
       await ended;
       await scanning;
       await scanner.close();
-      deliveries.close();
+      await turn?.close();
+      await deliveries.close();
     },
   };
 }

@@ -24,8 +24,12 @@ await once(receiver, 'listening');
 after(() => receiver.close());
 /** Requests for each operation; more of them find more, and need more room. */
 const runs = Number(process.env.TEST_RUNS ?? 6);
+/** Behind a balancer there is no file of the one process to fill, hold or damage; see nodes.long.test.ts. */
+const ofOneProcess = process.env.TEST_NODES === undefined ? {} : { skip: 'the service has several nodes' };
 const disk =
-  runs > 60 ? ({ folder: '', skip: 'many requests need more room' } as const) : useSmallDisk(128 * 1024 * 1024);
+  runs > 60 || ofOneProcess.skip
+    ? ({ folder: '', skip: ofOneProcess.skip ?? 'many requests need more room' } as const)
+    : useSmallDisk(128 * 1024 * 1024);
 const service = useService(
   `export { default, seed } from ${JSON.stringify(new URL('./rich.ts', import.meta.url))};`,
   {
@@ -234,7 +238,7 @@ describe('The contract (1)', () => {
     }
   });
 
-  it('holds while the search index is behind the documents', async () => {
+  it('holds while the search index is behind the documents', ofOneProcess, async () => {
     const letGo = holdSearch(service.data);
     try {
       await world.create('things');
@@ -253,7 +257,7 @@ describe('The contract (1)', () => {
     }
   });
 
-  it('holds where the log is ahead of what can be read, and others always come first', async () => {
+  it('holds where the log is ahead of what can be read, and others always come first', ofOneProcess, async () => {
     const [late, reads, broken] = [
       await prepare(world, lacking('409')),
       await prepare(
@@ -270,7 +274,7 @@ describe('The contract (1)', () => {
   });
   let ready: Prepared[];
 
-  it('holds where the data is damaged', async () => {
+  it('holds where the data is damaged', ofOneProcess, async () => {
     damage(service.data);
     const asUser = ready.map(({ call, ...operation }) => ({
       ...operation,

@@ -26,6 +26,7 @@ export type Contract = {
 
 /** Headers of every answer: those of HTTP itself, and ours that the document tells of once. */
 const everywhere = new Set([
+  'annals-position',
   'cache-control',
   'connection',
   'content-encoding',

@@ -60,6 +60,9 @@ export async function startService(
   config: TestConfig,
   options: { data?: string; port?: number; environment?: Record<string, string>; openFiles?: number } = {},
 ): Promise<Service> {
+  // Whole suites are run over two nodes in this way.
+  if (process.env.TEST_NODES !== undefined && options.environment?.ANNALS_LOG === undefined)
+    return (await import('./nodes.ts')).startNodes(t, config, options);
   const folder = temporaryFolder(t);
   const data = options.data ?? join(folder, 'data');
   const args = ['serve', '--config', writeConfig(folder, config), '--data', data, '--port', String(options.port ?? 0)];

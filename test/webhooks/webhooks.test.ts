@@ -11,6 +11,7 @@ import type { Model, Webhook } from '../../config/model.ts';
 import { logFile as logFileOf } from '../../projections/files.ts';
 import { createLog } from '../../server/platform/logging.ts';
 import { readConditions } from '../../server/webhooks/conditions.ts';
+import { deliveriesIn } from '../../server/webhooks/deliveries.ts';
 import { createWebhookService } from '../../server/webhooks/service.ts';
 import { openWebhooks, type Webhooks } from '../../server/webhooks/webhooks.ts';
 import { withDatabase } from '../../storage/sqlite.ts';
@@ -72,7 +73,7 @@ async function eventually(check: () => boolean | Promise<boolean>): Promise<void
   assert.fail('it never came');
 }
 
-type Options = Partial<Parameters<typeof openWebhooks>[0]>;
+type Options = Partial<Parameters<typeof openWebhooks>[0]> & { path?: string };
 
 function modelOf(hooks: object[]): Model {
   const webhooks = hooks.map((hook, index) => ({ name: `hook${index}`, secret, allowPrivate: true, ...hook }));
@@ -94,17 +95,19 @@ function feedOf() {
 /** Delivers the events of the service with a queue of the test's own, from the end of its log on. */
 async function deliver(t: TestContext, hooks: object[], options: Options = {}): Promise<Webhooks> {
   const model = modelOf(hooks);
-  const webhooks = openWebhooks({
+  const feed = feedOf();
+  const { path = join(temporaryFolder(t), 'webhooks.db'), ...others } = options;
+  const webhooks = await openWebhooks({
     webhooks: model.webhooks,
     conditions: await readConditions(model, false),
-    path: join(temporaryFolder(t), 'webhooks.db'),
-    feed: feedOf(),
+    deliveries: deliveriesIn(path, { id: feed.log, size: feed.size }, (options.now ?? Date.now)()),
+    feed,
     log: silent,
     now: Date.now,
     retrySeconds: [0.05],
     pollMilliseconds: 10,
     closeSeconds: 0.2,
-    ...options,
+    ...others,
   });
   let isOpen = true;
   const close = async () => {

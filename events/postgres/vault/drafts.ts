@@ -2,7 +2,7 @@ import { bytesAtOnce, bytesOf, type Draft, type Kept, type Room, tooMany } from 
 import type { VaultPort } from '../../vault-port.ts';
 import { lockOf, numberedUpTo, type VaultRows } from './running.ts';
 
-/** Drafts of previews, as {@link VaultPort} has them. What was deleted stays in the files of the server until it cleans them. */
+/** Drafts of previews, as {@link VaultPort} has them. Deleted rows stay in the files of the server until it cleans them. */
 export function openDrafts({ log, read, write, change }: VaultRows): VaultPort['drafts'] {
   return {
     keep: (draft, own, all) =>

@@ -1,6 +1,6 @@
 import { serverTime, type VaultRows } from './running.ts';
 
-/** Who may do what one node alone does, and until when; and what is done once. Times are those of the server. */
+/** The rights to do what one node alone does, and the jobs that are done once. Times are those of the server. */
 export type LeaseRows = {
   /**
    * Takes a lease for so many milliseconds, or renews it.

@@ -15,7 +15,7 @@ export type VaultRows = {
   /** Writes what does no harm when it is done twice, all in one transaction. */
   write: (...statements: Statement[]) => Promise<Result[]>;
   /**
-   * Reads, decides by that, and writes, in one transaction. What is read has to lock what is decided on.
+   * Reads, decides by that, and writes, in one transaction. The reads have to lock what is decided on.
    *
    * @param decide is pure, for it may be called again. When it throws, nothing is written.
    */
@@ -107,7 +107,7 @@ export async function openRows({ address, patience, opening, warn, establish }: 
         try {
           return (await commitWith(connection, [{ text: 'BEGIN' }, ...statements])).slice(1);
         } catch (error) {
-          // What does no harm when it is done twice is done again where that is not known.
+          // It does no harm when it is done twice, so it is done again where that is not known.
           throw error instanceof UnknownCommitError ? new Error(error.message, { cause: error }) : error;
         }
       }),
@@ -131,7 +131,7 @@ export async function openRows({ address, patience, opening, warn, establish }: 
   };
 }
 
-/** What a decision threw: nothing is wrong with the connection. */
+/** The error of a decision: nothing is wrong with the connection. */
 type Refused = { refusal: unknown };
 
 function decidedOf<T>(decide: () => Decided<T>): Decided<T> | Refused {
@@ -147,7 +147,7 @@ function unavailable(): DomainError {
 }
 
 /** The subjects whose rows change together. */
-export type Subject = 'keys' | 'drafts' | 'own-drafts' | 'pins';
+export type Subject = 'keys' | 'drafts' | 'own-drafts' | 'pins' | 'webhooks';
 
 /** Locks the rows of a subject until the end of the transaction, and gives the last number that was given to one. */
 export function lockOf(log: number, subject: Subject): Statement {

@@ -141,6 +141,30 @@ export const vaultSteps: readonly (readonly Step[])[] = [
        until bigint NOT NULL,
        PRIMARY KEY (log, sha256)
      )`,
+    `CREATE TABLE annals_vault.webhooks (
+       log int NOT NULL,
+       name text NOT NULL,
+       position bigint NOT NULL,
+       delivered_at bigint,
+       PRIMARY KEY (log, name)
+     )`,
+    `CREATE TABLE annals_vault.deliveries (
+       log int NOT NULL,
+       webhook text NOT NULL,
+       position bigint NOT NULL,
+       id text NOT NULL,
+       stream text NOT NULL,
+       is_parked boolean NOT NULL,
+       attempts int NOT NULL,
+       due_at bigint,
+       give_up_at bigint NOT NULL,
+       tried_at bigint,
+       failure text,
+       PRIMARY KEY (log, webhook, position),
+       UNIQUE (log, webhook, id)
+     )`,
+    'CREATE INDEX deliveries_due ON annals_vault.deliveries (log, webhook, due_at)',
+    'CREATE INDEX deliveries_by_stream ON annals_vault.deliveries (log, webhook, stream, position)',
     // `epoch` counts how often it went to another holder.
     `CREATE TABLE annals_vault.leases (
        log int NOT NULL,

@@ -20,6 +20,8 @@ import { vaultSteps } from './tables.ts';
 /** The vault of a log in PostgreSQL, which all nodes have together. */
 export type PostgresVault = {
   port: VaultPort;
+  /** For what else nodes keep together there. */
+  rows: VaultRows;
   /** One of the secrets that were asked for when it was opened: the same for all nodes. */
   secret: (name: string) => string;
   /** An opaque, stable name for something secret. */
@@ -51,7 +53,7 @@ export type PostgresVaultOptions = {
 };
 
 const opaqueSecret = 'opaque-ids';
-const subjects: readonly Subject[] = ['keys', 'drafts', 'own-drafts', 'pins'];
+const subjects: readonly Subject[] = ['keys', 'drafts', 'own-drafts', 'pins', 'webhooks'];
 const minute = 60 * 1000;
 const hour = 60 * minute;
 
@@ -78,6 +80,7 @@ export async function openPostgresVault(options: PostgresVaultOptions): Promise<
       return kept;
     };
     return {
+      rows,
       port: {
         passwords: openPasswords(rows, secret(commitmentSecret), spareMilliseconds),
         counters: openCounters(rows),

@@ -130,7 +130,7 @@ export function startReactor(given: ReactorInput): Reactor {
   }
 
   async function handle(mail: WaitingMail, progress: Progress): Promise<void> {
-    // What was sent and could not be recorded is recorded in any case.
+    // One that was sent and could not be recorded is recorded in any case.
     if (progress.ending === null && !(await isOurs(mail))) {
       known.delete(mail.event);
       return;

@@ -16,7 +16,7 @@ export type PinBoard = {
 export const doubtSeconds = 60;
 
 /** Makes a board without pins, kept in the main thread: for a service that has its files to itself. */
-export function createPins(): PinBoard & { close: () => void } {
+export function createPins(): PinBoard {
   const counts = new Map<string, number>();
   const removals = new Map<string, Promise<void>>();
   const doubtful = new Set<string>();
@@ -67,7 +67,7 @@ export function createPins(): PinBoard & { close: () => void } {
     setTimeout(() => doubtful.delete(sha256), doubtSeconds * 1000).unref();
   }
 
-  return { hold, withhold, close() {} };
+  return { hold, withhold };
 }
 
 /** The refusal of an upload whose bytes may be gone in a moment. */

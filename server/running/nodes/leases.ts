@@ -1,5 +1,4 @@
 import type { LeaseRows } from '../../../events/postgres/vault/leases.ts';
-import type { NodeVault } from './vault.ts';
 
 /** The right to do what one node alone does. */
 export type Lease = {
@@ -21,16 +20,12 @@ type Options = {
   milliseconds?: number;
 };
 
-type TurnOptions = {
-  node: Pick<NodeVault, 'leases' | 'holder'>;
-  name: string;
-  onGained: () => void;
-  upToDate: () => Promise<void>;
-};
+/** `upToDate` resolves when this node has all that was recorded before the call. */
+export type TurnOptions = { name: string; onGained: () => void; upToDate: () => Promise<void> };
 
 /** The same, for what follows from the log: whose turn it is has all that the node before it has recorded. */
-export function openTurn({ node, name, onGained, upToDate }: TurnOptions): Lease {
-  const lease = openLease({ rows: node.leases, name, holder: node.holder, onGained });
+export function openTurn(rows: LeaseRows, holder: string, { name, onGained, upToDate }: TurnOptions): Lease {
+  const lease = openLease({ rows, name, holder, onGained });
   return {
     ...lease,
     async look() {
@@ -68,7 +63,7 @@ export function openLease({ rows, name, holder, onGained, milliseconds = usual }
     try {
       heldUntil = (await rows.take(name, holder, milliseconds)) === null ? 0 : asked + milliseconds;
     } catch {
-      // What is wrong is told by the vault; the lease goes on until it has passed.
+      // The vault tells what is wrong; the lease goes on until it has passed.
       return false;
     }
     if (isHeld() && !wasHeld) onGained();

@@ -30,17 +30,9 @@ function problemsOfSettings({ bucket, site, sites }: Settings): string[] {
   return problems;
 }
 
-function problemsOfModel({ collections, webhooks }: Model, { bucket }: Settings): string[] {
-  const uploads = [...collections.values()].flatMap(({ upload, slug }) => (upload ? [slug] : []));
-  const named = (slugs: string[], what: string) =>
-    slugs.length === 0 ? [] : [`${what} (${slugs.join(', ')}) are not served with ANNALS_LOG yet`];
-  return [
-    ...(bucket === undefined ? uploads.map(needsBucket) : []),
-    ...named(
-      webhooks.map(({ name }) => name),
-      'webhooks',
-    ),
-  ];
+function problemsOfModel({ collections }: Model, { bucket }: Settings): string[] {
+  if (bucket !== undefined) return [];
+  return [...collections.values()].flatMap(({ upload, slug }) => (upload ? [needsBucket(slug)] : []));
 }
 
 function needsBucket(slug: string): string {

@@ -1,17 +1,29 @@
 import assert from 'node:assert/strict';
-import { it } from 'node:test';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { after, it } from 'node:test';
 import { emptyRoot } from '../../../events/merkle.ts';
 import { parseCheckpoint, parseNote } from '../../../events/notes.ts';
 import { bearer, loggedIn, login } from '../../helpers/accounts.ts';
 import { useMailbox } from '../../helpers/mail.ts';
 import { describeWithPostgres, useDatabase } from '../../helpers/postgres.ts';
 import { request } from '../../helpers/requests.ts';
-import type { Service } from '../../helpers/service.ts';
+import { runCommand, type Service } from '../../helpers/service.ts';
 import { eventually, useStarted } from '../../helpers/shared.ts';
 import { startNode } from './node.ts';
 
 const password = 'correct horse battery';
 const mailbox = await useMailbox();
+/** The ids of the messages to the webhook. */
+const delivered: string[] = [];
+const receiver = createServer((call, response) => {
+  delivered.push(String(call.headers['webhook-id']));
+  call.resume();
+  response.writeHead(204).end();
+}).listen(0, '127.0.0.1');
+await once(receiver, 'listening');
+after(() => receiver.close());
 
 const config = `export default {
   bcryptCost: 4,
@@ -20,6 +32,7 @@ const config = `export default {
     { slug: 'users', auth: { useAPIKey: true, maxLoginAttempts: 4, lockTime: 600 }, fields: [] },
     { slug: 'posts', fields: [{ name: 'title', type: 'text' }] },
   ],
+  webhooks: [{ name: 'front', url: process.env.RECEIVER, secret: 'whsec_${'A'.repeat(43)}=', collections: ['posts'], allowPrivate: true }],
 };
 export async function seed({ baseUrl, apiKey }) {
   const response = await fetch(baseUrl + '/api/collections/posts', {
@@ -32,7 +45,11 @@ export async function seed({ baseUrl, apiKey }) {
 
 describeWithPostgres('Accounts of two nodes', () => {
   const make = useDatabase();
-  const environment = { ANNALS_SMTP_URL: mailbox.url, ANNALS_MAIL_FROM: 'annals@example.org' };
+  const environment = {
+    ANNALS_SMTP_URL: mailbox.url,
+    ANNALS_MAIL_FROM: 'annals@example.org',
+    RECEIVER: `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/`,
+  };
   const two = useStarted(async (t) => {
     const { address } = await make();
     const [a, b] = await Promise.all([
@@ -68,7 +85,7 @@ describeWithPostgres('Accounts of two nodes', () => {
   });
 
   it('are refused by both from the answer on that ends them', async () => {
-    for (let round = 0; round < 20; round += 1) {
+    for (let round = 0; round < 8; round += 1) {
       const { email } = await newUser();
       const { token, as, id } = await loggedIn(two.a, 'users', email, password);
       const sessions = await two.a.call('POST', '/api/collections/users/logout', undefined, as);
@@ -116,7 +133,7 @@ describeWithPostgres('Accounts of two nodes', () => {
     );
     const sentTo = (to: string) => mailbox.received.filter((one) => one.to.includes(to));
     await eventually(() => emails.every((to) => sentTo(to).length > 0));
-    // What was sent is recorded before another is sent to the same address, so a second one would have come by then.
+    // All that was sent is recorded before another is sent to the same address, so a second one would have come by then.
     const asked = await two.b.call('POST', '/api/collections/users/forgot-password', { email }, { key: null });
     assert.equal(asked.status, 200);
     await mailbox.token(email);
@@ -167,6 +184,25 @@ describeWithPostgres('Accounts of two nodes', () => {
     }
   });
 
+  it('have each change told to a webhook once, whichever node it was made on', async () => {
+    const before = delivered.length;
+    const nodes = [two.a, two.b];
+    for (let round = 0; round < 6; round += 1) {
+      const { status } = await (nodes[round % 2] as Service).call('POST', '/api/collections/posts', { title: 'told' });
+      assert.equal(status, 201);
+    }
+    await eventually(() => delivered.length >= before + 6);
+    for (const node of nodes) {
+      const path = '/api/webhooks/front/deliveries';
+      for (;;) {
+        const { status, body } = await node.call('GET', path);
+        assert.equal(status, 200, JSON.stringify(body));
+        if (body.docs.length === 0) break;
+      }
+    }
+    assert.equal(new Set(delivered).size, delivered.length);
+  });
+
   it('had the first documents loaded once', async () => {
     const { body } = await two.a.call('GET', '/api/collections/posts?where[title][equals]=the%20first');
     assert.equal(body.total, 1);
@@ -188,5 +224,8 @@ describeWithPostgres('Accounts of two nodes', () => {
     assert.deepEqual(ofA?.body.keys[0].verifierKey, ofB?.body.keys[0].verifierKey);
     for (const { size, root } of heads) assert.ok(heads.every((other) => other.size !== size || other.root === root));
     assert.ok(new Set(heads.map(({ size }) => size)).size >= 4);
+    // Commands beside a node know the key too.
+    const verified = await runCommand(['verify', '--data', two.a.data]);
+    assert.equal(verified.code, 0, verified.stdout + verified.stderr);
   });
 });

@@ -195,25 +195,23 @@ describeWithPostgres('The start of a node', () => {
     const { address } = await make();
     const given = `export default {
       collections: [
-        { slug: 'users', auth: true, fields: [] },
         { slug: 'files', upload: true, fields: [] },
-        { slug: 'posts', fields: [{ name: 'title', type: 'text' }] },
+        { slug: 'pictures', upload: true, fields: [] },
       ],
-      webhooks: [{ name: 'site', url: 'https://example.org/hook', secret: 'whsec_MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE=', collections: ['posts'] }],
-    };
-    export async function seed() {}`;
-    const environment = { ANNALS_LOG: urlOf(address), ANNALS_SECRET: 'short' };
-    const all = await refused(t, given, { environment });
-    for (const problem of [
-      /ANNALS_SECRET is shorter than 32 characters/,
-      /collections with auth \(users\)/,
-      /collections with upload \(files\)/,
-      /webhooks \(site\)/,
-      /the configuration has a seed/,
-    ])
+    };`;
+    const all = await refused(t, given, { environment: { ANNALS_LOG: urlOf(address) } });
+    for (const problem of [/the collection files has upload/, /the collection pictures has upload/])
       assert.match(all, problem);
     assert.doesNotMatch(all, /:writes@/);
-    assert.match(await refused(t, config, { environment: { ANNALS_LOG: urlOf(address) } }), /ANNALS_SECRET is missing/);
+  });
+
+  it('whose directory another process has ends, and leaves nothing open', async (t) => {
+    const { address } = await make();
+    const node = await startNode(t, address);
+    assert.match(
+      await refused(t, config, { data: node.data, environment: nodeEnvironment(address) }),
+      /is in use|works on|has it/,
+    );
   });
 
   it('reads its settings', async (t) => {
@@ -239,17 +237,6 @@ describeWithPostgres('The start of a node', () => {
     assert.equal((await node.call('POST', '/api/collections/posts', { title: 'one' })).status, 201);
   });
 
-  it('refuses what one node alone would keep', async (t) => {
-    const { address } = await make();
-    const node = await startNode(t, address);
-    const key = await node.call('POST', '/api/keys', {
-      name: 'feed',
-      scopes: [{ collections: '*', operations: ['read'] }],
-    });
-    assert.equal(key.status, 409, JSON.stringify(key.body));
-    assert.match(key.body.message, /API keys that are made at run time are not served with a log in PostgreSQL yet/);
-  });
-
   it('of a command writes as a node for the moment', async (t) => {
     const database = await make();
     const first = await filled(t, database);
@@ -272,7 +259,7 @@ describeWithPostgres('The start of a node', () => {
     const { address } = await make();
     const gone = { ...address, hosts: [{ host: '127.0.0.1', port: 1 }] };
     const stderr = await refused(t, config, { environment: nodeEnvironment(gone) });
-    assert.match(stderr, /the log in PostgreSQL is not available: .*ECONNREFUSED/);
+    assert.match(stderr, /the vault in PostgreSQL is not available: .*ECONNREFUSED/);
     assert.doesNotMatch(stderr, /writes@/);
   });
 

@@ -42,11 +42,12 @@ function pass(to: string, request: IncomingMessage, response: ServerResponse): v
 }
 
 /** As they came: a header may come twice. */
-function headersOf(raw: readonly string[]): Record<string, string[]> {
-  const headers: Record<string, string[]> = {};
+function headersOf(raw: readonly string[]): Record<string, string | string[]> {
+  const headers: Record<string, string | string[]> = {};
   for (let at = 0; at < raw.length; at += 2) {
-    const name = String(raw[at]);
-    headers[name] = [...(headers[name] ?? []), String(raw[at + 1])];
+    const [name = '', value = ''] = raw.slice(at);
+    const before = headers[name];
+    headers[name] = before === undefined ? value : [before, value].flat();
   }
   return headers;
 }

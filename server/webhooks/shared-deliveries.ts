@@ -1,0 +1,131 @@
+import { lockOf, type VaultRows } from '../../events/postgres/vault/running.ts';
+import type { Statement } from '../../storage/postgres/connection.ts';
+import { type Deliveries, type Delivery, type Found, patience } from './deliveries.ts';
+
+const columns = `webhook, position, id, stream, is_parked AS "isParked", attempts, due_at AS "dueAt", give_up_at AS "giveUpAt",
+  tried_at AS "triedAt", failure`;
+const table = 'annals_vault.deliveries';
+
+/** The queue of deliveries that several nodes have together, in PostgreSQL: as {@link Deliveries} has it. */
+export function openSharedDeliveries({ log, read, write, change }: VaultRows): Deliveries {
+  const lock = lockOf(log, 'webhooks');
+  const select = `SELECT ${columns} FROM ${table} WHERE log = $1 AND webhook = $2`;
+
+  async function one(webhook: string, id: string): Promise<Delivery | null> {
+    const [row] = await read({ text: `${select} AND id = $3`, values: [log, webhook, id] });
+    return row ?? null;
+  }
+
+  /** Of a document the earliest one alone is due; `at`: that one at once. */
+  function inOrder({ webhook, stream }: Found, at: number | null): Statement[] {
+    const first = `(SELECT min(position) FROM ${table} WHERE log = $1 AND webhook = $2 AND stream = $3 AND NOT is_parked)`;
+    const values = [log, webhook, stream];
+    const ofDocument = 'WHERE log = $1 AND webhook = $2 AND stream = $3 AND NOT is_parked';
+    const held = { text: `UPDATE ${table} SET due_at = NULL ${ofDocument} AND position > ${first}`, values };
+    if (at === null) return [held];
+    const text = `UPDATE ${table} SET due_at = $4 ${ofDocument} AND position = ${first} AND (due_at IS NULL OR due_at > $4)`;
+    return [held, { text, values: [...values, at] }];
+  }
+
+  const at = ({ webhook, position }: Found) => [log, webhook, position];
+  const where = 'WHERE log = $1 AND webhook = $2 AND position = $3';
+
+  async function progress(name: string) {
+    const [row] = await read({
+      text: `SELECT position, delivered_at AS "deliveredAt",
+               (SELECT count(*) FROM ${table} WHERE log = $1 AND webhook = $2 AND NOT is_parked) AS waiting,
+               (SELECT count(*) FROM ${table} WHERE log = $1 AND webhook = $2 AND is_parked) AS parked
+             FROM annals_vault.webhooks WHERE log = $1 AND name = $2`,
+      values: [log, name],
+    });
+    return row ?? { position: 0, waiting: 0, parked: 0, deliveredAt: null };
+  }
+
+  return {
+    async begin(name, position) {
+      const text = 'INSERT INTO annals_vault.webhooks VALUES ($1, $2, $3, NULL) ON CONFLICT DO NOTHING';
+      await write({ text, values: [log, name, position] });
+    },
+    position: async (name) => (await progress(name)).position,
+    isDue: async ({ webhook, id, attempts }) => (await one(webhook, id))?.attempts === attempts,
+    enqueue: (names, upTo, found, now) =>
+      change(
+        [
+          lock,
+          {
+            text: 'SELECT name, position FROM annals_vault.webhooks WHERE log = $1 AND name = ANY($2::text[])',
+            values: [log, names],
+          },
+        ],
+        ([, rows = []]) => {
+          // A node that was overtaken may come with deliveries that another one has made since.
+          const reached = new Map<string, number>(rows.map(({ name, position }) => [name, position]));
+          const news = found.filter(({ webhook, position }) => position > (reached.get(webhook) ?? 0));
+          const inserted = news.map(({ webhook, position, id, stream }) => ({
+            text: `INSERT INTO ${table} (log, webhook, position, id, stream, is_parked, attempts, due_at, give_up_at)
+                   SELECT $1::int, $2::text, $3::bigint, $4::text, $5::text, false, 0, CASE WHEN EXISTS (
+                     SELECT 1 FROM ${table} WHERE log = $1 AND webhook = $2 AND stream = $5 AND NOT is_parked
+                   ) THEN NULL ELSE $6::bigint END, $7::bigint`,
+            values: [log, webhook, position, id, stream, now, now + patience],
+          }));
+          const moved = {
+            text: 'UPDATE annals_vault.webhooks SET position = $3 WHERE log = $1 AND name = ANY($2::text[]) AND position < $3',
+            values: [log, names, upTo],
+          };
+          return { statements: [...inserted, moved], value: undefined };
+        },
+      ),
+    due: async (webhook, now, limit) =>
+      (await read({
+        text: `${select} AND due_at <= $3 ORDER BY due_at, position LIMIT $4`,
+        values: [log, webhook, now, limit],
+      })) as Delivery[],
+    async succeed(delivery, now) {
+      const { webhook } = delivery;
+      await write(
+        lock,
+        { text: `DELETE FROM ${table} ${where}`, values: at(delivery) },
+        {
+          text: 'UPDATE annals_vault.webhooks SET delivered_at = $3 WHERE log = $1 AND name = $2',
+          values: [log, webhook, now],
+        },
+        ...inOrder(delivery, now),
+      );
+    },
+    async fail(delivery, { at: now, failure, dueAt }) {
+      await write(
+        lock,
+        {
+          text: `UPDATE ${table} SET attempts = $4, tried_at = $5, failure = $6, due_at = $7, is_parked = $8 ${where}`,
+          values: [...at(delivery), delivery.attempts + 1, now, failure, dueAt, dueAt === null],
+        },
+        ...inOrder(delivery, dueAt === null ? now : null),
+      );
+    },
+    async retry(webhook, id, now) {
+      const found = await one(webhook, id);
+      if (!found) return null;
+      await write(
+        lock,
+        {
+          text: `UPDATE ${table} SET is_parked = false, due_at = NULL, give_up_at = $4 ${where} AND is_parked`,
+          values: [...at(found), now + patience],
+        },
+        ...inOrder(found, now),
+      );
+      return (await one(webhook, id)) ?? found;
+    },
+    async page(webhook, { state, limit, page }) {
+      const { waiting, parked } = await progress(webhook);
+      const states = { all: [false, true], waiting: [false], parked: [true] }[state];
+      const found = await read({
+        text: `${select} AND is_parked = ANY($3::boolean[]) ORDER BY position LIMIT $4 OFFSET $5`,
+        values: [log, webhook, states, limit, (page - 1) * limit],
+      });
+      const total = (state === 'parked' ? 0 : waiting) + (state === 'waiting' ? 0 : parked);
+      return { found: found as Delivery[], total };
+    },
+    progress,
+    async close() {},
+  };
+}

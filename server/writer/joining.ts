@@ -24,8 +24,8 @@ export type Node = { shared: PostgresLog; clock: SharedClock; ids: Ids; membersh
 type Options = Pick<BootOptions, 'directory' | 'schema' | 'rules' | 'logId' | 'seals'> & {
   /** Of PostgreSQL. */
   address: string;
-  /** Of this node, where one was given. */
-  name: string | undefined;
+  /** The name of this node, where one was given. */
+  node: string | undefined;
   meter: WriterMeter;
   /** As for {@link createIds}. */
   counter: BigInt64Array<SharedArrayBuffer>;
@@ -94,7 +94,7 @@ function requireMovedHere(file: string, token: string): void {
 }
 
 async function catchUp(options: Options, begun: Omit<Node, 'membership'>): Promise<Node> {
-  const { directory, address, name, schema, rules, seals, say } = options;
+  const { directory, address, node, schema, rules, seals, say } = options;
   const { shared, clock, ids } = begun;
   let membership: Membership | null = null;
   const db = openDatabase(logFile(directory), { durability: 'normal', cacheMiB: 64 });
@@ -112,7 +112,7 @@ async function catchUp(options: Options, begun: Omit<Node, 'membership'>): Promi
     membership = startMembership({
       directory,
       address,
-      name,
+      name: node,
       shared,
       schema,
       own,

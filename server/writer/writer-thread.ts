@@ -53,10 +53,10 @@ function start(means: Means): Started {
 }
 
 /** The modules that only a node needs are loaded by one alone. */
-async function startNode({ address, node: name, appliesSchema }: SharedInput): Promise<() => void> {
+async function startNode({ appliesSchema, ...shared }: SharedInput): Promise<() => void> {
   const { joinLog } = await import('./joining.ts');
   const { serveNode } = await import('./shared-turns.ts');
-  const node = await joinLog({ ...options, address, name, counter, clock, meter, say });
+  const node = await joinLog({ ...options, ...shared, counter, clock, meter, say });
   try {
     const started = start({ ids: node.ids, now: node.clock.now, durability: 'normal', isShared: true });
     const configured = { ...options, ids: node.ids };

@@ -11,8 +11,9 @@ async function freezeUnderLock({ nodes: [node], sql }: World): Promise<void> {
   for (let left = 300; left > 0; left -= 1) {
     node.freeze();
     await pause(120);
+    const ports = [0, ...node.network.flatMap((one) => one.ports())];
     const [found] = await sql(
-      `SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND state = 'idle in transaction'
+      `SELECT 1 FROM pg_stat_activity WHERE client_port IN (${ports}) AND state = 'idle in transaction'
        AND clock_timestamp() - state_change > interval '100 ms'`,
     );
     if (found?.rowCount) return;

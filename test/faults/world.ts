@@ -48,7 +48,7 @@ export async function openWorld<S extends Pick<Servers, 'hosts'> = Servers>(
   }
 
   /** Waits until so many more writes are acknowledged. */
-  async function untilMore(more: number, of: Load, within = 60_000): Promise<void> {
+  async function untilMore(more: number, of: Load, within = 180_000): Promise<void> {
     const goal = of.count() + more;
     await until(
       () => of.count() >= goal || nodes.every((node) => node.ended() !== undefined),

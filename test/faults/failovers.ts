@@ -33,7 +33,7 @@ export async function failOverByPatroni(
         if (way === 'crash') patroni.killServer(leader);
         else if (way === 'power cut') patroni.killMember(leader);
         else await patroni.switchOver();
-        await world.untilMore(150, load, 90_000);
+        await world.untilMore(150, load);
         if (way === 'power cut') patroni.startMember(leader);
         report(
           `patroni ${round + 1}: ${way} of ${leader}, writes paused ${Math.round(longestPause(world.seen, since - 500))} ms`,

@@ -5,14 +5,18 @@ import { withClock } from './nodes.ts';
 import { inWorld, leavesServers, timedRead, timedWrite, two } from './scenario.ts';
 import { longestPause, type World } from './world.ts';
 
+/** The lock of a node that stands still is free after 2 seconds; a busy machine may add as much. In 5 seconds a write is refused. */
+const mostWaiting = 4900;
+
 /** Stops a node at a moment at which it has the lock of the log. */
 async function freezeUnderLock({ nodes: [node], sql }: World): Promise<void> {
   assert.ok(node);
   for (let left = 300; left > 0; left -= 1) {
     node.freeze();
     await pause(120);
+    const ports = [0, ...node.network.flatMap((one) => one.ports())];
     const [found] = await sql(
-      `SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND state = 'idle in transaction'
+      `SELECT 1 FROM pg_stat_activity WHERE client_port IN (${ports}) AND state = 'idle in transaction'
        AND clock_timestamp() - state_change > interval '100 ms'`,
     );
     if (found?.rowCount) return;
@@ -33,11 +37,11 @@ export const stoppedUnderLock = inWorld(
     const since = performance.now();
     await world.untilMore(isShort ? 20 : 100, loads[1]);
     if (!isShort) await pause(4000);
-    const longest = Math.round(longestPause(world.seen, since - 200));
+    const longest = Math.round(longestPause(world.seen, since));
     stopped.thaw();
     await world.untilMore(20, loads[0]);
     const figures = await world.check();
-    assert.ok(longest <= 3500, `the other node waited ${longest} ms`);
+    assert.ok(longest <= mostWaiting, `the other node waited ${longest} ms`);
     return { ...figures, notes: [`the other node waited ${longest} ms for the lock`] };
   },
   leavesServers,
@@ -69,7 +73,7 @@ export const partition = inWorld(
       `a read was refused after ${read.took} ms, a write after ${wrote.took}`,
     );
     // It may have been cut off while it had the lock.
-    assert.ok(longest <= 3500, `the other node waited ${longest} ms`);
+    assert.ok(longest <= mostWaiting, `the other node waited ${longest} ms`);
     const note = `${how}, ${way}: a linear read was refused after ${read.took} ms, a write after ${wrote.took} ms; the other node waited ${longest} ms`;
     return { ...figures, notes: [note] };
   },

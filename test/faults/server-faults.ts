@@ -96,7 +96,7 @@ export const cancelledCommit = inWorld(two, async (world) => {
   await servers.kill('a');
   await servers.start('b');
   await servers.promote();
-  await world.untilMore(40, load, 30_000);
+  await world.untilMore(40, load);
   const stopped = world.nodes.filter((node) => node.ended() !== undefined);
   for (const node of stopped) assert.match(node.output(), /the log went back|differ/);
   const figures = await world.check({ mayLose: stopped.length > 0 });

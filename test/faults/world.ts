@@ -48,7 +48,7 @@ export async function openWorld<S extends Pick<Servers, 'hosts'> = Servers>(
   }
 
   /** Waits until so many more writes are acknowledged. */
-  async function untilMore(more: number, of: Load, within = 60_000): Promise<void> {
+  async function untilMore(more: number, of: Load, within = 180_000): Promise<void> {
     const goal = of.count() + more;
     await until(
       () => of.count() >= goal || nodes.every((node) => node.ended() !== undefined),
@@ -109,13 +109,14 @@ export async function until(isSo: () => unknown, what: string, within = 60_000):
     if (performance.now() > end) throw new Error(`it did not come to ${what} within ${within} ms`);
 }
 
-/** The longest time between two acknowledged writes. @param from the moment at which it may begin. */
+/** The longest time between two acknowledged writes. @param from the moment before which it may not have ended. */
 export function longestPause(seen: readonly (Write | Read)[], from = Number.NEGATIVE_INFINITY): number {
   const moments = seen
-    .filter((one) => one.kind === 'write' && one.fate === 'acknowledged' && one.ended >= from)
+    .filter((one) => one.kind === 'write' && one.fate === 'acknowledged')
     .map(({ ended }) => ended)
     .sort((one, other) => one - other);
-  return Math.max(0, ...moments.slice(1).map((moment, at) => moment - (moments[at] as number)));
+  const pauses = moments.slice(1).map((moment, at) => (moment < from ? 0 : moment - (moments[at] as number)));
+  return pauses.reduce((longest, one) => Math.max(longest, one), 0);
 }
 
 /** The log as a new node gets it from PostgreSQL alone, whose tree then gives the root of the head. */

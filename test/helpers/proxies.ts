@@ -25,6 +25,8 @@ export type TcpProxy = {
   refuse: () => void;
   /** The bytes that went through so far. */
   bytes: () => number;
+  /** The ports from which it is connected to the server. */
+  ports: () => number[];
   close: () => Promise<void>;
 };
 
@@ -34,6 +36,7 @@ const faulty = (way: Way, fault: Way | null) => fault === 'both' || fault === wa
 export async function openTcpProxy(target: { host: string; port: number }): Promise<TcpProxy> {
   const sockets = new Set<Socket>();
   const spoiled = new Set<Socket>();
+  const onwards = new Set<Socket>();
   let held: Way | null = null;
   let dropped: Way | null = null;
   let late = 0;
@@ -47,6 +50,8 @@ export async function openTcpProxy(target: { host: string; port: number }): Prom
       return;
     }
     const onward = connect({ ...target, noDelay: true });
+    onwards.add(onward);
+    onward.on('close', () => onwards.delete(onward));
     void carry(client, onward, 'up');
     void carry(onward, client, 'down');
   });
@@ -115,6 +120,7 @@ export async function openTcpProxy(target: { host: string; port: number }): Prom
       endAll(sockets);
     },
     bytes: () => count,
+    ports: () => [...onwards].flatMap(({ localPort }) => localPort ?? []),
     async close() {
       pass();
       const closed = new Promise<void>((resolve) => server.close(() => resolve()));

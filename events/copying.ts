@@ -109,7 +109,7 @@ export function openCopying(db: Sqlite) {
     attempt: (key: string): ShippedAttempt | null => selectAttempt.get(key) ?? null,
     /** The attempts that were kept when the log had so many events, and later. */
     attempts: (since: number): IterableIterator<ShippedAttempt> => selectAttempts.iterate(since),
-    /** What is left of each erasure: the files that are still to be looked at. */
+    /** The files of each erasure that are still to be looked at. */
     erasures: () => selectErasures.all(),
     /** How many claims there are, and attempts that were kept after a moment. */
     counts: (since: number): { claims: number; attempts: number } => ({

@@ -32,17 +32,19 @@ export async function openArrival(options: {
   warn: (message: string) => void;
 }) {
   const connection = await reported(() => connect(options.address, connecting, options.warn));
+  try {
+    await reported(() => prepare(connection));
+  } catch (error) {
+    connection.destroy();
+    throw error;
+  }
   let found: ArrivingHead | null = null;
   let vault = 0;
   let tables: LogTables | null = null;
 
-  /** Where the log of the site is; null where there is none. */
+  /** Where the log of the site is; null without one. */
   async function look(): Promise<ArrivingHead | null> {
-    await reported(async () => {
-      await prepareTables(connection);
-      await refuseTooManyRights(connection);
-      found = await headOf(connection, options.site);
-    });
+    found = await reported(() => headOf(connection, options.site));
     return found;
   }
 
@@ -176,7 +178,7 @@ export async function openArrival(options: {
     }
   }
 
-  /** What is left of each erasure. */
+  /** The files of each erasure that are still to be looked at. */
   async function erasures(): Promise<{ position: number; files: string }[]> {
     return rowsOf({
       text: 'SELECT position, files FROM annals.erasures WHERE log = $1 ORDER BY position',
@@ -231,7 +233,12 @@ export async function openArrival(options: {
   };
 }
 
-/** Where the log of a site is; null where there is none. */
+async function prepare(connection: Connection): Promise<void> {
+  await prepareTables(connection);
+  await refuseTooManyRights(connection);
+}
+
+/** Where the log of a site is; null without one. */
 export async function headOf(connection: Connection, site: string): Promise<ArrivingHead | null> {
   const [found] = await connection.run({
     text: 'SELECT log, name, size, root, state, token FROM annals.heads WHERE site = $1',

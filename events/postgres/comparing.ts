@@ -47,7 +47,7 @@ export function openComparison(arrival: Arrival) {
     if (isStill) await erasedSince();
   }
 
-  /** What was erased while it was copied must be gone there too. */
+  /** Payloads that were erased while they were copied must be gone there too. */
   async function erasedSince(): Promise<void> {
     for (const position of erased) {
       const [row] = await arrival.events(position - 1, 1);

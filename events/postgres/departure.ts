@@ -11,7 +11,7 @@ import { establishVault } from './vault/vault.ts';
 
 /** The place in PostgreSQL that a log leaves. */
 export type Departure = {
-  /** Where the log of the site is. @throws MoveError where there is none. */
+  /** Where the log of the site is. @throws MoveError without one. */
   look: () => Promise<ArrivingHead>;
   /** The names of the nodes that run. It takes some seconds where one has ended without a word. */
   liveNodes: () => Promise<string[]>;

@@ -68,7 +68,10 @@ describeWithPostgres('annals log move, there and back', () => {
       const proof = body.proof.map((hash: string) => Buffer.from(hash, 'base64'));
       assert.ok(verifyConsistency(receipt, now, proof));
     }
-    await Promise.all([a.stop(), b.stop()]);
+    await a.stop();
+    const early = await moveBack(a.data, database);
+    assert.match(early.stderr, /^\S+ still runs: stop all nodes first/);
+    await b.stop();
     const returned = await moveBack(a.data, database);
     assert.equal(returned.code, 0, returned.stderr);
     const again = await moveBack(b.data, database);

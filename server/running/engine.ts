@@ -131,9 +131,7 @@ export function startEngine(options: EngineOptions): Engine {
       isStrict: settings.strictSchema,
       sealing: isBrief ? null : sizes,
       blobs,
-      ...(settings.log !== undefined && {
-        shared: { address: settings.log, appliesSchema: settings.schema === 'apply' },
-      }),
+      ...(settings.log !== undefined && { shared: { address: settings.log, appliesSchema: settings.applySchema } }),
     },
     {
       progress,

@@ -94,17 +94,12 @@ function readVariables({ variables: given, problems }: Reading, flagged: object)
       else result[name] = value;
     });
   }
-  if ('reads' in result && !('ANNALS_LOG' in given)) problems.push(readsAlone);
-  if ('schema' in result && !('ANNALS_LOG' in given)) problems.push(schemaAlone);
+  for (const name of ['ANNALS_READS', 'ANNALS_APPLY_SCHEMA'])
+    if (name in given && !('ANNALS_LOG' in given))
+      problems.push(`${name} is set, and ANNALS_LOG is not: it is for nodes`);
   if (Object.keys(bucket).length > 0) result.bucket = wholeBucket(bucket, given, problems);
   return result;
 }
-
-const schemaAlone =
-  'ANNALS_SCHEMA is set, and ANNALS_LOG is not: a service with a log of its own applies its configuration when it starts';
-
-const readsAlone =
-  'ANNALS_READS is set, and ANNALS_LOG is not: without a log in PostgreSQL every read has all that was written';
 
 function readFlagged(
   own: readonly Setting[],

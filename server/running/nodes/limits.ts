@@ -11,7 +11,10 @@ type Served = { settings: Settings; loaded: Pick<Loaded, 'model'> & Partial<Pick
 
 /** @throws UsageError naming all that a service with a log in PostgreSQL cannot serve; nothing for one without. */
 export function refuseForNodes({ settings, loaded }: Served): void {
-  if (settings.log === undefined) return;
+  if (settings.log === undefined) {
+    if (settings.applySchema) throw new UsageError('--apply-schema is for a node: ANNALS_LOG is not set');
+    return;
+  }
   const problems = [...problemsOfSettings(settings), ...problemsOfModel(loaded.model)];
   if (loaded.seed)
     problems.push('the configuration has a seed, which is not run with ANNALS_LOG: each node would run it');

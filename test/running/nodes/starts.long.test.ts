@@ -6,7 +6,6 @@ import { openLogToRead } from '../../../events/log-file.ts';
 import { readLog } from '../../../events/log-reader.ts';
 import { describeWithPostgres, type TestDatabase, useDatabase } from '../../helpers/postgres.ts';
 import { runCommand, startService, type TestConfig, temporaryFolder, writeConfig } from '../../helpers/service.ts';
-import { eventually } from '../../helpers/shared.ts';
 import { comes, isReady, readyOf } from './claims.ts';
 import { config, nodeEnvironment, startNode, urlOf } from './node.ts';
 

@@ -113,7 +113,7 @@ describeWithPostgres('A schema of a node', () => {
     assert.equal(refused.code, 1);
     assert.match(refused.stderr, shared);
     await assert.rejects(startNode(t, address, { config: next }), shared);
-    // Nothing was recorded, and nobody is outdated.
+    // Nothing was recorded, and no node is outdated.
     assert.ok(await isReady(old));
     assert.equal((await old.call('PATCH', `${path}/${two.id}`, { title: 'other' })).status, 200);
     assert.equal((await apply(waiting)).code, 0);

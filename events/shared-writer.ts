@@ -171,7 +171,7 @@ export function openSharedWriter(options: SharedWriterOptions) {
     }
   }
 
-  /** What was appended before the log went on with what this node may not take is known all the same. */
+  /** All before an event that this node may not take is in the replica all the same. */
   function ingestUntilOutdated(missed: Missed): OutdatedError | null {
     try {
       ingest(missed);

@@ -8,7 +8,7 @@ import type { LogReader } from '../events/log-reader.ts';
 import { isSealed } from '../events/seals.ts';
 import type { SqliteLog } from '../events/sqlite-log.ts';
 import { compileUpcaster } from '../events/upcasters.ts';
-import { type Durability, openDatabase, type Sqlite } from '../storage/sqlite.ts';
+import { openDatabase, type Sqlite } from '../storage/sqlite.ts';
 import { type Declared, differenceTo, epochsOf } from './epochs.ts';
 import { logFile, moveIntoPlace, readFileOf, removeDatabase, removeOtherReadFiles } from './files.ts';
 import { claimsIn } from './fit.ts';
@@ -38,7 +38,7 @@ export type Booted = {
   found: number;
   /** The format that the log had when it was opened, where it was one before this. */
   upgradedFrom: number | null;
-  /** Whether the log is still to get the schema and rules, as {@link BootOptions.isShared} says. */
+  /** Whether the log is still to get the schema and rules, as {@link BootOptions.isReplica} says. */
   isPending: boolean;
   /** The part of the log that was taken as it was, where this vault had not sealed it. */
   accepted: Acceptance | null;
@@ -61,10 +61,8 @@ export type BootOptions = Opening &
     helpers?: Helpers | null;
     /** Build the read file anew even if there is one. */
     isRebuild?: boolean;
-    /** Whether other nodes append to the log as well: then a changed schema, and changed rules, are not recorded here. */
-    isShared?: boolean;
-    /** How hard commits of the log are pressed on the disk: all by default; those of a replica are durable elsewhere. */
-    durability?: Durability;
+    /** Whether the log is a replica: its commits are durable elsewhere, and a changed schema, or changed rules, are not recorded here. */
+    isReplica?: boolean;
   };
 
 /**
@@ -86,7 +84,7 @@ const afterAll = Number.MAX_SAFE_INTEGER;
  */
 export function boot(options: BootOptions): Booted {
   const { directory, schema, seals, progress } = options;
-  const db = openDatabase(logFile(directory), { durability: options.durability ?? 'full', ...writerCache });
+  const db = openDatabase(logFile(directory), { durability: options.isReplica ? 'normal' : 'full', ...writerCache });
   let read: Sqlite | null = null;
   const close = () => {
     read?.close();
@@ -104,7 +102,7 @@ export function boot(options: BootOptions): Booted {
     const { isChanged, hasOtherRules } = differenceTo(epochs.at(-1), options);
     if (isChanged) lookAtChanges(options, log, epochs);
     const accepted = acceptanceOf(options, log);
-    const isPending = options.isShared === true && (isChanged || hasOtherRules);
+    const isPending = options.isReplica === true && (isChanged || hasOtherRules);
     const position = isPending ? afterAll : found + (accepted ? 1 : 0) + 1;
     if (isChanged) epochs.push({ position, schema, rules: options.rules });
     const upcaster = compileUpcaster(epochs);

@@ -33,7 +33,7 @@ export function epochsOf(log: LogReader): RecordedEpoch[] {
 }
 
 /**
- * What an event of the stream of the schema has recorded.
+ * The schema and rules that an event of the stream of the schema has recorded.
  *
  * @throws BrokenLogError when it does not hold a schema.
  */

@@ -28,6 +28,8 @@ Exit codes: 0 written. 2 a file exists, wrong usage, or could not run.`,
                    --against DIR lists such changes beforehand
   --accept-clock   start even if the clock is more than a day behind the last event; recorded times stand still until
                    it catches up
+  --apply-schema   with ANNALS_LOG: apply a configuration that differs from that of the log, which all nodes have in
+                   common, in place of waiting for annals schema apply
 
 Environment. Each variable can also be read from a file, named by the variable with the suffix _FILE.
 
@@ -87,7 +89,7 @@ Exit codes: 0 reloaded. 1 refused, one reason per line. 2 no service runs, wrong
 For nodes (ANNALS_LOG). A node whose configuration has another schema or other rules than the log answers no requests: it waits. This
 command has it look once more at all documents, then record its schema and rules, and the claims that hold under them. From then on
 all nodes that were started with the same configuration are ready. Nodes with the former configuration take no writes any more, answer
-reads as of before for 60 seconds, and are to be ended. ANNALS_SCHEMA=apply has a node do the same by itself. Run it beside a node that
+reads as of before for 60 seconds, and are to be ended. With --apply-schema a node does the same by itself. Run it beside a node that
 waits, with its data directory.
 
 Exit codes: 0 applied, or applied before. 1 refused: documents stand against it, one per line, or the log could not be written. 2 no

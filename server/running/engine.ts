@@ -137,7 +137,7 @@ export function startEngine(options: EngineOptions): Engine {
       sealing: isBrief ? null : sizes,
       blobs,
       ...(settings.log !== undefined && {
-        shared: { address: settings.log, node: settings.node, appliesSchema: settings.schema === 'apply' },
+        shared: { address: settings.log, node: settings.node, appliesSchema: settings.applySchema },
       }),
     },
     {

@@ -102,16 +102,6 @@ export function readReads(text: string, source: string): string {
   throw new Error(`${source} must be one of ${kindsOfReads.join(', ')}, got ${text}${didYouMean(text, kindsOfReads)}`);
 }
 
-const waysOfApplying = ['wait', 'apply'];
-
-/** What a node does with a configuration that the log does not have yet. */
-export function readApplying(text: string, source: string): string {
-  if (waysOfApplying.includes(text)) return text;
-  throw new Error(
-    `${source} must be one of ${waysOfApplying.join(', ')}, got ${text}${didYouMean(text, waysOfApplying)}`,
-  );
-}
-
 /** A list, separated by commas. */
 export function readList(text: string, source: string): string[] {
   const items = text.split(',').map((item) => item.trim());

@@ -2,7 +2,6 @@ import { availableParallelism } from 'node:os';
 import {
   canShareAPort,
   nonEmpty,
-  readApplying,
   readBaseUrl,
   readBoolean,
   readBucketName,
@@ -85,10 +84,10 @@ export type Settings = {
   log: string | undefined;
   /** The name of this node among those of the log; undefined: one is made up, and kept in the data directory. */
   node: string | undefined;
+  /** Whether a node applies a configuration that differs from that of the log by itself. */
+  applySchema: boolean;
   /** How much of what other nodes have written a read sees; undefined: `linear`. */
   reads: Reads | undefined;
-  /** Of a node: whether it applies a configuration that the log does not have yet by itself; undefined: `wait`. */
-  schema: 'wait' | 'apply' | undefined;
   /** The sites of the process, each with its own settings; null for a single site. */
   sites: readonly SiteSettings[] | null;
 };
@@ -196,8 +195,8 @@ export const settings: readonly Setting[] = [
   { name: 'witnesses', environment: 'ANNALS_WITNESSES', kind: 'list', read: readWitnesses, ofSite: 'default' },
   { name: 'log', environment: 'ANNALS_LOG', read: readLogAddress },
   { name: 'node', environment: 'ANNALS_NODE', read: readNodeName },
+  { name: 'applySchema', flag: 'apply-schema', environment: 'ANNALS_APPLY_SCHEMA', ...boolean },
   { name: 'reads', environment: 'ANNALS_READS', read: readReads },
-  { name: 'schema', environment: 'ANNALS_SCHEMA', read: readApplying },
   { name: 'metricsToken', environment: 'ANNALS_METRICS_TOKEN', read: readMetricsToken },
   { name: 'metricsAddress', environment: 'ANNALS_METRICS_ADDRESS', read: readMetricsAddress },
   { name: 'acceptClock', flag: 'accept-clock', environment: 'ANNALS_ACCEPT_CLOCK', ...boolean, ofSite: 'default' },
@@ -234,8 +233,8 @@ export const defaultSettings: Settings = {
   adminFolder: undefined,
   log: undefined,
   node: undefined,
+  applySchema: false,
   reads: undefined,
-  schema: undefined,
   site: null,
   sites: null,
 };

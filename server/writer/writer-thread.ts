@@ -25,7 +25,7 @@ function say(message: WriterMessage): void {
   main.postMessage(message);
 }
 
-type Means = Pick<Parameters<typeof boot>[0], 'ids' | 'now' | 'durability' | 'isShared'>;
+type Means = Pick<Parameters<typeof boot>[0], 'ids' | 'now' | 'isReplica'>;
 
 function start(means: Means): Started {
   const file = logFile(options.directory);
@@ -58,7 +58,7 @@ async function startNode({ appliesSchema, ...shared }: SharedInput): Promise<() 
   const { serveNode } = await import('./shared-turns.ts');
   const node = await joinLog({ ...options, ...shared, counter, clock, meter, say });
   try {
-    const started = start({ ids: node.ids, now: node.clock.now, durability: 'normal', isShared: true });
+    const started = start({ ids: node.ids, now: node.clock.now, isReplica: true });
     const configured = { ...options, ids: node.ids };
     return () => serveNode(started, node, { ...parts, configured, appliesSchema });
   } catch (error) {

@@ -19,7 +19,7 @@ export async function isReady(node: Service): Promise<boolean> {
 
 /** Waits until a condition holds. */
 export async function comes(condition: () => Promise<boolean>): Promise<void> {
-  const end = performance.now() + 30_000;
+  const end = performance.now() + 120_000;
   while (!(await condition())) {
     assert.ok(performance.now() < end, 'it did not come about in time');
     await pause(20);

@@ -27,7 +27,7 @@ describeWithPostgres('Another schema for nodes that serve', () => {
         assert.match(body.message, /waits for its configuration to be applied/);
       }
     }
-    // What the nodes with the former one go on writing is there as well.
+    // Writes of nodes with the former one are there as well.
     const late = await old.call('POST', path, { title: 'two', slug: 'two' });
     const before = await old.call('GET', `${path}?sort=title`);
 

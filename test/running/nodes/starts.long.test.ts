@@ -6,6 +6,7 @@ import { openLogToRead } from '../../../events/log-file.ts';
 import { readLog } from '../../../events/log-reader.ts';
 import { describeWithPostgres, type TestDatabase, useDatabase } from '../../helpers/postgres.ts';
 import { runCommand, startService, type TestConfig, temporaryFolder, writeConfig } from '../../helpers/service.ts';
+import { comes, isReady, readyOf } from './claims.ts';
 import { config, nodeEnvironment, startNode, urlOf } from './node.ts';
 
 describeWithPostgres('The start of a node', () => {
@@ -78,12 +79,59 @@ describeWithPostgres('The start of a node', () => {
     assert.deepEqual(rootOf(other.data), rootOf(one.data));
   });
 
-  it('is refused with another configuration than that of the log', async (t) => {
-    const { address } = await make();
-    await startNode(t, address);
-    const collections = [{ slug: 'pages', fields: [{ name: 'title', type: 'text' }] }];
-    const stderr = await refused(t, { collections }, { environment: nodeEnvironment(address) });
-    assert.match(stderr, /the configuration is not the one of the log in PostgreSQL/);
+  it('with --apply-schema records another configuration, and nodes with the former one are outdated', async (t) => {
+    const database = await make();
+    const first = await filled(t, database);
+    const running = await startNode(t, database.address);
+    const { slug, fields, history } = config.collections[0] ?? assert.fail();
+    const next = {
+      ...config,
+      collections: [
+        {
+          slug,
+          history,
+          fields: fields.map((field) => ({ ...field, ...(field.name === 'title' && { unique: true }) })),
+        },
+      ],
+    };
+    await first.stop();
+    const environment = { ANNALS_APPLY_SCHEMA: 'true' };
+    const changed = await startNode(t, database.address, { data: first.data, config: next, environment });
+    await comes(() => isReady(changed));
+    const taken = await changed.call('POST', '/api/collections/posts', { title: 'post 3' });
+    assert.equal(taken.status, 409, JSON.stringify(taken.body));
+    await comes(async () => (await readyOf(running))[1].status === 'outdated');
+    await running.stop();
+    const again = await startNode(t, database.address, { data: running.data, config: next });
+    assert.equal((await again.call('POST', '/api/collections/posts', { title: 'post 3' })).status, 409);
+    assert.equal((await again.call('POST', '/api/collections/posts', { title: 'post 99' })).status, 201);
+    assert.equal((await changed.call('GET', '/api/collections/posts')).body.total, 21);
+    assert.deepEqual(rootOf(again.data), rootOf(changed.data));
+    // The rules alone, which change no table.
+    const open = `export default { ...${JSON.stringify(next)}, globals: [{ slug: 'site', fields: [{ name: 'name', type: 'text' }], access: { read: () => true } }] }`;
+    await Promise.all([again.stop(), changed.stop()]);
+    const opened = await startNode(t, database.address, { data: first.data, config: open, environment });
+    await comes(() => isReady(opened));
+    assert.equal((await opened.call('GET', '/api/globals/site', undefined, { key: null })).status, 200);
+    await opened.stop();
+    for (const { data } of [opened, again]) {
+      const { stdout, stderr } = await runCommand(['verify', '--data', data]);
+      assert.match(stdout, /sound/, stdout + stderr);
+    }
+    // Documents that are against it leave everything as it was.
+    const narrow = {
+      ...next,
+      collections: [{ slug, fields: [...fields.slice(1), { name: 'title', type: 'number' }] }],
+    };
+    assert.match(
+      await refused(t, narrow, {
+        data: first.data,
+        environment: { ...nodeEnvironment(database.address), ...environment },
+      }),
+      /title/,
+    );
+    const stays = await startNode(t, database.address, { data: first.data, config: open });
+    assert.equal((await stays.call('GET', '/api/collections/posts')).body.total, 21);
   });
 
   it('is refused on a directory with a log of its own, and a start without ANNALS_LOG on a replica', async (t) => {

@@ -32,7 +32,7 @@ function openNode(logId: string, path = ':memory:') {
 
 type Node = ReturnType<typeof openNode>;
 
-/** What tells a log from its replica, which has not looked after erasures yet: when a file was removed that was named by it. */
+/** All rows but the seals and what tells a log from its replica: when a file was removed that an erasure named. */
 function contentOf(db: Sqlite) {
   const { head, ...rows } = rowsOf(db);
   const unsealed = (head as { mac: unknown }[]).map(({ mac: _, ...rest }) => rest);

@@ -34,7 +34,20 @@ export async function openWorld<S extends Pick<Servers, 'hosts'> = Servers>(
   const folder = mkdtempSync(join(tmpdir(), 'annals-faults-'));
   const servers = given ?? ((await startServers()) as Servers & S);
   const { address } = await makeDatabase(servers.hosts);
-  const nodes = await Promise.all(kinds.map((kind, at) => startNode(kind, { address, folder, name: `n${at}` })));
+  const end = async () => {
+    if (!given) await (servers as Servers & S).end();
+    rmSync(folder, { recursive: true, force: true });
+  };
+  const starts = await Promise.allSettled(
+    kinds.map((kind, at) => startNode(kind, { address, folder, name: `n${at}` })),
+  );
+  const nodes = starts.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []));
+  const failed = starts.find((one) => one.status === 'rejected');
+  if (failed) {
+    await Promise.all(nodes.map((node) => node.close()));
+    await end();
+    throw failed.reason;
+  }
   const seen: (Write | Read)[] = [];
   const surprises: string[] = [];
   const loads: Load[] = [];
@@ -98,8 +111,7 @@ export async function openWorld<S extends Pick<Servers, 'hosts'> = Servers>(
     sql: (...statements: string[]) => asAdmin(servers.hosts, address.database, ...statements),
     async close(): Promise<void> {
       await Promise.all(nodes.map((node) => node.close()));
-      if (!given) await (servers as Servers & S).end();
-      rmSync(folder, { recursive: true, force: true });
+      await end();
     },
   };
 }

@@ -32,7 +32,7 @@ function openNode(logId: string, path = ':memory:') {
 
 type Node = ReturnType<typeof openNode>;
 
-/** What tells a log from its replica, which has not looked after erasures yet: when a file was removed that was named by it. */
+/** The rows of a log that its replica has too: each seals its head itself. */
 function contentOf(db: Sqlite) {
   const { head, ...rows } = rowsOf(db);
   const unsealed = (head as { mac: unknown }[]).map(({ mac: _, ...rest }) => rest);

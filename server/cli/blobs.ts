@@ -142,11 +142,11 @@ function removeUnnamed(opened: Opened, position: number, sha256: string[]): Prom
   const store = storeName(blobSettings);
   const order = { path: '/api/operator/blobs/collect', body: { store, position, sha256 } };
   return callOrDoAlone(settings, order, async () => {
-    // Other nodes may be storing files.
-    if (readReplicaMark(directory) !== null) throw new CallError(ofNode);
     // Taken for each batch, without waiting: a service that keeps the lock would take most of the time.
     const lock = lockDirectory(directory, briefHolders.collect, 0);
     try {
+      // Other nodes may be storing files.
+      if (readReplicaMark(directory) !== null) throw new CallError(ofNode);
       // Whether the last batch of a writer was recorded, only the one writer of the log can settle: this process now.
       withDatabase(logFile(directory), { durability: 'full', cacheMiB: 1 }, settleLog);
       const { remove } = blobs;

@@ -12,7 +12,7 @@ import { createPins } from '../files/blobs/pins.ts';
 import { blobSettingsOf } from '../files/blobs/store.ts';
 import { callsThrough } from '../platform/calls.ts';
 import { createMeter } from '../platform/meter.ts';
-import { createState, type Phase, setState } from '../platform/state.ts';
+import { agreementIn, createState, type Phase, setState } from '../platform/state.ts';
 import type { Loaded } from '../settings/configuration.ts';
 import { readConditions } from '../webhooks/conditions.ts';
 import { createWebhookService, type WebhookService } from '../webhooks/service.ts';
@@ -158,6 +158,7 @@ export function startEngine(options: EngineOptions): Engine {
     return isKept;
   }
   const sealing = openSealing({ file, sizes, blobs, keep, log });
+  const mayRecord = () => agreementIn(state) === 'current';
   const upToDate = node ? callsThrough<Following>(writer.follow()).current : async () => {};
   const accounts = createAccountService({
     directory,
@@ -165,7 +166,7 @@ export function startEngine(options: EngineOptions): Engine {
     settings,
     now,
     log,
-    openMailTurn: node && ((onGained) => node.openTurn({ name: 'mail', onGained, upToDate })),
+    openMailTurn: node && ((onGained) => node.openTurn({ name: 'mail', onGained, mayTake: mayRecord, upToDate })),
   });
   const checkpointing = createCheckpointing({
     settings,
@@ -260,7 +261,7 @@ export function startEngine(options: EngineOptions): Engine {
       isProduction,
       log,
       now,
-      node: node?.webhooks ?? null,
+      node: node?.webhooks(mayRecord) ?? null,
     });
     webhooks = delivering;
     if (!isBrief) delivering.start({ log: logName, logFile: file, readFile, path: webhooksFile(directory.path) });

@@ -11,21 +11,26 @@ export type Lease = {
 };
 
 type Options = {
-  rows: LeaseRows;
+  rows: Pick<LeaseRows, 'take' | 'release'>;
   name: string;
   /** The name of this node. */
   holder: string;
   /** Called when this node gets it from another one, or at first. */
   onGained: () => void;
+  /** Whether this node may have it now; always by default. One that may not gives it up. */
+  mayTake?: () => boolean;
   milliseconds?: number;
 };
 
-/** `upToDate` resolves when this node has all that was recorded before the call. */
-export type TurnOptions = { name: string; onGained: () => void; upToDate: () => Promise<void> };
+/**
+ * `mayTake` says whether this node may do it at all: one whose configuration is not that of the log records nothing. `upToDate` resolves
+ * when this node has all that was recorded before the call.
+ */
+export type TurnOptions = Pick<Options, 'name' | 'onGained' | 'mayTake'> & { upToDate: () => Promise<void> };
 
 /** The same, for what follows from the log: whose turn it is has all that the node before it has recorded. */
-export function openTurn(rows: LeaseRows, holder: string, { name, onGained, upToDate }: TurnOptions): Lease {
-  const lease = openLease({ rows, name, holder, onGained });
+export function openTurn(rows: LeaseRows, holder: string, { upToDate, ...options }: TurnOptions): Lease {
+  const lease = openLease({ rows, holder, ...options });
   return {
     ...lease,
     async look() {
@@ -43,7 +48,14 @@ const usual = 15_000;
 const looksInTime = 3;
 
 /** Takes part in a lease: takes it whenever it is free, and renews it as long as this node runs. */
-export function openLease({ rows, name, holder, onGained, milliseconds = usual }: Options): Lease {
+export function openLease({
+  rows,
+  name,
+  holder,
+  onGained,
+  mayTake = () => true,
+  milliseconds = usual,
+}: Options): Lease {
   let heldUntil = 0;
   let isClosed = false;
   let last: Promise<unknown> = Promise.resolve();
@@ -57,6 +69,7 @@ export function openLease({ rows, name, holder, onGained, milliseconds = usual }
 
   async function take(): Promise<boolean> {
     if (isClosed) return false;
+    if (!mayTake()) return await giveUp();
     const wasHeld = isHeld();
     // The server counts from a later moment, so it gives it to no other node before this one takes it for lost.
     const asked = performance.now();
@@ -68,6 +81,13 @@ export function openLease({ rows, name, holder, onGained, milliseconds = usual }
     }
     if (isHeld() && !wasHeld) onGained();
     return isHeld();
+  }
+
+  async function giveUp(): Promise<false> {
+    const wasHeld = isHeld();
+    heldUntil = 0;
+    if (wasHeld) await rows.release(name, holder).catch(() => {});
+    return false;
   }
 
   const timer = setInterval(look, milliseconds / looksInTime).unref();

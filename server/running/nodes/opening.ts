@@ -33,10 +33,10 @@ export async function openNodeVault(address: string, log: Log): Promise<NodeVaul
     jobs: jobsOfNodes(leases, holder),
     pins,
     openTurn: (options) => openTurn(leases, holder, options),
-    webhooks: {
+    webhooks: (mayTake) => ({
       deliveries: () => openSharedDeliveries(rows),
-      openTurn: () => openLease({ rows: leases, name: 'webhooks', holder, onGained: () => {} }),
-    },
+      openTurn: () => openLease({ rows: leases, name: 'webhooks', holder, onGained: () => {}, mayTake }),
+    }),
     async close() {
       pins.close();
       await vault.close();

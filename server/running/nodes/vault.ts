@@ -18,7 +18,7 @@ export type NodeVault = Pick<PostgresVault, 'port' | 'secret' | 'opaqueId' | 'is
   jobs: Jobs;
   pins: PinBoard;
   openTurn: (options: TurnOptions) => Lease;
-  webhooks: NodeWebhooks;
+  webhooks: (mayTake: () => boolean) => NodeWebhooks;
 };
 
 /**

@@ -32,7 +32,7 @@ function openNode(logId: string, path = ':memory:') {
 
 type Node = ReturnType<typeof openNode>;
 
-/** All rows but the seals and what tells a log from its replica: when a file was removed that an erasure named. */
+/** The rows of a log that its replica has too: each seals its head itself. */
 function contentOf(db: Sqlite) {
   const { head, ...rows } = rowsOf(db);
   const unsealed = (head as { mac: unknown }[]).map(({ mac: _, ...rest }) => rest);

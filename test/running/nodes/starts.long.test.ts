@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { it, type TestContext } from 'node:test';
 import { openLogToRead } from '../../../events/log-file.ts';
 import { readLog } from '../../../events/log-reader.ts';
+import { markReplica, readReplicaMark } from '../../../events/replica-mark.ts';
 import { describeWithPostgres, type TestDatabase, useDatabase } from '../../helpers/postgres.ts';
 import { runCommand, startService, type TestConfig, temporaryFolder, writeConfig } from '../../helpers/service.ts';
 import { comes, isReady, readyOf } from './claims.ts';
@@ -61,7 +62,7 @@ describeWithPostgres('The start of a node', () => {
     const all = await first.call('GET', question);
     assert.equal(all.body.total, 20);
     assert.deepEqual((await joined.call('GET', question)).body, all.body);
-    assert.equal(readFileSync(join(joined.data, 'replica'), 'utf8').trim(), rootOf(first.data).log);
+    assert.equal(readReplicaMark(joined.data)?.log, rootOf(first.data).log);
     await joined.stop();
     await first.call('POST', '/api/collections/posts', { title: 'while it was away' });
     const again = await startNode(t, database.address, { data: joined.data });
@@ -258,7 +259,7 @@ describeWithPostgres('The start of a node', () => {
     const first = await filled(t, database);
     const data = join(temporaryFolder(t), 'data');
     mkdirSync(data, { mode: 0o700 });
-    writeFileSync(join(data, 'replica'), `${rootOf(first.data).log}\n`);
+    markReplica(data, readReplicaMark(first.data) ?? assert.fail());
     const joined = await startNode(t, database.address, { data });
     assert.equal((await joined.call('GET', '/api/collections/posts')).body.total, 20);
     await joined.kill();

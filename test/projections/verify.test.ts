@@ -310,11 +310,9 @@ describe(`any single flipped byte (TEST_SEED=${seed})`, () => {
     // A quarter of those in the small file is found: of 75, by chance, now and then fewer than the sixth that is asked for.
     const [few, many] = isExhaustive ? [1000, 1000] : [runsOf(300), runsOf(75)];
     const found = [flipFile(small, few), flipFile(large, many)] as const;
-    const least = few < 300 ? [0, 0] : [few / 6, many / 4];
-    assert.ok(
-      found.every((count, index) => count > (least[index] as number)),
-      `${found} of ${few} and ${many} were found`,
-    );
+    // Of a few turns in one file it may well be none.
+    const isEnough = few < 300 ? found[0] + found[1] > 0 : found[0] > few / 6 && found[1] > many / 4;
+    assert.ok(isEnough, `${found} of ${few} and ${many} were found`);
 
     function flipFile(original: Target, turns: number): number {
       const target = copyOf(original);

@@ -233,7 +233,8 @@ export function startEngine(options: EngineOptions): Engine {
     if (!isBrief) mover.wake();
     const { notary, signedAtStart } = await checkpointing.start({ logId: logName, store: blobGuard.store, upToDate });
     const unsigned = Math.max(found - signedAtStart, 0);
-    warnOfUnsigned(log, { found, unsigned, upgradedFrom });
+    // Another node may have written them just now, and signs them.
+    if (!node) warnOfUnsigned(log, { found, unsigned, upgradedFrom });
     const worker = openErasureWorker({
       logFile: file,
       guard: blobGuard,

@@ -21,6 +21,10 @@ const batches: Record<string, (folder: string, name: string) => boolean> = {
 
 /** The same of the long files; those in a browser share it. */
 const longBatches: typeof batches = {
+  // Both wait for servers most of the time.
+  faults: (folder, name) =>
+    folder === 'faults' || name === 'postgres' || name === 'move' || name.startsWith('nodes.long'),
+  nodes: (_folder, name) => name === 'nodes',
   accounts: (folder) => folder === 'accounts',
   'admin-a-to-h': (folder, name) => folder === 'admin' && name < 'i',
   'admin-i-to-z': (folder) => folder === 'admin' || folder === 'browser',

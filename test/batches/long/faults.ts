@@ -1,0 +1,3 @@
+import { runBatch } from '../../helpers/batches.ts';
+
+runBatch('long/faults');

@@ -132,7 +132,7 @@ function tests(): void {
       const made = await read(new URL(page.url()).pathname.split('/').at(-1) ?? '');
       const { title, slug, status, day, sections, data } = made;
       assert.deepEqual([title, slug, status, day, data], ['Über uns!', 'ueber-uns', 'published', '2026-03-01', null]);
-      assert.deepEqual(sections, [{ blockType: 'quote', who: 'Grace' }]);
+      assert.deepEqual(sections, [{ blockType: 'quote', who: 'Grace', by: null }]);
       await page.waitForFunction(() => document.querySelector('h1')?.textContent === 'Über uns!');
       await inTime(async () => {
         const drafts = await service.call('GET', '/api/drafts', undefined, as());

@@ -78,7 +78,10 @@ const replacements: Plugin = {
     );
     onResolve({ filter: /^\.\/generator\.ts$/ }, () => here('generator.ts'));
     onResolve(
-      { filter: /^(@apidevtools\/json-schema-ref-parser|http-status|swagger-parser|swagger-ui-dist|handlebars|pg-native)$/ },
+      {
+        filter:
+          /^(@apidevtools\/json-schema-ref-parser|http-status|swagger-parser|swagger-ui-dist|handlebars|pg-native)$/,
+      },
       () => ({
         path: join(root, 'server/openapi/stand-in.cjs'),
       }),

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { annalsWords, withoutProgress } from './command.ts';
+import { showErrorsOf } from './logged-errors.ts';
 import { assertRefusalRecordsNothing } from './recorded.ts';
 
 /** The key every test service is started with. */
@@ -75,6 +76,7 @@ export async function startService(
   child.stderr?.setEncoding('utf8').on('data', (text) => {
     printed.stderr += text;
   });
+  showErrorsOf(args.join(' '), printed);
   const exited = new Promise<number | null>((resolve) => child.once('exit', (code) => resolve(code)));
   t.after(() => child.kill('SIGKILL'));
   const url = await new Promise<string>((resolve, reject) => {

@@ -8,6 +8,7 @@ import { after, before, type TestContext } from 'node:test';
 import Database from 'better-sqlite3';
 import type { Header } from '../../events/envelope.ts';
 import { annalsWords, withoutProgress } from './command.ts';
+import { showErrorsOf } from './logged-errors.ts';
 import { type Answer, inherited, type Service, startService, type TestConfig } from './service.ts';
 
 /**
@@ -238,6 +239,7 @@ export function launch(
     exited.then((code) => reject(new Error(`it ended with ${code}: ${printed.stderr}`)));
   });
   listening.catch(() => {});
+  showErrorsOf(args.join(' '), printed);
   return { child, listening, exited, output: () => printed };
 }
 

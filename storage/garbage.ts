@@ -16,7 +16,7 @@ export function notePassed(bytes: number): void {
   passed += bytes;
   if (passed < bytesBetween) return;
   passed = 0;
-  collector()({ type: 'minor' });
+  collectWith({ type: 'minor' });
 }
 
 /**
@@ -24,21 +24,27 @@ export function notePassed(bytes: number): void {
  * for a thread that answers requests. V8 by itself keeps the room of young objects, up to 48 MB in a thread, as large as it has ever been.
  */
 export function collectAll(): void {
-  collector()({ type: 'major', flavor: 'last-resort' });
+  collectWith({ type: 'major', flavor: 'last-resort' });
 }
 
-function collector(): Collect {
+function collectWith(options: Parameters<Collect>[0]): void {
   collect ??= findCollector();
-  return collect;
+  collect?.(options);
 }
 
 /**
  * The flag shows the function to contexts that are made after it, so only here. Then it is as before, since compiled code that is kept on
  * the disk is not used under other flags than those it was made under.
+ *
+ * @returns null if other threads have always taken the flag back in between, since it is one for all threads: then nothing is collected
+ *   this time.
  */
-function findCollector(): Collect {
-  setFlagsFromString('--expose-gc');
-  const found: Collect = runInNewContext('gc');
-  setFlagsFromString('--no-expose-gc');
-  return found;
+function findCollector(): Collect | null {
+  for (let attempt = 0; attempt < 100; attempt += 1) {
+    setFlagsFromString('--expose-gc');
+    const found: Collect | null = runInNewContext('globalThis.gc ?? null');
+    setFlagsFromString('--no-expose-gc');
+    if (found) return found;
+  }
+  return null;
 }

@@ -15,6 +15,16 @@ const text = `
   parentPort.postMessage({ before, after: room(), isShown: 'gc' in globalThis });
 `;
 
+/** Waits until all threads are there, and then collects. */
+const atOnce = `
+  import { workerData } from 'node:worker_threads';
+  import { collectAll } from ${JSON.stringify(new URL('../../storage/garbage.ts', import.meta.url).href)};
+  const { together, count } = workerData;
+  Atomics.add(together, 0, 1);
+  while (Atomics.load(together, 0) < count);
+  collectAll();
+`;
+
 describe('collecting all garbage of a thread', () => {
   it('gives the free part of its heap back to the system', async () => {
     const worker = new Worker(new URL(`data:text/javascript,${encodeURIComponent(text)}`));
@@ -23,5 +33,19 @@ describe('collecting all garbage of a thread', () => {
     );
     assert.ok(before - after > 20e6, `${before} before, ${after} after`);
     assert.equal(isShown, false, 'no other code sees the collector');
+  });
+
+  it('works in threads that do so for the first time at the same moment', async () => {
+    const count = 6;
+    for (let round = 0; round < 4; round += 1) {
+      const together = new Int32Array(new SharedArrayBuffer(4));
+      const ended = Array.from({ length: count }, () => {
+        const worker = new Worker(new URL(`data:text/javascript,${encodeURIComponent(atOnce)}`), {
+          workerData: { together, count },
+        });
+        return new Promise((resolve, reject) => worker.once('error', reject).once('exit', resolve));
+      });
+      await Promise.all(ended);
+    }
   });
 });

@@ -2,13 +2,13 @@ import { type SharedLog, SharedLogUnavailableError } from './shared-log.ts';
 
 /**
  * @param reached gives the size of what this node can be read from.
- * @param follow takes a page of what others have appended, and gives how many events that were.
+ * @param follow takes a page of what others have appended, and gives how many events that were; `isAwaited` says that there is something.
  * @param fail is told why this node may not go on: its replica and the shared log differ.
  */
 export type FollowerOptions = {
   shared: Pick<SharedLog, 'head'>;
   reached: () => number;
-  follow: () => Promise<number>;
+  follow: (isAwaited: boolean) => Promise<number>;
   fail: (error: unknown) => void;
 };
 
@@ -65,7 +65,7 @@ export function openFollower({ shared, reached, follow, fail }: FollowerOptions)
 
   async function look(): Promise<number> {
     try {
-      return await follow();
+      return await follow(waiting.length > 0);
     } catch (error) {
       if (!(error instanceof SharedLogUnavailableError)) {
         isClosed = true;

@@ -216,10 +216,14 @@ export function openSharedWriter(options: SharedWriterOptions) {
   /**
    * Takes a page of what others have appended.
    *
+   * @param isAwaited whether it is known that there is something.
    * @returns how many events there were.
    * @throws SharedLogUnavailableError; OutdatedError; DivergedError when the replica and the shared log differ.
    */
-  async function follow(): Promise<number> {
+  async function follow(isAwaited = false): Promise<number> {
+    const { size } = replica.head();
+    // Most looks find nothing, and a page is four more questions.
+    if (!isAwaited && (await shared.head()).size === size) return 0;
     const missed = await shared.tail(replica.head().size, page);
     if (missed.events.length > 0) await inTurn(async () => ingest(missed));
     return missed.events.length;

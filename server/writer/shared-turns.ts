@@ -257,10 +257,10 @@ export function serveNode({ scrubber, ...started }: Started, node: Node, parts: 
   }
 
   /** A page of what others have appended. */
-  async function follow(): Promise<number> {
+  async function follow(isAwaited: boolean): Promise<number> {
     if (agreement.outdated() !== null) return await agreement.scan(page);
     try {
-      const count = await writer.follow();
+      const count = await writer.follow(isAwaited);
       if (readable() < log.head().size) await writer.between(() => apply([]));
       if (count < page) noteLevel();
       return count;

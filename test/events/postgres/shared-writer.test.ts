@@ -187,6 +187,38 @@ describeWithPostgres('Nodes that share a log in PostgreSQL', () => {
     }
   });
 
+  it('ask only where the log ends while there is nothing new', async (t) => {
+    const { address } = await database();
+    const asked = { head: 0, tail: 0 };
+    const spoil = (log: SharedLog): SharedLog => ({
+      ...log,
+      head: () => {
+        asked.head += 1;
+        return log.head();
+      },
+      tail: (...given) => {
+        asked.tail += 1;
+        return log.tail(...given);
+      },
+    });
+    const [one, other] = await Promise.all([openNode(t, address), openNode(t, address, { spoil })]);
+    await one.append(command('posts/1', 0));
+    await other.current();
+    const before = { ...asked };
+    // A look that was under way may still fetch a page; then there are some more.
+    for (let left = 500; asked.head < before.head + 4; left -= 1) {
+      assert.ok(left > 0, `${asked.tail - before.tail} pages were asked for`);
+      await pause(20);
+    }
+    assert.ok(asked.tail <= before.tail + 1, `${asked.tail - before.tail} pages were asked for`);
+    await one.append(command('posts/2', 0));
+    for (let left = 500; other.log.head().size < 2; left -= 1) {
+      assert.ok(left > 0);
+      await pause(20);
+    }
+    assert.equal(other.failure(), null);
+  });
+
   it('date events by the clock of PostgreSQL, however wrong their own is', async (t) => {
     const { address } = await database();
     const [late, early] = await Promise.all([

@@ -25,6 +25,12 @@ export type Arrival = Awaited<ReturnType<typeof openArrival>>;
 /** A server that does not answer is given up after so many milliseconds. */
 const connecting = 5000;
 
+/**
+ * The transaction of a page is open while the next page is read, which may take more than the two seconds of a node where the machine is
+ * busy; and no node waits for it.
+ */
+const patience: Statement = { text: "SET idle_in_transaction_session_timeout = '60s'" };
+
 /** The place in PostgreSQL that a log moves to. Until it is all there, no node starts on it. */
 export async function openArrival(options: {
   address: PostgresAddress;
@@ -34,6 +40,7 @@ export async function openArrival(options: {
   const connection = await reported(() => connect(options.address, connecting, options.warn));
   try {
     await reported(() => prepare(connection));
+    await reported(() => connection.run(patience));
   } catch (error) {
     connection.destroy();
     throw error;

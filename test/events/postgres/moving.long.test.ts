@@ -42,6 +42,17 @@ function contentOf(db: Sqlite) {
 describeWithPostgres('A log that moves into PostgreSQL', () => {
   const make = useDatabase();
 
+  it('goes on where a page takes longer to read than a node may have the log', async () => {
+    const { address } = await make();
+    const arrival = await openArrival({ address, site: '', warn: nothing });
+    await arrival.begin('annals/1');
+    const change = arrival.removeAttempts();
+    // The lock is taken meanwhile, and what follows on it is not sent.
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 3000);
+    await change;
+    await arrival.close();
+  });
+
   it('is the same for a node, wherever the move was stopped, and whatever was written or erased meanwhile', async (t: TestContext) => {
     const { address } = await make();
     let sites = 0;

@@ -93,7 +93,12 @@ function commandOn(
   };
 }
 
-function commandMaker(ids: Ids, authorIds: readonly string[], { creates, updates, first = 1 }: Mix): () => Command {
+/** Gives commands on posts, one after the other, for a log that only they are appended to. */
+export function commandMaker(
+  ids: Ids,
+  authorIds: readonly string[],
+  { creates, updates, first = 1 }: Mix,
+): () => Command {
   const random = createRandom(1);
   const live: Live[] = [];
   let created = 0;

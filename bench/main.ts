@@ -13,6 +13,7 @@ import { requireWrk } from './load.ts';
 import { log } from './log.ts';
 import { logins } from './logins.ts';
 import { memory } from './memory.ts';
+import { nodes, partsOfNodes } from './nodes.ts';
 import { overload } from './overload.ts';
 import { read } from './read.ts';
 import { machine } from './report.ts';
@@ -41,12 +42,16 @@ const usage = `npm run bench -- [BENCHMARK]… [--rounds N] [--seconds N] [--lar
   admin    the admin application in Chromium, with 250 and 100,000 documents: pages, searches, work for each key
   erasure  writes while a document is erased: the longest, and how long the erasure takes
   memory   at rest by threads, after each load, after a mixed load of some minutes and a rest
+  nodes    the log in PostgreSQL against one in a file: creates, appends; linear reads, those of two nodes, the time until another node
+           has a write; a move there and back, a new node, sizes. Starts PostgreSQL unless TEST_POSTGRES_… name one
   export   exports and evidence packs: events per second, memory above idle, reads meanwhile, sizes; verifying them
 
   --rounds N   how often each side is measured, in turn (default 5)
   --seconds N  how long each time (default 4, at most 15)
   --minutes N  memory: how long the mixed load lasts (default 10)
-  --large      log, lists, search, erasure, export: also with 1,000,000 events (some minutes, 4 GB under ${tmpdir()});
+  --parts A,B  nodes: these parts only, of writes, reads and moves
+  --large      nodes: a log of 1,000,000 events is moved, not of 100,000 (an hour where others use the machine, 16 GB);
+               log, lists, search, erasure, export: also with 1,000,000 events (some minutes, 4 GB under ${tmpdir()});
                start: with 1,000,000 documents of 5 events each (half an hour, 16 GB)
   --login URL  timing: at a running service that neither locks nor limits, such as
                http://127.0.0.1:4000/api/collections/users/login; with --known EMAIL of an account there
@@ -68,6 +73,7 @@ const benchmarks = {
   asof: (folder: string, plan: Plan) => withWrk(() => asOf(folder, plan)),
   admin: (folder: string, plan: Plan) => admin(folder, plan),
   erasure: (folder: string, plan: Plan, isLarge: boolean) => erasure(folder, plan, isLarge),
+  nodes: (folder: string, plan: Plan, isLarge: boolean) => withWrk(() => nodes(folder, plan, isLarge, parts)),
   memory: (folder: string, plan: Plan) => withWrk(() => memory(folder, plan, Number(values.minutes))),
   export: (folder: string, plan: Plan, isLarge: boolean) => exporting(folder, plan, isLarge),
 };
@@ -90,6 +96,7 @@ const { values, positionals } = parseArgs({
     rounds: { type: 'string', default: '5' },
     seconds: { type: 'string', default: '4' },
     minutes: { type: 'string', default: '10' },
+    parts: { type: 'string', default: partsOfNodes.join(',') },
     large: { type: 'boolean', default: false },
     login: { type: 'string' },
     known: { type: 'string' },
@@ -98,7 +105,9 @@ const { values, positionals } = parseArgs({
 });
 const names = positionals.length > 0 ? positionals : Object.keys(benchmarks);
 const plan: Plan = { rounds: Number(values.rounds), seconds: Number(values.seconds) };
+const parts = values.parts.split(',');
 const isUsable =
+  parts.every((name) => partsOfNodes.includes(name)) &&
   names.every((name) => Object.hasOwn(benchmarks, name)) &&
   plan.rounds >= 1 &&
   plan.seconds >= 1 &&

@@ -11,6 +11,12 @@ export function median(values: readonly number[]): number {
   return (low + high) / 2;
 }
 
+/** The value below which such a part of all values is, as 0.99. */
+export function quantile(values: readonly number[], part: number): number {
+  const sorted = [...values].sort((a, b) => a - b);
+  return sorted[Math.min(Math.floor(sorted.length * part), sorted.length - 1)] ?? Number.NaN;
+}
+
 /** Three digits are all that a benchmark on a shared machine can mean. */
 export function round(value: number): Cell {
   if (!Number.isFinite(value)) return '–';
@@ -27,6 +33,12 @@ export function table(title: string, columns: readonly string[], rows: readonly 
 /** Prints how a figure stands against its target. */
 export function verdict(what: string, value: number, target: number): void {
   process.stdout.write(`\n${value >= target ? 'reached' : 'MISSED '}  ${what}: ${round(value)} (target ${target})\n`);
+}
+
+/** The same for a figure that is to be small. */
+export function verdictAtMost(what: string, value: number, most: number): void {
+  const how = value <= most ? 'reached' : 'MISSED ';
+  process.stdout.write(`\n${how}  ${what}: ${round(value)} (target at most ${round(most)})\n`);
 }
 
 /** Says on which machine the figures were taken. */

@@ -6,6 +6,8 @@
 #   test/postgres/servers.sh start DIR NAME   starts the one named a or b again
 #   test/postgres/servers.sh down DIR         stops them and removes DIR
 #
+# POSTGRES_SETTINGS has lines for postgresql.conf that come after its own.
+#
 # Needs the package postgresql. As root it runs them as the user postgres, who must be able to enter the folders above DIR.
 set -Eeuo pipefail
 
@@ -86,6 +88,7 @@ wal_receiver_status_interval = 1s
 wal_retrieve_retry_interval = 100ms
 logging_collector = off
 autovacuum_naptime = 10s
+${POSTGRES_SETTINGS:-}
 CONF
 }
 

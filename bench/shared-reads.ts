@@ -1,0 +1,211 @@
+import { randomUUID } from 'node:crypto';
+import { join } from 'node:path';
+import { setTimeout as wait } from 'node:timers/promises';
+import { post } from './content.ts';
+import { type Load, type LoadOptions, load } from './load.ts';
+import { type Database, type Postgres, tripTo } from './postgres.ts';
+import { apiKey, cpuSeconds, type Server, startAnnals } from './processes.ts';
+import { reads } from './read.ts';
+import { median, quantile, round, table, verdict, verdictAtMost } from './report.ts';
+import { compare, loadColumns, loadRow, mediansOf, type Plan } from './rounds.ts';
+
+const path = '/api/collections/posts';
+const documents = 2000;
+const inOneCall = 200;
+const headers = { 'x-api-key': apiKey, 'content-type': 'application/json' };
+/** Milliseconds: a linear read beside a trip; a commit on one node until it is readable on another. */
+const most = { linear: 1, readable: 25 };
+
+/** Two nodes of one log, of each kind. */
+type Nodes = { eventual: [Server, Server]; linear: [Server, Server] };
+
+/** Reads of nodes with one thread each: linear ones, those of what another node has written, and those of two nodes against one. */
+export async function sharedReads(folder: string, plan: Plan, postgres: Postgres): Promise<void> {
+  const database = await postgres.makeDatabase();
+  const started: Server[] = [];
+  const start = async (name: string, kind: string) => {
+    const server = await startAnnals(join(folder, name), join(folder, `${name}-server`), {
+      threads: 1,
+      environment: { ANNALS_LOG: database.address, ANNALS_READS: kind },
+    });
+    started.push(server);
+    return server;
+  };
+  try {
+    const first = await start('a', 'eventual');
+    const ids = await fill(first);
+    const nodes: Nodes = {
+      eventual: [first, await start('b', 'eventual')],
+      linear: [await start('c', 'linear'), await start('d', 'linear')],
+    };
+    await atRest(database, started);
+    await linear(nodes, ids, plan, database);
+    await readable(nodes, plan);
+    for (const kind of ['eventual', 'linear'] as const) await together(nodes[kind], kind, ids, plan);
+  } finally {
+    for (const server of started) await server.stop();
+    await database.drop();
+  }
+}
+
+async function fill(server: Server): Promise<string[]> {
+  const author = await create(server, '/api/collections/authors', { name: 'Author' });
+  const ids: string[] = [];
+  for (let at = 0; at < documents; at += inOneCall) {
+    const docs = Array.from({ length: inOneCall }, (_, index) => ({ ...post(at + index), author }));
+    const { results } = await send<{ results: { id: string }[] }>(server, `${path}/bulk`, { docs });
+    ids.push(...results.map(({ id }) => id));
+  }
+  return ids;
+}
+
+async function create(server: Server, to: string, values: object): Promise<string> {
+  return (await send<{ id: string }>(server, to, values)).id;
+}
+
+/** Sends a write until it is decided: on a busy machine the first try may be refused with 503. */
+async function send<T>({ url }: Server, to: string, body: object): Promise<T> {
+  const attempt = { ...headers, 'idempotency-key': randomUUID() };
+  for (;;) {
+    const answer = await fetch(url + to, { method: 'POST', headers: attempt, body: JSON.stringify(body) });
+    if (answer.status === 201) return (await answer.json()) as T;
+    const said = await answer.text();
+    if (answer.status !== 503) throw new Error(`${to} was answered with ${answer.status}: ${said}`);
+    await wait(1000);
+  }
+}
+
+/** The connections that nodes have, the transactions that they ask for, and their CPU while there is nothing to do. */
+async function atRest({ sql }: Database, nodes: readonly Server[]): Promise<void> {
+  // Until they ask as seldom as they do, and have gone through the log for the first time.
+  await wait(10_000);
+  const cpu = () => nodes.reduce((sum, { pid }) => sum + cpuSeconds(pid), 0);
+  const count = async () => {
+    const [row] = await sql<{ transactions: string }>(
+      'SELECT xact_commit + xact_rollback AS transactions FROM pg_stat_database WHERE datname = current_database()',
+    );
+    return Number(row?.transactions);
+  };
+  const before = { count: await count(), cpu: cpu() };
+  await wait(10_000);
+  const perSecond = ((await count()) - before.count) / 10;
+  const milliseconds = ((cpu() - before.cpu) / 10) * 1000;
+  const [row] = await sql<{ connections: number }>(
+    `SELECT count(*)::int AS connections FROM pg_stat_activity
+     WHERE datname = current_database() AND application_name = 'annals'`,
+  );
+  const columns = ['nodes', 'connections of each', 'transactions/s of each', 'ms of CPU/s of each'];
+  const each = (all: number) => round(all / nodes.length);
+  table('Nodes at rest', columns, [
+    [nodes.length, ...[row?.connections ?? Number.NaN, perSecond, milliseconds].map(each)],
+  ]);
+}
+
+/** Reads by id that ask PostgreSQL first, against those that do not, on nodes that nothing else is asked of. */
+async function linear(nodes: Nodes, ids: readonly string[], plan: Plan, database: Database): Promise<void> {
+  const calls = reads(`${path}/`, ids);
+  const sides = [
+    { name: 'eventual', server: nodes.eventual[0], calls },
+    { name: 'linear', server: nodes.linear[0], calls },
+  ];
+  for (const connections of [1, 32]) {
+    const before = await tripTo(database);
+    const [eventual, linear] = (await compare(sides, plan, connections)) as [Load, Load];
+    const trip = (before + (await tripTo(database))) / 2;
+    table(
+      `Reads by id, ${connections} at a time`,
+      loadColumns,
+      [eventual, linear].map((figures, index) => loadRow(sides[index]?.name ?? '', figures)),
+    );
+    if (connections > 1) continue;
+    process.stdout.write(`\na trip to PostgreSQL (SELECT 1), p50: ${round(trip)} ms\n`);
+    verdictAtMost(
+      'p50 of a linear read beside an eventual one, ms',
+      (linear.p50 - eventual.p50) / 1000,
+      trip + most.linear,
+    );
+  }
+}
+
+/** The time from the answer to a create on one node until another one answers with the document. */
+async function readable({ eventual: [from, to] }: Nodes, { rounds, seconds }: Plan): Promise<void> {
+  const author = await create(from, '/api/collections/authors', { name: 'Author' });
+  const kinds = { '20 a second': 50, 'one every 2 seconds': 2000 };
+  const rows = [];
+  for (const [name, pause] of Object.entries(kinds)) {
+    const times: number[] = [];
+    const end = performance.now() + Math.max(rounds * seconds, 12) * 1000;
+    while (performance.now() < end) {
+      const id = await create(from, path, { ...post(0), slug: `seen-${pause}-${times.length}`, author });
+      times.push(await seenAfter(to, id));
+      await wait(pause * (0.5 + Math.random()));
+    }
+    rows.push([name, times.length, ...[median(times), quantile(times, 0.99), Math.max(...times)].map(round)]);
+    if (pause < 1000)
+      verdictAtMost('from a create on one node to a read on another, p50, ms', median(times), most.readable);
+  }
+  table(
+    'From the answer of one node until an eventual read on another shows it',
+    ['creates', 'number', 'p50 ms', 'p99 ms', 'longest ms'],
+    rows,
+  );
+}
+
+async function seenAfter({ url }: Server, id: string): Promise<number> {
+  const begun = performance.now();
+  for (;;) {
+    const answer = await fetch(`${url}${path}/${id}`);
+    await answer.text();
+    if (answer.status === 200) return performance.now() - begun;
+    // Without a pause the questions would take the core that the node needs.
+    await wait(1);
+  }
+}
+
+/** The reads of two nodes against those of one, and the CPU of the nodes for each. */
+async function together(
+  [one, other]: [Server, Server],
+  kind: string,
+  ids: readonly string[],
+  plan: Plan,
+): Promise<void> {
+  const calls = reads(`${path}/`, ids);
+  const [ones, twos, cpus]: [Load[], Load[], number[]] = [[], [], []];
+  for (let count = 0; count <= plan.rounds; count += 1) {
+    const options: LoadOptions = { connections: 32, seconds: count === 0 ? 2 : plan.seconds };
+    const alone = await load(one, calls, options);
+    const half = { ...options, connections: 16 };
+    const both = await Promise.all([load(one, calls, half), load(other, calls, half)]);
+    // The first ones compile.
+    if (count === 0) continue;
+    ones.push(alone);
+    twos.push(sumOf(both));
+    cpus.push(sumOf(both).cpu / alone.cpu);
+  }
+  const [single, double] = [mediansOf(ones), mediansOf(twos)];
+  table(
+    `Reads by id, ${kind}, 32 at a time`,
+    ['', 'requests/s', 'µs of CPU of the nodes', 'reads per CPU second'],
+    [
+      ['one node', round(single.perSecond), round(single.cpu), round(1e6 / single.cpu)],
+      ['two nodes', round(double.perSecond), round(double.cpu), round(1e6 / double.cpu)],
+    ],
+  );
+  process.stdout.write(
+    `\ntwo nodes: ${round(double.perSecond / single.perSecond)} of the reads of one, on cores that wrk and PostgreSQL share\n`,
+  );
+  verdict('reads per CPU second of two nodes, of that of one', 1 / median(cpus), 0.9);
+}
+
+function sumOf(loads: readonly Load[]): Load {
+  const sum = (of: (one: Load) => number) => loads.reduce((all, one) => all + of(one), 0);
+  const requests = sum((one) => one.requests);
+  return {
+    perSecond: sum(({ perSecond }) => perSecond),
+    p50: median(loads.map(({ p50 }) => p50)),
+    p99: Math.max(...loads.map(({ p99 }) => p99)),
+    errors: sum(({ errors }) => errors),
+    cpu: sum((one) => one.cpu * one.requests) / requests,
+    requests,
+  };
+}

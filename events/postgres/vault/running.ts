@@ -3,6 +3,7 @@ import { messageOf } from '../../../storage/errors.ts';
 import type { Connection, PostgresAddress, Result, Statement } from '../../../storage/postgres/connection.ts';
 import { UnreachableError } from '../../../storage/postgres/errors.ts';
 import { commitWith, openSession, UnknownCommitError } from '../../../storage/postgres/session.ts';
+import { openWaitingCommits } from './waiting-commits.ts';
 
 /** The decision of a transaction: what it writes, and what its caller gets. `again`: others were faster, so it is begun anew. */
 export type Decided<T> = { statements: Statement[]; value: T } | 'again';
@@ -28,7 +29,7 @@ export const serverTime = 'floor(extract(epoch FROM clock_timestamp()) * 1000)::
 /** No caller waits longer. */
 export const usualPatience = 5000;
 
-/** So many milliseconds a transaction has in any case, however long it has waited, or this thread was busy. */
+/** A transaction that would have fewer milliseconds left of its time is not begun. */
 const leastPatience = 500;
 
 type Options = {
@@ -57,6 +58,7 @@ export async function openRows({ address, patience, opening, warn, establish }: 
   };
   const reading = openSession(address, warnOnce);
   const writing = openSession(address, warnOnce);
+  const commits = openWaitingCommits(reading);
   const log = await writing.retried(performance.now() + opening, establish);
   let isInTrouble = false;
   let last: Promise<unknown> = Promise.resolve();
@@ -74,11 +76,30 @@ export async function openRows({ address, patience, opening, warn, establish }: 
     }
   }
 
-  /** One after the other, since they have one connection. Waiting takes from the time that they have. */
+  /** One after the other, since they have one connection. Waiting takes from the time that they have, and is refused before its end. */
   function inTurn<T>(run: (connection: Connection) => Promise<T>): Promise<T> {
     const until = performance.now() + patience;
-    const result = last.then(() => available(writing.retried(Math.max(until, performance.now() + leastPatience), run)));
-    last = result.catch(() => {});
+    const { promise, resolve, reject } = Promise.withResolvers<T>();
+    let isRefused = false;
+    const timer = setTimeout(() => {
+      isRefused = true;
+      warnOnce('the vault in PostgreSQL is slow: calls that wait behind others are refused');
+      reject(unavailable());
+    }, patience - leastPatience);
+    last = last.then(async () => {
+      clearTimeout(timer);
+      if (!isRefused) await available(committed(until, run)).then(resolve, reject);
+    });
+    return promise;
+  }
+
+  async function committed<T>(until: number, run: (connection: Connection) => Promise<T>): Promise<T> {
+    await commits.settled(until);
+    const result = await writing.retried(until, async (connection) => {
+      await commits.begin(connection, until);
+      return await run(connection);
+    });
+    commits.end();
     return result;
   }
 

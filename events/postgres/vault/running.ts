@@ -29,8 +29,9 @@ export const serverTime = 'floor(extract(epoch FROM clock_timestamp()) * 1000)::
 /** No caller waits longer. */
 export const usualPatience = 5000;
 
-/** A transaction that would have fewer milliseconds left of its time is not begun. */
+/** So many milliseconds a transaction has in any case; one that waits is refused so long before its time is up. */
 const leastPatience = 500;
+const lookMilliseconds = 100;
 
 type Options = {
   address: PostgresAddress;
@@ -81,14 +82,15 @@ export async function openRows({ address, patience, opening, warn, establish }: 
     const until = performance.now() + patience;
     const { promise, resolve, reject } = Promise.withResolvers<T>();
     let isRefused = false;
-    const timer = setTimeout(() => {
+    const stopWaiting = whenWaited(patience - leastPatience, () => {
       isRefused = true;
       warnOnce('the vault in PostgreSQL is slow: calls that wait behind others are refused');
       reject(unavailable());
-    }, patience - leastPatience);
+    });
     last = last.then(async () => {
-      clearTimeout(timer);
-      if (!isRefused) await available(committed(until, run)).then(resolve, reject);
+      stopWaiting();
+      if (isRefused) return;
+      await available(committed(Math.max(until, performance.now() + leastPatience), run)).then(resolve, reject);
     });
     return promise;
   }
@@ -161,6 +163,25 @@ function decidedOf<T>(decide: () => Decided<T>): Decided<T> | Refused {
   } catch (refusal) {
     return { refusal };
   }
+}
+
+/**
+ * Calls back after so many milliseconds. Those in which this thread was busy do not count: answers may have come that it could not read.
+ *
+ * @returns what ends the wait.
+ */
+function whenWaited(milliseconds: number, run: () => void): () => void {
+  let left = milliseconds;
+  let since = performance.now();
+  const timer = setInterval(() => {
+    const now = performance.now();
+    left -= Math.min(now - since, 2 * lookMilliseconds);
+    since = now;
+    if (left > 0) return;
+    clearInterval(timer);
+    run();
+  }, lookMilliseconds);
+  return () => clearInterval(timer);
 }
 
 function unavailable(): DomainError {

@@ -1,5 +1,5 @@
 import { closeSync, fsyncSync, openSync, readdirSync, renameSync, rmSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { isDamage, openDatabase, type Sqlite } from '../storage/sqlite.ts';
 
 /** The log's path in a data directory. */
@@ -41,6 +41,17 @@ export function removeOtherReadFiles(directory: string, keep: string): void {
   for (const name of readdirSync(directory)) {
     const path = join(directory, name);
     if (/^read-[0-9a-f]+\.db(\.[\w-]+)?$/.test(name) && path !== keep) removeDatabase(path);
+  }
+}
+
+/**
+ * Removes the read files of other schemas while others may be at work in the directory: the file that a running `annals verify` replays
+ * into stays.
+ */
+export function removeFormerReadFiles(directory: string, keep: string): void {
+  for (const name of readdirSync(directory)) {
+    if (/^read-[0-9a-f]+\.db(\.building)?$/.test(name) && name !== basename(keep))
+      removeDatabase(join(directory, name));
   }
 }
 

@@ -6,8 +6,8 @@ import { codeOf } from '../storage/errors.ts';
 import { DamagedPageError } from '../storage/pages.ts';
 import { emptyWal, type Hindrance, hindranceOf, openCleaner } from '../storage/scrub.ts';
 import type { Sqlite } from '../storage/sqlite.ts';
-import { lookInto, removeDatabase } from './files.ts';
-import { searchStateOf } from './search-tables.ts';
+import { lookInto, removeDatabase, removeFormerReadFiles } from './files.ts';
+import { removeOtherSearchFiles, searchStateOf } from './search-tables.ts';
 
 /** Which files of an erasure are still in their store. */
 export type Remaining = { position: number; files: string[] };
@@ -96,6 +96,9 @@ export function openScrubber({ directory, databases, searchFile = null, log }: O
     if (log.segments.hasStrayObjects()) return { isClean: false, because: 'objects' };
     if (searchFile !== null && !isSearchKept) removeDatabase(searchFile);
     else if (searchFile !== null && !isSearchClean(searchFile, readFile)) return { isClean: false, because: 'search' };
+    // A node that waits has those of the configuration before its own, which follow no log and are not cleaned.
+    removeFormerReadFiles(directory, readFile);
+    removeOtherSearchFiles(directory, searchFile);
     log.erasing.finish(position);
     return { isClean: true };
   }

@@ -1,7 +1,9 @@
 import { setTimeout as pause } from 'node:timers/promises';
+import { messageOf } from '../../storage/errors.ts';
 import type { PostgresAddress } from '../../storage/postgres/connection.ts';
 import { connect } from '../../storage/postgres/connection.ts';
-import { commitWith } from '../../storage/postgres/session.ts';
+import { isBusy } from '../../storage/postgres/errors.ts';
+import { commitWith, limited } from '../../storage/postgres/session.ts';
 import type { Reached } from '../shared-log.ts';
 import { type ArrivingHead, headOf, MoveError, reported } from './arrival.ts';
 import { absentMilliseconds } from './standing.ts';
@@ -22,12 +24,18 @@ export type Departure = {
    * @returns false where the log has gone on since: nothing is changed.
    */
   leave: (at: Reached, token: string) => Promise<boolean>;
+  /** Makes sure that a standby has it too that the log has left. @throws MoveError where that is not known. */
+  confirm: (token: string) => Promise<void>;
   vault: () => Promise<ReadVault>;
   close: () => Promise<void>;
 };
 
 const connecting = 5000;
 const pauseMilliseconds = 250;
+
+/** A commit that waits for a standby for longer, or for the lock of the log, is given up: then its outcome is not known. */
+const leaving = 10_000;
+const closing = 1000;
 
 /** Opens the place that a log leaves. @throws MoveError. */
 export async function openDeparture(
@@ -70,7 +78,7 @@ export async function openDeparture(
 
   async function leave({ size, root }: Reached, token: string): Promise<boolean> {
     const { log } = await look();
-    return await reported(async () => {
+    return await decided(async () => {
       const [, lock] = await connection.run(
         { text: 'BEGIN' },
         { text: 'SELECT size, root, state FROM annals.heads WHERE log = $1 FOR UPDATE', values: [log] },
@@ -88,11 +96,39 @@ export async function openDeparture(
     });
   }
 
+  async function confirm(token: string): Promise<void> {
+    const { log } = await look();
+    await decided(async () => {
+      // A standby that has this commit has those before it.
+      await commitWith(connection, [
+        { text: 'BEGIN' },
+        { text: 'UPDATE annals.heads SET token = token WHERE log = $1 AND token = $2', values: [log, token] },
+      ]);
+    });
+  }
+
+  /** Runs a transaction on the head of the log within its time. */
+  async function decided<T>(run: () => Promise<T>): Promise<T> {
+    const again = 'run the command again when it answers: it goes on from there';
+    try {
+      return await reported(() => limited(connection, performance.now() + leaving, run));
+    } catch (error) {
+      if (!(error instanceof MoveError)) throw error;
+      const { cause } = error;
+      if (isBusy(cause))
+        throw new MoveError(`the log in PostgreSQL is in use (${messageOf(cause)}): ${again}`, { cause });
+      throw new MoveError(`${error.message}; ${again}`, { cause });
+    }
+  }
+
   return {
     look,
     liveNodes,
     leave,
+    confirm,
     vault: () => reported(async () => readVault(connection, await establishVault(connection, site))),
-    close: () => connection.close().catch(() => {}),
+    async close() {
+      if (connection.isOpen()) await limited(connection, performance.now() + closing, connection.close).catch(() => {});
+    },
   };
 }

@@ -66,6 +66,7 @@ async function leave(leaving: Leaving): Promise<{ id: string; size: number }> {
   if (there.state === 'left') {
     if (there.token !== readLeaving(directory))
       throw new MoveError('the log has left PostgreSQL already, into another data directory');
+    await departure.confirm(there.token);
     return { id: there.name, size: there.size };
   }
   requireReplica(directory, db, there);
@@ -73,8 +74,8 @@ async function leave(leaving: Leaving): Promise<{ id: string; size: number }> {
   if (live.length > 0) throw new MoveError(`${live.join(', ')} still runs: stop all nodes first`);
   const ids = createIds(new BigInt64Array(new SharedArrayBuffer(8)), Date.now);
   const replica = openLog(db, { ids, now: Date.now, seals: leaving.seals });
-  const token = randomUUID();
-  writeFileSync(leavingFile(directory), `${token}\n`, { mode: privateFile, flush: true });
+  // A former run may have sent its commit, and that may still be carried out.
+  const token = readLeaving(directory) || newLeaving(directory);
   for (let left = tries; left > 0; left -= 1) {
     await catchUp(replica, leaving);
     // Commits of a replica are not synced, one by one.
@@ -83,6 +84,12 @@ async function leave(leaving: Leaving): Promise<{ id: string; size: number }> {
     if (await departure.leave(replica.head(), token)) return { id: there.name, size: replica.head().size };
   }
   throw new MoveError('other nodes go on writing: stop all nodes first');
+}
+
+function newLeaving(directory: string): string {
+  const token = randomUUID();
+  writeFileSync(leavingFile(directory), `${token}\n`, { mode: privateFile, flush: true });
+  return token;
 }
 
 function readLeaving(directory: string): string | null {

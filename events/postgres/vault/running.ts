@@ -3,6 +3,7 @@ import { messageOf } from '../../../storage/errors.ts';
 import type { Connection, PostgresAddress, Result, Statement } from '../../../storage/postgres/connection.ts';
 import { UnreachableError } from '../../../storage/postgres/errors.ts';
 import { commitWith, openSession, UnknownCommitError } from '../../../storage/postgres/session.ts';
+import { openWaitingCommits } from './waiting-commits.ts';
 
 /** The decision of a transaction: what it writes, and what its caller gets. `again`: others were faster, so it is begun anew. */
 export type Decided<T> = { statements: Statement[]; value: T } | 'again';
@@ -28,8 +29,9 @@ export const serverTime = 'floor(extract(epoch FROM clock_timestamp()) * 1000)::
 /** No caller waits longer. */
 export const usualPatience = 5000;
 
-/** So many milliseconds a transaction has in any case, however long it has waited, or this thread was busy. */
+/** So many milliseconds a transaction has in any case; one that waits is refused so long before its time is up. */
 const leastPatience = 500;
+const lookMilliseconds = 100;
 
 type Options = {
   address: PostgresAddress;
@@ -57,6 +59,7 @@ export async function openRows({ address, patience, opening, warn, establish }: 
   };
   const reading = openSession(address, warnOnce);
   const writing = openSession(address, warnOnce);
+  const commits = openWaitingCommits(reading);
   const log = await writing.retried(performance.now() + opening, establish);
   let isInTrouble = false;
   let last: Promise<unknown> = Promise.resolve();
@@ -74,11 +77,31 @@ export async function openRows({ address, patience, opening, warn, establish }: 
     }
   }
 
-  /** One after the other, since they have one connection. Waiting takes from the time that they have. */
+  /** One after the other, since they have one connection. Waiting takes from the time that they have, and is refused before its end. */
   function inTurn<T>(run: (connection: Connection) => Promise<T>): Promise<T> {
     const until = performance.now() + patience;
-    const result = last.then(() => available(writing.retried(Math.max(until, performance.now() + leastPatience), run)));
-    last = result.catch(() => {});
+    const { promise, resolve, reject } = Promise.withResolvers<T>();
+    let isRefused = false;
+    const stopWaiting = whenWaited(patience - leastPatience, () => {
+      isRefused = true;
+      warnOnce('the vault in PostgreSQL is slow: calls that wait behind others are refused');
+      reject(unavailable());
+    });
+    last = last.then(async () => {
+      stopWaiting();
+      if (isRefused) return;
+      await available(committed(Math.max(until, performance.now() + leastPatience), run)).then(resolve, reject);
+    });
+    return promise;
+  }
+
+  async function committed<T>(until: number, run: (connection: Connection) => Promise<T>): Promise<T> {
+    await commits.settled(until);
+    const result = await writing.retried(until, async (connection) => {
+      await commits.begin(connection, until);
+      return await run(connection);
+    });
+    commits.end();
     return result;
   }
 
@@ -140,6 +163,25 @@ function decidedOf<T>(decide: () => Decided<T>): Decided<T> | Refused {
   } catch (refusal) {
     return { refusal };
   }
+}
+
+/**
+ * Calls back after so many milliseconds. Those in which this thread was busy do not count: answers may have come that it could not read.
+ *
+ * @returns what ends the wait.
+ */
+function whenWaited(milliseconds: number, run: () => void): () => void {
+  let left = milliseconds;
+  let since = performance.now();
+  const timer = setInterval(() => {
+    const now = performance.now();
+    left -= Math.min(now - since, 2 * lookMilliseconds);
+    since = now;
+    if (left > 0) return;
+    clearInterval(timer);
+    run();
+  }, lookMilliseconds);
+  return () => clearInterval(timer);
 }
 
 function unavailable(): DomainError {

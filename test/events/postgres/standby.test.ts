@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, it } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
+import { openPostgresVault } from '../../../events/postgres/vault/vault.ts';
 import { UnknownShipmentError } from '../../../events/shared-log.ts';
 import { describeWithServers, makeDatabase, startServers, type TestDatabase } from '../../helpers/postgres.ts';
 import { openNode, shipmentAfter } from './node.ts';
@@ -75,6 +76,31 @@ describeWithServers('A log in PostgreSQL whose standby does not answer', () => {
     assert.equal((await node.log.head()).size, 1);
     await node.log.close();
     await close();
+  });
+
+  it('has one session of a vault wait for the standby, however many calls are refused meanwhile', async (t) => {
+    const { address, sql } = shared;
+    const options = { site: '', secrets: [], warn: nothing, patience: 700, opening: 20_000 };
+    const vault = await openPostgresVault({ address, ...options });
+    t.after(vault.close);
+    const fail = (account: string) =>
+      vault.port.counters.change(account, (before) => {
+        const failures = (before?.failures ?? 0) + 1;
+        return { failures, lockedUntil: null, touched: 0, isKnown: true };
+      });
+    await fail('ada');
+    await sql("ALTER SYSTEM SET synchronous_standby_names = 'absent'", 'SELECT pg_reload_conf()');
+    try {
+      for (let at = 0; at < 8; at += 1) await assert.rejects(fail(`user ${at}`), { code: 'unavailable' });
+      const [waiting] = await sql(
+        "SELECT count(*)::int AS count FROM pg_stat_activity WHERE wait_event = 'SyncRep' AND datname = current_database()",
+      );
+      assert.deepEqual(waiting?.rows, [{ count: 1 }]);
+      assert.equal((await vault.port.counters.get('ada'))?.failures, 1);
+    } finally {
+      await sql("ALTER SYSTEM SET synchronous_standby_names = 'b'", 'SELECT pg_reload_conf()');
+    }
+    await untilOne(async () => (await fail('ada').catch(nothing))?.failures !== undefined);
   });
 
   it('warns, once, where no standby has every commit', async () => {

@@ -17,6 +17,7 @@ const log = 'annals/test';
 const key = fc.constantFrom('a', 'b', 'c');
 const text = fc.constantFrom('', 'x', 'Zürich 🦊 "quoted" \\ NULL', 'y'.repeat(900));
 const millisecond = 1;
+const opening = 20_000;
 
 /** A call of the port; `at` is its time, in milliseconds, and later for each. */
 const call: fc.Arbitrary<Call> = fc.oneof(
@@ -506,6 +507,27 @@ describeWithPostgres('A vault in PostgreSQL', () => {
     await sql(`ALTER ROLE ${address.user} LOGIN`);
     assert.equal(await vault.port.preferences.get('users/1'), 'before');
     assert.equal(await vault.port.preferences.change('users/1', () => 'after'), 'after');
+  });
+
+  it('refuses calls that wait behind others at the end of their own time', async (t) => {
+    const { address, sql } = await database();
+    const vault = await openPostgresVault({ address, site: '', secrets: [], warn: () => {}, patience: 700, opening });
+    t.after(vault.close);
+    await sql(
+      `ALTER ROLE ${address.user} NOLOGIN`,
+      `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = '${address.user}'`,
+    );
+    const began = performance.now();
+    const calls = Array.from({ length: 60 }, (_, at) => vault.port.counters.change(`user ${at}`, () => null));
+    const refused = await Promise.allSettled(calls);
+    assert.deepEqual(
+      refused.map((one) => (one.status === 'rejected' ? one.reason.code : one.status)),
+      calls.map(() => 'unavailable'),
+    );
+    // One after the other they would take half a minute.
+    assert.ok(performance.now() - began < 10_000);
+    await sql(`ALTER ROLE ${address.user} LOGIN`);
+    assert.equal(await vault.port.counters.change('user 1', () => null), null);
   });
 
   it('keeps each password that another node may have stored just now', async (t) => {

@@ -13,6 +13,7 @@ import {
 import { remainsIn } from '../../helpers/remains.ts';
 import { apiKey, type Service, temporaryFolder } from '../../helpers/service.ts';
 import { startNode } from './node.ts';
+import { apply, next } from './schemas.ts';
 
 /** Asks until an answer is as it should be. */
 export async function until<T>(
@@ -82,7 +83,50 @@ describeWithServers('An erasure of nodes with one log in PostgreSQL', () => {
     const [nodes] = await sql('SELECT node FROM annals.nodes');
     assert.deepEqual(nodes?.rows, []);
   });
+
+  it('is finished when nodes that wait have nothing of it in read tables of the former configuration', async (t) => {
+    const { address } = await makeDatabase(servers.hosts);
+    const environment = (name: string) => ({ ANNALS_NODE: name, ANNALS_API_KEY: apiKey });
+    const data = join(temporaryFolder(t), 'b');
+    const a = await startNode(t, address, { environment: environment('a') });
+    const former = await startNode(t, address, { environment: environment('b'), data });
+    const secret = `Hildegard-waits-${process.pid}`;
+    const made = await a.call('POST', '/api/collections/posts', { title: secret, slug: 'one', count: 1 });
+    const id = String(made.body.id);
+    assert.equal((await former.call('GET', `/api/collections/posts/${id}`)).body.title, secret);
+    await former.stop();
+    // One keeps the read file that it had; the other makes one, to see what the configuration changes.
+    const b = await startNode(t, address, { environment: environment('b'), data, config: withoutCount });
+    const c = await startNode(t, address, { environment: environment('c'), config: withoutCount });
+    for (const node of [b, c]) assert.equal(readFilesIn(node.data).length, 2);
+
+    const erased = await a.call('POST', '/api/audit/erasures', { collection: 'posts', id, reason: 'asked for' });
+    assert.equal(erased.status, 202, JSON.stringify(erased.body));
+    await until(
+      async () => (await a.call('GET', `/api/audit/erasures/${String(erased.body.position)}`)).body,
+      ({ finished }) => finished === true,
+    );
+    for (const node of [a, b, c]) assert.deepEqual(remainsIn(node.data, [secret]), []);
+    for (const node of [b, c]) assert.equal(readFilesIn(node.data).length, 1);
+    const applied = await apply(b);
+    assert.equal(applied.code, 0, applied.stderr);
+    await until(
+      () => c.call('GET', '/api/collections/posts'),
+      ({ status, body }) => status === 200 && body.docs.length === 0,
+    );
+    await Promise.all([a.stop(), b.stop(), c.stop()]);
+  });
 });
+
+const [posts] = next.collections;
+const withoutCount = {
+  ...next,
+  collections: [{ ...posts, fields: posts?.fields.filter(({ name }) => name !== 'count') }],
+};
+
+function readFilesIn(data: string): string[] {
+  return readdirSync(data).filter((name) => /^read-[0-9a-f]+\.db$/.test(name));
+}
 
 /** The files below a folder in which a text is. */
 function filesWith(folder: string, text: string): string[] {

@@ -7,6 +7,7 @@ import Database from 'better-sqlite3';
 import { mountOf } from '../../server/cli/doctor/disk.ts';
 import { checkNames, type Finding } from '../../server/cli/doctor/findings.ts';
 import { checkLog } from '../../server/cli/doctor/log.ts';
+import { checkLock } from '../../server/cli/doctor/log-lock.ts';
 import { useSmallDisk } from '../helpers/disk.ts';
 import { startHere, useServiceHere } from '../helpers/embedded.ts';
 import { runHere } from '../helpers/in-process.ts';
@@ -185,5 +186,35 @@ describe('annals doctor', () => {
     const { code, stderr } = await runHere(['doctor', '--data', join(temporaryFolder(t), 'none')]);
     assert.equal(code, 2);
     assert.match(stderr, /^there is no data directory at /);
+  });
+});
+
+describe('The lock of a log in PostgreSQL, as annals doctor sees it', () => {
+  const holder = { pid: 7, application: 'annals', address: '10.0.0.1', seconds: 0.1, waitsForStandby: false };
+
+  it('is sound where writes wait for a moment, and the one that has it goes on', () => {
+    const { status, message } = checkLock({ waiting: [0.04, 1.5], holders: [{ ...holder, state: 'active' }] });
+    assert.deepEqual([status, message], ['ok', '2 writes wait for it, the longest for 1.5 seconds']);
+  });
+
+  it('is not ended where a commit waits for a standby', () => {
+    const commit = { ...holder, state: 'active', seconds: 61, waitsForStandby: true };
+    const { status, message } = checkLock({ waiting: [4], holders: [commit] });
+    assert.equal(status, 'trouble');
+    assert.match(
+      message,
+      /^1 write waits for it, .*; the session 7 \(annals, 10\.0\.0\.1\) has it, and its commit waits/,
+    );
+    assert.doesNotMatch(message, /terminate/);
+  });
+
+  it('is had by a session of which a role without pg_monitor sees no more', () => {
+    const hidden = { ...holder, application: '', address: null, state: null, seconds: null };
+    const { message } = checkLock({ waiting: [3], holders: [hidden] });
+    assert.match(message, /; the session 7 has it; the role may not see what it does$/);
+  });
+
+  it('is not looked at on a server that does not tell', () => {
+    assert.equal(checkLock(null).status, 'note');
   });
 });

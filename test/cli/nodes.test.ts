@@ -5,7 +5,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { Finding } from '../../server/cli/doctor/findings.ts';
 import { runHere } from '../helpers/in-process.ts';
 import { readExposition } from '../helpers/metrics.ts';
-import { describeWithPostgres, type TestDatabase, useDatabase } from '../helpers/postgres.ts';
+import { describeWithPostgres, openClient, type TestDatabase, useDatabase } from '../helpers/postgres.ts';
 import { apiKey, temporaryFolder, writeConfig } from '../helpers/service.ts';
 import { config, nodeEnvironment, startNode, urlOf } from '../running/nodes/node.ts';
 
@@ -163,6 +163,12 @@ describeWithPostgres('The operator of nodes with one log in PostgreSQL', () => {
     await sql(`GRANT DELETE ON annals.events TO ${address.user}`);
     assert.match((await examine())('log role').message, /^the role may DELETE annals\.events/);
 
+    assert.deepEqual((await examine())('log lock'), {
+      check: 'log lock',
+      status: 'ok',
+      message: 'no write waits for it',
+    });
+
     await node.kill();
     await sql('UPDATE annals.nodes SET seen = seen - 61000');
     const dead = (await examine())('nodes');
@@ -176,5 +182,50 @@ describeWithPostgres('The operator of nodes with one log in PostgreSQL', () => {
     );
     const none = await examine(urlOf({ ...address, hosts: [{ host: '127.0.0.1', port: 1 }] }));
     assert.match(none('log servers').message, /no server takes writes$/);
+  });
+
+  it('is told by annals doctor which session has the lock of the log, and that writes wait for it', async (t) => {
+    const { address } = await make();
+    const folder = temporaryFolder(t);
+    const data = join(folder, 'data');
+    const file = writeConfig(folder, config);
+    const node = await startNode(t, address, { data, environment: environmentOf('e') });
+    const lock = async () => {
+      const { stdout } = await runHere(['doctor', '--config', file, '--data', data, '--json'], {
+        environment: { ...nodeEnvironment(address), ANNALS_API_KEY: apiKey },
+      });
+      const { findings } = JSON.parse(stdout) as { findings: Finding[] };
+      return findings.find(({ check }) => check === 'log lock') ?? assert.fail(stdout);
+    };
+    const until = async (expected: RegExp) => {
+      for (let left = 100; ; left -= 1) {
+        const { status, message } = await lock();
+        if (status === 'trouble' && expected.test(message)) return message;
+        assert.ok(left > 0, `${status}: ${message}`);
+        await pause(100);
+      }
+    };
+    const session = await openClient(address, 'forgotten');
+    t.after(session.end);
+    const [backend] = await session.run('SELECT pg_backend_pid() AS pid');
+    const pid: number = backend?.pid;
+    await session.run('BEGIN');
+    await session.run('SELECT * FROM annals.heads FOR UPDATE');
+    const holder = `the session ${pid} \\(forgotten, 127\\.0\\.0\\.1\\) has it for up to \\d+\\.\\d seconds, idle in transaction`;
+    const end = `: SELECT pg_terminate_backend\\(${pid}\\) ends it$`;
+    await until(new RegExp(`^no write waits for it; ${holder}${end}`));
+
+    const writes = [1, 2].map(() => node.call('POST', '/api/collections/posts', { title: 'waits' }));
+    const also = await openClient(address, 'waits');
+    t.after(also.end);
+    const waiting = also.run('SELECT * FROM annals.heads FOR UPDATE');
+    waiting.catch(() => {});
+    await until(new RegExp(`^[23] writes wait for it, the longest for \\d+\\.\\d seconds; ${holder}${end}`));
+
+    await session.run('ROLLBACK');
+    await waiting;
+    for (const write of writes) assert.ok([201, 503].includes((await write).status));
+    assert.equal((await node.call('POST', '/api/collections/posts', { title: 'after' })).status, 201);
+    assert.equal((await lock()).status, 'ok');
   });
 });

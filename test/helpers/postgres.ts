@@ -65,6 +65,19 @@ export async function asAdmin(
   throw new Error('no server takes writes');
 }
 
+/** A session of the role of a database, on the first of its hosts: `application` names it. To be ended by the test. */
+export async function openClient(address: PostgresAddress, application: string) {
+  const [{ host, port } = { host: '', port: 0 }] = address.hosts;
+  const { user, password, database } = address;
+  const client = new pg.Client({ host, port, user, password, database, application_name: application });
+  client.on('error', () => {});
+  await client.connect();
+  return {
+    run: async (text: string) => (await client.query(text)).rows,
+    end: () => client.end(),
+  };
+}
+
 /** A database of a test, and what its superuser does in it. */
 export type TestDatabase = { address: PostgresAddress; sql: (...statements: string[]) => Promise<pg.QueryResult[]> };
 

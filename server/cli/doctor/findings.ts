@@ -23,6 +23,7 @@ export const postgresCheckNames = [
   'log standbys',
   'log role',
   'log clock',
+  'log lock',
   'log size',
   'nodes',
 ] as const;

@@ -1,5 +1,6 @@
 import { counted } from '../../../config/counted.ts';
 import { readAddress } from '../../../events/postgres/address.ts';
+import { readLockWaits } from '../../../events/postgres/lock-waits.ts';
 import { readLogs, readStanding } from '../../../events/postgres/nodes.ts';
 import { type Replication, readReplication } from '../../../events/postgres/standbys.ts';
 import { absentMilliseconds, obstacleOf, type Standing } from '../../../events/postgres/standing.ts';
@@ -14,6 +15,7 @@ import {
 } from '../../../storage/postgres/connection.ts';
 import { refuseUnfit } from '../../../storage/postgres/fitness.ts';
 import { type Finding, inBytes, note, ok, trouble } from './findings.ts';
+import { checkLock } from './log-lock.ts';
 
 const patienceMilliseconds = 3000;
 
@@ -62,7 +64,9 @@ async function checkPrimary({ connection, settings }: Reached, { user }: Postgre
     checkStandbys(await readReplication(connection), user),
     await checkRole(connection, { user, hasTables: standing !== null }),
     await checkClocks(connection),
-    ...(standing ? [checkNodes(standing), await checkSize(connection, standing)] : []),
+    ...(standing
+      ? [checkNodes(standing), await checkSize(connection, standing), checkLock(await readLockWaits(connection))]
+      : []),
   ];
 }
 

@@ -18,13 +18,17 @@ export type KeyChange =
 /** Such a change as the log tells of it. */
 export type KeyEvent = { position: number; recordedAt: string; actor: Actor; change: KeyChange };
 
-/** The event of a change; the reason goes into the context of its command. It is true whatever came before it. */
-export function decideKeyChange(change: KeyChange): Change {
+/**
+ * The event of a change; the reason goes into the context of its command.
+ *
+ * @param expectedVersion that of the stream of keys, as far as it was looked at: of several nodes that tell of a change, one does.
+ */
+export function decideKeyChange(change: KeyChange, expectedVersion: number): Change {
   const data: JsonObject =
     change.kind === 'replaced'
       ? { from: change.from, to: change.to, ...(change.handover === undefined ? {} : { handover: change.handover }) }
       : { key: change.key, ...(change.signed === undefined ? {} : { signed: change.signed }) };
-  return changeOf(keyStream, [{ type: `log.key.${change.kind}`, data }]);
+  return changeOf(keyStream, [{ type: `log.key.${change.kind}`, data }], expectedVersion);
 }
 
 /** The events about the keys of a log, oldest first. An event that does not name them is passed over. */
@@ -34,6 +38,11 @@ export function readKeyEvents(log: Pick<LogReader, 'stream'>): KeyEvent[] {
     const { position, recordedAt, actor } = event.header;
     return change ? [{ position, recordedAt, actor, change }] : [];
   });
+}
+
+/** The version of their stream. */
+export function keyStreamVersion(log: Pick<LogReader, 'stream'>): number {
+  return log.stream(keyStream).at(-1)?.header.version ?? 0;
 }
 
 /** Whether two changes are the same one, whatever is said of why. */

@@ -19,14 +19,19 @@ export type GivenUp = { id: string; signed?: number };
 
 /**
  * Why a key is replaced, and which ones are disowned with that. `from`: the one that signed, where this vault has another.
- * `handedOver`: the head at which the present key itself hands over to the new one.
+ * `handedOver`: the head at which the present key itself hands over to the new one. `expected`: the key that is to be replaced, by its id,
+ * and what it had signed when that was looked at; where it is given and another one signs, or more was signed, nothing is changed.
  */
 export type Replacement = {
   reason: string;
   disowned?: readonly GivenUp[];
   from?: NamedKey;
   handedOver?: HandedOver;
+  expected?: ExpectedKey;
 };
+
+/** As {@link Replacement} has it. */
+export type ExpectedKey = { id: string; signed: TreeHead | null };
 
 /** A change of which no event tells yet. */
 export type UntoldChange = { number: number; change: KeyChange };
@@ -115,7 +120,9 @@ export function openLogKeys(db: Sqlite) {
     }
   }
 
-  const replace = db.transaction((log: string, { disowned = [], from, handedOver, reason }: Replacement) => {
+  const replace = db.transaction((log: string, replacement: Replacement): string | null => {
+    const { disowned = [], from, handedOver, expected, reason } = replacement;
+    if (expected && !isExpected(expected, current(log))) return null;
     const old = handedOver && current(log).signer;
     const all = known(log);
     const before = from ?? all.find(isCurrent);
@@ -129,6 +136,7 @@ export function openLogKeys(db: Sqlite) {
     const to = known(log).find(isCurrent);
     const signed = old && handedOver && { handover: handOver(log, old, handedOver) };
     if (before && to) note(log, { kind: 'replaced', from: nameOf(before.id, all), to: keyOf(to), ...signed, reason });
+    return to?.verifierKey ?? null;
   });
 
   return {
@@ -145,11 +153,16 @@ export function openLogKeys(db: Sqlite) {
       const earlier = { sizeBefore: before?.size ?? null, rootBefore: before?.root ?? null };
       return updateExpected.run({ log, id, size, root, ...earlier }).changes > 0;
     },
-    /** Makes a new key for a log; the seed of the old one is erased. That is still to be told to the log. */
-    replace: (log: string, replacement: Replacement): void => {
-      replace.immediate(log, replacement);
+    /**
+     * Makes a new key for a log; the seed of the old one is erased. That is still to be told to the log.
+     *
+     * @returns the verifier key of the new one; null where nothing was changed, since another key was expected.
+     */
+    replace: (log: string, replacement: Replacement): string | null => {
+      const made = replace.immediate(log, replacement);
       // The seed stands in the write-ahead log until that is emptied.
       db.pragma('wal_checkpoint(TRUNCATE)');
+      return made;
     },
     /** Remembers a change that came about otherwise, until the log has been told. */
     note,
@@ -220,6 +233,12 @@ export function withoutLostHandover(change: string, disowned: ReadonlySet<string
 export function nameOf(id: string, known: readonly KnownKey[]): NamedKey {
   const key = known.find((one) => one.id === id);
   return key ? keyOf(key) : { id };
+}
+
+/** Whether the key that signs is the one that was looked at, and has signed nothing since. */
+export function isExpected({ id, signed: before }: ExpectedKey, { signer, signed }: LogKey): boolean {
+  if (signer.id !== id || signed === null || before === null) return signer.id === id && signed === before;
+  return signed.size === before.size && Buffer.from(signed.root).equals(before.root);
 }
 
 function isCurrent({ retiredAt }: KnownKey): boolean {

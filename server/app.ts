@@ -142,6 +142,8 @@ export type RouteParts = {
   reload: Reloading['reload'];
   /** Applies the configuration of a node that waits. @throws DomainError `conflict` naming the documents that stand against it. */
   applySchema: () => Promise<AppliedSchema>;
+  /** Gives the log another key, as {@link Notary} has it. @throws DomainError `conflict` where the log is not that of nodes. */
+  changeKey: Notary['changeKey'];
   /** The origins of refused pages that the log tells of. */
   toldOrigins: ToldOrigins;
   /** An OpenAPI document as text, fetched on the first call; that of the contract by default. */

@@ -115,7 +115,19 @@ export type Notary = {
   verifierKey: () => Promise<string>;
   /** Whether the log is still the signed one, as far as the service has checked. */
   verification: () => Promise<Verification>;
+  /**
+   * Gives the log another key, and records why: `rotate` with a hand-over by the present one, `replace` without.
+   *
+   * @throws DomainError `unavailable` when it could not be done, or it is not known whether it was, as the message says.
+   */
+  changeKey: (way: KeyWay, reason: string) => Promise<ChangedKey>;
 };
+
+/** The ways to another key. */
+export type KeyWay = 'rotate' | 'replace';
+
+/** The id of the key that was replaced, and the verifier key of the one that signs from then on. */
+export type ChangedKey = { from: string; key: string };
 
 /** An event about a key. */
 export type KeyNote = { position: number; recordedAt: string; actor: Actor; reason: string };

@@ -101,6 +101,7 @@ export const keyRoutes: Readonly<Record<string, KeyRoute>> = {
   'POST /api/operator/blobs/losses': 'user',
   'POST /api/operator/reload': 'user',
   'POST /api/operator/schema/apply': 'user',
+  'POST /api/operator/signing-key': 'user',
   'GET /api/keys': 'keys',
   'POST /api/keys': 'keys',
   'DELETE /api/keys/{id}': 'keys',

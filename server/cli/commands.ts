@@ -63,27 +63,35 @@ Exit codes: 0 recorded. 1 nothing to correct, or the clock is still wrong. 2 wro
   ...logCommands,
   'signing-key rotate': {
     summary: 'hand the signing of the log over to a new key',
-    usage: `annals signing-key rotate --reason TEXT [--data DIR]
+    usage: `annals signing-key rotate --reason TEXT [--config FILE] [--data DIR] [--accept-clock]
 
 Makes a new key, to which the old one hands over: both sign the hand-over, and the log records it. annals-verify follows it, so
 auditors can keep the key that they have. Use replace instead if the old key may be known to others: a thief of it could
 have signed a hand-over as well. Stop the service first.
 
-  --reason TEXT  the reason, which the log keeps forever
+Of a log in PostgreSQL (ANNALS_LOG) the running node carries the command out, and all nodes go on with the new key. Without one, the
+command runs as a node for the moment, with --config as the nodes have it. Otherwise --config is not looked at.
 
-Exit codes: 0 rotated. 2 wrong usage, or could not run.`,
+  --reason TEXT   the reason, which the log keeps forever
+${acceptClock}
+
+Exit codes: 0 rotated. 1 refused, one reason per line. 2 wrong usage, or could not run.`,
     run: async (...given) => (await import('./signing-key.ts')).rotateKey(...given),
   },
   'signing-key replace': {
     summary: 'replace the signing key, without a hand-over',
-    usage: `annals signing-key replace --reason TEXT [--data DIR]
+    usage: `annals signing-key replace --reason TEXT [--config FILE] [--data DIR] [--accept-clock]
 
 Use it if the key may be known to others. Earlier signatures stay valid. The log records the replacement, with the new key and
 the reason. Give the new key, which is printed, to your auditors. Stop the service first.
 
-  --reason TEXT  the reason, which the log keeps forever
+Of a log in PostgreSQL (ANNALS_LOG) the running node carries the command out, and all nodes go on with the new key. Without one, the
+command runs as a node for the moment, with --config as the nodes have it. Otherwise --config is not looked at.
 
-Exit codes: 0 replaced. 2 wrong usage, or could not run.`,
+  --reason TEXT   the reason, which the log keeps forever
+${acceptClock}
+
+Exit codes: 0 replaced. 1 refused, one reason per line. 2 wrong usage, or could not run.`,
     run: async (...given) => (await import('./signing-key.ts')).replaceKey(...given),
   },
   'blobs gc': {

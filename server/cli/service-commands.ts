@@ -113,8 +113,9 @@ Exit codes: 0 ready. 1 not ready (it starts, stops, or refuses writes), or no se
 
 Checks room on the disk, the time of an fsync, the file system, the clock, that vault.db is that of the log, that the newest
 checkpoint was copied, modes of files, the limit of open files, the length of secrets, the base URL, and the login to the mail
-server; with ANNALS_LOG, PostgreSQL with its standbys, the lock of the log, and the nodes. Also works while a service runs. Writes and removes one small file in the data directory, and sends no mail. Run it as
-the user of the service, with its settings. annals verify checks the log itself.
+server; with ANNALS_LOG, PostgreSQL with its standbys, the lock of the log, and the nodes. Also works while a service runs. Writes
+and removes one small file in the data directory, and sends no mail. Run it as the user of the service, with its settings. annals
+verify checks the log itself.
 
   --json  print one JSON object: isHealthy, and findings with check, status (ok, note, trouble) and message
 

@@ -5,13 +5,19 @@ import { createIds } from '../../events/ids.ts';
 import { BrokenLogError, openLogToRead } from '../../events/log-file.ts';
 import type { LogReader } from '../../events/log-reader.ts';
 import { readLog } from '../../events/log-reader.ts';
+import { parseVerifierKey } from '../../events/notes.ts';
+import { readReplicaMark } from '../../events/replica-mark.ts';
 import { withVault } from '../../events/vault.ts';
 import { logFile } from '../../projections/files.ts';
 import { checkInLog } from '../audit/notary/checkpoint-checks.ts';
 import { keyHistory, trustedKeysOf } from '../audit/notary/keys.ts';
-import type { KeyNote, KeyRecord } from '../ports.ts';
+import type { ChangedKey, KeyNote, KeyRecord, KeyWay } from '../ports.ts';
+import { changeKeyPath } from '../running/signing-keys.ts';
 import { readSettings } from '../settings/command.ts';
+import { loadConfiguration } from '../settings/configuration.ts';
+import type { Settings } from '../settings/settings.ts';
 import { existingLog, startErrorOf } from './data.ts';
+import { callAsOperator, reportAnswer } from './operator.ts';
 import { printable, printLine } from './terminal.ts';
 import { holding, type Opened, openToWrite, readReason, requireLog, tellOfKeys } from './writing.ts';
 
@@ -56,32 +62,50 @@ function told({ position, recordedAt, actor, reason }: KeyNote): string {
   return `event ${position}, ${recordedAt}, by ${actor.id ?? actor.type}: ${reason}`;
 }
 
-/** `annals signing-key replace`: exit 0 replaced, 2 could not run. */
+/** `annals signing-key replace`: exit 0 replaced, 1 refused, 2 could not run. */
 export function replaceKey(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
   return changeKey('replace', args, environment);
 }
 
-/** `annals signing-key rotate`: exit 0 rotated, 2 could not run. */
+/** `annals signing-key rotate`: exit 0 rotated, 1 refused, 2 could not run. */
 export function rotateKey(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
   return changeKey('rotate', args, environment);
 }
 
-async function changeKey(
-  way: 'replace' | 'rotate',
-  args: readonly string[],
-  environment: NodeJS.ProcessEnv,
-): Promise<number> {
-  const { settings, flags } = readSettings(args, environment, { settings: ['data'], flags: { reason: 'string' } });
+async function changeKey(way: KeyWay, args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
+  const { settings, flags } = readSettings(args, environment, {
+    settings: ['config', 'data', 'acceptClock'],
+    flags: { reason: 'string' },
+  });
   const reason = readReason(flags.reason, 'why another key signs it');
+  const directory = existingLog(settings);
+  if (settings.log !== undefined || readReplicaMark(directory) !== null) return changeForNodes(settings, way, reason);
   // A running service would go on signing with its key.
-  return holding(existingLog(settings), `annals signing-key ${way}`, async (opened) => {
+  return holding(directory, `annals signing-key ${way}`, async (opened) => {
     return changeIn(opened, way, reason).catch((error) => {
       throw startErrorOf(error);
     });
   });
 }
 
-async function changeIn(opened: Opened, way: 'replace' | 'rotate', reason: string): Promise<number> {
+/** The key is in PostgreSQL: the node that runs here changes it, or this process as one. */
+async function changeForNodes(settings: Settings, way: KeyWay, reason: string): Promise<number> {
+  const loaded = await loadConfiguration(settings.config);
+  const order = { path: changeKeyPath, body: { way, reason } };
+  const answered = await callAsOperator({ settings, loaded }, order);
+  return reportAnswer(answered, (body) => {
+    const { from, key } = body as unknown as ChangedKey;
+    return `${announced(way, key)}\nthe key ${from} is replaced by ${parseVerifierKey(key).id}: ${printable(reason)}`;
+  });
+}
+
+function announced(way: KeyWay, key: string): string {
+  return way === 'replace'
+    ? `auditors need to know the new key: ${key}`
+    : `auditors can keep the old key; the new one is: ${key}`;
+}
+
+async function changeIn(opened: Opened, way: KeyWay, reason: string): Promise<number> {
   const { logKeys } = opened.vault;
   const ids = createIds(new BigInt64Array(new SharedArrayBuffer(8)), Date.now);
   const { log, begin } = openToWrite(opened, ids, Date.now);
@@ -96,8 +120,7 @@ async function changeIn(opened: Opened, way: 'replace' | 'rotate', reason: strin
     logKeys.replace(logId, { reason, handedOver: { size, root, time: new Date().toISOString() } });
   }
   const { key } = logKeys.current(logId).signer;
-  const who = way === 'replace' ? 'auditors need to know the new key' : 'auditors can keep the old key; the new one is';
-  process.stdout.write(`${who}: ${key}\n`);
+  printLine(announced(way, key));
   await tellOfKeys(opened, log, ids);
   return 0;
 }

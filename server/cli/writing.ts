@@ -95,7 +95,8 @@ export async function tellOfKeys({ directory, vault }: Omit<Opened, 'db'>, log: 
     keys: portOf(vault).logKeys,
     append: async (command) => {
       const [outcome] = log.append([command]).outcomes;
-      if (!outcome || outcome instanceof Error || !outcome.ok) throw outcome ?? new Error('an event has no outcome');
+      if (!outcome || outcome instanceof Error) throw outcome ?? new Error('an event has no outcome');
+      return outcome;
     },
     nextId: () => ids.next().id,
     onRecorded: (line) => process.stdout.write(`${line}\n`),

@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import { logFile } from '../../projections/files.ts';
 import { type Anchoring, openAnchoring } from '../audit/notary/anchoring.ts';
-import { type MainNotary, openNotary } from '../audit/notary/signing.ts';
+import { type MainNotary, type NotaryOptions, openNotary } from '../audit/notary/signing.ts';
 import { openVerifying, type Verifying } from '../audit/notary/verifying.ts';
 import type { BlobGuard } from '../files/blobs/guard.ts';
 import type { Notary } from '../ports.ts';
@@ -23,8 +23,11 @@ export type Checkpointing = {
   close: () => Promise<void>;
 };
 
-/** `upToDate` resolves when the log here has all that was recorded before the call, by any node. */
-type Opened = { logId: string; store: BlobGuard['store']; upToDate: () => Promise<void> };
+/** `upToDate`, `tell` and `onKey` as the notary has them. */
+type Opened = Required<Pick<NotaryOptions, 'upToDate' | 'tell' | 'onKey'>> & {
+  logId: string;
+  store: BlobGuard['store'];
+};
 
 type Options = {
   settings: Settings;
@@ -56,14 +59,15 @@ export function createCheckpointing(options: Options): Checkpointing {
   let anchoring: Anchoring | null = null;
   let verifying: Verifying | null = null;
 
-  async function start({ logId, store, upToDate }: Opened): Promise<{ notary: Notary; signedAtStart: number }> {
+  async function start({ logId, store, ...ways }: Opened): Promise<{ notary: Notary; signedAtStart: number }> {
     requireSecrecy(settings);
     const sealKey = directory.vault.seals().key;
-    const notary = openNotary({ file, keys, keep, now, log, sealKey, upToDate, onSigned: () => anchoring?.wake() });
+    const onSigned = () => anchoring?.wake();
+    const notary = openNotary({ file, keys, keep, now, log, sealKey, ...ways, onSigned });
     signing = notary;
     const signedAtStart = await notary.signedSize();
     if (!isBrief) {
-      anchoring = openCopies(notary, store, upToDate);
+      anchoring = openCopies(notary, store, ways.upToDate);
       await anchoring.start();
     }
     notary.begin();

@@ -6,7 +6,6 @@ import { logFile, webhooksFile } from '../../projections/files.ts';
 import { searchFileOf, searchTablesOf } from '../../projections/search-tables.ts';
 import { createKeyService } from '../accounts/keys/service.ts';
 import { type ErasureWorker, openErasureWorker } from '../audit/erasure/worker.ts';
-import { recordKeyChanges } from '../audit/notary/keys.ts';
 import { type BlobGuard, openBlobGuard, requireFit } from '../files/blobs/guard.ts';
 import { createPins } from '../files/blobs/pins.ts';
 import { blobSettingsOf } from '../files/blobs/store.ts';
@@ -37,6 +36,7 @@ import { cannotReloadNode, refuseForNodes } from './nodes/limits.ts';
 import type { Shared } from './open-app.ts';
 import { watchRoom } from './room.ts';
 import { sharedOf } from './shared.ts';
+import { keysInService } from './signing-keys.ts';
 import { warnOfConfiguration, warnOfSecrets, warnOfUnsigned } from './warnings.ts';
 import { type Configured, openWays, type Ways } from './ways.ts';
 
@@ -204,18 +204,17 @@ export function startEngine(options: EngineOptions): Engine {
     }
     endRoom = watchRoom({ directory: directory.path, state, log });
     unwatch = watchClock({ clock, newest: () => newestOf(counter), log });
-    await recordKeyChanges({
+    const keys = keysInService({
       file,
-      keys: directory.vaultPort.logKeys,
+      directory,
+      logName,
       append: (command) => connectWriter(writer.connect()).appendAnyway(command),
       nextId: () => ids.next().id,
-      onRecorded: (line) => log.warn(line),
+      upToDate,
+      mayRecord,
+      log,
     });
-    if (node) {
-      const { logKeys } = node.port;
-      await logKeys.current(logName);
-      directory.vault.learnKeys(logName, await logKeys.known(logName));
-    }
+    await keys.begin();
     const isIdle = isBrief && !options.takesFiles;
     const blobGuard = await openBlobGuard({
       settings,
@@ -231,7 +230,12 @@ export function startEngine(options: EngineOptions): Engine {
     const mover = openMoving({ file, blobs, ready: blobGuard.store, log });
     moving = mover;
     if (!isBrief) mover.wake();
-    const { notary, signedAtStart } = await checkpointing.start({ logId: logName, store: blobGuard.store, upToDate });
+    const { notary, signedAtStart } = await checkpointing.start({
+      logId: logName,
+      store: blobGuard.store,
+      upToDate,
+      ...keys,
+    });
     const unsigned = Math.max(found - signedAtStart, 0);
     // Another node may have written them just now, and signs them.
     if (!node) warnOfUnsigned(log, { found, unsigned, upgradedFrom });

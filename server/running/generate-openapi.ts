@@ -12,7 +12,14 @@ const refuse = () => Promise.reject(new Error('this only describes the service')
 export async function generateOpenApi(api: Api, model: Model, shared: Shared): Promise<Made> {
   const passwords = new Proxy({} as PasswordService, { get: () => refuse });
   const keyService = new Proxy({} as KeyService, { get: () => refuse });
-  const notary = { checkpoint: refuse, recent: refuse, stamped: refuse, verifierKey: refuse, verification: refuse };
+  const notary = {
+    checkpoint: refuse,
+    recent: refuse,
+    stamped: refuse,
+    verifierKey: refuse,
+    verification: refuse,
+    changeKey: refuse,
+  };
   const pins = { pin: refuse, unpin: refuse, discard: refuse, collect: refuse };
   const erasures = {
     settle: refuse,

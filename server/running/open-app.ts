@@ -173,6 +173,7 @@ export function openApp(options: OpenOptions): OpenApp {
     metrics,
     upToDate: following && shared.reads && { following, reads: shared.reads, agreement: () => agreementIn(state) },
     applySchema: following ? following.apply : refuseToApply,
+    changeKey: following ? notary.changeKey : refuseToChangeKey,
     close: async () => {
       unwatch?.();
       await Promise.all(background);
@@ -186,6 +187,13 @@ export function openApp(options: OpenOptions): OpenApp {
 
 async function refuseToApply(): Promise<never> {
   throw new DomainError('conflict', 'this service has its log to itself: it applied its configuration when it started');
+}
+
+async function refuseToChangeKey(): Promise<never> {
+  throw new DomainError(
+    'conflict',
+    'this service has its log to itself: its key is changed while it is stopped, without ANNALS_LOG',
+  );
 }
 
 function accountsBesides(model: Model, epochs: ReturnType<typeof epochsOf>): ReadonlySet<string> {

@@ -4,6 +4,7 @@ import { readKeyEnd } from '../../config/api-keys.ts';
 import { readRevocation, readUnlock } from '../../config/credentials.ts';
 import { compileMembers } from '../../config/documents.ts';
 import { DomainError, invalidField } from '../../config/errors.ts';
+import { readKeyChange } from '../../config/signing-keys.ts';
 import { didYouMean, show } from '../../config/suggest.ts';
 import { decideRevoke, decideUnlock } from '../../events/accounts.ts';
 import type { NoRule } from '../access/admission.ts';
@@ -19,6 +20,7 @@ import { actorOf, noRoute } from '../http/requests.ts';
 import { rejectQuery } from '../queries/parameters.ts';
 import { applyPath } from './nodes/up-to-date.ts';
 import { reloadPath } from './served.ts';
+import { changeKeyPath } from './signing-keys.ts';
 
 const readNothing = compileMembers<object>({});
 
@@ -26,10 +28,13 @@ const readNothing = compileMembers<object>({});
 const maxCandidatesBytes = 64 * 1024;
 
 /**
- * Routes for the operator's commands: on accounts, on files that are not needed or lost, and on the configuration. They are not part of the API: for other
- * callers the paths do not exist, and bodies are not read.
+ * Routes for the operator's commands: on accounts, on files that are not needed or lost, on the key that signs, and on the configuration.
+ * They are not part of the API: for other callers the paths do not exist, and bodies are not read.
  */
-export function operator(server: Server, app: App & Pick<RouteParts, 'store' | 'reload' | 'applySchema'>): void {
+export function operator(
+  server: Server,
+  app: App & Pick<RouteParts, 'store' | 'reload' | 'applySchema' | 'changeKey'>,
+): void {
   const targets = new Map(authTargets(app).map((target) => [target.slug, target]));
 
   post('/api/operator/unlock', async (request) => {
@@ -70,6 +75,11 @@ export function operator(server: Server, app: App & Pick<RouteParts, 'store' | '
   post(reloadPath, async (request) => {
     readNothing(await bodyFor(request));
     return app.reload();
+  });
+
+  post(changeKeyPath, async (request) => {
+    const { way, reason } = readKeyChange(await bodyFor(request));
+    return app.changeKey(way, reason);
   });
 
   post(applyPath, async (request) => {

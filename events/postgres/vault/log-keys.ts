@@ -1,7 +1,15 @@
 import { randomBytes } from 'node:crypto';
 import { signHandover } from '../../handovers.ts';
 import type { KeyChange } from '../../key-events.ts';
-import { type KnownKey, keyOf, type LogKey, nameOf, type Replacement, withoutLostHandover } from '../../log-keys.ts';
+import {
+  isExpected,
+  type KnownKey,
+  keyOf,
+  type LogKey,
+  nameOf,
+  type Replacement,
+  withoutLostHandover,
+} from '../../log-keys.ts';
 import { signerOf } from '../../notes.ts';
 import type { VaultPort } from '../../vault-port.ts';
 import { lockOf, numberedUpTo, type VaultRows } from './running.ts';
@@ -55,9 +63,13 @@ export function openLogKeys({ log, read, write, change }: VaultRows): VaultPort[
     });
   }
 
-  function replace(name: string, { disowned = [], from, handedOver, reason }: Replacement): Promise<void> {
-    const reads = [lockOf(log, 'keys'), keysOf(name), disownedIds, changesOf(name)];
-    return change(reads, ([lock, rows = [], before = [], untold = []]) => {
+  function replace(name: string, replacement: Replacement): Promise<string | null> {
+    const { disowned = [], from, handedOver, expected, reason } = replacement;
+    const keysQuery = keysOf(name);
+    // Nothing is signed with the present key between the look at what it has signed and its end.
+    const lockedKeys = { ...keysQuery, text: `${keysQuery.text} FOR UPDATE` };
+    const reads = [lockOf(log, 'keys'), lockedKeys, disownedIds, changesOf(name)];
+    return change<string | null>(reads, ([lock, rows = [], before = [], untold = []]) => {
       let last: number = lock?.[0].last;
       const next = () => {
         last += 1;
@@ -66,6 +78,7 @@ export function openLogKeys({ log, read, write, change }: VaultRows): VaultPort[
       const keys = rows as KeyRow[];
       const all = keys.map((row) => knownOf(row, new Set(before.map(({ id }) => id))));
       const old = keys.find(isCurrent);
+      if (expected && !(old && isExpected(expected, logKeyOf(name, old)))) return { statements: [], value: null };
       const made = newKey(name, next());
       const { signer } = logKeyOf(name, made);
       const ids = disowned.map(({ id }) => id);
@@ -106,7 +119,7 @@ export function openLogKeys({ log, read, write, change }: VaultRows): VaultPort[
         ...(handover !== undefined && handedOver ? [signing(name, made.id, handedOver)] : []),
         ...changes.map((told) => notice(name, next(), told)),
       ];
-      return { statements: [...statements, numberedUpTo(log, 'keys', last)], value: undefined };
+      return { statements: [...statements, numberedUpTo(log, 'keys', last)], value: made.verifier_key };
     });
   }
 

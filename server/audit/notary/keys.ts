@@ -5,10 +5,11 @@ import {
   isSameChange,
   type KeyChange,
   type KeyEvent,
+  keyStreamVersion,
   type NamedKey,
   readKeyEvents,
 } from '../../../events/key-events.ts';
-import type { Command } from '../../../events/log.ts';
+import type { Command, Outcome } from '../../../events/log.ts';
 import type { KnownKey } from '../../../events/log-keys.ts';
 import { type LogReader, readLog } from '../../../events/log-reader.ts';
 import { parseNote } from '../../../events/notes.ts';
@@ -78,68 +79,101 @@ export type LogParts = {
   now: () => number;
 };
 
+/** @param append gives how a command ended, and throws where it could not be decided. */
 type Recording = Pick<LogParts, 'file' | 'keys'> & {
-  append: (command: Command) => Promise<unknown>;
+  append: (command: Command) => Promise<Outcome>;
   /** Makes the id under which one change is recorded. */
   nextId: () => string;
   /** Called for each change that was recorded. */
   onRecorded: (line: string) => void;
+  /** Resolves when the log here has all that was recorded before the call, by any node. */
+  upToDate?: () => Promise<void>;
 };
 
 /**
  * Tells the log what became of its keys. The vault remembers that until an event stands there; and where it has another key than
  * the one that signed before, that is such a change too. To be called before anything is signed.
  */
-export async function recordKeyChanges({ file, keys, append, nextId, onRecorded }: Recording): Promise<void> {
+export async function recordKeyChanges(recording: Recording): Promise<void> {
+  await withLog(recording, async (db, log) => {
+    await recordUntold(recording, log);
+    while (await noteOtherKey(recording, db, log)) await recordUntold(recording, log);
+  });
+}
+
+/** Tells the log of the changes that the vault remembers. Of several nodes that do at the same time, one records each. */
+export async function recordUntoldChanges(recording: Recording): Promise<void> {
+  await withLog(recording, (_db, log) => recordUntold(recording, log));
+}
+
+async function withLog({ file }: Recording, run: (db: Sqlite, log: LogReader) => Promise<void>): Promise<void> {
   const db = openDatabase(file, { readonly: true, cacheMiB: 1 });
   try {
-    const log = readLog(db);
-    const { log: logId } = log.head();
-    const record = async () => {
-      for (const { number, change } of await keys.untold(logId)) {
-        const isThere = readKeyEvents(log).some((event) => isSameChange(event.change, change));
-        if (!isThere) {
-          const { reason } = change;
-          await append({
-            ...decideKeyChange(change),
-            actor: { type: 'system' },
-            correlationId: nextId(),
-            context: { reason },
-          });
-          onRecorded(describe(change));
-        }
-        await keys.told(number);
-      }
-    };
-    await record();
-    await noteOtherKey(db, log, keys);
-    await record();
+    await run(db, readLog(db));
   } finally {
     db.close();
+  }
+}
+
+async function recordUntold(recording: Recording, log: LogReader): Promise<void> {
+  const { keys, onRecorded } = recording;
+  const { log: logId } = log.head();
+  for (const { number, change } of await keys.untold(logId)) {
+    if (await record(recording, log, change)) onRecorded(describe(change));
+    await keys.told(number);
+  }
+}
+
+/** @returns whether it was recorded now: false where an event tells of it already. */
+async function record({ append, nextId, upToDate }: Recording, log: LogReader, change: KeyChange): Promise<boolean> {
+  for (;;) {
+    await upToDate?.();
+    const version = keyStreamVersion(log);
+    if (readKeyEvents(log).some((event) => isSameChange(event.change, change))) return false;
+    const { reason } = change;
+    const command = decideKeyChange(change, version);
+    const outcome = await append({
+      ...command,
+      actor: { type: 'system' },
+      correlationId: nextId(),
+      context: { reason },
+    });
+    // Otherwise another node was faster, perhaps with this one.
+    if (outcome.ok) return true;
   }
 }
 
 const lost = 'vault.db did not have the key that signed before';
 const older = 'vault.db is older than the log: its key had been replaced before';
 
-/** Notes that another key signs than the one which did, though that was not replaced: the vault is another one. */
-async function noteOtherKey(db: Sqlite, log: LogReader, keys: VaultPort['logKeys']): Promise<void> {
+/**
+ * Notes that another key signs than the one which did, though that was not replaced: the vault is another one.
+ *
+ * @returns whether there is something for the log to be told.
+ */
+async function noteOtherKey({ keys, upToDate }: Recording, db: Sqlite, log: LogReader): Promise<boolean> {
   const { log: logId } = log.head();
   const { signer, signed } = await keys.current(logId);
+  // Another node may replace the key now: after this, the log here has the event of the one that was read.
+  if ((await keys.untold(logId)).length > 0) return true;
+  await upToDate?.();
   const changes = readKeyEvents(log).map(({ change }) => change);
   const replaced = changes.findLast((change) => change.kind === 'replaced');
   // Without an event, a key that has signed before is the first one, whatever stands in the log beside it.
   const before: NamedKey | null = replaced ? replaced.to : signed === null ? newestSigner(db, logId) : null;
-  if (!before || before.id === signer.id) return;
+  if (!before || before.id === signer.id) return false;
   const isFormer = changes.some((change) =>
     change.kind === 'replaced' ? change.from.id === signer.id : change.key.id === signer.id,
   );
   // A verifier that knows that a key was given up would not accept its new signatures.
-  if (isFormer) await keys.replace(logId, { reason: older, from: before });
+  if (isFormer) await keys.replace(logId, { reason: older, from: before, expected: { id: signer.id, signed } });
   else {
     const to = { id: signer.id, verifierKey: signer.key };
-    await keys.note(logId, { kind: 'replaced', from: before, to, reason: lost });
+    const change: KeyChange = { kind: 'replaced', from: before, to, reason: lost };
+    if (changes.some((one) => isSameChange(one, change))) return false;
+    await keys.note(logId, change);
   }
+  return true;
 }
 
 function newestSigner(db: Sqlite, logId: string): NamedKey | null {

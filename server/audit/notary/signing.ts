@@ -1,14 +1,16 @@
 import { type CheckpointChange, type KeptCheckpoint, readCheckpoints } from '../../../events/checkpoints.ts';
 import { unsealed } from '../../../events/log-file.ts';
+import type { LogKey } from '../../../events/log-keys.ts';
 import { readLog } from '../../../events/log-reader.ts';
 import { rootOf, treeAt } from '../../../events/merkle.ts';
 import { checkpointText, openNote, parseCheckpoint, parseNote } from '../../../events/notes.ts';
 import type { TreeHead } from '../../../events/proofs.ts';
-import { isSealed } from '../../../events/seals.ts';
+import { type Head, isSealed } from '../../../events/seals.ts';
 import { readStamps } from '../../../events/stamps.ts';
 import { isDiskFull, openDatabase } from '../../../storage/sqlite.ts';
 import type { LogCheckpoint, Notary } from '../../ports.ts';
 import { noRoomToSign } from '../../writer/no-room.ts';
+import { changeKeyWith } from './changing.ts';
 import { signedSize } from './checkpoint-checks.ts';
 import { type LogParts, trustedKeysOf } from './keys.ts';
 
@@ -24,13 +26,18 @@ export type MainNotary = Omit<Notary, 'verification'> & {
   close: () => Promise<void>;
 };
 
-type Options = LogParts & {
+/** The parts of a service by which its log is signed. */
+export type NotaryOptions = LogParts & {
   /** The key that the head of the log is sealed with. */
   sealKey: string;
   /** Keeps a checkpoint in the log: what resolves is durable. @throws DomainError `unavailable` when there is no room. */
   keep: (change: CheckpointChange) => Promise<void>;
   /** Resolves when the log here has all that was recorded before the call, by any node. */
   upToDate?: () => Promise<void>;
+  /** Records the changes of keys that the vault remembers. */
+  tell?: () => Promise<void>;
+  /** Called before a key signs that another node may have made. */
+  onKey?: () => Promise<void>;
   /** Called when a checkpoint has been signed and kept. */
   onSigned: (checkpoint: LogCheckpoint) => void;
   /** How often it looks whether the log has grown. */
@@ -48,8 +55,8 @@ class ContradictionError extends Error {
  * Signs the head of a log: when it grew, every 10 seconds at most, on demand, and at the end. A head that contradicts any that the
  * key or the log knows to be signed is never signed (C2SP tlog-checkpoint).
  */
-export function openNotary(options: Options): MainNotary {
-  const { upToDate = async () => {} } = options;
+export function openNotary(options: NotaryOptions): MainNotary {
+  const { upToDate = async () => {}, tell = async () => {}, onKey = async () => {} } = options;
   const { file, keys, sealKey, keep, onSigned, log, now, milliseconds = 10_000 } = options;
   const db = openDatabase(file, { readonly: true, cacheMiB: 4 });
   const reader = readLog(db);
@@ -60,49 +67,65 @@ export function openNotary(options: Options): MainNotary {
   let hasFailed = false;
   let timer: NodeJS.Timeout | undefined;
   let refusal: Error | null = new Error('the log has not been looked at yet');
+  let lastKey: string | null = null;
 
   /** One after the other: each sees what the one before it has signed. */
-  function checkpoint(): Promise<LogCheckpoint> {
-    const signed = last.then(sign);
-    last = signed.catch(() => {});
-    return signed;
+  function inTurn<T>(run: () => Promise<T>): Promise<T> {
+    const result = last.then(run);
+    last = result.catch(() => {});
+    return result;
   }
 
-  async function sign(): Promise<LogCheckpoint> {
+  /** The key that signs, of which the log has been told. */
+  async function currentKey(): Promise<LogKey> {
+    const key = await keys.current(logId);
+    // After the key was read: who has made it has left there what the log is to be told.
+    if ((await keys.untold(logId)).length > 0) await tell();
+    if (key.signer.id !== lastKey) await onKey().catch(roomless);
+    lastKey = key.signer.id;
+    return key;
+  }
+
+  /** The key that signs, and a head that contradicts nothing of what it has signed. */
+  async function signable() {
     if (refusal) throw refusal;
-    const { signer, signed } = await keys.current(logId);
+    const { signer, signed } = await currentKey();
     // After what was signed was read: the key may have signed, on another node, what this one lacks.
     await upToDate();
     const head = reader.head();
     const [newest] = checkpoints.recent(1);
     const before = newest ? parseCheckpoint(openNote(newest.note, [signer])?.text ?? '') : null;
     for (const earlier of [signed, before]) if (earlier) requireSame(earlier, head);
-    const isSigned = before?.size === head.size;
-    if (newest && isSigned && signed?.size === head.size) return describe(newest);
+    return { signer, signed, head, newest, isSigned: before?.size === head.size };
+  }
+
+  function requireSealed(head: Head): void {
     if (!isSealed(sealKey, head)) throw new ContradictionError(unsealed(true));
+  }
+
+  async function sign(): Promise<LogCheckpoint> {
+    const { signer, signed, head, newest, isSigned } = await signable();
+    if (newest && isSigned && signed?.size === head.size) return describe(newest);
+    requireSealed(head);
+    const time = new Date(now()).toISOString();
+    // Made first: a node that stood still after it is remembered would sign with a key that was replaced meanwhile.
+    const note = signer.sign(checkpointText(logId, { ...head, time }));
     // Another node has signed meanwhile: what it signed is compared first.
-    if (!(await remember(signer.id, head, signed))) return await sign();
+    if (!(await keys.sign(logId, signer.id, head, signed).catch(roomless))) return await sign();
     // An older vault does not know of it. A new signature would lose the cosignatures and time stamps.
     if (newest && isSigned) return describe(newest);
-    const time = new Date(now()).toISOString();
-    const change = { size: head.size, note: signer.sign(checkpointText(logId, { ...head, time })), signedAt: time };
+    const change = { size: head.size, note, signedAt: time };
     await keep({ kind: 'signed', ...change });
     const made = describe(change);
     onSigned(made);
     return made;
   }
 
+  const checkpoint = () => inTurn(sign);
+
   /** Compared with the stored tree, whatever the head says now. */
   function rootAt(size: number): Buffer {
     return rootOf(treeAt(size, reader.storedHashes));
-  }
-
-  async function remember(id: string, head: TreeHead, before: TreeHead | null): Promise<boolean> {
-    try {
-      return await keys.sign(logId, id, head, before);
-    } catch (error) {
-      throw isDiskFull(error) ? noRoomToSign() : error;
-    }
   }
 
   function requireSame(earlier: TreeHead, { size, root }: TreeHead): void {
@@ -133,7 +156,20 @@ export function openNotary(options: Options): MainNotary {
     return signed?.size === size && openNote(note, [signer]) !== null;
   }
 
+  const changeKey = changeKeyWith({
+    keys,
+    logId,
+    now,
+    async head() {
+      const { signer, signed, head } = await signable();
+      requireSealed(head);
+      return { signer, signed, head };
+    },
+    told: currentKey,
+  });
+
   return {
+    changeKey: (way, reason) => inTurn(() => changeKey(way, reason)),
     async signedSize() {
       const [known, disowned] = [await keys.known(logId), await keys.disowned(logId)];
       return signedSize(reader, checkpoints, trustedKeysOf(reader, known, disowned));
@@ -157,6 +193,10 @@ export function openNotary(options: Options): MainNotary {
       db.close();
     },
   };
+}
+
+function roomless(error: unknown): never {
+  throw isDiskFull(error) ? noRoomToSign() : error;
 }
 
 function describe({ size, note, signedAt }: Pick<KeptCheckpoint, 'size' | 'note' | 'signedAt'>): LogCheckpoint {

@@ -41,8 +41,15 @@ export function portTo<T extends Parameters<typeof answerCalls>[1]>(functions: T
 }
 
 /** The same for the notary, of whom other threads are given no more than this. */
-export function portToNotary({ checkpoint, recent, stamped, verifierKey, verification }: Notary): MessagePort {
-  return portTo<Notary>({ checkpoint, recent, stamped, verifierKey, verification });
+export function portToNotary({
+  checkpoint,
+  recent,
+  stamped,
+  verifierKey,
+  verification,
+  changeKey,
+}: Notary): MessagePort {
+  return portTo<Notary>({ checkpoint, recent, stamped, verifierKey, verification, changeKey });
 }
 
 /** The same for the pins of one thread, which go with it. */

@@ -230,6 +230,26 @@ describeWithPostgres('A vault in PostgreSQL', () => {
     );
   });
 
+  it('replaces a key once, and not while it signs, of two nodes that want both at the same time', async (t) => {
+    const { one, other } = await twoNodes(t);
+    for (let round = 0; round < 5; round += 1) {
+      const { signer, signed } = await one.port.logKeys.current(log);
+      const expected = { id: signer.id, signed };
+      const head = { size: round + 1, root: rootOf(round + 1) };
+      const handedOver = { ...head, time: '2026-11-23T09:00:00.000Z' };
+      const [made, also, isSigned] = await Promise.all([
+        one.port.logKeys.replace(log, { reason: 'one', handedOver, expected }),
+        other.port.logKeys.replace(log, { reason: 'other', handedOver, expected }),
+        other.port.logKeys.sign(log, signer.id, head, signed),
+      ]);
+      // One of the three takes place; what comes after it finds another key, or another head.
+      assert.equal([made, also].filter((key) => key !== null).length + Number(isSigned), 1);
+      assert.equal(await one.port.logKeys.sign(log, signer.id, { ...head, size: 9 }, signed), false);
+    }
+    const known = await one.port.logKeys.known(log);
+    assert.equal((await one.port.logKeys.untold(log)).length, known.length - 1);
+  });
+
   it('keeps keys of logs as a vault in a file does', async (t) => {
     const { one } = await twoNodes(t);
     const file = openVault(join(temporaryFolder(t), 'vault.db'));
@@ -252,8 +272,20 @@ describeWithPostgres('A vault in PostgreSQL', () => {
         (await logKeys.current(log)).signed,
         (await logKeys.signed()).map(({ size }) => size),
       );
-      await logKeys.replace(log, { reason: 'handed over', handedOver: { ...head, time: '2026-11-23T09:00:00.000Z' } });
+      const handedOver = { ...head, time: '2026-11-23T09:00:00.000Z' };
+      for (const expected of [
+        { id: first.signer.id, signed: null },
+        { id: first.signer.id, signed: { ...head, size: 2 } },
+        { id: first.signer.id, signed: { ...head, root: rootOf(4) } },
+        { id: '01234567', signed: head },
+      ])
+        seen.push(await logKeys.replace(log, { reason: 'too late', handedOver, expected }));
+      seen.push((await logKeys.known(log)).length, (await logKeys.untold(log)).length);
+      const expected = { id: first.signer.id, signed: head };
+      const made = await logKeys.replace(log, { reason: 'handed over', handedOver, expected });
       const second = await logKeys.current(log);
+      assert.equal(made, second.signer.key);
+      seen.push(await logKeys.replace(log, { reason: 'a second time', expected }));
       seen.push(name(second.signer.id), second.signed, await logKeys.sign(log, first.signer.id, head, head));
       await logKeys.replace(log, {
         reason: 'lost',

@@ -158,7 +158,6 @@ describeWithPostgres('The start of a node', () => {
     for (const args of [
       ['rebuild', '--data', node.data],
       ['clock', 'correct', '--today', '2026-11-24', '--reason', 'wrong', '--data', node.data],
-      ['signing-key', 'rotate', '--reason', 'old', '--data', node.data],
     ]) {
       const { code, stderr } = await runCommand(args);
       assert.equal(code, 2, stderr);

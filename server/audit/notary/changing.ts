@@ -1,0 +1,56 @@
+import { DomainError } from '../../../config/errors.ts';
+import type { LogKey } from '../../../events/log-keys.ts';
+import type { TreeHead } from '../../../events/proofs.ts';
+import { messageOf } from '../../../storage/errors.ts';
+import type { ChangedKey, KeyWay, Notary } from '../../ports.ts';
+import type { LogParts } from './keys.ts';
+
+type Parts = Pick<LogParts, 'keys' | 'now'> & {
+  logId: string;
+  /** The key that signs, what it has signed, and a head of the log that goes with that. */
+  head: () => Promise<LogKey & { head: TreeHead }>;
+  /** Resolves when the log has the event of the change. */
+  told: () => Promise<unknown>;
+};
+
+/**
+ * Of several nodes one changes the key at a time: the vault puts a new one in the place of the key that was looked at, with what that had
+ * signed then, so no signature of it comes after the hand-over. Any node records the event, at the latest before it signs.
+ */
+export function changeKeyWith({ keys, logId, now, head: look, told }: Parts): Notary['changeKey'] {
+  async function replace(way: KeyWay, reason: string): Promise<ChangedKey> {
+    for (;;) {
+      const { signer, signed, head } = await look();
+      const { size, root } = head;
+      const handedOver = way === 'rotate' && { handedOver: { size, root, time: new Date(now()).toISOString() } };
+      const expected = { id: signer.id, signed };
+      const made = await keys.replace(logId, { reason, expected, ...handedOver }).catch(undecided);
+      // Otherwise another node has signed or changed the key meanwhile.
+      if (made !== null) return { from: signer.id, key: made };
+    }
+  }
+
+  return async (way, reason) => {
+    const changed = await replace(way, reason);
+    try {
+      await told();
+    } catch (error) {
+      throw unavailable(
+        `the key ${changed.from} is replaced by ${changed.key}, and the log does not tell of it yet: a node records it ` +
+          `before the new key signs (${messageOf(error)})`,
+      );
+    }
+    return changed;
+  };
+}
+
+function undecided(error: unknown): never {
+  if (!(error instanceof DomainError && error.code === 'unavailable')) throw error;
+  throw unavailable(
+    'PostgreSQL did not answer, and it is not known whether the key was changed: annals signing-key history tells',
+  );
+}
+
+function unavailable(message: string): DomainError {
+  return new DomainError('unavailable', message, [], 5);
+}

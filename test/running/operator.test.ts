@@ -115,6 +115,18 @@ describe("The operator's routes", () => {
 });
 
 describe('The operator', () => {
+  it('change no key of a log that a service has to itself, and name what is wrong with the wish', async () => {
+    const path = '/api/operator/signing-key';
+    assert.equal((await service.call('POST', path, { way: 'rotate', reason: 'x' })).status, 404);
+    const wrong = await service.call('POST', path, { way: 'turn', reason: ' ', more: 1 }, as(secret));
+    assert.equal(wrong.status, 400);
+    assert.deepEqual(fieldsOf(wrong), ['way', 'reason', 'more']);
+    assert.match(String(errorsOf(wrong).way), /rotate.*replace/);
+    const { status, body } = await service.call('POST', path, { way: 'rotate', reason: 'x' }, as(secret));
+    assert.deepEqual([status, /its log to itself: .* while it is stopped/.test(body.message)], [409, true]);
+    assert.deepEqual(recordedEvents(service.data, 'system/keys'), []);
+  });
+
   it('is not somebody with another secret, on any route', async () => {
     const unknown = await service.call('POST', '/api/nothing', {}, as('wrong'));
     assert.equal(unknown.status, 401);

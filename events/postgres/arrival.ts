@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { messageOf } from '../../storage/errors.ts';
 import { type Connection, connect, type PostgresAddress, type Statement } from '../../storage/postgres/connection.ts';
-import { UnfitServerError, UnreachableError } from '../../storage/postgres/errors.ts';
+import { isBusy, UnfitServerError, UnreachableError } from '../../storage/postgres/errors.ts';
 import { commitWith, UnknownCommitError } from '../../storage/postgres/session.ts';
 import type { CopiedPage } from '../copying.ts';
 import { emptyRoot } from '../merkle.ts';
@@ -30,6 +30,8 @@ const connecting = 5000;
  * busy; and no node waits for it.
  */
 const patience: Statement = { text: "SET idle_in_transaction_session_timeout = '60s'" };
+/** A transaction that waits for a standby is waited for so many milliseconds. */
+const resuming = 60_000;
 
 /** The place in PostgreSQL that a log moves to. Until it is all there, no node starts on it. */
 export async function openArrival(options: {
@@ -37,7 +39,7 @@ export async function openArrival(options: {
   site: string;
   warn: (message: string) => void;
 }) {
-  const connection = await reported(() => connect(options.address, connecting, options.warn));
+  let connection = await reported(() => connect(options.address, connecting, options.warn));
   try {
     await reported(() => prepare(connection));
     await reported(() => connection.run(patience));
@@ -74,6 +76,33 @@ export async function openArrival(options: {
     });
     if (found === null) throw new MoveError('the database has this log under the name of another site');
     return found;
+  }
+
+  /**
+   * Goes on with another connection, after the last one was ended: waits until its last transaction is decided, which may still be carried
+   * out, and looks at what is there then.
+   */
+  async function resume(): Promise<void> {
+    const { log } = here();
+    const until = performance.now() + resuming;
+    connection = await reported(() => connect(options.address, connecting, options.warn));
+    for (;;) {
+      try {
+        await reported(() =>
+          connection.run(
+            patience,
+            { text: 'BEGIN' },
+            { text: 'SELECT log FROM annals.heads WHERE log = $1 FOR UPDATE', values: [log] },
+            { text: 'ROLLBACK' },
+          ),
+        );
+        await look();
+        return;
+      } catch (error) {
+        const isHeld = error instanceof MoveError && isBusy(error.cause);
+        if (!isHeld || performance.now() > until) throw error;
+      }
+    }
   }
 
   function here(): ArrivingHead {
@@ -234,8 +263,9 @@ export async function openArrival(options: {
     change,
     /** The number of its vault. */
     vault: () => vault,
-    connection,
-    destroy: connection.destroy,
+    /** Ends the connection at once; {@link resume} makes another one. */
+    destroy: () => connection.destroy(),
+    resume,
     close: () => connection.close().catch(() => {}),
   };
 }

@@ -70,7 +70,7 @@ type Mover = ReturnType<typeof openMover>;
 
 /** Copies what is new, and holds it against the log. */
 function openMover(reading: Copying, arrival: Arrival, progress: MoveProgress) {
-  const tree = treeOf(reading, arrival);
+  let tree = treeOf(reading, arrival);
   const comparison = openComparison(arrival);
   /** The events whose claims and attempts are there as well. */
   let synced = 0;
@@ -126,11 +126,18 @@ function openMover(reading: Copying, arrival: Arrival, progress: MoveProgress) {
     synced = size;
   }
 
+  /** Goes on after the connection was ended: the last page may be there or not. */
+  async function resume(): Promise<void> {
+    await arrival.resume();
+    tree = treeOf(reading, arrival);
+  }
+
   return {
     copyTo,
     compareTo,
     all,
     round,
+    resume,
     isFar: (): boolean => isFarFrom(reading, synced),
     isFarIn: (copying: Copying): boolean => isFarFrom(copying, synced),
   };
@@ -166,10 +173,13 @@ async function freeze({
   catchUp: () => Promise<void>;
 }): Promise<MovedIn> {
   const copying = openCopying(writing);
+  let isEnded = false;
   for (let left = tries; left > 0; left -= 1) {
     const moved = await tryFreeze();
     if (moved) return moved;
     await pause(pauseMilliseconds);
+    if (isEnded) await mover.resume();
+    isEnded = false;
     await catchUp();
   }
   throw new MoveError('the log was not still for long enough; try again when less is written');
@@ -179,12 +189,15 @@ async function freeze({
     try {
       writing.exec('BEGIN IMMEDIATE');
       const started = performance.now();
-      timer = setTimeout(arrival.destroy, longestFreeze);
+      timer = setTimeout(() => {
+        isEnded = true;
+        arrival.destroy();
+      }, longestFreeze);
       if (mover.isFarIn(copying)) return null;
       companion.begin();
       await mover.round(copying);
       await companion.copy();
-      if (performance.now() > started + longestFreeze) return null;
+      if (isEnded || performance.now() > started + longestFreeze) return null;
       markMoved(writing, arrival.head().token);
       // From here on the log is in PostgreSQL.
       writing.exec('COMMIT');
@@ -194,7 +207,7 @@ async function freeze({
       await arrival.end();
       return { size: arrival.head().size, frozen };
     } catch (error) {
-      if (isBusy(error)) return null;
+      if (isBusy(error) || isEnded) return null;
       throw error;
     } finally {
       clearTimeout(timer);

@@ -2,6 +2,7 @@ import { hash, randomBytes } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
 import { readAddress } from '../../events/postgres/address.ts';
 import { openCleaner } from '../../events/postgres/cleaning.ts';
 import { openRegistry } from '../../events/postgres/nodes.ts';
@@ -42,6 +43,9 @@ type Options = {
   onStanding: (standing: NodeStanding) => void;
   warn: (message: string) => void;
 };
+
+/** What is being cleaned when a node ends is waited for no longer. */
+const leaveMilliseconds = 1000;
 
 /** The file of a data directory that keeps the name of its node. */
 const nameFile = 'node';
@@ -93,7 +97,8 @@ export function startMembership(options: Options): Membership {
     async leave() {
       isLeaving = true;
       await cleaner.close();
-      await cleaning;
+      // A server may take a minute to answer; another node goes on with it.
+      await Promise.race([cleaning, pause(leaveMilliseconds, undefined, { ref: false })]);
       await reporting.close(true);
     },
   };

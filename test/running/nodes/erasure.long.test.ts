@@ -84,6 +84,30 @@ describeWithServers('An erasure of nodes with one log in PostgreSQL', () => {
     assert.deepEqual(nodes?.rows, []);
   });
 
+  it('does not keep a node from ending while a server is slow to go on with its write-ahead log', async (t) => {
+    const { address, sql } = await makeDatabase(servers.hosts);
+    const node = await startNode(t, address, { environment: { ANNALS_API_KEY: apiKey } });
+    const made = await node.call('POST', '/api/collections/posts', { title: 'one' });
+    const [found] = await sql("SELECT pid FROM pg_stat_activity WHERE backend_type = 'checkpointer'");
+    const checkpointer: number = found?.rows[0].pid;
+    process.kill(checkpointer, 'SIGSTOP');
+    try {
+      const erasure = { collection: 'posts', id: made.body.id, reason: 'asked for' };
+      assert.equal((await node.call('POST', '/api/audit/erasures', erasure)).status, 202);
+      await until(
+        () => sql("SELECT pid FROM pg_stat_activity WHERE query = 'CHECKPOINT' AND datname = current_database()"),
+        ([waiting]) => waiting?.rowCount === 1,
+      );
+      const began = performance.now();
+      await node.stop();
+      // A look at the write-ahead log may take a minute.
+      assert.ok(performance.now() - began < 30_000);
+      assert.deepEqual((await sql('SELECT node FROM annals.nodes'))[0]?.rows, []);
+    } finally {
+      process.kill(checkpointer, 'SIGCONT');
+    }
+  });
+
   it('is finished when nodes that wait have nothing of it in read tables of the former configuration', async (t) => {
     const { address } = await makeDatabase(servers.hosts);
     const environment = (name: string) => ({ ANNALS_NODE: name, ANNALS_API_KEY: apiKey });

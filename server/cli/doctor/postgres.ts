@@ -65,7 +65,8 @@ function checkServers(tried: readonly Tried[]): Finding {
   if (primaries > 1)
     return trouble('log servers', `${told}: only one may take writes, and the others must be stopped at once`);
   if (tried.some(({ reached }) => reached === null)) return trouble('log servers', told);
-  const unnamed = unnamedStandbys(tried.flatMap(({ instance }) => instance ?? []));
+  const instances = tried.flatMap(({ instance }) => instance ?? []);
+  const unnamed = instances.length < tried.length ? [] : unnamedStandbys(instances);
   if (unnamed.length > 0) {
     return trouble(
       'log servers',

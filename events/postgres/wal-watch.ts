@@ -20,7 +20,7 @@ const memoryMilliseconds = 60_000;
 /** The knowledge of the server of an address. `progress` is that up to the place `lsn`, null when nothing of it is left. */
 type Known = { lsn: string; progress: WalProgress | null; instance: Instance };
 
-/** What a look has found. `hasFiles`: files of the server may have it; `instance` is null where it was never reached. */
+/** The outcome of a look at one. `hasFiles`: files of the server may have it; `instance` is null where it was never reached. */
 type Found = { words: string | null; hasFiles: boolean; instance: Instance | null };
 
 /** Watches the write-ahead logs of all servers of an address, and whether there are standbys that it does not name. */

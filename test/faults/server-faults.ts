@@ -101,7 +101,7 @@ export const standbyCutOff = inWorld(two, async (world, isShort) => {
     await world.untilMore(40, load);
     const way = isShort ? 'both' : pick(['up', 'down', 'both'] as const);
     between.drop(way);
-    // What is under way is acknowledged yet.
+    // Answers that are under way still come.
     await pause(300);
     const before = load.count();
     const lateness = watchLateness();

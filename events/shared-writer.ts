@@ -9,6 +9,7 @@ import {
   TooFarBehindError,
   UnknownShipmentError,
 } from './shared-log.ts';
+import { openPages } from './shared-pages.ts';
 import type { Missed, Shipped } from './shipped.ts';
 import type { BatchResult, Prepared, SqliteLog } from './sqlite-log.ts';
 
@@ -29,7 +30,7 @@ export type SharedWriterOptions = {
 
 export type SharedWriter = ReturnType<typeof openSharedWriter>;
 
-/** So many events are ingested in one transaction. With fewer, {@link SharedWriter.follow} has come to the end of the log. */
+/** So many events are ingested in one transaction at most. */
 export const page = 500;
 
 /**
@@ -38,6 +39,8 @@ export const page = 500;
  */
 export function openSharedWriter(options: SharedWriterOptions) {
   const { replica, shared, clock, apply, patience, refuses = () => null } = options;
+  const pages = openPages(shared, page);
+  let isLevel = false;
   let last: Promise<unknown> = Promise.resolve();
   /**
    * Up to where this node knows that the shared log is durable. A replica may have more: an event whose commit was cancelled while
@@ -207,7 +210,7 @@ export function openSharedWriter(options: SharedWriterOptions) {
 
   async function catchUpNow(): Promise<void> {
     for (;;) {
-      const missed = await shared.tail(replica.head().size, page);
+      const missed = await pages.next(replica.head().size);
       ingest(missed);
       if (missed.head !== null) return;
     }
@@ -223,9 +226,13 @@ export function openSharedWriter(options: SharedWriterOptions) {
   async function follow(isAwaited = false): Promise<number> {
     const { size } = replica.head();
     // Most looks find nothing, and a page is four more questions.
-    if (!isAwaited && (await shared.head()).size === size) return 0;
-    const missed = await shared.tail(replica.head().size, page);
+    if (!isAwaited && (await shared.head()).size === size) {
+      isLevel = true;
+      return 0;
+    }
+    const missed = await pages.next(replica.head().size);
     if (missed.events.length > 0) await inTurn(async () => ingest(missed));
+    isLevel = missed.head !== null;
     return missed.events.length;
   }
 
@@ -234,6 +241,8 @@ export function openSharedWriter(options: SharedWriterOptions) {
     confirmed,
     appendWith,
     follow,
+    /** Whether the last look found the end of the log. */
+    isLevel: () => isLevel,
     /** Runs what else writes to the replica, while no transaction of an append is open. */
     between: <T>(run: () => T): Promise<T> => inTurn(async () => run()),
     /** Ends when all that was begun has ended. */

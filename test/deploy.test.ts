@@ -14,7 +14,7 @@ const root = fileURLToPath(new URL('..', import.meta.url));
 const textOf = (name: string) => readFileSync(join(root, 'deploy', name), 'utf8');
 const run = promisify(execFile);
 
-type Manifest = { kind: string; apiVersion: string };
+type Manifest = { kind: string; apiVersion: string; metadata: { name: string } };
 
 type Service = { read_only?: boolean; cap_drop?: string[]; secrets?: string[]; environment?: Record<string, string> };
 type Compose = { services: Record<string, Service>; secrets: Record<string, object> };
@@ -25,8 +25,27 @@ const composes = { 'compose.yaml': ['annals'], 'compose-nodes.yaml': ['annals-1'
 /** The files, with the kinds of their manifests. */
 const manifests = {
   'kubernetes.yaml': ['Service', 'StatefulSet'],
-  'kubernetes-nodes.yaml': ['Cluster', 'Service', 'PodDisruptionBudget', 'StatefulSet'],
+  'kubernetes-nodes.yaml': ['Cluster', ...Array(4).fill('Service'), 'PodDisruptionBudget', 'StatefulSet'],
 };
+
+/** The part that is used of the resource of CloudNativePG 1.25, kept by hand: its definition (`postgresql.cnpg.io_clusters.yaml`) is in no package. */
+const clusterType = `{
+  apiVersion: 'postgresql.cnpg.io/v1';
+  kind: 'Cluster';
+  metadata: { name: string };
+  spec: {
+    instances: number;
+    postgresql: { synchronous: { method: 'any' | 'first'; number: number; dataDurability: 'required' | 'preferred' } };
+    certificates: { serverAltDNSNames: string[] };
+    bootstrap: {
+      initdb: {
+        database: string; owner: string; encoding: string; postInitSQL: string[]; postInitApplicationSQL: string[];
+      };
+    };
+    affinity: { podAntiAffinityType: 'required' | 'preferred'; topologyKey: string };
+    storage: { size: string };
+  };
+}`;
 
 /** The settings of the documentation, with their `…_FILE` forms. */
 function settings(): Set<string> {
@@ -40,6 +59,13 @@ function settings(): Set<string> {
 function used(name: string): string[] {
   const names = [...textOf(name).matchAll(/\b(ANNALS_[A-Z0-9_]+)\b/g)].map(([, one]) => one as string);
   return [...new Set(names)].filter((one) => one !== 'ANNALS_DOMAIN');
+}
+
+function manifestsOf(file: string): Manifest[] {
+  return parseAllDocuments(textOf(file)).map((document) => {
+    assert.deepEqual(document.errors, []);
+    return document.toJS() as Manifest;
+  });
 }
 
 describe('The files in deploy/', () => {
@@ -82,20 +108,17 @@ describe('The files in deploy/', () => {
 
   for (const [file, kinds] of Object.entries(manifests)) {
     it(`have ${file}, as the types of Kubernetes say, of pods without service links`, async (t) => {
-      const found = parseAllDocuments(textOf(file)).map((document) => {
-        assert.deepEqual(document.errors, []);
-        return document.toJS() as Manifest;
-      });
+      const found = manifestsOf(file);
       assert.deepEqual(
         found.map(({ kind }) => kind),
         kinds,
       );
       const folder = temporaryFolder(t);
-      // Those of an operator have types of their own.
-      const known = found.filter(({ apiVersion }) => !apiVersion.includes('cnpg.io'));
-      const lines = known.map((manifest) => {
-        const from = manifest.apiVersion === 'v1' ? 'core/v1' : manifest.apiVersion;
-        return `export const x${manifest.kind}: import('kubernetes-types/${from}').${manifest.kind} = ${JSON.stringify(manifest, null, 1)};`;
+      const lines = found.map((manifest, at) => {
+        const { kind, apiVersion } = manifest;
+        const from = apiVersion === 'v1' ? 'core/v1' : apiVersion;
+        const type = kind === 'Cluster' ? clusterType : `import('kubernetes-types/${from}').${kind}`;
+        return `export const x${at}: ${type} = ${JSON.stringify(manifest, null, 1)};`;
       });
       writeFileSync(join(folder, 'manifests.ts'), lines.join('\n'));
       const paths = { 'kubernetes-types/*': [join(root, 'node_modules/kubernetes-types/*')] };
@@ -110,6 +133,30 @@ describe('The files in deploy/', () => {
       }
     });
   }
+
+  it('name each server of the log in its address, so that erasures can be finished', () => {
+    type Selecting = Manifest & { spec: { selector: Record<string, string> } };
+    type Cluster = Manifest & { spec: { instances: number; certificates: { serverAltDNSNames: string[] } } };
+    const all = manifestsOf('kubernetes-nodes.yaml');
+    const [cluster] = all.filter(({ kind }) => kind === 'Cluster') as [Cluster];
+    const { name } = cluster.metadata;
+    const instances = Array.from({ length: cluster.spec.instances }, (_, at) => `${name}-${at + 1}`);
+    const services = all.filter(({ kind }) => kind === 'Service') as Selecting[];
+    const selectors = services.flatMap(({ metadata, spec: { selector } }) =>
+      'cnpg.io/cluster' in selector ? [[metadata.name, selector]] : [],
+    );
+    assert.deepEqual(
+      selectors,
+      instances.map((one) => [one, { 'cnpg.io/cluster': name, 'cnpg.io/instanceName': one }]),
+    );
+    const hosts = /@([^/]+)\/annals\?/.exec(textOf('kubernetes-nodes.yaml'))?.[1]?.split(',');
+    // The operator makes the service of the primary.
+    assert.deepEqual(hosts, [`${name}-rw`, ...instances]);
+    assert.deepEqual(cluster.spec.certificates.serverAltDNSNames, instances);
+    const compose: Compose = parse(textOf('compose-nodes.yaml'), { merge: true });
+    const servers = Object.keys(compose.services).filter((one) => one.startsWith('postgres-'));
+    assert.deepEqual(/@([^/]+)\/annals\?/.exec(textOf('compose-nodes.yaml'))?.[1]?.split(','), servers);
+  });
 
   it('have one pod where a log belongs to one process', () => {
     assert.match(textOf('kubernetes.yaml'), /\n {2}replicas: 1\n/);

@@ -43,13 +43,19 @@ if (!(rounds >= 1) || !options || chosen.some((name) => !names.includes(name))) 
 
 type Found = Awaited<ReturnType<typeof failOverByPatroni>>;
 const sums: Record<string, number[]> = {};
+/** The longest times of each scenario, in milliseconds. */
+const longest: Record<string, Record<string, number>> = {};
 
 /** Adds figures to those of earlier rounds, and tells them. */
 function tell(name: string, found: Found, seconds: number): void {
-  const { acknowledged, refused, reads, missing, twice, decided, notes } = found;
+  const { acknowledged, refused, reads, missing, twice, decided, measured, notes } = found;
   const counts = [1, acknowledged, refused, reads, missing, twice, decided.recorded, decided.not];
   sums[name] = counts.map((count, at) => count + (sums[name]?.[at] ?? 0));
-  say(`${name}: ${acknowledged} acknowledged, ${missing} missing, ${twice} twice; ${seconds} s. ${notes.join('. ')}`);
+  const most = longest[name] ?? {};
+  for (const [what, took] of Object.entries(measured)) most[what] = Math.max(took, most[what] ?? 0);
+  longest[name] = most;
+  const told = [...Object.entries(measured).map(([what, took]) => `${what} ${took} ms`), ...notes].join('. ');
+  say(`${name}: ${acknowledged} acknowledged, ${missing} missing, ${twice} twice; ${seconds} s. ${told}`);
 }
 
 async function run(name: string, given: NonNullable<typeof options>): Promise<void> {
@@ -94,5 +100,7 @@ say('scenario            rounds  acknowledged  refused   reads  missing  twice  
 const widths = [6, 14, 9, 8, 9, 7, 10, 6];
 for (const [name, counts] of Object.entries(sums))
   say(name.padEnd(20) + counts.map((count, at) => String(count).padStart(widths[at] ?? 0)).join(''));
+for (const [name, most] of Object.entries(longest))
+  for (const [what, took] of Object.entries(most)) say(`longest, ${name}: ${what} ${took} ms`);
 say(`${failed} failed, ${leftOut.length} left out${leftOut.length > 0 ? `: ${leftOut.join(', ')}` : ''}`);
 process.exit(failed > 0 ? 1 : 0);

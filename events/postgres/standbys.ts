@@ -27,3 +27,70 @@ export async function readReplication(connection: Connection): Promise<Replicati
   const setting: string = names.value.rows[0]?.setting ?? '';
   return { isSynchronous: setting !== '', standbys: standbys as Standby[] };
 }
+
+/**
+ * A server, and the others that it gets the write-ahead log from or sends it to. `id`: the same for all addresses that lead to it.
+ * `cluster`: the same for a primary and its standbys. `name`: the one under which it gets the log now, null where it gets none.
+ * `standbys`: the names of those that get it from there; what a subscriber, an archive or a base backup gets is no standby.
+ */
+export type Instance = { id: string; cluster: string; name: string | null; standbys: string[] };
+
+/**
+ * Those that apply what they get: an archive, as of `pg_receivewal`, tells what it has written and never that it has applied it. One
+ * that has told nothing yet may be a standby.
+ */
+const standbyRows = `FROM pg_stat_replication AS r
+  WHERE state <> 'backup' AND (write_lsn IS NULL OR replay_lsn IS NOT NULL)
+    AND NOT EXISTS (SELECT FROM pg_replication_slots AS s WHERE s.active_pid = r.pid AND s.slot_type = 'logical')`;
+
+/** Asks a server. A role without the rights of `pg_monitor` gets no names. */
+export async function readInstance(connection: Connection): Promise<Instance> {
+  const [own, names] = await connection.run(
+    {
+      text: `SELECT extract(epoch FROM pg_postmaster_start_time())::text AS since,
+               (SELECT system_identifier::text FROM pg_control_system()) AS cluster,
+               (SELECT conninfo FROM pg_stat_wal_receiver WHERE status = 'streaming') AS conninfo`,
+    },
+    { text: `SELECT application_name AS name ${standbyRows} ORDER BY application_name` },
+  );
+  const { since, cluster, conninfo } = own?.rows[0] ?? {};
+  return {
+    // To the microsecond: no two servers of a cluster have started at once.
+    id: `${cluster} ${since}`,
+    cluster,
+    name: nameIn(conninfo),
+    standbys: (names?.rows ?? []).map(({ name }) => name),
+  };
+}
+
+/** The name that a connection string of a standby gives it. @param conninfo as libpq lists it, with values that are not quoted. */
+export function nameIn(conninfo: string | null): string | null {
+  if (conninfo === null) return null;
+  const given = (key: string) => new RegExp(`(?:^| )${key}=(.*?)(?= [a-z_]+=|$)`).exec(conninfo)?.[1];
+  return given('application_name') ?? given('fallback_application_name') ?? '';
+}
+
+/**
+ * The standbys that get the write-ahead log from one of some servers, and are none of these. They are told apart by their names; where
+ * several have one name, they are counted.
+ */
+export function unnamedStandbys(instances: readonly Instance[]): string[] {
+  const all = [...new Map(instances.map((one) => [one.id, one])).values()];
+  const named = all.flatMap(({ cluster, name }) => (name === null ? [] : [`${cluster} ${name}`]));
+  return all.flatMap(({ cluster, standbys }) =>
+    standbys.filter((name) => {
+      const at = named.indexOf(`${cluster} ${name}`);
+      if (at !== -1) named.splice(at, 1);
+      return at === -1;
+    }),
+  );
+}
+
+/** The standbys of a primary that have not applied all up to a place. */
+export async function lateStandbys(connection: Connection, lsn: string): Promise<string[]> {
+  const [found] = await connection.run({
+    text: `SELECT application_name AS name ${standbyRows} AND (replay_lsn IS NULL OR replay_lsn < $1::pg_lsn)`,
+    values: [lsn],
+  });
+  return (found?.rows ?? []).map(({ name }) => name);
+}

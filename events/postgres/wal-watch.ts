@@ -1,12 +1,12 @@
 import { codeOf, messageOf } from '../../storage/errors.ts';
 import {
-  type Connection,
   connectToHost,
   type Host,
   hostName,
   type PostgresAddress,
   type Reached,
 } from '../../storage/postgres/connection.ts';
+import { type Instance, lateStandbys, readInstance, unnamedStandbys } from './standbys.ts';
 import { hastenWal, passWal, readWal, unknownWal, type WalFiles, type WalProgress, walNumber } from './wal.ts';
 
 const connectMilliseconds = 2000;
@@ -14,19 +14,20 @@ const connectMilliseconds = 2000;
 /** A checkpoint of a large server takes its time. */
 const lookMilliseconds = 60_000;
 
-/** The standbys that a primary knows and that have not applied all up to a place. */
-async function lateStandbys(connection: Connection, lsn: string): Promise<string[]> {
-  const [found] = await connection.run({
-    text: `SELECT application_name AS name FROM pg_stat_replication WHERE replay_lsn IS NULL OR replay_lsn < $1::pg_lsn`,
-    values: [lsn],
-  });
-  return (found?.rows ?? []).map(({ name }) => name);
-}
+/** An unnamed standby that is not connected counts for so long as if it were: it may connect again. */
+const memoryMilliseconds = 60_000;
 
-/** Watches the write-ahead logs of all servers of an address. */
+/** The knowledge of the server of an address. `progress` is that up to the place `lsn`, null when nothing of it is left. */
+type Known = { lsn: string; progress: WalProgress | null; instance: Instance };
+
+/** The outcome of a look at one. `hasFiles`: files of the server may have it; `instance` is null where it was never reached. */
+type Found = { words: string | null; hasFiles: boolean; instance: Instance | null };
+
+/** Watches the write-ahead logs of all servers of an address, and whether there are standbys that it does not name. */
 export function openWalWatch(address: PostgresAddress) {
-  /** The knowledge of each server, of which place. */
-  const known = new Map<string, { lsn: string; progress: WalProgress | null }>();
+  const known = new Map<string, Known>();
+  /** When each was seen last. */
+  const unnamed = new Map<string, number>();
   let isClosed = false;
 
   /**
@@ -36,13 +37,16 @@ export function openWalWatch(address: PostgresAddress) {
    *   words.
    */
   async function look(lsn: string): Promise<string | null> {
-    const left = await Promise.all(address.hosts.map((host) => lookAt(host, lsn)));
-    if (left.includes('gone back')) return 'gone back';
-    const found = left.filter((one) => one !== null);
-    if (found.length === 0) return null;
+    const found = await Promise.all(address.hosts.map((host) => lookAt(host, lsn)));
+    if (found.some(({ words }) => words === 'gone back')) return 'gone back';
     // Standbys go on with what the primary writes.
-    await Promise.all(address.hosts.map(async (host, at) => left[at] === null && (await hasten(host))));
-    return found.join('; ');
+    if (found.some(({ hasFiles }) => hasFiles))
+      await Promise.all(address.hosts.map(async (host, at) => found[at]?.words === null && (await hasten(host))));
+    const left = [
+      ...found.flatMap(({ words }) => words ?? []),
+      ...wordsOfUnnamed(found.map(({ instance }) => instance)),
+    ];
+    return left.length === 0 ? null : left.join('; ');
   }
 
   async function hasten(host: Host): Promise<void> {
@@ -62,41 +66,58 @@ export function openWalWatch(address: PostgresAddress) {
     }
   }
 
-  async function lookAt(host: Host, lsn: string): Promise<string | null> {
+  async function lookAt(host: Host, lsn: string): Promise<Found> {
     const name = hostName(host);
     const before = known.get(name);
-    const progress: WalProgress | null = before?.lsn === lsn ? before.progress : unknownWal;
-    if (progress === null) return null;
     try {
-      const { passed, words } = await lookNow(host, lsn, progress);
-      known.set(name, { lsn, progress: passed });
-      return words;
+      return await at(host, (reached) => lookNow(reached, host, lsn));
     } catch (error) {
+      const instance = before?.instance ?? null;
       if (codeOf(error) === '42501') {
-        return `the role may not look at the write-ahead log of ${name}: GRANT pg_monitor TO ${JSON.stringify(address.user)}`;
+        const right = `GRANT pg_monitor TO ${JSON.stringify(address.user)}`;
+        return {
+          words: `the role may not look at the write-ahead log of ${name}: ${right}`,
+          hasFiles: false,
+          instance,
+        };
       }
-      return `${name} does not answer, and its files may have it (${messageOf(error)})`;
+      if (before?.lsn === lsn && before.progress === null) return { words: null, hasFiles: false, instance };
+      const words = `${name} does not answer, and its files may have it (${messageOf(error)})`;
+      return { words, hasFiles: false, instance };
     }
   }
 
-  async function lookNow(
-    host: Host,
-    lsn: string,
-    progress: WalProgress,
-  ): Promise<{ passed: WalProgress | null; words: string | null }> {
-    return await at(host, async ({ connection, isStandby }) => {
-      const found = await readWal(connection, isStandby);
-      const place = walNumber(lsn, found.segmentBytes);
-      if (!isStandby && found.current < place) return { passed: progress, words: 'gone back' };
-      const passed = passWal(found, place, progress);
-      if (passed === null) {
-        const late = isStandby ? [] : await lateStandbys(connection, lsn);
-        if (late.length === 0) return { passed, words: null };
-        return { passed: progress, words: `the standby ${late.join(', ')} has not come so far` };
-      }
-      if (!isClosed) await hastenWal(connection, { isStandby, isLettingGo: passed.last === null });
-      return { passed, words: wordsOf(hostName(host), found, place, passed) };
-    });
+  async function lookNow({ connection, isStandby }: Reached, host: Host, lsn: string): Promise<Found> {
+    const name = hostName(host);
+    const instance = await readInstance(connection);
+    const before = known.get(name);
+    // A name may lead to another server than before.
+    const progress = before?.lsn === lsn && before.instance.id === instance.id ? before.progress : unknownWal;
+    if (progress === null) {
+      known.set(name, { lsn, progress, instance });
+      return { words: null, hasFiles: false, instance };
+    }
+    const found = await readWal(connection, isStandby);
+    const place = walNumber(lsn, found.segmentBytes);
+    if (!isStandby && found.current < place) return { words: 'gone back', hasFiles: false, instance };
+    const passed = passWal(found, place, progress);
+    const late = passed === null && !isStandby ? await lateStandbys(connection, lsn) : [];
+    if (late.length > 0)
+      return { words: `the standby ${late.join(', ')} has not come so far`, hasFiles: false, instance };
+    known.set(name, { lsn, progress: passed, instance });
+    if (passed === null) return { words: null, hasFiles: false, instance };
+    if (!isClosed) await hastenWal(connection, { isStandby, isLettingGo: passed.last === null });
+    return { words: wordsOf(name, found, place, passed), hasFiles: true, instance };
+  }
+
+  function wordsOfUnnamed(instances: readonly (Instance | null)[]): string[] {
+    // One that does not answer may be that standby.
+    const reached = instances.filter((one) => one !== null);
+    if (reached.length < instances.length) return [];
+    const now = performance.now();
+    for (const name of unnamedStandbys(reached)) unnamed.set(name, now);
+    const recent = [...unnamed].filter(([, seen]) => now - seen < memoryMilliseconds).map(([name]) => name);
+    return recent.map((name) => `the standby ${name} may have it in its write-ahead log: ANNALS_LOG does not name it`);
   }
 
   return {

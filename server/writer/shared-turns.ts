@@ -262,7 +262,7 @@ export function serveNode({ scrubber, ...started }: Started, node: Node, parts: 
     try {
       const count = await writer.follow(isAwaited);
       if (readable() < log.head().size) await writer.between(() => apply([]));
-      if (count < page) noteLevel();
+      if (writer.isLevel()) noteLevel();
       return count;
     } catch (error) {
       if (error instanceof OutdatedError) {

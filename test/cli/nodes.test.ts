@@ -6,6 +6,7 @@ import type { Finding } from '../../server/cli/doctor/findings.ts';
 import { runHere } from '../helpers/in-process.ts';
 import { readExposition } from '../helpers/metrics.ts';
 import { describeWithPostgres, openClient, type TestDatabase, useDatabase } from '../helpers/postgres.ts';
+import { openTcpProxy } from '../helpers/proxies.ts';
 import { apiKey, temporaryFolder, writeConfig } from '../helpers/service.ts';
 import { config, nodeEnvironment, startNode, urlOf } from '../running/nodes/node.ts';
 
@@ -175,6 +176,13 @@ describeWithPostgres('The operator of nodes with one log in PostgreSQL', () => {
     assert.equal(dead.status, 'trouble');
     assert.match(dead.message, /^0 nodes of 1 on the list are there; d was last seen .*annals nodes forget/);
     const [a] = address.hosts;
+    const unnamed = (await examine(urlOf({ ...address, hosts: a ? [a] : [] })))('log servers');
+    assert.equal(unnamed.status, 'trouble');
+    assert.match(unnamed.message, /^127\.0\.0\.1:\d+ is the primary; ANNALS_LOG does not name the standby b, so /);
+    const sameAgain = await openTcpProxy(a ?? assert.fail());
+    t.after(() => sameAgain.close());
+    const twice = { ...address, hosts: [...address.hosts, { host: sameAgain.host, port: sameAgain.port }] };
+    assert.equal((await examine(urlOf(twice)))('log servers').status, 'ok');
     const broken = { ...address, hosts: [...(a ? [a] : []), { host: '127.0.0.1', port: 1 }] };
     assert.match(
       (await examine(urlOf(broken)))('log servers').message,

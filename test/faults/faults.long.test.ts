@@ -8,6 +8,7 @@ import { scenarios } from './scenarios.ts';
 const nodesOf: Record<string, 'service' | 'bare'> = {
   'primary-killed': 'service',
   'standby-silent': 'service',
+  'standby-cut-off': 'service',
   asynchronous: 'bare',
   'cancelled-commit': 'service',
   partition: 'service',
@@ -15,6 +16,7 @@ const nodesOf: Record<string, 'service' | 'bare'> = {
   'node-killed': 'bare',
   races: 'service',
   'slow-node': 'bare',
+  'node-behind': 'service',
   clocks: 'bare',
 };
 
@@ -41,8 +43,16 @@ function tests(): void {
       assert.ok(scenario);
       const { kind, headers } = kinds[which] as (typeof kinds)[string];
       const servers = scenario.leavesServers ? { servers: shared } : {};
-      const { acknowledged, missing, pause, notes } = await scenario.run({ kind, headers, isShort: true, ...servers });
-      t.diagnostic(`${acknowledged} acknowledged, ${missing} missing, ${pause} ms without one. ${notes.join('. ')}`);
+      const { acknowledged, missing, pause, measured, notes } = await scenario.run({
+        kind,
+        headers,
+        isShort: true,
+        ...servers,
+      });
+      const times = Object.entries(measured).map(([what, took]) => `${what} ${took} ms`);
+      t.diagnostic(
+        `${acknowledged} acknowledged, ${missing} missing, ${pause} ms without one. ${[...times, ...notes].join('. ')}`,
+      );
     });
   }
 }

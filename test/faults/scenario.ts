@@ -1,6 +1,7 @@
+import assert from 'node:assert/strict';
 import type { Servers } from '../helpers/postgres.ts';
 import { path } from './clients.ts';
-import type { NodeKind } from './nodes.ts';
+import { kinds as allKinds, type NodeKind } from './nodes.ts';
 import { type Figures, openWorld, type World } from './world.ts';
 
 /**
@@ -16,15 +17,21 @@ export type Scenario = { leavesServers: boolean; run: (options: Options) => Prom
 
 type Run = (world: World, isShort: boolean) => Promise<Figures>;
 
-/** Runs a scenario in a world that ends with it. @param kinds of its nodes. */
+/**
+ * Runs a scenario in a world that ends with it.
+ *
+ * @param kinds of its nodes.
+ * @param isOfServices whether it needs whole services, whatever nodes are asked for.
+ */
 export function inWorld(
   kinds: (kind: NodeKind) => NodeKind[],
   run: Run,
-  { leavesServers = false }: { leavesServers?: boolean } = {},
+  { leavesServers = false, isOfServices = false }: { leavesServers?: boolean; isOfServices?: boolean } = {},
 ): Scenario {
   return {
     leavesServers,
-    async run({ kind, isShort, headers = {}, servers }) {
+    async run({ isShort, servers, ...given }) {
+      const { kind, headers = {} } = isOfServices ? (allKinds.service as (typeof allKinds)[string]) : given;
       const world = await openWorld(leavesServers ? servers : undefined, kinds(kind), headers);
       try {
         return await run(world, isShort);
@@ -64,4 +71,43 @@ export async function timedWrite(
   });
   await response.arrayBuffer();
   return { status: response.status, took: Math.round(performance.now() - since) };
+}
+
+/** A service refuses a write, or a read that waits for others, within so many milliseconds. */
+export const refusalMilliseconds = 5000;
+
+/** The others have the lock of a node that stands still within so many milliseconds. */
+export const lockMilliseconds = 2500;
+
+/**
+ * The deadlines of a service are timers, which a busy machine rings late, and an answer passes several processes. So a time may be longer
+ * than its deadline by half a second, and by five times what a timer was late here meanwhile; that much, but never more than 1.5 seconds,
+ * beyond which it would say nothing any more.
+ */
+export function watchLateness(): { end: () => number } {
+  const everyMilliseconds = 20;
+  let worst = 0;
+  let last = performance.now();
+  const timer = setInterval(() => {
+    const now = performance.now();
+    worst = Math.max(worst, now - last - everyMilliseconds);
+    last = now;
+  }, everyMilliseconds);
+  return {
+    /** The milliseconds that are allowed. */
+    end() {
+      clearInterval(timer);
+      return Math.round(Math.min(500 + 5 * worst, 1500));
+    },
+  };
+}
+
+/** Asserts that what was measured took no longer than its deadline, with what the machine adds. */
+export function assertWithin(measured: Record<string, number>, deadline: number, allowed: number): void {
+  for (const [what, took] of Object.entries(measured))
+    assert.ok(took <= deadline + allowed, `${what}: ${took} ms, of ${deadline} and ${allowed} for a busy machine`);
+}
+
+export function pick<T>(all: readonly [T, ...T[]]): T {
+  return all[Math.floor(Math.random() * all.length)] as T;
 }

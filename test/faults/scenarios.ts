@@ -1,6 +1,6 @@
-import { clocks, nodeKilled, partition, races, slowNode, stoppedUnderLock } from './node-faults.ts';
+import { clocks, nodeBehind, nodeKilled, partition, races, slowNode, stoppedUnderLock } from './node-faults.ts';
 import type { Scenario } from './scenario.ts';
-import { asynchronous, cancelledCommit, primaryKilled, standbySilent } from './server-faults.ts';
+import { asynchronous, cancelledCommit, primaryKilled, standbyCutOff, standbySilent } from './server-faults.ts';
 
 /** The faults by their names. */
 export const scenarios: Record<string, Scenario> = {
@@ -9,9 +9,11 @@ export const scenarios: Record<string, Scenario> = {
   'stopped-under-lock': stoppedUnderLock,
   partition,
   'standby-silent': standbySilent,
+  'standby-cut-off': standbyCutOff,
   'cancelled-commit': cancelledCommit,
   races,
   clocks,
   'slow-node': slowNode,
+  'node-behind': nodeBehind,
   'node-killed': nodeKilled,
 };

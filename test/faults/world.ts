@@ -16,8 +16,11 @@ import { bare, type NodeKind, type RunningNode, startNode } from './nodes.ts';
 /** Servers of PostgreSQL with a log, nodes that share it, and all that clients have seen of them. */
 export type World = Awaited<ReturnType<typeof openWorld<Servers>>>;
 
-/** The outcome of a round. `pause`: the longest time in which no write was acknowledged, in milliseconds. */
-export type Figures = Omit<Verdict, 'problems'> & { pause: number; notes: string[] };
+/**
+ * The outcome of a round. `pause`: the longest time in which no write was acknowledged, in milliseconds. `measured`: how long what took,
+ * in milliseconds.
+ */
+export type Figures = Omit<Verdict, 'problems'> & { pause: number; measured: Record<string, number>; notes: string[] };
 
 /**
  * Opens a world, with a log of its own; `close` is to be called after it.
@@ -80,7 +83,7 @@ export async function openWorld<S extends Pick<Servers, 'hosts'> = Servers>(
       assert.deepEqual(surprises.slice(0, 5), [], `${surprises.length} surprises`);
       for (const node of nodes) checkReplica(node, log.headers);
     }
-    return { ...verdict, pause: Math.round(longestPause(seen)), notes: [] };
+    return { ...verdict, pause: Math.round(longestPause(seen)), measured: {}, notes: [] };
   }
 
   /** Notes a write that was sent once. */

@@ -132,6 +132,8 @@ export type Servers = {
   /** Stops it without ending it, and lets it go on. */
   freeze: (name: 'a' | 'b') => void;
   thaw: (name: 'a' | 'b') => void;
+  /** Has the standby `b` get the write-ahead log from another address, as that of a proxy before `a`. */
+  follow: (host: Host) => Promise<void>;
   /** Makes the standby `b` the primary; it waits for no standby of its own. */
   promote: () => Promise<void>;
   end: () => Promise<void>;
@@ -183,6 +185,13 @@ export async function startServers(): Promise<Servers> {
     async end() {
       for (const name of frozen) signal(name, 'SIGCONT');
       await run(script, ['down', folder]);
+    },
+    async follow({ host, port }) {
+      const [, b] = hosts as [Host, Host];
+      const [found] = await asAdmin([b], 'postgres', 'SHOW primary_conninfo');
+      const former = String(found?.rows[0].primary_conninfo);
+      const next = former.replace(/host=\S+/, `host=${host}`).replace(/port=\d+/, `port=${port}`);
+      await asAdmin([b], 'postgres', `ALTER SYSTEM SET primary_conninfo = '${next}'`, 'SELECT pg_reload_conf()');
     },
     async promote() {
       const [, b] = hosts as [Host, Host];

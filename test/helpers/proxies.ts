@@ -19,6 +19,8 @@ export type TcpProxy = {
   drop: (way?: Way) => void;
   /** Each piece arrives so many milliseconds later, in its order. */
   delay: (milliseconds: number) => void;
+  /** Each connection gets so many bytes through in a second, each way. */
+  throttle: (bytesPerSecond: number) => void;
   /** All connections end now; new ones work. */
   cut: () => void;
   /** All connections end, and new ones are refused until it passes again. */
@@ -40,6 +42,7 @@ export async function openTcpProxy(target: { host: string; port: number }): Prom
   let held: Way | null = null;
   let dropped: Way | null = null;
   let late = 0;
+  let rate = Number.POSITIVE_INFINITY;
   let isRefusing = false;
   let count = 0;
   let resume: (() => void)[] = [];
@@ -71,6 +74,7 @@ export async function openTcpProxy(target: { host: string; port: number }): Prom
     try {
       for await (const chunk of from as AsyncIterable<Buffer>) {
         if (late > 0) await pause(late);
+        if (rate < Number.POSITIVE_INFINITY) await untilPassed((chunk.length / rate) * 1000);
         while (faulty(way, held)) await new Promise<void>((resolve) => resume.push(resolve));
         if (faulty(way, dropped)) {
           spoiled.add(from);
@@ -85,6 +89,17 @@ export async function openTcpProxy(target: { host: string; port: number }): Prom
     }
   }
 
+  /** Waits so many milliseconds, or until everything goes through again. */
+  function untilPassed(milliseconds: number): Promise<void> {
+    return new Promise((resolve) => {
+      const timer = setTimeout(resolve, milliseconds);
+      resume.push(() => {
+        clearTimeout(timer);
+        resolve();
+      });
+    });
+  }
+
   function endAll(which: Iterable<Socket>): void {
     for (const socket of [...which]) socket.destroy();
   }
@@ -93,6 +108,7 @@ export async function openTcpProxy(target: { host: string; port: number }): Prom
     held = null;
     dropped = null;
     late = 0;
+    rate = Number.POSITIVE_INFINITY;
     isRefusing = false;
     endAll(spoiled);
     const waiting = resume;
@@ -113,6 +129,9 @@ export async function openTcpProxy(target: { host: string; port: number }): Prom
     },
     delay(milliseconds) {
       late = milliseconds;
+    },
+    throttle(bytesPerSecond) {
+      rate = bytesPerSecond;
     },
     cut: () => endAll(sockets),
     refuse() {

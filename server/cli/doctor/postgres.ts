@@ -2,13 +2,20 @@ import { counted } from '../../../config/counted.ts';
 import { readAddress } from '../../../events/postgres/address.ts';
 import { readLockWaits } from '../../../events/postgres/lock-waits.ts';
 import { readLogs, readStanding } from '../../../events/postgres/nodes.ts';
-import { type Replication, readReplication } from '../../../events/postgres/standbys.ts';
+import {
+  type Instance,
+  type Replication,
+  readInstance,
+  readReplication,
+  unnamedStandbys,
+} from '../../../events/postgres/standbys.ts';
 import { absentMilliseconds, obstacleOf, type Standing } from '../../../events/postgres/standing.ts';
 import { refuseTooManyRights } from '../../../events/postgres/tables.ts';
 import { messageOf } from '../../../storage/errors.ts';
 import {
   type Connection,
   connectToHost,
+  type Host,
   hostName,
   type PostgresAddress,
   type Reached,
@@ -22,15 +29,7 @@ const patienceMilliseconds = 3000;
 /** Checks the log in PostgreSQL, its servers and its nodes. */
 export async function checkPostgres(log: string): Promise<Finding[]> {
   const address = readAddress(log);
-  const tried = await Promise.all(
-    address.hosts.map(async (host) => {
-      try {
-        return { name: hostName(host), reached: await connectToHost(address, host, patienceMilliseconds) };
-      } catch (error) {
-        return { name: hostName(host), reached: null, reason: messageOf(error) };
-      }
-    }),
-  );
+  const tried = await Promise.all(address.hosts.map((host) => tryHost(address, host)));
   try {
     const primary = tried.find(({ reached }) => reached && !reached.isStandby)?.reached ?? null;
     return [checkServers(tried), ...(primary ? await checkPrimary(primary, address) : [])];
@@ -39,7 +38,18 @@ export async function checkPostgres(log: string): Promise<Finding[]> {
   }
 }
 
-type Tried = { name: string; reached: Reached | null; reason?: string };
+/** An address that was tried. `instance` is null where the server was not reached, or is no PostgreSQL. */
+type Tried = { name: string; reached: Reached | null; instance: Instance | null; reason?: string };
+
+async function tryHost(address: PostgresAddress, host: Host): Promise<Tried> {
+  const name = hostName(host);
+  try {
+    const reached = await connectToHost(address, host, patienceMilliseconds);
+    return { name, reached, instance: await readInstance(reached.connection).catch(() => null) };
+  } catch (error) {
+    return { name, reached: null, instance: null, reason: messageOf(error) };
+  }
+}
 
 function checkServers(tried: readonly Tried[]): Finding {
   const told = tried
@@ -49,11 +59,22 @@ function checkServers(tried: readonly Tried[]): Finding {
         : `${name} cannot be reached (${reason})`,
     )
     .join(', ');
-  const primaries = tried.filter(({ reached }) => reached && !reached.isStandby).length;
+  // Several addresses may lead to one server.
+  const primaries = new Set(
+    tried.filter(({ reached }) => reached && !reached.isStandby).map(({ name, instance }) => instance?.id ?? name),
+  ).size;
   if (primaries === 0) return trouble('log servers', `${told}: no server takes writes`);
   if (primaries > 1)
     return trouble('log servers', `${told}: only one may take writes, and the others must be stopped at once`);
   if (tried.some(({ reached }) => reached === null)) return trouble('log servers', told);
+  const instances = tried.flatMap(({ instance }) => instance ?? []);
+  const unnamed = instances.length < tried.length ? [] : unnamedStandbys(instances);
+  if (unnamed.length > 0) {
+    return trouble(
+      'log servers',
+      `${told}; ANNALS_LOG does not name the standby ${unnamed.join(', ')}, so its write-ahead log is not looked at and no erasure is ever finished`,
+    );
+  }
   return ok('log servers', told);
 }
 

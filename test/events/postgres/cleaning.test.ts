@@ -1,7 +1,11 @@
 import assert from 'node:assert/strict';
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, it } from 'node:test';
+import { setTimeout as pause } from 'node:timers/promises';
 import { openCleaner } from '../../../events/postgres/cleaning.ts';
 import { openRegistry } from '../../../events/postgres/nodes.ts';
 import { prepareTableSet } from '../../../events/postgres/tables.ts';
@@ -14,6 +18,7 @@ import {
   startServers,
   type TestDatabase,
 } from '../../helpers/postgres.ts';
+import { openTcpProxy } from '../../helpers/proxies.ts';
 import { type Node, openNode } from './node.ts';
 
 const nothing = () => {};
@@ -219,6 +224,65 @@ describeWithServers('An erased text in a log in PostgreSQL', () => {
     await close();
   });
 
+  it('is not gone while a standby has a write-ahead log that the address does not lead to, and says which', async (t) => {
+    const { node, cleaners, standing, close, sql, address } = await withLog();
+    const [a] = address.hosts as [(typeof address.hosts)[0]];
+    // A second name of the primary is no name of the standby.
+    const sameAgain = await openTcpProxy(a);
+    t.after(() => sameAgain.close());
+    const hosts = [a, { host: sameAgain.host, port: sameAgain.port }];
+    const blind = openCleaner({
+      address: { ...address, hosts },
+      tables: node.log.tables,
+      holder: 'a',
+      scrubbed: () => 2,
+    });
+    await node.append([{ stream: 'posts/1', version: 1 }]);
+    await erase(node, [1], []);
+    const unnamed = 'the standby b may have it in its write-ahead log: ANNALS_LOG does not name it';
+    for (let left = 200; (await standing()).stage !== unnamed; left -= 1) {
+      assert.equal(await blind.pass(), 'going');
+      assert.ok(left > 0, (await standing()).stage);
+    }
+    const place = async () => {
+      const [found] = await sql("SELECT pg_wal_lsn_diff(pg_current_wal_lsn(), '0/0')::bigint AS bytes");
+      return Number(found?.rows[0].bytes);
+    };
+    const before = await place();
+    for (let left = 4; left > 0; left -= 1) assert.equal(await blind.pass(), 'going');
+    // A log that is filled with nothing helps no one.
+    assert.ok((await place()) - before < 4 * 1024 * 1024, 'files of the write-ahead log were begun meanwhile');
+    assert.deepEqual(await standing(), { size: 2, erased: 2, cleaned: 0, stage: unnamed });
+    await blind.close();
+    for (let left = 200; (await cleaners[0]?.pass()) !== 'done'; left -= 1)
+      assert.ok(left > 0, (await standing()).stage);
+    assert.deepEqual(await standing(), { size: 2, erased: 2, cleaned: 2, stage: '' });
+    await close();
+  });
+
+  it('does not wait for what only receives the write-ahead log, as an archive of it does', async (t) => {
+    const { node, cleaners, standing, close, sql, address } = await withLog();
+    const [a] = address.hosts as [(typeof address.hosts)[0]];
+    const archive = startReceiving(a);
+    t.after(() => archive.end());
+    const isThere = async () => {
+      const [found] = await sql(
+        "SELECT FROM pg_stat_replication WHERE application_name = 'pg_receivewal' AND write_lsn IS NOT NULL",
+      );
+      return found?.rowCount === 1;
+    };
+    for (let left = 200; !(await isThere()); left -= 1) {
+      assert.ok(left > 0, archive.output());
+      await pause(50);
+    }
+    await node.append([{ stream: 'posts/1', version: 1 }]);
+    await erase(node, [1], []);
+    for (let left = 200; (await cleaners[0]?.pass()) !== 'done'; left -= 1)
+      assert.ok(left > 0, (await standing()).stage);
+    assert.ok(await isThere(), archive.output());
+    await close();
+  });
+
   it('says which right is missing to know of the write-ahead log', async () => {
     const { node, cleaners, standing, close, sql, address } = await withLog();
     await sql(`REVOKE pg_monitor FROM ${address.user}`);
@@ -232,6 +296,30 @@ describeWithServers('An erased text in a log in PostgreSQL', () => {
     await close();
   });
 });
+
+/** Has `pg_receivewal` keep the write-ahead log of a server, in a folder that goes with it. */
+function startReceiving({ host, port }: { host: string; port: number }) {
+  const { TEST_POSTGRES_USER = '', TEST_POSTGRES_PASSWORD = '' } = process.env;
+  const folder = mkdtempSync(join(tmpdir(), 'annals-archive-'));
+  const args = ['-h', host, '-p', String(port), '-U', TEST_POSTGRES_USER, '-D', folder, '--status-interval=1'];
+  const child = spawn('pg_receivewal', args, {
+    env: { ...process.env, PGPASSWORD: TEST_POSTGRES_PASSWORD },
+    stdio: ['ignore', 'ignore', 'pipe'],
+  });
+  const ended = once(child, 'close');
+  let printed = '';
+  child.stderr.setEncoding('utf8').on('data', (text) => {
+    printed += text;
+  });
+  return {
+    output: () => printed,
+    async end(): Promise<void> {
+      child.kill('SIGTERM');
+      await ended;
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
 
 async function readAll(node: Node) {
   const events = [];

@@ -22,6 +22,7 @@ import { verifyLog } from '../../../events/verify.ts';
 import type { PostgresAddress } from '../../../storage/postgres/connection.ts';
 import { openDatabase } from '../../../storage/sqlite.ts';
 import { describeWithPostgres, useDatabase } from '../../helpers/postgres.ts';
+import { openTcpProxy } from '../../helpers/proxies.ts';
 import { startProxy } from '../../helpers/s3.ts';
 import { temporaryFolder } from '../../helpers/service.ts';
 import { change, claim, command, contentOf, seals } from '../logs.ts';
@@ -217,6 +218,30 @@ describeWithPostgres('Nodes that share a log in PostgreSQL', () => {
       await pause(20);
     }
     assert.equal(other.failure(), null);
+  });
+
+  it('catch up through a network that does not carry a whole page in time', async (t) => {
+    const { address } = await database();
+    const one = await openNode(t, address);
+    await one.append(command('posts/0', 0));
+    const network = await Promise.all(address.hosts.map((host) => openTcpProxy(host)));
+    t.after(() => Promise.all(network.map((proxy) => proxy.close())));
+    const hosts = network.map(({ host, port }) => ({ host, port }));
+    // A page that takes longer is given up, as it is after 5 seconds otherwise.
+    const spoil = (log: SharedLog): SharedLog => ({ ...log, tail: (after, limit) => log.tail(after, limit, 1000) });
+    const slow = await openNode(t, { ...address, hosts }, { spoil });
+    await slow.current();
+    for (const proxy of network) proxy.throttle(200_000);
+    const data = { text: 'x'.repeat(1000) };
+    const commands = Array.from({ length: 400 }, (_, at) =>
+      command(`posts/many-${at}`, 0, { events: [{ type: 'document.created', data }] }),
+    );
+    await one.append(...commands);
+    for (let left = 600; slow.log.head().size < one.log.head().size; left -= 1) {
+      assert.ok(left > 0, `it is at ${slow.log.head().size} of ${one.log.head().size}`);
+      await pause(50);
+    }
+    assert.deepEqual(rowsOf(slow.db), rowsOf(one.db));
   });
 
   it('date events by the clock of PostgreSQL, however wrong their own is', async (t) => {

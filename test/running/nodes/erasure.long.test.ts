@@ -3,6 +3,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, it } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
+import { runHere } from '../../helpers/in-process.ts';
 import {
   describeWithServers,
   makeDatabase,
@@ -12,7 +13,7 @@ import {
 } from '../../helpers/postgres.ts';
 import { remainsIn } from '../../helpers/remains.ts';
 import { apiKey, type Service, temporaryFolder } from '../../helpers/service.ts';
-import { startNode } from './node.ts';
+import { startNode, urlOf } from './node.ts';
 import { apply, next } from './schemas.ts';
 
 /** Asks until an answer is as it should be. */
@@ -139,6 +140,39 @@ describeWithServers('An erasure of nodes with one log in PostgreSQL', () => {
       ({ status, body }) => status === 200 && body.docs.length === 0,
     );
     await Promise.all([a.stop(), b.stop(), c.stop()]);
+  });
+
+  it('waits for a standby that ANNALS_LOG does not name, and says so wherever it is asked', async (t) => {
+    const { address, sql } = await makeDatabase(servers.hosts);
+    const hosts = address.hosts.slice(0, 1);
+    const environment = { ANNALS_NODE: 'a', ANNALS_API_KEY: apiKey };
+    const data = join(temporaryFolder(t), 'a');
+    const node = await startNode(t, { ...address, hosts }, { environment, data });
+    const { body: made } = await node.call('POST', '/api/collections/posts', { title: 'Hildegard' });
+    const erased = await node.call('POST', '/api/audit/erasures', {
+      collection: 'posts',
+      id: made.id,
+      reason: 'asked for',
+    });
+    const path = `/api/audit/erasures/${String(erased.body.position)}`;
+    const unnamed = 'the standby b may have it in its write-ahead log: ANNALS_LOG does not name it';
+    const waiting = await until(
+      async () => (await node.call('GET', path)).body,
+      ({ obstacle }) => String(obstacle).endsWith(`files: ${unnamed}`),
+    );
+    assert.deepEqual([waiting.finished, waiting.waitsFor], [false, 'data']);
+    const { stdout } = await runHere(['nodes'], { environment: { ANNALS_LOG: urlOf({ ...address, hosts }) } });
+    assert.ok(stdout.includes(`is not finished: PostgreSQL still has it in its files: ${unnamed}\n`), stdout);
+    await node.kill();
+
+    const again = await startNode(t, address, { environment, data });
+    await until(
+      async () => (await again.call('GET', path)).body,
+      ({ finished }) => finished === true,
+    );
+    await again.stop();
+    const [nodes] = await sql('SELECT node FROM annals.nodes');
+    assert.deepEqual(nodes?.rows, []);
   });
 });
 

@@ -141,7 +141,7 @@ describeWithServers('A log in PostgreSQL whose standby does not answer', () => {
         rollBack: nothing,
       },
       progress: {
-        // What comes meanwhile is copied in the last step.
+        // Events that are written meanwhile are copied in the last step.
         copied: () => tries === 0 && log.head().size < 5 && write(),
         compared: nothing,
       },

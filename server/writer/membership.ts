@@ -44,7 +44,7 @@ type Options = {
   warn: (message: string) => void;
 };
 
-/** What is being cleaned when a node ends is waited for no longer. */
+/** A node that ends waits for its cleaning no longer than so many milliseconds. */
 const leaveMilliseconds = 1000;
 
 /** The file of a data directory that keeps the name of its node. */

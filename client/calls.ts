@@ -40,6 +40,8 @@ const defaultRetries = 2;
 export function openCaller(baseUrl: string, options: ClientOptions) {
   const session = openSession(options.token || null, options);
   const tags = new WeakMap<object, string>();
+  /** The furthest position of the log that an answer to a write has told; 0 where the service is one process, which tells none. */
+  let written = 0;
   // Looked up with each call, for it may be replaced; called as a plain function, as browsers demand.
   const plainFetch: Fetch = options.fetch ?? ((url, init) => globalThis.fetch(url, init));
 
@@ -51,6 +53,7 @@ export function openCaller(baseUrl: string, options: ClientOptions) {
     try {
       const exchange = exchangeOf(asked, own, query, headers);
       const answer = await perform(exchange);
+      if (!isRead(asked)) notePosition(answer);
       if (asked.gives?.(answer.body) === false) throw unexpected(exchange, answer);
       keepTag(answer);
       return answer;
@@ -68,7 +71,7 @@ export function openCaller(baseUrl: string, options: ClientOptions) {
     const retries = own.retries ?? options.retries ?? defaultRetries;
     const canRepeat = !content?.isOnce && retries > 0;
     if (canRepeat && asked.isKeyed && takesKey(headers, data)) headers.set('idempotency-key', newKey());
-    const isSafe = method === 'GET' || asked.isRepeatable || headers.has('idempotency-key');
+    const isSafe = isRead(asked) || asked.isRepeatable || headers.has('idempotency-key');
     return {
       method,
       url: baseUrl + path + queryOf(query),
@@ -81,7 +84,7 @@ export function openCaller(baseUrl: string, options: ClientOptions) {
     };
   }
 
-  function headersOf({ content, data }: Call, own: WriteOptions, token: string | null): Headers {
+  function headersOf({ method, content, data }: Call, own: WriteOptions, token: string | null): Headers {
     const headers = new Headers();
     const put = (name: string, value: string | null | undefined) => {
       if (value !== undefined && value !== null) setHeader(headers, name, value);
@@ -92,11 +95,19 @@ export function openCaller(baseUrl: string, options: ClientOptions) {
     put('x-site-id', options.siteId);
     put('authorization', token === null ? null : bearer(token));
     put('content-type', content?.type ?? (data === undefined ? null : 'application/json'));
+    // A node that answers reads from what it has waits for what this client has written.
+    put('annals-position', isRead({ method }) && written > 0 ? String(written) : null);
     put('if-match', own.ifMatch);
     put('idempotency-key', own.idempotencyKey);
     put('x-change-reason', own.reason === undefined ? null : reasonText(own.reason));
     for (const [name, value] of entriesOf(own.headers)) put(name, value);
     return headers;
+  }
+
+  /** Answers may come in another order than the writes; those to reads as of a moment tell the position of that. */
+  function notePosition({ headers }: Answer): void {
+    const position = headers.get('annals-position');
+    if (position !== null && /^\d{1,15}$/.test(position)) written = Math.max(written, Number(position));
   }
 
   function keepTag({ body, headers }: Answer): void {
@@ -111,6 +122,10 @@ export function openCaller(baseUrl: string, options: ClientOptions) {
     session,
     tagOf: (document: object) => tags.get(document),
   };
+}
+
+function isRead({ method }: Pick<Call, 'method'>): boolean {
+  return method === 'GET';
 }
 
 /** The service takes no key without a credential, which tells callers apart, and with a password, of which nothing is kept. */

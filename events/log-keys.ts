@@ -57,7 +57,7 @@ const tables = `
 const changesTable =
   'CREATE TABLE key_changes (number INTEGER PRIMARY KEY, log TEXT NOT NULL, change TEXT NOT NULL) STRICT';
 
-type Row = { id: string; seed: string; signed_size: number | null; signed_root: Buffer | null };
+type Row = { id: string; seed: string | null; signed_size: number | null; signed_root: Buffer | null };
 
 /** The newest tree head that the key of a log has signed, and its verifier key. */
 export type SignedHead = { log: string; size: number; root: Uint8Array; key: string };
@@ -100,7 +100,7 @@ export function openLogKeys(db: Sqlite) {
   function current(log: string): LogKey {
     if (!select.get(log)) make(log);
     const row = select.get(log);
-    if (!row) throw new Error(`vault.db does not hold the key that was made for ${log}`);
+    if (!row?.seed) throw new Error(`vault.db does not hold the key that was made for ${log}`);
     const { seed, signed_size: size, signed_root: root } = row;
     const signer = signerOf(log, Buffer.from(seed, 'base64url'));
     return { signer, signed: size === null || root === null ? null : { size, root } };
@@ -143,6 +143,8 @@ export function openLogKeys(db: Sqlite) {
     ...readLogKeys(db),
     /** The key of a log, which also names it; made on first use. */
     current,
+    /** Whether this vault has the key that signs a log: that of a node has only its public part. */
+    canSign: (log: string): boolean => select.get(log)?.seed != null,
     /**
      * Remembers what a key signs, before anybody else sees it.
      *

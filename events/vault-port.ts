@@ -17,7 +17,8 @@ export type Asynchronous<T> = {
  */
 export type VaultPort = {
   [Name in 'passwords' | 'counters' | 'logKeys' | 'apiKeys' | 'drafts' | 'ownDrafts' | 'preferences']: Asynchronous<
-    Vault[Name]
+    // A running service never asks this.
+    Omit<Vault[Name], 'canSign'>
   >;
 };
 

@@ -76,7 +76,7 @@ export function openRegistry(options: { address: PostgresAddress; tables: LogTab
 
 /**
  * A node that begins with nothing never gets what is erased by then. A file that was scrubbed stays so, unless the files of the node are
- * older than at its last report.
+ * older than at its last report, or may be others: those of another process of this name, as after the restore of a backup.
  */
 function reportStatement(log: number, own: NodeReport & { node: string; instance: string }): Statement {
   const { node, instance, version, schema, state, applied, scrubbed } = own;
@@ -87,7 +87,7 @@ function reportStatement(log: number, own: NodeReport & { node: string; instance
              THEN (SELECT coalesce(max(position), 0) FROM annals.erasures WHERE log = $1) ELSE $8::bigint END, ${now}
            ON CONFLICT (log, node) DO UPDATE SET version = excluded.version, schema = excluded.schema,
              instance = excluded.instance, state = excluded.state, applied = excluded.applied, seen = excluded.seen,
-             scrubbed = CASE WHEN excluded.applied < old.applied THEN excluded.scrubbed
+             scrubbed = CASE WHEN excluded.applied < old.applied OR excluded.instance <> old.instance THEN excluded.scrubbed
                              ELSE greatest(old.scrubbed, excluded.scrubbed) END
            WHERE old.instance = excluded.instance OR old.seen < excluded.seen - ${absentMilliseconds}`,
     values: [log, node, version, schema, instance, state, applied, scrubbed],

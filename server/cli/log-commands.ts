@@ -94,6 +94,7 @@ ${reads} ${exitShown}`,
     summary: 'move the log into PostgreSQL while the service runs, or back',
     usage: `annals log move [--to ADDRESS | --to-file FILE] [--data DIR]
        annals log move --to sqlite [--data DIR]
+       annals log move --to sqlite --without-postgres --reason TEXT [--data DIR]
 
 Copies the log into a database of PostgreSQL, while the service on the data directory goes on. Writes wait only for the last
 step. Then the log is in PostgreSQL: the service that runs still answers reads, and refuses writes until it is started again
@@ -104,9 +105,14 @@ the service.
 With --to sqlite the log leaves PostgreSQL, whose address is ANNALS_LOG, for the data directory of a node. Stop all nodes
 first. Then the service is started there without ANNALS_LOG.
 
+With --without-postgres the same is done where PostgreSQL is lost, with the events that this node has. Use the node that has most.
+Passwords, API keys that were made, drafts and preferences are lost, and another key signs the log. Never use it while nodes work
+on the log in PostgreSQL: there would be two logs.
+
   --to ADDRESS    postgres://ROLE:PASSWORD@HOST:PORT,HOST:PORT/DATABASE (default: ANNALS_LOG). Other users of this machine can
                   see the arguments of a process
   --to-file FILE  the file with the address
+  --reason TEXT   why another key signs the log, which keeps that
 
 Exit codes: 0 moved. 2 wrong usage, or not moved: the log is where it was.`,
     run: async (...given) => (await import('./move.ts')).moveLog(...given),

@@ -27,11 +27,20 @@ import { existingVault, requireLog } from './writing.ts';
 export async function moveLog(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
   const { settings, flags } = readSettings(args, environment, {
     settings: ['data'],
-    flags: { to: 'string', 'to-file': 'string' },
+    flags: { to: 'string', 'to-file': 'string', 'without-postgres': 'boolean', reason: 'string' },
   });
   const isBack = flags.to === 'sqlite';
-  const address = isBack ? sourceOf(settings, flags) : targetOf(settings, flags);
+  const isLost = flags['without-postgres'] === true;
+  if (isLost && (!isBack || flags['to-file'] !== undefined))
+    throw new UsageError('--without-postgres goes with --to sqlite');
+  if (!isLost && flags.reason !== undefined)
+    throw new UsageError('--reason goes with --without-postgres: the log keeps the reason for another key');
   try {
+    if (isLost) {
+      const { withoutPostgres } = await import('./without-postgres.ts');
+      return await withoutPostgres(settings, flags.reason);
+    }
+    const address = isBack ? sourceOf(settings, flags) : targetOf(settings, flags);
     if (!isBack) return await intoPostgres(settings, address);
     const { outOfPostgres } = await import('./move-back.ts');
     return await outOfPostgres(settings, address);

@@ -24,6 +24,7 @@ const requestHeaders = [
   'idempotency-key',
   'x-change-reason',
   'last-event-id',
+  'annals-position',
   '*',
 ].join(', ');
 

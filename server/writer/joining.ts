@@ -3,16 +3,18 @@ import type { Clock } from '../../events/clock.ts';
 import { createIds, type Ids } from '../../events/ids.ts';
 import type { RecordedEvent } from '../../events/log.ts';
 import { createLog, isLog, upgradeLog } from '../../events/log-file.ts';
+import { readLog } from '../../events/log-reader.ts';
 import { clearMoved, movedTo } from '../../events/moved.ts';
 import { readAddress } from '../../events/postgres/address.ts';
 import { openPostgresLog, type PostgresLog } from '../../events/postgres/postgres-log.ts';
 import { markReplica, readReplicaMark } from '../../events/replica-mark.ts';
 import { openSharedClock, type SharedClock } from '../../events/shared-clock.ts';
+import { LogWentBackError, refuseLoss } from '../../events/shared-log.ts';
 import { openSharedWriter } from '../../events/shared-writer.ts';
 import { openLog, type SqliteLog } from '../../events/sqlite-log.ts';
 import { type BootOptions, schemaCommand } from '../../projections/boot.ts';
 import { logFile } from '../../projections/files.ts';
-import { openDatabase, withDatabase } from '../../storage/sqlite.ts';
+import { openDatabase, type Sqlite, withDatabase } from '../../storage/sqlite.ts';
 import { syncBounds, type WriterMeter } from '../platform/meter.ts';
 import { tallyUp } from '../platform/tally.ts';
 import { type Membership, scrubbedOf, startMembership } from './membership.ts';
@@ -101,6 +103,7 @@ async function catchUp(options: Options, begun: Omit<Node, 'membership'>): Promi
   try {
     upgradeLog(db, seals);
     if (!isLog(db)) createLog(db, shared.name, seals.key);
+    await requireBeginning(db, shared);
     clearMoved(db);
     const log = openLog(db, { ids, now: clock.now, seals });
     const own = () => ({
@@ -139,6 +142,22 @@ async function catchUp(options: Options, begun: Omit<Node, 'membership'>): Promi
     const { outcomes } = await writer.append([schemaCommand(replica, { schema, rules, ids })]);
     for (const outcome of outcomes) if (outcome instanceof Error) throw outcome;
   }
+}
+
+/**
+ * Looks whether the log in PostgreSQL goes on from a replica, before anything is written to that: it may be a copy, of whatever age. If it
+ * is another log from some event on, it is so in its last event, for each has an id of its own; altered events are found by the root.
+ *
+ * @throws LogWentBackError.
+ */
+async function requireBeginning(db: Sqlite, shared: PostgresLog): Promise<void> {
+  const here = readLog(db).head();
+  if (here.size === 0) return;
+  refuseLoss(await shared.head(), here);
+  const [there] = (await shared.tail(here.size - 1, 1, patience.page)).events;
+  const last = db.prepare<[number], string>('SELECT header FROM events WHERE position = ?').pluck().get(here.size);
+  if (there?.header !== last)
+    throw new LogWentBackError(`the log went back: at ${here.size} it holds another event than this node has`);
 }
 
 /** Takes into a replica all that it lacks. */

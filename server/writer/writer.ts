@@ -92,6 +92,8 @@ export function startWriter(
 ): Writer {
   const worker = startThread('writer', input);
   const ready = Promise.withResolvers<Ready>();
+  // It may be refused before anybody waits for it: the start waits for passwords first.
+  ready.promise.catch(() => {});
   const closed = Promise.withResolvers<void>();
   const settling: ((isSettled: boolean) => void)[] = [];
   const keeping: PromiseWithResolvers<void>[] = [];

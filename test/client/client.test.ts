@@ -587,6 +587,59 @@ async function serve(t: TestContext, listener: RequestListener): Promise<string>
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
+describe('The position of what a client has written', () => {
+  /** A service of nodes, by its headers alone: gives what each read was sent with. */
+  async function positions(t: TestContext, told: Record<string, string>) {
+    const sent: (string | undefined)[] = [];
+    const url = await serve(t, ({ method = '', url: path = '', headers }, response) => {
+      sent.push(headers['annals-position'] as string | undefined);
+      const position = told[`${method} ${path}`];
+      if (position !== undefined) response.setHeader('annals-position', position);
+      response.setHeader('content-type', 'application/json').end('{"id":"1","docs":[]}');
+    });
+    return { url, sent };
+  }
+
+  it('is sent with its reads, and is the furthest of all', async (t) => {
+    const path = '/api/collections/posts';
+    const { url, sent } = await positions(t, {
+      [`POST ${path}`]: '41',
+      [`PATCH ${path}/1`]: '40',
+      [`DELETE ${path}/1`]: 'no position',
+      [`GET ${path}/1?asOf=99`]: '99',
+    });
+    const posts = createClient({ baseUrl: url, apiKey }).collection('posts');
+    await posts.findOne('1');
+    await posts.create({ title: 'one' });
+    await posts.update('1', { title: 'two' });
+    await posts.delete('1');
+    await posts.findOne('1', { asOf: 99 });
+    await posts.findOne('1');
+    await posts.findOne('1', { headers: { 'Annals-Position': '7' } });
+    assert.deepEqual(sent, [undefined, undefined, undefined, undefined, '41', '41', '7']);
+    // Another client may be one of another service.
+    await createClient({ baseUrl: url, apiKey }).collection('posts').findOne('1');
+    assert.equal(sent.at(-1), undefined);
+  });
+
+  it('is not sent to a service that tells none', async () => {
+    const sent: (string | null)[] = [];
+    const client = trusted({
+      fetch: (url, init) => {
+        sent.push(new Headers(init.headers).get('annals-position'));
+        return fetch(url, init);
+      },
+    });
+    const { id } = await client.collection('posts').create({ title: 'one' });
+    await client
+      .collection('posts')
+      .findOne(id, { asOf: 1 })
+      .catch(() => {});
+    await client.collection('posts').findOne(id);
+    assert.deepEqual(sent, [null, null, null]);
+  });
+});
+
 describe('webhooks by the client', () => {
   it('are listed with their deliveries, which are made again', async (t) => {
     const { url } = await startHere(t, {

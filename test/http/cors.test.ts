@@ -93,7 +93,7 @@ describe('A preflight', () => {
       assert.ok(listOf(headers.get('vary')).includes('origin'));
       const allowed = listOf(headers.get('access-control-allow-headers'));
       const needed = 'authorization content-type x-api-key x-site-id if-match if-none-match if-range range';
-      const more = 'idempotency-key x-change-reason last-event-id *';
+      const more = 'idempotency-key x-change-reason last-event-id annals-position *';
       for (const name of `${needed} ${more}`.split(' ')) assert.ok(allowed.includes(name), name);
     }
   });

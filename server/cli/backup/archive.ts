@@ -45,6 +45,8 @@ export type Manifest = {
   missing: string[];
   /** The names of the files with its segments, in the folder `segments` beside it; null where it has them in itself. */
   segments: string[] | null;
+  /** Of a node: the token of the place that its log has in PostgreSQL, as the file `replica` has it; null for a log of its own. */
+  replica: string | null;
 };
 
 /** The name of the entry of a stored file. */
@@ -247,7 +249,20 @@ export async function textOf(content: Readable, size: number): Promise<string> {
 export function readManifest(text: string): Manifest {
   const found = parsed(text);
   if (!isObject(found)) throw new BackupError(`is not a backup of Annals: ${names.manifest} is not an object`);
-  const { format, log, after, beginsWith, size, root, recordedAt, takenAt, version, missing, segments = null } = found;
+  const {
+    format,
+    log,
+    after,
+    beginsWith,
+    size,
+    root,
+    recordedAt,
+    takenAt,
+    version,
+    missing,
+    segments = null,
+    replica = null,
+  } = found;
   if (format !== 1 && format !== 2)
     throw new BackupError(`has format ${JSON.stringify(format)}; this version of Annals reads formats 1 and 2`);
   const isSound =
@@ -261,7 +276,8 @@ export function readManifest(text: string): Manifest {
     typeof takenAt === 'string' &&
     typeof version === 'string' &&
     Array.isArray(missing) &&
-    (format === 1 ? segments === null : isTexts(segments));
+    (format === 1 ? segments === null : isTexts(segments)) &&
+    (replica === null || typeof replica === 'string');
   if (!isSound) throw new BackupError(`is not a backup of Annals: ${names.manifest} is incomplete`);
   const names_ = missing.filter((one): one is string => typeof one === 'string' && isSha256(one));
   const beside = isTexts(segments) ? segments : null;
@@ -277,6 +293,7 @@ export function readManifest(text: string): Manifest {
     version,
     missing: names_,
     segments: beside,
+    replica,
   };
 }
 

@@ -7,7 +7,7 @@ import { readSettings } from '../../settings/command.ts';
 import { type Settings, UsageError } from '../../settings/settings.ts';
 import { readRecipients } from './encryption.ts';
 import { readEvery, readKeep } from './keeping.ts';
-import { makeBackup, print, tellMissing, UnsoundError, upTo } from './making.ts';
+import { makeBackup, print, refuseRounds, tellMissing, UnsoundError, upTo } from './making.ts';
 import { isBucket, openPlace } from './places.ts';
 import { addEvery, addToSeries, follow } from './series.ts';
 
@@ -48,6 +48,7 @@ export async function backup(args: readonly string[], environment: NodeJS.Proces
     }
     const rules = keep === undefined ? [] : readKeep(keep);
     const pause = every === undefined && !flags.follow ? null : readEvery(every ?? '10s');
+    if (flags.follow) refuseRounds(resolve(settings.data));
     const place = openPlace(word, { settings, s3 });
     try {
       const series = { settings, place, recipients, keep: rules };

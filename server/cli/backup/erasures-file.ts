@@ -17,7 +17,7 @@ export const erasuresName = 'erasures.json';
 const kind = 'annals-erasures-v1';
 
 /**
- * All erasures of a log, signed by the key of a vault; null for a vault that has no key yet.
+ * All erasures of a log, signed by the key of a vault; null for a vault that has none yet, and for that of a node: the key is in PostgreSQL.
  *
  * @param folder that of the log; @param copy that of a copy of its vault, which signing may write to.
  */
@@ -26,7 +26,7 @@ export function erasuresFile(folder: string, copy: string): string | null {
   const vault = openVault(join(copy, 'vault.db'));
   try {
     const { log, size } = readLog(db).head();
-    if (!vault.logKeys.known(log).some(({ retiredAt }) => retiredAt === null)) return null;
+    if (!vault.logKeys.canSign(log)) return null;
     const erasures = erasuresIn(db, 0);
     const { signer } = vault.logKeys.current(log);
     const note = signer.sign(textOf(log, size, erasures));

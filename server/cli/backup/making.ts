@@ -5,6 +5,7 @@ import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { counted } from '../../../config/counted.ts';
 import { checkpointText } from '../../../events/notes.ts';
+import { readReplicaMark } from '../../../events/replica-mark.ts';
 import type { Head } from '../../../events/seals.ts';
 import { openVault } from '../../../events/vault.ts';
 import { verifyDirectory } from '../../../projections/verify.ts';
@@ -16,7 +17,7 @@ import type { Settings } from '../../settings/settings.ts';
 import { openHelpers } from '../../writer/helpers.ts';
 import { StartError } from '../../writer/writer.ts';
 import { existingLog } from '../data.ts';
-import { existingVault } from '../writing.ts';
+import { existingVault, refuseReplica } from '../writing.ts';
 import { archiveOf, blobIn, type Manifest, readArchive } from './archive.ts';
 import { encrypted } from './encryption.ts';
 import { erasuresFile } from './erasures-file.ts';
@@ -71,6 +72,7 @@ export async function makeBackup(
   const blobs = openBlobStore(blobSettingsOf(settings));
   try {
     const takenAt = new Date();
+    const replica = readReplicaMark(directory)?.token ?? null;
     const snapshot = await takeSnapshot({
       directory,
       scratch: folder,
@@ -87,7 +89,7 @@ export async function makeBackup(
     const { files, missing } = await findFiles(folder, blobs);
     const sealed = segmentsIn(folder).map(({ file }) => file);
     const segments = nameSegment ? sealed.map(nameSegment) : null;
-    const manifest = manifestOf(snapshot, { missing, segments, takenAt });
+    const manifest = manifestOf(snapshot, { missing, segments, replica, takenAt });
     const entries = entriesOf(snapshot, { manifest, files, blobs, progress: showProgress('copying files') });
     const altered: string[] = [];
     const onEntry = (name: string, sha256: string) => {
@@ -114,7 +116,7 @@ export type End = Pick<Head, 'size' | 'root'>;
  * checkpoint.
  *
  * @returns null where the log has not grown.
- * @throws UnsoundError for a log that is not the one of the series any more.
+ * @throws UnsoundError for a log that is not the one of the series any more; StartError for that of a node.
  */
 export async function makeRound(
   settings: Settings,
@@ -122,6 +124,7 @@ export async function makeRound(
   { pathIn, recipients, deliver }: Target,
 ): Promise<End | null> {
   const directory = existingLog(settings);
+  refuseRounds(directory);
   const { folder, release } = takeScratch(directory);
   const blobs = openBlobStore(blobSettingsOf(settings));
   try {
@@ -131,7 +134,8 @@ export async function makeRound(
     if (round === 'another') throw new UnsoundError('the log is not the one that was saved before');
     const { head, beginsWith } = round;
     const { files, missing } = await findFiles(directory, blobs, end.size);
-    const manifest = { ...manifestOf({ head }, { missing, segments: null, takenAt }), after: end.size, beginsWith };
+    const facts = { missing, segments: null, replica: null, takenAt };
+    const manifest = { ...manifestOf({ head }, facts), after: end.size, beginsWith };
     // The vault is packed before it is opened to sign.
     const entries = roundEntries(folder, { manifest, files, blobs, note: () => checkpointOf(folder, head, takenAt) });
     const path = pathIn(folder);
@@ -143,6 +147,15 @@ export async function makeRound(
     blobs.close();
     release();
   }
+}
+
+/** @throws StartError for the data directory of a node, of which no rounds are made. */
+export function refuseRounds(directory: string): void {
+  refuseReplica(
+    directory,
+    'annals backup --follow',
+    'the key that signs rounds is there too. --every makes whole backups, which copy no segment twice',
+  );
 }
 
 function checkpointOf(folder: string, { log, size, root }: Head, time: Date): string {

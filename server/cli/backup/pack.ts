@@ -42,10 +42,10 @@ export function namedIn(folder: string, after = 0): Set<string> {
 }
 
 /** The facts of a manifest beside the end of the log. */
-type Facts = Pick<Manifest, 'missing' | 'segments'> & { takenAt: Date };
+type Facts = Pick<Manifest, 'missing' | 'segments' | 'replica'> & { takenAt: Date };
 
 /** The manifest of the backup of a whole log. */
-export function manifestOf({ head }: Pick<Snapshot, 'head'>, { missing, segments, takenAt }: Facts): Manifest {
+export function manifestOf({ head }: Pick<Snapshot, 'head'>, { missing, segments, replica, takenAt }: Facts): Manifest {
   const { log, size, root, recordedAt } = head;
   return {
     format: segments === null ? 1 : 2,
@@ -59,6 +59,7 @@ export function manifestOf({ head }: Pick<Snapshot, 'head'>, { missing, segments
     version: version(),
     missing,
     segments,
+    replica,
   };
 }
 

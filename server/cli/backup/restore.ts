@@ -21,6 +21,7 @@ import { readErasures } from './erasures-file.ts';
 import { print, UnsoundError } from './making.ts';
 import { namedIn } from './pack.ts';
 import { choose } from './places.ts';
+import { restoreReplica } from './restore-replica.ts';
 import { cutLog, eraseAgain, type LaterErasure, restoreClaims } from './rewriting.ts';
 import type { Reading } from './sources.ts';
 import { headOf, moveOut, sealsOf, takeEmpty, unpackFiles, unpackLog, unpackRound } from './unpack.ts';
@@ -38,7 +39,19 @@ export async function restore(args: readonly string[], environment: NodeJS.Proce
   const directory = resolve(settings.data);
   const folder = takeEmpty(directory);
   try {
-    let { size: savedSize } = await unpackLog(reading, folder);
+    const manifest = await unpackLog(reading, folder);
+    if (manifest.replica !== null) {
+      const { to, erasures } = flags;
+      return await restoreReplica({
+        reading,
+        folder,
+        directory,
+        settings,
+        flags: { to, erasures },
+        token: manifest.replica,
+      });
+    }
+    let { size: savedSize } = manifest;
     const following: Reading[] = rounds.map((round) => ({ source: round, identities }));
     for (const round of following) savedSize = (await unpackRound(round, folder)).size;
     if (following.length > 0) restoreClaims(folder, sealsOf(folder));

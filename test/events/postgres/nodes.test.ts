@@ -126,7 +126,7 @@ describeWithPostgres('The nodes of a log in PostgreSQL', () => {
   });
 
   it('hold back no erasure from before they began with nothing, and each that their older files may have', async () => {
-    const { registries, node, close } = await withNodes('a');
+    const { registries, node, address, tables, seenEarlier, close } = await withNodes('a');
     const taken = await node.log.take(node.head());
     const erased = { position: 2, payloads: [1], streams: [], attemptsOf: [], files: [] };
     await taken.ship({ ...shipmentAfter(taken.head, { stream: 'posts/2' }), erasures: [erased] });
@@ -137,6 +137,12 @@ describeWithPostgres('The nodes of a log in PostgreSQL', () => {
     assert.equal(await scrubbed({ applied: 2, scrubbed: 2 }), 2);
     // Its files were restored from a backup.
     assert.equal(await scrubbed({ applied: 1, scrubbed: 1 }), 1);
+    // So are those of another process of this name, and from a backup with as many events, which were not clean yet.
+    assert.equal(await scrubbed({ applied: 2, scrubbed: 2 }), 2);
+    await seenEarlier('a', 6);
+    const restored = openRegistry({ address, tables, node: 'a', instance: 'restored' });
+    assert.equal((await restored.report({ ...report, applied: 2, scrubbed: 1 })).nodes[0]?.scrubbed, 1);
+    await restored.close();
     await close();
   });
 

@@ -177,7 +177,7 @@ describeWithPostgres('The start of a node', () => {
     const environment = nodeEnvironment(database.address);
     assert.match(
       await refused(t, config, { data: first.data, environment }),
-      /the log went back: it ends at 10, a replica at 21/,
+      /the log went back: it ends at 10, this node has seen 21/,
     );
   });
 

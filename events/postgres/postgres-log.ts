@@ -17,6 +17,7 @@ import {
   UnknownShipmentError,
 } from '../shared-log.ts';
 import type { SharedHead } from '../shipped.ts';
+import { endHung, endingHung, holding } from './hung-sessions.ts';
 import { areDivided, type LogTables, usualPartSize } from './parts.ts';
 import {
   headOf,
@@ -117,7 +118,7 @@ export async function openPostgresLog(options: PostgresLogOptions): Promise<Post
     const begun = performance.now();
     const until = begun + within;
     try {
-      const held = await locked(from, until);
+      const held = await endingHung(endHungSession, () => locked(from, until));
       measure('lock', (performance.now() - begun) / 1000);
       if (hold !== undefined) await held.connection.run(holding(hold));
       return await takenBy(held, from, until);
@@ -140,6 +141,11 @@ export async function openPostgresLog(options: PostgresLogOptions): Promise<Post
       return { connection, lock, now: Number(clock?.rows[0]?.now), rows };
     });
     return await available(taking);
+  }
+
+  async function endHungSession(): Promise<void> {
+    const [ended] = await read((connection) => connection.run(endHung(log)));
+    if (ended?.rows.length) warnOnce('a session of a node was ended: it stood still while it held the log');
   }
 
   async function takenBy(held: Awaited<ReturnType<typeof locked>>, from: Reached, until: number): Promise<Taken> {
@@ -243,11 +249,6 @@ function orDestroy<T>(connection: Connection, run: () => T): T {
     connection.destroy();
     throw error;
   }
-}
-
-/** Lets the transaction that is open be left alone for so many milliseconds. */
-function holding(milliseconds: number): Statement {
-  return { text: `SET LOCAL idle_in_transaction_session_timeout = '${Math.ceil(milliseconds)}ms'` };
 }
 
 /** Changes nothing, and yet is a commit: once it is on the standby, so is all that was committed before. */

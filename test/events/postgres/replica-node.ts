@@ -30,11 +30,12 @@ export async function openReplicaNode(
 ) {
   const clock = openSharedClock(() => Date.now() + skew);
   const ids = createIds(new BigInt64Array(new SharedArrayBuffer(8)), clock.now);
+  const warnings: string[] = [];
   const opened = await openPostgresLog({
     address,
     site: '',
     makeName: () => `annals/${ids.next().id}`,
-    warn: () => {},
+    warn: (message) => warnings.push(message),
   });
   const shared = spoil(opened);
   const db = openDatabase(join(temporaryFolder(t), 'log.db'));
@@ -68,5 +69,5 @@ export async function openReplicaNode(
     follower.tell();
     return outcomes.map((outcome) => (outcome instanceof Error ? outcome : outcome.ok ? 'recorded' : outcome.conflict));
   };
-  return { db, log, told, writer, append, current: follower.current, failure: () => failure };
+  return { db, log, told, warnings, writer, append, current: follower.current, failure: () => failure };
 }

@@ -217,7 +217,7 @@ export function openSharedWriter(options: SharedWriterOptions) {
 
   async function catchUpNow(): Promise<void> {
     for (;;) {
-      const missed = await shared.tail(replica.head().size, page);
+      const missed = await shared.tail(replica.head(), page);
       ingest(missed);
       if (missed.head !== null) return;
     }
@@ -230,7 +230,7 @@ export function openSharedWriter(options: SharedWriterOptions) {
    * @throws SharedLogUnavailableError; OutdatedError; DivergedError when the replica and the shared log differ.
    */
   async function follow(): Promise<number> {
-    const missed = await shared.tail(replica.head().size, page);
+    const missed = await shared.tail(replica.head(), page);
     if (missed.events.length > 0) await inTurn(async () => ingest(missed));
     return missed.events.length;
   }

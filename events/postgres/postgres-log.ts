@@ -7,7 +7,6 @@ import { DivergedError } from '../ingesting.ts';
 import { emptyRoot } from '../merkle.ts';
 import {
   LogMovedError,
-  LogWentBackError,
   type Reached,
   refuseLoss,
   type SharedLog,
@@ -207,13 +206,12 @@ export async function openPostgresLog(options: PostgresLogOptions): Promise<Post
     async tail(after, limit, within) {
       const before = seen;
       const [found, ...rows] = await read(
-        (connection) => connection.run(headQuery(log), ...missedQueries(log, after, limit)),
+        (connection) => connection.run(headQuery(log), ...missedQueries(log, after.size, limit)),
         within,
       );
       const end = note(headOf(found), before);
-      if (end.size < after)
-        throw new LogWentBackError(`the log went back: it ends at ${end.size}, a replica at ${after}`);
-      return missedOf(end, after, rows);
+      refuseLoss(end, after);
+      return missedOf(end, after.size, rows);
     },
     async forgetAttempts(before) {
       await read((connection) =>

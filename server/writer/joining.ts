@@ -149,7 +149,7 @@ export async function ingestAll(
 ): Promise<void> {
   const total = (await shared.head()).size;
   for (;;) {
-    const missed = await shared.tail(log.head().size, page, patience.page);
+    const missed = await shared.tail(log.head(), page, patience.page);
     if (missed.events.length > 0 || missed.attempts.length > 0) log.ingest(missed);
     if (missed.head !== null) return;
     progress(log.head().size, Math.max(total, log.head().size));

@@ -16,6 +16,7 @@ import {
   UnknownShipmentError,
 } from '../shared-log.ts';
 import type { SharedHead } from '../shipped.ts';
+import { openForgetting } from './attempts.ts';
 import { endHung, endingHung, holding } from './hung-sessions.ts';
 import { areDivided, type LogTables, usualPartSize } from './parts.ts';
 import {
@@ -57,8 +58,8 @@ export type PostgresLog = SharedLog & {
   name: string;
   token: string;
   tables: LogTables;
-  /** Forgets some of the attempts that were kept before a moment, in milliseconds since the epoch. */
-  forgetAttempts: (before: number) => Promise<void>;
+  /** Forgets the attempts that were kept longer ago than so many milliseconds, by the clock of PostgreSQL. */
+  forgetAttempts: (age: number) => Promise<void>;
 };
 
 /** No client waits longer for a write: then it is told that the service is not available. */
@@ -92,6 +93,7 @@ export async function openPostgresLog(options: PostgresLogOptions): Promise<Post
     writing.retried(performance.now() + opening, (first) => establish(first, site, makeName)),
   );
   const tables = { log, partSize: isDivided ? partSize : null };
+  const forgetting = openForgetting(address, log, warnOnce);
 
   try {
     requireHere(state);
@@ -213,18 +215,9 @@ export async function openPostgresLog(options: PostgresLogOptions): Promise<Post
       refuseLoss(end, after);
       return missedOf(end, after.size, rows);
     },
-    async forgetAttempts(before) {
-      await read((connection) =>
-        connection.run({
-          text: `DELETE FROM annals.attempts WHERE log = $1 AND recorded_at <= $2 AND since IN (
-                   SELECT since FROM annals.attempts WHERE log = $1 ORDER BY since LIMIT 500
-                 )`,
-          values: [log, before],
-        }),
-      );
-    },
+    forgetAttempts: forgetting.forget,
     async close() {
-      await Promise.all([writing.close(), reading.close()]);
+      await Promise.all([writing.close(), reading.close(), forgetting.close()]);
     },
   };
 }

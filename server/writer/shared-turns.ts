@@ -95,7 +95,7 @@ export function serveNode({ scrubber, ...started }: Started, node: Node, parts: 
   }, lookMilliseconds);
   const forgetting = setInterval(() => {
     // It is only to save room: the next one tries again.
-    shared.forgetAttempts(node.clock.now() - idempotencyMilliseconds).catch(() => {});
+    shared.forgetAttempts(idempotencyMilliseconds).catch(() => {});
   }, forgetMilliseconds);
 
   membership.tell(() => ({ state: 'ready', applied: readable(), scrubbed: scrubbedOf(log), levelAt }));

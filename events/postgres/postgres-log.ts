@@ -119,9 +119,8 @@ export async function openPostgresLog(options: PostgresLogOptions): Promise<Post
     const begun = performance.now();
     const until = begun + within;
     try {
-      const held = await endingHung(endHungSession, () => locked(from, until));
+      const held = await endingHung(endHungSession, () => locked(from, until, hold));
       measure('lock', (performance.now() - begun) / 1000);
-      if (hold !== undefined) await held.connection.run(holding(hold));
       return await takenBy(held, from, until);
     } catch (error) {
       isTaken = false;
@@ -130,7 +129,7 @@ export async function openPostgresLog(options: PostgresLogOptions): Promise<Post
   }
 
   /** Waits for the lock: on another connection where one breaks, for nothing was done on it. */
-  async function locked(from: Reached, until: number) {
+  async function locked(from: Reached, until: number, hold?: number) {
     const taking = writing.retried(until, async (connection) => {
       const [, lock, clock, ...rows] = await connection.run(
         { text: 'BEGIN ISOLATION LEVEL READ COMMITTED' },
@@ -138,6 +137,7 @@ export async function openPostgresLog(options: PostgresLogOptions): Promise<Post
         // Not with the lock: it would be the time at which waiting began.
         clockQuery,
         ...missedQueries(log, from.size, mostMissed),
+        ...(hold === undefined ? [] : [holding(hold)]),
       );
       return { connection, lock, now: Number(clock?.rows[0]?.now), rows };
     });

@@ -111,6 +111,25 @@ describeWithPostgres('A node that stands still within a statement, while it has 
   });
 });
 
+describeWithPostgres('A node that loses its network where it takes the log for longer', () => {
+  const database = useDatabase();
+
+  it('gives it up when its time is over', async (t) => {
+    const { address } = await database();
+    const [host] = address.hosts as [Host];
+    const way = await openCutter(
+      t,
+      host,
+      (message) => message[0] === parse && message.includes("set_config('idle_in_transaction_session_timeout'"),
+    );
+    const node = await openReplicaNode(t, { ...address, hosts: [way] });
+    const lost = node.writer.appendWith(() => node.log.prepare([command('posts/1', 0)]), 4000, 20_000);
+    const late = pause(15_000, 'late', { ref: false });
+    assert.ok((await Promise.race([lost.catch((error: unknown) => error), late])) instanceof SharedLogUnavailableError);
+    assert.ok(way.isCut());
+  });
+});
+
 describeWithPostgres('A session of a node', () => {
   const database = useDatabase();
 

@@ -45,6 +45,8 @@ export function shareNext<T>(ask: () => Promise<T>): () => Promise<T> {
 /** Keeps a replica close behind the log that several nodes append to, and lets reads wait until it is there. */
 export function openFollower({ shared, reached, follow, fail }: FollowerOptions) {
   let isClosed = false;
+  /** Whether a read has come since the last look began. */
+  let isAsked = false;
   let wake = () => {};
   let waiting: { size: number; resolve: () => void }[] = [];
   const headNow = shareNext(async () => (await shared.head()).size);
@@ -54,12 +56,14 @@ export function openFollower({ shared, reached, follow, fail }: FollowerOptions)
     let pause = pauses.shortest;
     let last = performance.now();
     while (!isClosed) {
+      isAsked = false;
       const count = await look();
       tell();
       if (count > 0) last = performance.now();
       const isQuiet = performance.now() - last > pauses.afterQuiet;
       pause = isQuiet ? Math.min(pause * 1.5, pauses.longest) : pauses.shortest;
-      if (count === 0 && !isClosed && waiting.length === 0) await sleep(pause);
+      // A read may wait for a position that is not there yet, or never comes.
+      if (count === 0 && !isClosed && !isAsked) await sleep(waiting.length > 0 ? pauses.shortest : pause);
     }
   }
 
@@ -106,6 +110,7 @@ export function openFollower({ shared, reached, follow, fail }: FollowerOptions)
         resolve();
       };
       waiting.push(waiter);
+      isAsked = true;
       wake();
     });
   }

@@ -69,5 +69,15 @@ export async function openReplicaNode(
     follower.tell();
     return outcomes.map((outcome) => (outcome instanceof Error ? outcome : outcome.ok ? 'recorded' : outcome.conflict));
   };
-  return { db, log, told, warnings, writer, append, current: follower.current, failure: () => failure };
+  return {
+    db,
+    log,
+    told,
+    warnings,
+    writer,
+    append,
+    current: follower.current,
+    reach: follower.reach,
+    failure: () => failure,
+  };
 }

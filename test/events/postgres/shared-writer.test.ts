@@ -119,6 +119,24 @@ describeWithPostgres('Nodes that share a log in PostgreSQL', () => {
     }
   });
 
+  it('look now and then for a position that a read waits for, and that does not come', async (t) => {
+    const { address } = await database();
+    let looks = 0;
+    const spoil = (log: SharedLog): SharedLog => ({
+      ...log,
+      tail(...given) {
+        looks += 1;
+        return log.tail(...given);
+      },
+    });
+    const node = await openReplicaNode(t, address, { spoil });
+    await node.append(command('posts/1', 0));
+    looks = 0;
+    await assert.rejects(node.reach(999_999), SharedLogUnavailableError);
+    // It waits for 2 seconds, with a pause of 20 ms after each look.
+    assert.ok(looks > 1 && looks < 150, `${looks} looks`);
+  });
+
   it('date events by the clock of PostgreSQL, however wrong their own is', async (t) => {
     const { address } = await database();
     const [late, early] = await Promise.all([

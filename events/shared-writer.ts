@@ -257,7 +257,7 @@ function repeats(outcomes: BatchResult['outcomes']): number {
   return Math.max(...before);
 }
 
-/** What is thrown where an error keeps from finding out whether something was appended. A replica that differs stops its node. */
+/** The error to throw where one keeps from finding out whether something was appended. A replica that differs stops its node. */
 function stillUnknown(error: unknown): unknown {
   if (error instanceof UnknownShipmentError || error instanceof DivergedError) return error;
   return new UnknownShipmentError(`it is not known whether it was appended: ${messageOf(error)}`, { cause: error });

@@ -20,7 +20,7 @@ export function endHung(log: number): Statement {
   };
 }
 
-/** The statements that let the transaction that is open be left alone for so many milliseconds. */
+/** The statement that lets the transaction that is open be left alone for so many milliseconds. */
 export function holding(milliseconds: number): Statement {
   return {
     text: `SELECT set_config('idle_in_transaction_session_timeout', $1, true), set_config('application_name', $2, true)`,

@@ -61,7 +61,7 @@ const sessionSettings = [
 const keepAliveSettings = `SELECT set_config(name, value, false) FROM (VALUES ('tcp_keepalives_idle', '2'), ('tcp_keepalives_interval', '1'),
   ('tcp_keepalives_count', '3'), ('tcp_user_timeout', '5000')) AS wanted (name, value) WHERE name IN (SELECT name FROM pg_settings)`;
 
-/** What a session is called in the lists of the server. */
+/** The name of a session in the lists of the server. */
 export const applicationName = 'annals';
 
 const int8 = 20;

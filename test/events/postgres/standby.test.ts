@@ -90,7 +90,7 @@ describeWithServers('A log in PostgreSQL whose standby does not answer', () => {
       });
       assert.deepEqual(new Set(await Promise.all(heads)), new Set([1]));
       await forgotten;
-      const [left] = await sql(`SELECT 1 FROM annals.attempts NATURAL JOIN annals.heads WHERE site = '${site}'`);
+      const [left] = await sql(`SELECT 1 FROM annals.attempts JOIN annals.heads USING (log) WHERE site = '${site}'`);
       assert.equal(left?.rowCount, 0);
     } finally {
       await sql("ALTER SYSTEM SET synchronous_standby_names = 'b'", 'SELECT pg_reload_conf()');

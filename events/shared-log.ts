@@ -5,6 +5,9 @@ import type { Missed, SharedHead, Shipped } from './shipped.ts';
 /** How far a node has come: the size and the root of its replica. */
 export type Reached = Pick<SharedHead, 'size' | 'root'>;
 
+/** A size that the log had. `root`: the one that it had then, where it is known. */
+export type Seen = { size: number; root?: Buffer };
+
 /**
  * A log that several nodes append to, each of which has all of it in a replica of its own. Only the one that has taken it appends, so
  * conditions are decided on the replica, by the same code that decides them on a log of one's own.
@@ -22,10 +25,11 @@ export type SharedLog = {
   /**
    * Gives all that follows on a position, up to so many events; its `head` is null if there is more.
    *
+   * @param after the position, with the root of a replica that ends there.
    * @param within the milliseconds that this may take.
    * @throws SharedLogUnavailableError, LogWentBackError.
    */
-  tail: (after: number, limit: number, within?: number) => Promise<Missed>;
+  tail: (after: Seen, limit: number, within?: number) => Promise<Missed>;
   /** Where the log ends now. @throws SharedLogUnavailableError, LogWentBackError. */
   head: () => Promise<SharedHead>;
   close: () => Promise<void>;
@@ -85,9 +89,9 @@ export class LogMovedError extends DivergedError {
 }
 
 /** @throws LogWentBackError when a log that ends at `head` cannot be the one that ended at `seen`. */
-export function refuseLoss(head: SharedHead, seen: Reached): void {
+export function refuseLoss(head: SharedHead, seen: Seen): void {
   if (head.size < seen.size)
     throw new LogWentBackError(`the log went back: it ends at ${head.size}, this node has seen ${seen.size}`);
-  if (head.size === seen.size && !head.root.equals(seen.root))
+  if (head.size === seen.size && seen.root && !head.root.equals(seen.root))
     throw new LogWentBackError(`the log went back: at ${head.size} it holds other events than this node has seen`);
 }

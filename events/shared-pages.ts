@@ -1,4 +1,4 @@
-import { type SharedLog, SharedLogUnavailableError } from './shared-log.ts';
+import { type Seen, type SharedLog, SharedLogUnavailableError } from './shared-log.ts';
 import type { Missed } from './shipped.ts';
 
 /** A page that came within so many milliseconds may be larger the next time. */
@@ -13,8 +13,8 @@ const quickMilliseconds = 1000;
 export function openPages(shared: Pick<SharedLog, 'tail'>, most: number) {
   let limit = most;
 
-  /** Gives what follows on a position. @throws as `tail` does. */
-  async function next(after: number): Promise<Missed> {
+  /** Gives what follows on where a replica ends. @throws as `tail` does. */
+  async function next(after: Seen): Promise<Missed> {
     const since = performance.now();
     try {
       const missed = await shared.tail(after, limit);

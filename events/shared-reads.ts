@@ -2,13 +2,13 @@ import { type SharedLog, SharedLogUnavailableError } from './shared-log.ts';
 
 /**
  * @param reached gives the size of what this node can be read from.
- * @param follow takes a page of what others have appended, and gives how many events that were; `isAwaited` says that there is something.
+ * @param follow takes a page of what others have appended, and gives how many events that were; `isExpected` says that there may well be some.
  * @param fail is told why this node may not go on: its replica and the shared log differ.
  */
 export type FollowerOptions = {
   shared: Pick<SharedLog, 'head'>;
   reached: () => number;
-  follow: (isAwaited: boolean) => Promise<number>;
+  follow: (isExpected: boolean) => Promise<number>;
   fail: (error: unknown) => void;
 };
 
@@ -45,6 +45,8 @@ export function shareNext<T>(ask: () => Promise<T>): () => Promise<T> {
 /** Keeps a replica close behind the log that several nodes append to, and lets reads wait until it is there. */
 export function openFollower({ shared, reached, follow, fail }: FollowerOptions) {
   let isClosed = false;
+  /** Whether a read has come since the last look began. */
+  let isAsked = false;
   let wake = () => {};
   let waiting: { size: number; resolve: () => void }[] = [];
   const headNow = shareNext(async () => (await shared.head()).size);
@@ -53,19 +55,21 @@ export function openFollower({ shared, reached, follow, fail }: FollowerOptions)
   async function run(): Promise<void> {
     let pause = pauses.shortest;
     let last = performance.now();
+    const isQuiet = () => performance.now() - last > pauses.afterQuiet;
     while (!isClosed) {
-      const count = await look();
+      isAsked = false;
+      const count = await look(!isQuiet());
       tell();
       if (count > 0) last = performance.now();
-      const isQuiet = performance.now() - last > pauses.afterQuiet;
-      pause = isQuiet ? Math.min(pause * 1.5, pauses.longest) : pauses.shortest;
-      if (count === 0 && !isClosed && waiting.length === 0) await sleep(pause);
+      pause = isQuiet() ? Math.min(pause * 1.5, pauses.longest) : pauses.shortest;
+      // A read may wait for a position that is not there yet, or never comes.
+      if (count === 0 && !isClosed && !isAsked) await sleep(waiting.length > 0 ? pauses.shortest : pause);
     }
   }
 
-  async function look(): Promise<number> {
+  async function look(isExpected: boolean): Promise<number> {
     try {
-      return await follow(waiting.length > 0);
+      return await follow(isExpected || waiting.length > 0);
     } catch (error) {
       if (!(error instanceof SharedLogUnavailableError)) {
         isClosed = true;
@@ -106,6 +110,7 @@ export function openFollower({ shared, reached, follow, fail }: FollowerOptions)
         resolve();
       };
       waiting.push(waiter);
+      isAsked = true;
       wake();
     });
   }

@@ -1,8 +1,10 @@
-import { NewerEventError } from './ingesting.ts';
+import { messageOf } from '../storage/errors.ts';
+import { DivergedError, NewerEventError } from './ingesting.ts';
 import type { Command, RecordedEvent } from './log.ts';
 import { OutdatedError, partBefore } from './outdated.ts';
 import type { SharedClock } from './shared-clock.ts';
 import {
+  refuseLoss,
   type SharedLog,
   SharedLogUnavailableError,
   type Taken,
@@ -82,12 +84,15 @@ export function openSharedWriter(options: SharedWriterOptions) {
     /** The shipment that may have been appended, and the outcomes that are true if it was. */
     let doubted: { result: BatchResult; shipped: Shipped } | null = null;
     for (;;) {
-      const taken = await takeBefore(until, { isDoubted: doubted !== null, hold });
-      const outdated = await orRelease(taken, () => ingestUntilOutdated(taken.missed));
+      const { taken, outdated } = await takenWithAll(until, hold).catch((error: unknown) => {
+        throw doubted ? stillUnknown(error) : error;
+      });
       if (doubted && isInReplica(doubted.shipped)) {
         await confirm(taken);
         return doubted.result;
       }
+      // From here on it is known that it was not appended: the log is taken, so it cannot be any more.
+      doubted = null;
       const prepared = await orRelease(taken, () => {
         if (outdated) throw outdated;
         clock.set(taken.now);
@@ -119,8 +124,19 @@ export function openSharedWriter(options: SharedWriterOptions) {
     }
   }
 
+  /** Takes the log, and into the replica all that it lacks; or all before an event that it may not have. */
+  async function takenWithAll(until: number, hold?: number): Promise<{ taken: Taken; outdated: OutdatedError | null }> {
+    const taken = await takeBefore(until, hold);
+    return { taken, outdated: await orRelease(taken, () => ingestUntilOutdated(taken.missed)) };
+  }
+
+  /** @throws UnknownShipmentError: that something is there is no proof that it lasts. */
   async function confirm(taken: Taken): Promise<void> {
-    await taken.confirm();
+    try {
+      await taken.confirm();
+    } catch (error) {
+      throw stillUnknown(error);
+    }
     durable = taken.head.size;
   }
 
@@ -135,8 +151,7 @@ export function openSharedWriter(options: SharedWriterOptions) {
     const until = performance.now() + patience;
     await inTurn(async () => {
       if (size <= durable) return;
-      const taken = await takeBefore(until, { isDoubted: false, hold: undefined });
-      await orRelease(taken, () => ingestUntilOutdated(taken.missed));
+      const { taken } = await takenWithAll(until);
       await confirm(taken);
     });
   }
@@ -148,17 +163,13 @@ export function openSharedWriter(options: SharedWriterOptions) {
     return replica.range(last.position - 1, last.position)[0]?.header.id === last.id;
   }
 
-  type Taking = { isDoubted: boolean; hold: number | undefined };
-
-  async function takeBefore(until: number, { isDoubted, hold }: Taking): Promise<Taken> {
+  async function takeBefore(until: number, hold?: number): Promise<Taken> {
     for (;;) {
       try {
         const left = until - performance.now();
         if (left <= 0) throw new SharedLogUnavailableError('the shared log did not answer in time');
         return await shared.take(replica.head(), left, hold);
       } catch (error) {
-        if (error instanceof SharedLogUnavailableError && isDoubted)
-          throw new UnknownShipmentError(`it is not known whether it was appended: ${error.message}`, { cause: error });
         if (!(error instanceof TooFarBehindError)) throw error;
         await catchUpNow();
       }
@@ -210,7 +221,7 @@ export function openSharedWriter(options: SharedWriterOptions) {
 
   async function catchUpNow(): Promise<void> {
     for (;;) {
-      const missed = await pages.next(replica.head().size);
+      const missed = await pages.next(replica.head());
       ingest(missed);
       if (missed.head !== null) return;
     }
@@ -219,18 +230,22 @@ export function openSharedWriter(options: SharedWriterOptions) {
   /**
    * Takes a page of what others have appended.
    *
-   * @param isAwaited whether it is known that there is something.
+   * @param isExpected whether there may well be something. Otherwise it is first asked where the log ends.
    * @returns how many events there were.
    * @throws SharedLogUnavailableError; OutdatedError; DivergedError when the replica and the shared log differ.
    */
-  async function follow(isAwaited = false): Promise<number> {
-    const { size } = replica.head();
-    // Most looks find nothing, and a page is four more questions.
-    if (!isAwaited && (await shared.head()).size === size) {
-      isLevel = true;
-      return 0;
+  async function follow(isExpected = true): Promise<number> {
+    const reached = replica.head();
+    // Most looks find nothing then, and a page is four more questions.
+    if (!isExpected) {
+      const end = await shared.head();
+      refuseLoss(end, reached);
+      if (end.size === reached.size) {
+        isLevel = true;
+        return 0;
+      }
     }
-    const missed = await pages.next(replica.head().size);
+    const missed = await pages.next(replica.head());
     if (missed.events.length > 0) await inTurn(async () => ingest(missed));
     isLevel = missed.head !== null;
     return missed.events.length;
@@ -258,4 +273,10 @@ function repeats(outcomes: BatchResult['outcomes']): number {
     return !(outcome instanceof Error) && !outcome.ok && outcome.conflict === 'attempt' ? outcome.first.position : 0;
   });
   return Math.max(...before);
+}
+
+/** The error to throw where one keeps from finding out whether something was appended. A replica that differs stops its node. */
+function stillUnknown(error: unknown): unknown {
+  if (error instanceof UnknownShipmentError || error instanceof DivergedError) return error;
+  return new UnknownShipmentError(`it is not known whether it was appended: ${messageOf(error)}`, { cause: error });
 }

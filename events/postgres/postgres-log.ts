@@ -7,7 +7,6 @@ import { DivergedError } from '../ingesting.ts';
 import { emptyRoot } from '../merkle.ts';
 import {
   LogMovedError,
-  LogWentBackError,
   type Reached,
   refuseLoss,
   type SharedLog,
@@ -17,6 +16,8 @@ import {
   UnknownShipmentError,
 } from '../shared-log.ts';
 import type { SharedHead } from '../shipped.ts';
+import { openForgetting } from './attempts.ts';
+import { endHung, endingHung, holding } from './hung-sessions.ts';
 import { areDivided, type LogTables, usualPartSize } from './parts.ts';
 import {
   headOf,
@@ -57,8 +58,8 @@ export type PostgresLog = SharedLog & {
   name: string;
   token: string;
   tables: LogTables;
-  /** Forgets some of the attempts that were kept before a moment, in milliseconds since the epoch. */
-  forgetAttempts: (before: number) => Promise<void>;
+  /** Forgets the attempts that were kept longer ago than so many milliseconds, by the clock of PostgreSQL. */
+  forgetAttempts: (age: number) => Promise<void>;
 };
 
 /** No client waits longer for a write: then it is told that the service is not available. */
@@ -92,6 +93,7 @@ export async function openPostgresLog(options: PostgresLogOptions): Promise<Post
     writing.retried(performance.now() + opening, (first) => establish(first, site, makeName)),
   );
   const tables = { log, partSize: isDivided ? partSize : null };
+  const forgetting = openForgetting(address, log, warnOnce);
 
   try {
     requireHere(state);
@@ -117,9 +119,8 @@ export async function openPostgresLog(options: PostgresLogOptions): Promise<Post
     const begun = performance.now();
     const until = begun + within;
     try {
-      const held = await locked(from, until);
+      const held = await endingHung(endHungSession, () => locked(from, until, hold));
       measure('lock', (performance.now() - begun) / 1000);
-      if (hold !== undefined) await held.connection.run(holding(hold));
       return await takenBy(held, from, until);
     } catch (error) {
       isTaken = false;
@@ -128,7 +129,7 @@ export async function openPostgresLog(options: PostgresLogOptions): Promise<Post
   }
 
   /** Waits for the lock: on another connection where one breaks, for nothing was done on it. */
-  async function locked(from: Reached, until: number) {
+  async function locked(from: Reached, until: number, hold?: number) {
     const taking = writing.retried(until, async (connection) => {
       const [, lock, clock, ...rows] = await connection.run(
         { text: 'BEGIN ISOLATION LEVEL READ COMMITTED' },
@@ -136,10 +137,16 @@ export async function openPostgresLog(options: PostgresLogOptions): Promise<Post
         // Not with the lock: it would be the time at which waiting began.
         clockQuery,
         ...missedQueries(log, from.size, mostMissed),
+        ...(hold === undefined ? [] : [holding(hold)]),
       );
       return { connection, lock, now: Number(clock?.rows[0]?.now), rows };
     });
     return await available(taking);
+  }
+
+  async function endHungSession(): Promise<void> {
+    const [ended] = await read((connection) => connection.run(endHung(log)));
+    if (ended?.rows.length) warnOnce('a session of a node was ended: it stood still while it held the log');
   }
 
   async function takenBy(held: Awaited<ReturnType<typeof locked>>, from: Reached, until: number): Promise<Taken> {
@@ -201,26 +208,16 @@ export async function openPostgresLog(options: PostgresLogOptions): Promise<Post
     async tail(after, limit, within) {
       const before = seen;
       const [found, ...rows] = await read(
-        (connection) => connection.run(headQuery(log), ...missedQueries(log, after, limit)),
+        (connection) => connection.run(headQuery(log), ...missedQueries(log, after.size, limit)),
         within,
       );
       const end = note(headOf(found), before);
-      if (end.size < after)
-        throw new LogWentBackError(`the log went back: it ends at ${end.size}, a replica at ${after}`);
-      return missedOf(end, after, rows);
+      refuseLoss(end, after);
+      return missedOf(end, after.size, rows);
     },
-    async forgetAttempts(before) {
-      await read((connection) =>
-        connection.run({
-          text: `DELETE FROM annals.attempts WHERE log = $1 AND recorded_at <= $2 AND since IN (
-                   SELECT since FROM annals.attempts WHERE log = $1 ORDER BY since LIMIT 500
-                 )`,
-          values: [log, before],
-        }),
-      );
-    },
+    forgetAttempts: forgetting.forget,
     async close() {
-      await Promise.all([writing.close(), reading.close()]);
+      await Promise.all([writing.close(), reading.close(), forgetting.close()]);
     },
   };
 }
@@ -243,11 +240,6 @@ function orDestroy<T>(connection: Connection, run: () => T): T {
     connection.destroy();
     throw error;
   }
-}
-
-/** Lets the transaction that is open be left alone for so many milliseconds. */
-function holding(milliseconds: number): Statement {
-  return { text: `SET LOCAL idle_in_transaction_session_timeout = '${Math.ceil(milliseconds)}ms'` };
 }
 
 /** Changes nothing, and yet is a commit: once it is on the standby, so is all that was committed before. */

@@ -59,7 +59,7 @@ export function openAgreement({ state, shared, declared, isPending, warn }: Opti
 
   /** Looks at what others append, which is not taken in: whether accounts are what they were. @returns how many events there were. */
   async function scan(limit: number): Promise<number> {
-    const { events } = await shared.tail(scanned, limit);
+    const { events } = await shared.tail({ size: scanned }, limit);
     scanned += events.length;
     const isAboutAccounts = events.some(({ stream }) => stream !== schemaStream && !isContent(stream));
     if (isAboutAccounts && outdated?.isOver === false) setAgreement(state, 'stale');

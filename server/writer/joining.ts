@@ -154,7 +154,7 @@ async function requireBeginning(db: Sqlite, shared: PostgresLog): Promise<void> 
   const here = readLog(db).head();
   if (here.size === 0) return;
   refuseLoss(await shared.head(), here);
-  const [there] = (await shared.tail(here.size - 1, 1, patience.page)).events;
+  const [there] = (await shared.tail({ size: here.size - 1 }, 1, patience.page)).events;
   const last = db.prepare<[number], string>('SELECT header FROM events WHERE position = ?').pluck().get(here.size);
   if (there?.header !== last)
     throw new LogWentBackError(`the log went back: at ${here.size} it holds another event than this node has`);
@@ -168,7 +168,7 @@ export async function ingestAll(
 ): Promise<void> {
   const total = (await shared.head()).size;
   for (;;) {
-    const missed = await shared.tail(log.head().size, page, patience.page);
+    const missed = await shared.tail(log.head(), page, patience.page);
     if (missed.events.length > 0 || missed.attempts.length > 0) log.ingest(missed);
     if (missed.head !== null) return;
     progress(log.head().size, Math.max(total, log.head().size));

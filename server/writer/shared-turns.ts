@@ -95,7 +95,7 @@ export function serveNode({ scrubber, ...started }: Started, node: Node, parts: 
   }, lookMilliseconds);
   const forgetting = setInterval(() => {
     // It is only to save room: the next one tries again.
-    shared.forgetAttempts(node.clock.now() - idempotencyMilliseconds).catch(() => {});
+    shared.forgetAttempts(idempotencyMilliseconds).catch(() => {});
   }, forgetMilliseconds);
 
   membership.tell(() => ({ state: 'ready', applied: readable(), scrubbed: scrubbedOf(log), levelAt }));
@@ -257,10 +257,10 @@ export function serveNode({ scrubber, ...started }: Started, node: Node, parts: 
   }
 
   /** A page of what others have appended. */
-  async function follow(isAwaited: boolean): Promise<number> {
+  async function follow(isExpected: boolean): Promise<number> {
     if (agreement.outdated() !== null) return await agreement.scan(page);
     try {
-      const count = await writer.follow(isAwaited);
+      const count = await writer.follow(isExpected);
       if (readable() < log.head().size) await writer.between(() => apply([]));
       if (writer.isLevel()) noteLevel();
       return count;

@@ -54,6 +54,16 @@ const sessionSettings = [
   'SET statement_timeout = 0',
 ];
 
+/**
+ * The server ends a session whose client was not heard of for some 5 seconds, and with it the lock that it holds: it waits for the rest
+ * of a message without any other limit. Where a server has no such setting, it goes by its own.
+ */
+const keepAliveSettings = `SELECT set_config(name, value, false) FROM (VALUES ('tcp_keepalives_idle', '2'), ('tcp_keepalives_interval', '1'),
+  ('tcp_keepalives_count', '3'), ('tcp_user_timeout', '5000')) AS wanted (name, value) WHERE name IN (SELECT name FROM pg_settings)`;
+
+/** The name of a session in the lists of the server. */
+export const applicationName = 'annals';
+
 const int8 = 20;
 
 /**
@@ -131,7 +141,7 @@ async function connectToAny(
     database,
     ssl: tls,
     stream: () => socket,
-    application_name: 'annals',
+    application_name: applicationName,
     keepAlive: true,
     keepAliveInitialDelayMillis: 10_000,
     pipeline: true,
@@ -148,7 +158,7 @@ async function connectToAny(
     const results = await connection.run(
       { text: 'SELECT pg_is_in_recovery() AS is_standby' },
       { text: settingsQuery },
-      ...sessionSettings.map((text) => ({ text })),
+      ...[...sessionSettings, keepAliveSettings].map((text) => ({ text })),
     );
     const [standby, settings] = results;
     return {

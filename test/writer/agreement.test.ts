@@ -15,11 +15,11 @@ function open(streams: readonly string[], isPending = false) {
   const state = createState();
   setState(state, 'ready');
   const warnings: string[] = [];
-  const tail: SharedLog['tail'] = async (after) => {
-    const events = streams.slice(after - 7).map((stream, at) => {
-      return { position: after + at + 1, id: '', stream, version: 1, header: '', body: null };
+  const tail: SharedLog['tail'] = async ({ size }) => {
+    const events = streams.slice(size - 7).map((stream, at) => {
+      return { position: size + at + 1, id: '', stream, version: 1, header: '', body: null };
     });
-    return { from: after, head: null, events, claims: [], attempts: [], erasures: [] };
+    return { from: size, head: null, events, claims: [], attempts: [], erasures: [] };
   };
   const declared = { schema, rules: {} } as unknown as Parameters<typeof openAgreement>[0]['declared'];
   const agreement = openAgreement({

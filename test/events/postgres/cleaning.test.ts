@@ -104,7 +104,7 @@ describeWithServers('An erased text in a log in PostgreSQL', () => {
       [...stages].some((stage) => /^the write-ahead log of /.test(stage)),
       [...stages].join('\n'),
     );
-    const missed = await node.log.tail(0, 100);
+    const missed = await node.log.tail({ size: 0 }, 100);
     assert.deepEqual(
       missed.events.map(({ position, body }) => (body === null ? position : 0)).filter(Boolean),
       [1, 8, 15],
@@ -325,7 +325,7 @@ async function readAll(node: Node) {
   const events = [];
   const claims = [];
   for (let from = 0; ; ) {
-    const missed = await node.log.tail(from, 5);
+    const missed = await node.log.tail({ size: from }, 5);
     events.push(...missed.events);
     claims.push(...missed.claims);
     from += missed.events.length;

@@ -129,7 +129,7 @@ describeWithPostgres('A log that moves into PostgreSQL', () => {
       const shared = await openPostgresLog({ address, site, makeName: () => 'none', warn: nothing });
       const node = openNode(shared.name);
       for (;;) {
-        const missed = await shared.tail(node.log.head().size, 7);
+        const missed = await shared.tail(node.log.head(), 7);
         node.log.ingest(missed);
         if (missed.head) break;
       }

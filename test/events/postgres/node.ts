@@ -132,7 +132,7 @@ export async function openNode(
     append,
     /** Takes into the replica all that others have appended. */
     async follow(): Promise<void> {
-      for (let missed = await log.tail(replica.head.size, 100); ; missed = await log.tail(replica.head.size, 100)) {
+      for (let missed = await log.tail(replica.head, 100); ; missed = await log.tail(replica.head, 100)) {
         ingest(missed);
         if (missed.head !== null) return;
       }

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { setTimeout as pause } from 'node:timers/promises';
 import { openPostgresLog } from '../../../events/postgres/postgres-log.ts';
 import { prepareTables, steps } from '../../../events/postgres/tables.ts';
 import { LogWentBackError, SharedLogUnavailableError, TooFarBehindError } from '../../../events/shared-log.ts';
@@ -56,7 +55,7 @@ describeWithPostgres('A log in PostgreSQL', () => {
       { stream: 'posts/1', version: 1, value: 'a', key: 'k', body },
       { stream: 'posts/1', version: 2 },
     ]);
-    const missed = await other.log.tail(0, 10);
+    const missed = await other.log.tail({ size: 0 }, 10);
     assert.equal(missed.events[0]?.body, body);
     assert.deepEqual(missed.claims, [
       { position: 1, stream: 'posts/1', scope: 'posts.slug', value: 'a', isTaken: true },
@@ -75,10 +74,10 @@ describeWithPostgres('A log in PostgreSQL', () => {
     const { one, other, close } = await twoNodes();
     await one.append(Array.from({ length: 5 }, (_, at) => ({ stream: `posts/${at}`, version: 1, value: `v${at}` })));
     const pages = [
-      await other.log.tail(0, 2),
-      await other.log.tail(2, 2),
-      await other.log.tail(4, 2),
-      await other.log.tail(5, 2),
+      await other.log.tail({ size: 0 }, 2),
+      await other.log.tail({ size: 2 }, 2),
+      await other.log.tail({ size: 4 }, 2),
+      await other.log.tail({ size: 5 }, 2),
     ];
     assert.deepEqual(
       pages.map(({ events, claims, head }) => [events.length, claims.length, head?.size ?? null]),
@@ -160,7 +159,7 @@ describeWithPostgres('A log in PostgreSQL', () => {
     const [claims] = await sql(`SELECT stream FROM annals.claims WHERE ${here}`);
     assert.deepEqual(claims?.rows, [{ stream: 'posts/2' }]);
     assert.deepEqual(
-      (await other.log.tail(1, 10)).claims.map(({ value, isTaken }) => [value, isTaken]),
+      (await other.log.tail({ size: 1 }, 10)).claims.map(({ value, isTaken }) => [value, isTaken]),
       [
         ['a', false],
         ['a', true],
@@ -179,7 +178,7 @@ describeWithPostgres('A log in PostgreSQL', () => {
     const base = shipmentAfter(bulk.head, { stream: 'posts/2' });
     const claims = [{ position: 1, stream: 'posts/2', scope: 'posts.slug', value: 'b', isTaken: true }];
     await bulk.ship({ ...base, claims, attempts: [{ ...attempt, key: 'k2' }] });
-    const missed = await other.log.tail(1, 10);
+    const missed = await other.log.tail({ size: 1 }, 10);
     assert.deepEqual([missed.claims, missed.attempts], [claims, [{ ...attempt, key: 'k2' }]]);
     // A change of nothing is recorded for its key alone.
     const idle = await one.log.take(base.head);
@@ -196,11 +195,11 @@ describeWithPostgres('A log in PostgreSQL', () => {
     });
     await taken.ship(shipmentAfter(taken.head, { stream: 'posts/3' }));
     assert.deepEqual(
-      (await other.log.tail(0, 2)).attempts.map(({ key }) => key),
+      (await other.log.tail({ size: 0 }, 2)).attempts.map(({ key }) => key),
       ['k1', 'k2'],
     );
     assert.deepEqual(
-      (await other.log.tail(2, 1)).attempts.map(({ key }) => key),
+      (await other.log.tail({ size: 2 }, 1)).attempts.map(({ key }) => key),
       ['k3'],
     );
     await close();
@@ -227,7 +226,7 @@ describeWithPostgres('A log in PostgreSQL', () => {
       ],
       erasures: [{ position: 4, payloads: [1, 3], streams: ['posts/1'], attemptsOf: ['posts/1'], files: ['aa'] }],
     });
-    const missed = await other.log.tail(0, 10);
+    const missed = await other.log.tail({ size: 0 }, 10);
     assert.deepEqual(
       missed.events.map(({ body }) => body === null),
       [true, false, true, false],
@@ -254,11 +253,11 @@ describeWithPostgres('A log in PostgreSQL', () => {
 
   it('forgets attempts that are too old', async () => {
     const { one, sql, here, close } = await twoNodes();
-    await one.append([{ stream: 'posts/1', version: 1, key: 'old' }]);
-    const between = Date.now() + 1;
-    await pause(5);
-    await one.append([{ stream: 'posts/2', version: 1, key: 'new' }]);
-    await one.log.forgetAttempts(between);
+    const old = Array.from({ length: 1200 }, (_, at) => ({ stream: `posts/${at}`, version: 1, key: `old ${at}` }));
+    await one.append(old);
+    await sql(`UPDATE annals.attempts SET recorded_at = recorded_at - 61000 WHERE ${here}`);
+    await one.append([{ stream: 'posts/x', version: 1, key: 'new' }]);
+    await one.log.forgetAttempts(60_000);
     const [left] = await sql(`SELECT key FROM annals.attempts WHERE ${here}`);
     assert.deepEqual(left?.rows, [{ key: 'new' }]);
     await close();
@@ -302,7 +301,7 @@ describeWithPostgres('A log in PostgreSQL', () => {
     await assert.rejects(slow, SharedLogUnavailableError);
     assert.ok(waited > 1500, `${waited} ms`);
     assert.deepEqual(await one.append([{ stream: 'posts/1', version: 1 }]), ['version']);
-    assert.equal((await one.log.tail(0, 10)).events[0]?.body, '"quick"');
+    assert.equal((await one.log.tail({ size: 0 }, 10)).events[0]?.body, '"quick"');
     await close();
   });
 
@@ -339,7 +338,7 @@ describeWithPostgres('A log in PostgreSQL', () => {
     await proxy.heal();
     assert.deepEqual(await cutOff.append([{ stream: 'posts/1', version: 1 }]), ['version']);
     await cutOff.follow();
-    assert.equal((await other.log.tail(1, 10)).events[0]?.body, '"other"');
+    assert.equal((await other.log.tail({ size: 1 }, 10)).events[0]?.body, '"other"');
     await cutOff.log.close();
     await close();
   });
@@ -357,17 +356,21 @@ describeWithPostgres('A log in PostgreSQL', () => {
   });
 
   it('went back where it ends before what a node has seen, or holds other events', async () => {
-    const { one, sql, here, close } = await twoNodes();
+    const { one, address, site, sql, here, close } = await twoNodes();
     await one.append([
       { stream: 'posts/1', version: 1 },
       { stream: 'posts/2', version: 1 },
     ]);
     await sql(`UPDATE annals.heads SET root = decode(repeat('00', 32), 'hex') WHERE ${here}`);
     await assert.rejects(one.log.head(), { name: 'LogWentBackError', message: /at 2 it holds other events/ });
+    // Also for one that has not looked before, and whose replica ends there.
+    const restarted = await openNode(address, { site });
+    await assert.rejects(restarted.log.tail(one.head(), 10), { message: /at 2 it holds other events/ });
+    await restarted.log.close();
     await sql(`UPDATE annals.heads SET size = 1 WHERE ${here}`);
     await assert.rejects(one.log.head(), { name: 'LogWentBackError', message: /it ends at 1, this node has seen 2/ });
     await assert.rejects(one.log.take(one.head()), LogWentBackError);
-    await assert.rejects(one.log.tail(2, 10), LogWentBackError);
+    await assert.rejects(one.log.tail({ size: 2 }, 10), LogWentBackError);
     await close();
   });
 

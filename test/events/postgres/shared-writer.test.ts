@@ -1,97 +1,29 @@
 import assert from 'node:assert/strict';
-import { join } from 'node:path';
-import type { TestContext } from 'node:test';
 import { it } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
-import { createIds } from '../../../events/ids.ts';
 import { DivergedError } from '../../../events/ingesting.ts';
-import { type Command, type RecordedEvent, UnknownOutcomeError } from '../../../events/log.ts';
-import { createLog } from '../../../events/log-file.ts';
-import { openPostgresLog } from '../../../events/postgres/postgres-log.ts';
-import { openSharedClock } from '../../../events/shared-clock.ts';
+import { UnknownOutcomeError } from '../../../events/log.ts';
 import {
   type SharedLog,
   SharedLogUnavailableError,
   type Taken,
   UnknownShipmentError,
 } from '../../../events/shared-log.ts';
-import { openFollower } from '../../../events/shared-reads.ts';
-import { openSharedWriter, type SharedWriterOptions } from '../../../events/shared-writer.ts';
-import { openLog } from '../../../events/sqlite-log.ts';
 import { verifyLog } from '../../../events/verify.ts';
-import type { PostgresAddress } from '../../../storage/postgres/connection.ts';
-import { openDatabase } from '../../../storage/sqlite.ts';
 import { describeWithPostgres, useDatabase } from '../../helpers/postgres.ts';
 import { openTcpProxy } from '../../helpers/proxies.ts';
 import { startProxy } from '../../helpers/s3.ts';
-import { temporaryFolder } from '../../helpers/service.ts';
-import { change, claim, command, contentOf, seals } from '../logs.ts';
+import { change, claim, command, contentOf } from '../logs.ts';
+import { openReplicaNode, type Replica } from './replica-node.ts';
 
 const hour = 3600 * 1000;
-
-type Options = {
-  skew?: number;
-  patience?: number;
-  spoil?: (log: SharedLog) => SharedLog;
-  spoilReplica?: (log: Replica) => Replica;
-};
-type Replica = SharedWriterOptions['replica'];
-
-/** A node as a service will have it, but for its read tables: those are the events that it was told of. */
-async function openNode(
-  t: TestContext,
-  address: PostgresAddress,
-  { skew = 0, patience = 5000, spoil = (log: SharedLog) => log, spoilReplica = (log: Replica) => log }: Options = {},
-) {
-  const clock = openSharedClock(() => Date.now() + skew);
-  const ids = createIds(new BigInt64Array(new SharedArrayBuffer(8)), clock.now);
-  const opened = await openPostgresLog({
-    address,
-    site: '',
-    makeName: () => `annals/${ids.next().id}`,
-    warn: () => {},
-  });
-  const shared = spoil(opened);
-  const db = openDatabase(join(temporaryFolder(t), 'log.db'));
-  createLog(db, opened.name, seals.key);
-  const log = openLog(db, { ids, now: clock.now, seals });
-  const told: RecordedEvent[] = [];
-  let failure: unknown = null;
-  const writer = openSharedWriter({
-    replica: spoilReplica(log),
-    shared,
-    clock,
-    apply: (recorded) => told.push(...recorded),
-    patience,
-  });
-  const follower = openFollower({
-    shared,
-    reached: () => log.head().size,
-    follow: writer.follow,
-    fail: (error) => {
-      failure = error;
-    },
-  });
-  t.after(async () => {
-    await follower.close();
-    await writer.close();
-    await shared.close();
-    db.close();
-  });
-  const append = async (...commands: Command[]) => {
-    const { outcomes } = await writer.append(commands);
-    follower.tell();
-    return outcomes.map((outcome) => (outcome instanceof Error ? outcome : outcome.ok ? 'recorded' : outcome.conflict));
-  };
-  return { db, log, told, writer, append, current: follower.current, failure: () => failure };
-}
 
 describeWithPostgres('Nodes that share a log in PostgreSQL', () => {
   const database = useDatabase();
 
   it('have the same log, byte for byte, whatever each has appended', async (t) => {
     const { address } = await database();
-    const nodes = await Promise.all([openNode(t, address), openNode(t, address)]);
+    const nodes = await Promise.all([openReplicaNode(t, address), openReplicaNode(t, address)]);
     const [one, other] = nodes as [(typeof nodes)[0], (typeof nodes)[0]];
     await Promise.all(
       nodes.map(async ({ append }, node) => {
@@ -128,7 +60,7 @@ describeWithPostgres('Nodes that share a log in PostgreSQL', () => {
       ['recorded'],
     );
     assert.deepEqual(await one.append(command('people/z', 0, { claims: [claim('x', 'people.email')] })), ['recorded']);
-    const late = await openNode(t, address);
+    const late = await openReplicaNode(t, address);
     await Promise.all([one.current(), other.current(), late.current()]);
     assert.equal(one.log.head().size, 76);
     for (const node of [other, late]) assert.deepEqual(rowsOf(node.db), rowsOf(one.db));
@@ -146,7 +78,7 @@ describeWithPostgres('Nodes that share a log in PostgreSQL', () => {
 
   it('let one win whom several ask for the same stream, value or key', async (t) => {
     const { address } = await database();
-    const nodes = await Promise.all([openNode(t, address), openNode(t, address)]);
+    const nodes = await Promise.all([openReplicaNode(t, address), openReplicaNode(t, address)]);
     const outcomes: unknown[] = [];
     for (let at = 0; at < 15; at += 1) {
       const found = await Promise.all(
@@ -170,7 +102,7 @@ describeWithPostgres('Nodes that share a log in PostgreSQL', () => {
 
   it('show what one has appended to a read on another that begins afterwards', async (t) => {
     const { address } = await database();
-    const [one, other] = await Promise.all([openNode(t, address), openNode(t, address)]);
+    const [one, other] = await Promise.all([openReplicaNode(t, address), openReplicaNode(t, address)]);
     for (let at = 1; at <= 20; at += 1) {
       await one.append(command(`posts/${at}`, 0));
       await Promise.all([other.current(), other.current(), other.current()]);
@@ -180,7 +112,7 @@ describeWithPostgres('Nodes that share a log in PostgreSQL', () => {
 
   it('follow without being asked', async (t) => {
     const { address } = await database();
-    const [one, other] = await Promise.all([openNode(t, address), openNode(t, address)]);
+    const [one, other] = await Promise.all([openReplicaNode(t, address), openReplicaNode(t, address)]);
     await one.append(command('posts/1', 0));
     for (let left = 100; other.log.head().size === 0; left -= 1) {
       assert.ok(left > 0);
@@ -202,11 +134,13 @@ describeWithPostgres('Nodes that share a log in PostgreSQL', () => {
         return log.tail(...given);
       },
     });
-    const [one, other] = await Promise.all([openNode(t, address), openNode(t, address, { spoil })]);
+    const [one, other] = await Promise.all([openReplicaNode(t, address), openReplicaNode(t, address, { spoil })]);
     await one.append(command('posts/1', 0));
     await other.current();
+    // For a second after the last event there may be more.
+    await pause(1500);
     const before = { ...asked };
-    // A look that was under way may still fetch a page; then there are some more.
+    // A look that was under way may still fetch a page.
     for (let left = 500; asked.head < before.head + 4; left -= 1) {
       assert.ok(left > 0, `${asked.tail - before.tail} pages were asked for`);
       await pause(20);
@@ -222,14 +156,14 @@ describeWithPostgres('Nodes that share a log in PostgreSQL', () => {
 
   it('catch up through a network that does not carry a whole page in time', async (t) => {
     const { address } = await database();
-    const one = await openNode(t, address);
+    const one = await openReplicaNode(t, address);
     await one.append(command('posts/0', 0));
     const network = await Promise.all(address.hosts.map((host) => openTcpProxy(host)));
     t.after(() => Promise.all(network.map((proxy) => proxy.close())));
     const hosts = network.map(({ host, port }) => ({ host, port }));
     // A page that takes longer is given up, as it is after 5 seconds otherwise.
     const spoil = (log: SharedLog): SharedLog => ({ ...log, tail: (after, limit) => log.tail(after, limit, 1000) });
-    const slow = await openNode(t, { ...address, hosts }, { spoil });
+    const slow = await openReplicaNode(t, { ...address, hosts }, { spoil });
     await slow.current();
     for (const proxy of network) proxy.throttle(200_000);
     const data = { text: 'x'.repeat(1000) };
@@ -244,11 +178,29 @@ describeWithPostgres('Nodes that share a log in PostgreSQL', () => {
     assert.deepEqual(rowsOf(slow.db), rowsOf(one.db));
   });
 
+  it('look now and then for a position that a read waits for, and that does not come', async (t) => {
+    const { address } = await database();
+    let looks = 0;
+    const spoil = (log: SharedLog): SharedLog => ({
+      ...log,
+      tail(...given) {
+        looks += 1;
+        return log.tail(...given);
+      },
+    });
+    const node = await openReplicaNode(t, address, { spoil });
+    await node.append(command('posts/1', 0));
+    looks = 0;
+    await assert.rejects(node.reach(999_999), SharedLogUnavailableError);
+    // It waits for 2 seconds, with a pause of 20 ms after each look.
+    assert.ok(looks > 1 && looks < 150, `${looks} looks`);
+  });
+
   it('date events by the clock of PostgreSQL, however wrong their own is', async (t) => {
     const { address } = await database();
     const [late, early] = await Promise.all([
-      openNode(t, address, { skew: -hour }),
-      openNode(t, address, { skew: hour }),
+      openReplicaNode(t, address, { skew: -hour }),
+      openReplicaNode(t, address, { skew: hour }),
     ]);
     for (const [at, node] of [early, late, early, late].entries()) await node.append(command(`posts/${at}`, 0));
     await early.current();
@@ -276,7 +228,7 @@ describeWithPostgres('Nodes that share a log in PostgreSQL', () => {
         };
       },
     });
-    const [one, other] = await Promise.all([openNode(t, address, { spoil }), openNode(t, address)]);
+    const [one, other] = await Promise.all([openReplicaNode(t, address, { spoil }), openReplicaNode(t, address)]);
     const fates = [
       ['appended'],
       ['not appended'],
@@ -322,7 +274,10 @@ describeWithPostgres('Nodes that share a log in PostgreSQL', () => {
       },
     });
     const options = { spoil, patience: 300 };
-    const [one, other] = await Promise.all([openNode(t, address, options), openNode(t, address, options)]);
+    const [one, other] = await Promise.all([
+      openReplicaNode(t, address, options),
+      openReplicaNode(t, address, options),
+    ]);
     const write = () => command('posts/1', 0, { attempt: { key: 'key', fingerprint: 'f' } });
     isStandbyGone = true;
     await assert.rejects(one.append(write()), UnknownShipmentError);
@@ -352,7 +307,10 @@ describeWithPostgres('Nodes that share a log in PostgreSQL', () => {
         return { ...prepared, commit };
       },
     });
-    const [one, other] = await Promise.all([openNode(t, address, { spoilReplica }), openNode(t, address)]);
+    const [one, other] = await Promise.all([
+      openReplicaNode(t, address, { spoilReplica }),
+      openReplicaNode(t, address),
+    ]);
     const attempt = { key: 'key', fingerprint: 'f' };
     await assert.rejects(one.append(command('posts/1', 0, { attempt })), UnknownOutcomeError);
     isFull = false;
@@ -371,7 +329,10 @@ describeWithPostgres('Nodes that share a log in PostgreSQL', () => {
         throw new SharedLogUnavailableError('no server takes writes');
       },
     });
-    const [one, other] = await Promise.all([openNode(t, address, { spoil, patience: 300 }), openNode(t, address)]);
+    const [one, other] = await Promise.all([
+      openReplicaNode(t, address, { spoil, patience: 300 }),
+      openReplicaNode(t, address),
+    ]);
     const since = performance.now();
     const refused = await Promise.allSettled(
       Array.from({ length: 8 }, (_, at) => one.append(command(`posts/${at}`, 0))),
@@ -385,7 +346,7 @@ describeWithPostgres('Nodes that share a log in PostgreSQL', () => {
 
   it('stop when the shared log is another one than theirs', async (t) => {
     const { address, sql } = await database();
-    const [one, other] = await Promise.all([openNode(t, address), openNode(t, address)]);
+    const [one, other] = await Promise.all([openReplicaNode(t, address), openReplicaNode(t, address)]);
     await one.append(command('posts/1', 0), command('posts/2', 0));
     await other.current();
     // Another past: as on a standby that lacked the end when it took the place of the primary.
@@ -408,8 +369,8 @@ describeWithPostgres('Nodes that share a log in PostgreSQL', () => {
     const [host] = address.hosts;
     const proxy = await startProxy(`http://${host?.host}:${host?.port}`);
     const { hostname, port } = new URL(proxy.url);
-    const cutOff = await openNode(t, { ...address, hosts: [{ host: hostname, port: Number(port) }] });
-    const other = await openNode(t, address);
+    const cutOff = await openReplicaNode(t, { ...address, hosts: [{ host: hostname, port: Number(port) }] });
+    const other = await openReplicaNode(t, address);
     await cutOff.append(command('posts/0', 0));
     // The connection ends somewhere within the shipments that follow, at another place each time.
     for (let at = 1; at <= 5; at += 1) {

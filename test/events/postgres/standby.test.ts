@@ -152,6 +152,27 @@ describeWithServers('A log in PostgreSQL whose standby does not answer', () => {
     assert.deepEqual(head?.rows, [{ state: 'here', size: String(log.head().size) }]);
   });
 
+  it('is read on while old attempts are forgotten, which waits for no standby', async () => {
+    const { one, site, sql, close } = await twoNodes();
+    await one.append([{ stream: 'posts/1', version: 1, key: 'old' }]);
+    await sql("ALTER SYSTEM SET synchronous_standby_names = 'absent'", 'SELECT pg_reload_conf()');
+    try {
+      await pause(100);
+      const forgotten = one.log.forgetAttempts(-60_000);
+      const heads = Array.from({ length: 20 }, async (_, at) => {
+        await pause(at * 50);
+        return (await one.log.head()).size;
+      });
+      assert.deepEqual(new Set(await Promise.all(heads)), new Set([1]));
+      await forgotten;
+      const [left] = await sql(`SELECT 1 FROM annals.attempts JOIN annals.heads USING (log) WHERE site = '${site}'`);
+      assert.equal(left?.rowCount, 0);
+    } finally {
+      await sql("ALTER SYSTEM SET synchronous_standby_names = 'b'", 'SELECT pg_reload_conf()');
+    }
+    await close();
+  });
+
   it('warns, once, where no standby has every commit', async () => {
     const { address, site, sql, close } = await twoNodes();
     await sql("ALTER SYSTEM SET synchronous_standby_names = ''", 'SELECT pg_reload_conf()');

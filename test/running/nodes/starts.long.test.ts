@@ -181,6 +181,30 @@ describeWithPostgres('The start of a node', () => {
     );
   });
 
+  it('is refused where the log in PostgreSQL has other events in their place, and as many', async (t) => {
+    const database = await make();
+    const first = await filled(t, database);
+    const [before] = await database.sql('SELECT size, root, recorded_at FROM annals.heads');
+    const { size, root, recorded_at: recordedAt } = (before?.rows ?? [])[0];
+    await first.call('POST', '/api/collections/posts', { title: 'acknowledged, and lost' });
+    await first.stop();
+    // As after the restore of a backup.
+    await database.sql(
+      ...['events', 'payloads'].map((table) => `DELETE FROM annals.${table} WHERE position > ${size}`),
+      ...['claim_changes', 'attempts'].map((table) => `DELETE FROM annals.${table} WHERE since > ${size}`),
+      `UPDATE annals.heads SET size = ${size}, root = '\\x${root.toString('hex')}', recorded_at = '${recordedAt}'`,
+      'UPDATE annals_vault.log_keys SET signed_size = NULL, signed_root = NULL',
+    );
+    const other = await startNode(t, database.address);
+    const { status } = await other.call('POST', '/api/collections/posts', { title: 'recorded in its place' });
+    assert.equal(status, 201);
+    const environment = nodeEnvironment(database.address);
+    assert.match(
+      await refused(t, config, { data: first.data, environment }),
+      new RegExp(`the log went back: at ${Number(size) + 1} it holds other events than this node has seen`),
+    );
+  });
+
   it('names all that it cannot serve', async (t) => {
     const { address } = await make();
     const given = `export default {

@@ -121,7 +121,7 @@ export const races = inWorld(
         const given = { ...headers, ...condition, 'idempotency-key': tag };
         let answer: Answer = null;
         // A busy machine may make a node late.
-        for (let left = 10; answer === null && left > 0; left -= 1)
+        for (let left = 10; (answer === null || answer.status === 503) && left > 0; left -= 1)
           answer = await ask(urls[node] as string, { ...request, headers: given });
         world.saw({ session: `r${node}`, tag, began, answer, ...(expected === undefined ? {} : { expected }) });
         return answer;

@@ -221,7 +221,7 @@ export const nodeBehind = inWorld(
     // All of it was recorded more than 10 seconds ago then.
     await pause(Math.max(11_000 - (performance.now() - appended), 0));
     assert.deepEqual(await readyOf(late), { status: 503, body: { status: 'behind' } });
-    assert.equal((await readyOf(other)).status, 200);
+    await until(async () => (await readyOf(other)).status === 200, 'that the other node is ready');
     await world.untilMore(10, loads[0] as Load);
     const read = await timedRead(late.url, world.headers);
     for (const one of late.network) one.pass();

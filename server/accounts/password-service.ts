@@ -98,7 +98,10 @@ export function createPasswordService(options: Options): MainPasswordService {
   ready.catch(() => {});
 
   async function prepare(): Promise<void> {
-    await lockout.tidy();
+    // What has expired can go later: the vault of nodes may not answer for a moment.
+    await lockout.tidy().catch((error: unknown) => {
+      if (!(error instanceof DomainError && error.code === 'unavailable')) throw error;
+    });
     workFor(Math.max(...(await vault.passwords.beginnings()).map(costOf)));
   }
 

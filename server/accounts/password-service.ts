@@ -98,7 +98,7 @@ export function createPasswordService(options: Options): MainPasswordService {
   ready.catch(() => {});
 
   async function prepare(): Promise<void> {
-    // What has expired can go later: the vault of nodes may not answer for a moment.
+    // Expired counters can go later: the vault of nodes may not answer for a moment.
     await lockout.tidy().catch((error: unknown) => {
       if (!(error instanceof DomainError && error.code === 'unavailable')) throw error;
     });

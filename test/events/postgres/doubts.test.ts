@@ -39,6 +39,22 @@ function losingSecond(after: (log: SharedLog) => Partial<SharedLog>): (log: Shar
   };
 }
 
+/** A log that can be taken, and refuses to confirm what is in it. */
+function unconfirmed(log: SharedLog): Pick<SharedLog, 'take'> {
+  return {
+    async take(...given): Promise<Taken> {
+      const taken = await log.take(...given);
+      return {
+        ...taken,
+        async confirm() {
+          await taken.release();
+          throw gone();
+        },
+      };
+    },
+  };
+}
+
 describeWithPostgres('A write whose outcome was unknown, and that was recorded', () => {
   const database = useDatabase();
 
@@ -58,19 +74,7 @@ describeWithPostgres('A write whose outcome was unknown, and that was recorded',
     assert.equal(other.log.head().size, 2);
   }
 
-  it('stays unknown where its confirmation is refused', (t) =>
-    staysUnknown(t, (log) => ({
-      async take(...given) {
-        const taken = await log.take(...given);
-        return {
-          ...taken,
-          async confirm() {
-            await taken.release();
-            throw gone();
-          },
-        };
-      },
-    })));
+  it('stays unknown where its confirmation is refused', (t) => staysUnknown(t, unconfirmed));
 
   it('stays unknown where its time is up before it can be confirmed', (t) =>
     staysUnknown(t, (log) => ({
@@ -109,19 +113,7 @@ describeWithPostgres('A write that was recorded before, under the same key', () 
 
   it('is not known to last where that cannot be confirmed', async (t) => {
     const { address } = await database();
-    const spoil = (log: SharedLog): SharedLog => ({
-      ...log,
-      async take(...given): Promise<Taken> {
-        const taken = await log.take(...given);
-        return {
-          ...taken,
-          async confirm() {
-            await taken.release();
-            throw gone();
-          },
-        };
-      },
-    });
+    const spoil = (log: SharedLog): SharedLog => ({ ...log, ...unconfirmed(log) });
     const [one, other] = await Promise.all([openReplicaNode(t, address), openReplicaNode(t, address, { spoil })]);
     const write = () => command('posts/1', 0, { attempt: { key: 'key', fingerprint: 'f' } });
     assert.deepEqual(await one.append(write()), ['recorded']);

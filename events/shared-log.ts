@@ -41,8 +41,8 @@ export type Taken = {
   head: SharedHead;
   /** The clock of the log, in milliseconds since the epoch: that of no node. */
   now: number;
-  /** All that the replica lacks, up to the head. */
-  missed: Missed;
+  /** Gives all that a replica lacks that ends at a position, from which this was taken or one after it; up to the head. */
+  missed: (after: number) => Missed;
   /**
    * Appends what was decided on the replica, all or nothing. It is durable when this returns.
    *

@@ -37,24 +37,20 @@ export const page = 500;
 
 /**
  * Appends to a log that other nodes append to as well, through the replica of this node: the rules are those of a log of one's own.
- * Everything that writes to the replica waits its turn, for the transaction stays open while the shared log commits.
+ * What needs the log for itself stands in line for it. Everything that writes to the replica waits its turn, for the transaction stays
+ * open while the shared log commits; but no turn waits for the log, so a read takes in what others have appended while a write waits.
  */
 export function openSharedWriter(options: SharedWriterOptions) {
   const { replica, shared, clock, apply, patience, refuses = () => null } = options;
   const pages = openPages(shared, page);
+  const line = openQueue();
+  const turns = openQueue();
   let isLevel = false;
-  let last: Promise<unknown> = Promise.resolve();
   /**
    * Up to where this node knows that the shared log is durable. A replica may have more: an event whose commit was cancelled while
    * it waited for the standby can be seen, and a failover loses it.
    */
   let durable = 0;
-
-  function inTurn<T>(run: () => Promise<T>): Promise<T> {
-    const result = last.then(run);
-    last = result.catch(() => {});
-    return result;
-  }
 
   /**
    * Appends all commands in one shipment. When this returns, they are durable in the shared log, and in the replica.
@@ -75,18 +71,17 @@ export function openSharedWriter(options: SharedWriterOptions) {
    * @param hold the milliseconds that it may take; 2 seconds by default.
    */
   function appendWith(prepare: () => Prepared, within: number, hold?: number): Promise<BatchResult> {
-    // Waiting for a turn counts: a client waits no longer where many do.
+    // Waiting in line counts: a client waits no longer where many do.
     const until = performance.now() + within;
-    return inTurn(() => appendNow(prepare, until, hold));
+    return line.run(() => appendNow(prepare, until, hold));
   }
 
   async function appendNow(prepare: () => Prepared, until: number, hold?: number): Promise<BatchResult> {
     /** The shipment that may have been appended, and the outcomes that are true if it was. */
     let doubted: { result: BatchResult; shipped: Shipped } | null = null;
-    for (;;) {
-      const { taken, outdated } = await takenWithAll(until, hold).catch((error: unknown) => {
-        throw doubted ? stillUnknown(error) : error;
-      });
+
+    /** Gives null where it has to be found out what became of it. */
+    async function appendTo(taken: Taken, outdated: OutdatedError | null): Promise<BatchResult | null> {
       if (doubted && isInReplica(doubted.shipped)) {
         await confirm(taken);
         return doubted.result;
@@ -95,7 +90,6 @@ export function openSharedWriter(options: SharedWriterOptions) {
       doubted = null;
       const prepared = await orRelease(taken, () => {
         if (outdated) throw outdated;
-        clock.set(taken.now);
         return prepare();
       });
       const { outcomes, recorded, shipped } = prepared;
@@ -111,7 +105,7 @@ export function openSharedWriter(options: SharedWriterOptions) {
         prepared.rollBack();
         if (!(error instanceof UnknownShipmentError) || performance.now() >= until) throw error;
         doubted = { result: { outcomes, recorded }, shipped };
-        continue;
+        return null;
       }
       try {
         prepared.commit();
@@ -122,12 +116,45 @@ export function openSharedWriter(options: SharedWriterOptions) {
       apply(recorded);
       return { outcomes, recorded };
     }
+
+    for (;;) {
+      try {
+        const result = await withAll(until, hold, appendTo);
+        if (result !== null) return result;
+      } catch (error) {
+        throw doubted ? stillUnknown(error) : error;
+      }
+    }
   }
 
-  /** Takes the log, and into the replica all that it lacks; or all before an event that it may not have. */
-  async function takenWithAll(until: number, hold?: number): Promise<{ taken: Taken; outdated: OutdatedError | null }> {
-    const taken = await takeBefore(until, hold);
-    return { taken, outdated: await orRelease(taken, () => ingestUntilOutdated(taken.missed)) };
+  /**
+   * Takes the log, and into the replica all that it lacks, or all before an event that it may not have; in the same turn of the replica
+   * does what is to be done then.
+   *
+   * @param run ends that the log is taken.
+   */
+  async function withAll<T>(
+    until: number,
+    hold: number | undefined,
+    run: (taken: Taken, outdated: OutdatedError | null) => Promise<T>,
+  ): Promise<T> {
+    for (;;) {
+      const taken = await takeBefore(until, hold);
+      clock.set(taken.now);
+      const done = await turns.run(async () => {
+        // Others have appended since: it was lost while this waited for its turn.
+        if (replica.head().size > taken.head.size) {
+          await taken.release();
+          return null;
+        }
+        const outdated = await orRelease(taken, () => {
+          refuseLoss(taken.head, replica.head());
+          return ingestUntilOutdated(taken.missed(replica.head().size));
+        });
+        return { result: await run(taken, outdated) };
+      });
+      if (done !== null) return done.result;
+    }
   }
 
   /** @throws UnknownShipmentError: that something is there is no proof that it lasts. */
@@ -149,10 +176,8 @@ export function openSharedWriter(options: SharedWriterOptions) {
     const size = replica.head().size;
     if (size <= durable) return;
     const until = performance.now() + patience;
-    await inTurn(async () => {
-      if (size <= durable) return;
-      const { taken } = await takenWithAll(until);
-      await confirm(taken);
+    await line.run(async () => {
+      if (size > durable) await withAll(until, undefined, confirm);
     });
   }
 
@@ -222,7 +247,7 @@ export function openSharedWriter(options: SharedWriterOptions) {
   async function catchUpNow(): Promise<void> {
     for (;;) {
       const missed = await pages.next(replica.head());
-      ingest(missed);
+      await turns.run(async () => ingest(missed));
       if (missed.head !== null) return;
     }
   }
@@ -246,7 +271,7 @@ export function openSharedWriter(options: SharedWriterOptions) {
       }
     }
     const missed = await pages.next(replica.head());
-    if (missed.events.length > 0) await inTurn(async () => ingest(missed));
+    if (missed.events.length > 0) await turns.run(async () => ingest(missed));
     isLevel = missed.head !== null;
     return missed.events.length;
   }
@@ -258,10 +283,27 @@ export function openSharedWriter(options: SharedWriterOptions) {
     follow,
     /** Whether the last look found the end of the log. */
     isLevel: () => isLevel,
-    /** Runs what else writes to the replica, while no transaction of an append is open. */
-    between: <T>(run: () => T): Promise<T> => inTurn(async () => run()),
+    /** Runs what else writes to the replica, while no transaction of an append is open. It may be long, so the log is not taken either. */
+    between: <T>(run: () => T): Promise<T> => line.run(() => turns.run(async () => run())),
     /** Ends when all that was begun has ended. */
     close: async (): Promise<void> => {
+      await line.ended();
+      await turns.ended();
+    },
+  };
+}
+
+/** Runs one after the other, in the order in which they came. */
+function openQueue() {
+  let last: Promise<unknown> = Promise.resolve();
+  return {
+    run<T>(run: () => Promise<T>): Promise<T> {
+      const result = last.then(run);
+      last = result.catch(() => {});
+      return result;
+    },
+    /** Ends with the last that has come. */
+    ended: async (): Promise<void> => {
       await last;
     },
   };

@@ -118,10 +118,11 @@ export async function openPostgresLog(options: PostgresLogOptions): Promise<Post
     isTaken = true;
     const begun = performance.now();
     const until = begun + within;
+    const before = seen;
     try {
       const held = await endingHung(endHungSession, () => locked(from, until, hold));
       measure('lock', (performance.now() - begun) / 1000);
-      return await takenBy(held, from, until);
+      return await takenBy(held, { from, before, until });
     } catch (error) {
       isTaken = false;
       throw error;
@@ -149,15 +150,18 @@ export async function openPostgresLog(options: PostgresLogOptions): Promise<Post
     if (ended?.rows.length) warnOnce('a session of a node was ended: it stood still while it held the log');
   }
 
-  async function takenBy(held: Awaited<ReturnType<typeof locked>>, from: Reached, until: number): Promise<Taken> {
+  async function takenBy(
+    held: Awaited<ReturnType<typeof locked>>,
+    { from, before, until }: { from: Reached; before: Reached; until: number },
+  ): Promise<Taken> {
     const { connection, now, rows } = held;
     const head = orDestroy(connection, () => {
       const found = headOf(held.lock);
       refuseLoss(found, from);
-      return note(found, seen);
+      return note(found, before);
     });
-    const missed = missedOf(head, from.size, rows);
-    if (missed.head === null) {
+    const missed = (after: number) => missedOf(head, after, rows);
+    if (missed(from.size).head === null) {
       await rollback(connection, until);
       throw new TooFarBehindError(`the log ends at ${head.size}, the replica at ${from.size}`);
     }
@@ -182,7 +186,7 @@ export async function openPostgresLog(options: PostgresLogOptions): Promise<Post
           const begun = performance.now();
           await commit(connection, shipStatements(tables, shipped), until);
           measure('ship', (performance.now() - begun) / 1000);
-          seen = shipped.head;
+          if (shipped.head.size > seen.size) seen = shipped.head;
         }),
       confirm: () => end(() => commit(connection, [touch(log)], until)),
       release: () => end(() => rollback(connection, until)),

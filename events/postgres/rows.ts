@@ -76,14 +76,20 @@ export function missedQueries(log: number, after: number, limit: number): Statem
   ];
 }
 
-/** Makes one of the answers. The head was read first: what was appended since is left for the next time. */
+/**
+ * Makes one of the answers. The head was read first: what was appended since is left for the next time.
+ *
+ * @param from where the replica ends: at the position that was asked for, or one after it.
+ */
 export function missedOf(head: SharedHead, from: number, results: readonly Result[]): Missed {
   const [events, claims, attempts, erasures] = results;
-  const found: Missed['events'] = (events?.rows ?? []).filter(({ position }) => position <= head.size);
+  const found: Missed['events'] = (events?.rows ?? []).filter(
+    ({ position }) => position > from && position <= head.size,
+  );
   const last = found.at(-1)?.position ?? from;
   const isWhole = last === head.size;
   const upTo = <R>(result: Result | undefined, end: number): R[] =>
-    (result?.rows ?? []).flatMap(({ since, ...row }) => (since <= end ? [row] : []));
+    (result?.rows ?? []).flatMap(({ since, ...row }) => (since > from && since <= end ? [row] : []));
   return {
     from,
     head: isWhole ? head : null,
@@ -91,7 +97,7 @@ export function missedOf(head: SharedHead, from: number, results: readonly Resul
     claims: upTo<ShippedClaim>(claims, last),
     attempts: upTo<ShippedAttempt>(attempts, isWhole ? last + 1 : last),
     erasures: (erasures?.rows ?? []).flatMap(({ position, files }) =>
-      position <= last ? [{ position, files: JSON.parse(files) }] : [],
+      position > from && position <= last ? [{ position, files: JSON.parse(files) }] : [],
     ),
   };
 }

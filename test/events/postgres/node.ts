@@ -53,8 +53,9 @@ export async function openNode(
         if (doubted && error instanceof SharedLogUnavailableError) throw new UnknownShipmentError(error.message);
         throw error;
       }
-      const isThere = doubted !== null && isAmong(taken.missed, doubted.shipped);
-      ingest(taken.missed);
+      const missed = taken.missed(replica.head.size);
+      const isThere = doubted !== null && isAmong(missed, doubted.shipped);
+      ingest(missed);
       if (doubted && isThere) {
         await taken.confirm();
         return doubted.told;

@@ -185,7 +185,7 @@ describeWithPostgres('A log in PostgreSQL', () => {
     const third = { ...attempt, position: 2, key: 'k3' };
     await idle.ship({ from: 2, head: base.head, events: [], claims: [], attempts: [third], erasures: [] });
     const taken = await other.log.take(base.head);
-    assert.deepEqual(taken.missed, {
+    assert.deepEqual(taken.missed(2), {
       from: 2,
       head: base.head,
       events: [],

@@ -14,6 +14,7 @@ import { describeWithPostgres, useDatabase } from '../../helpers/postgres.ts';
 import { openTcpProxy } from '../../helpers/proxies.ts';
 import { startProxy } from '../../helpers/s3.ts';
 import { change, claim, command, contentOf } from '../logs.ts';
+import { openNode } from './node.ts';
 import { openReplicaNode, type Replica } from './replica-node.ts';
 
 const hour = 3600 * 1000;
@@ -108,6 +109,62 @@ describeWithPostgres('Nodes that share a log in PostgreSQL', () => {
       await Promise.all([other.current(), other.current(), other.current()]);
       assert.equal(other.log.head().size, at);
     }
+  });
+
+  it('show it also to a read on a node that has a write waiting for the log', async (t) => {
+    const { address } = await database();
+    let open = () => {};
+    const opened = new Promise<void>((resolve) => {
+      open = resolve;
+    });
+    const spoil = (log: SharedLog): SharedLog => ({
+      ...log,
+      tail: async (...given) => {
+        await opened;
+        return await log.tail(...given);
+      },
+    });
+    const [one, other] = await Promise.all([openReplicaNode(t, address), openReplicaNode(t, address, { spoil })]);
+    await one.append(command('posts/1', 0, { attempt: { key: 'key', fingerprint: 'f' } }));
+    const holder = await openNode(address);
+    const taken = await holder.log.take(one.log.head(), 20_000, 20_000);
+    const writing = other.append(command('posts/2', 0), command('posts/1', 1));
+    open();
+    await other.current();
+    assert.equal(other.log.head().size, 1);
+    await taken.release();
+    assert.deepEqual(await writing, ['recorded', 'recorded']);
+    await one.current();
+    assert.deepEqual(rowsOf(one.db), rowsOf(other.db));
+    await holder.log.close();
+  });
+
+  it('take the log again where they lost it before they came to use it', async (t) => {
+    const { address, sql } = await database();
+    let whenTaken: (() => Promise<void>) | null = null;
+    const spoil = (log: SharedLog): SharedLog => ({
+      ...log,
+      async take(...given): Promise<Taken> {
+        const taken = await log.take(...given);
+        const run = whenTaken;
+        whenTaken = null;
+        await run?.();
+        return taken;
+      },
+    });
+    const [one, other] = await Promise.all([openReplicaNode(t, address, { spoil }), openReplicaNode(t, address)]);
+    await one.append(command('posts/1', 0));
+    whenTaken = async () => {
+      await sql(
+        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND state = 'idle in transaction'",
+      );
+      await other.append(command('posts/2', 0));
+      await one.current();
+    };
+    assert.deepEqual(await one.append(command('posts/2', 0), command('posts/3', 0)), ['version', 'recorded']);
+    await other.current();
+    assert.equal(other.log.head().size, 3);
+    assert.deepEqual(rowsOf(one.db), rowsOf(other.db));
   });
 
   it('follow without being asked', async (t) => {
@@ -273,10 +330,9 @@ describeWithPostgres('Nodes that share a log in PostgreSQL', () => {
         };
       },
     });
-    const options = { spoil, patience: 300 };
     const [one, other] = await Promise.all([
-      openReplicaNode(t, address, options),
-      openReplicaNode(t, address, options),
+      openReplicaNode(t, address, { spoil }),
+      openReplicaNode(t, address, { spoil }),
     ]);
     const write = () => command('posts/1', 0, { attempt: { key: 'key', fingerprint: 'f' } });
     isStandbyGone = true;

@@ -162,7 +162,7 @@ async function seenAfter({ url }: Server, id: string): Promise<number> {
   }
 }
 
-/** The reads of two nodes against those of one, and the CPU of the nodes for each. */
+/** The reads of two nodes against those of one, each with the same load, and the CPU of the nodes for each. */
 async function together(
   [one, other]: [Server, Server],
   kind: string,
@@ -174,8 +174,7 @@ async function together(
   for (let count = 0; count <= plan.rounds; count += 1) {
     const options: LoadOptions = { connections: 32, seconds: count === 0 ? 2 : plan.seconds };
     const alone = await load(one, calls, options);
-    const half = { ...options, connections: 16 };
-    const both = await Promise.all([load(one, calls, half), load(other, calls, half)]);
+    const both = await Promise.all([load(one, calls, options), load(other, calls, options)]);
     // The first ones compile.
     if (count === 0) continue;
     ones.push(alone);
@@ -184,7 +183,7 @@ async function together(
   }
   const [single, double] = [mediansOf(ones), mediansOf(twos)];
   table(
-    `Reads by id, ${kind}, 32 at a time`,
+    `Reads by id, ${kind}, 32 at a time at each node`,
     ['', 'requests/s', 'µs of CPU of the nodes', 'reads per CPU second'],
     [
       ['one node', round(single.perSecond), round(single.cpu), round(1e6 / single.cpu)],

@@ -10,7 +10,9 @@ import { openPostgresLog, type PostgresLog } from '../../events/postgres/postgre
 import { markReplica, readReplicaMark } from '../../events/replica-mark.ts';
 import { openSharedClock, type SharedClock } from '../../events/shared-clock.ts';
 import { LogWentBackError, refuseLoss } from '../../events/shared-log.ts';
+import { openPages } from '../../events/shared-pages.ts';
 import { openSharedWriter } from '../../events/shared-writer.ts';
+import type { Missed } from '../../events/shipped.ts';
 import { openLog, type SqliteLog } from '../../events/sqlite-log.ts';
 import { type BootOptions, schemaCommand } from '../../projections/boot.ts';
 import { logFile } from '../../projections/files.ts';
@@ -41,6 +43,9 @@ const patience = { opening: 10_000, appending: 5000, page: 30_000 };
 
 /** So many events are taken into the replica in one transaction. */
 const page = 1000;
+
+/** So many pages of the write-ahead log, of 4 KB each, are moved into the file at a time. */
+const checkpointPages = 16_384;
 
 /**
  * Brings the replica of a data directory up to the log that several nodes append to; makes it where the directory is empty, and records
@@ -99,7 +104,9 @@ async function catchUp(options: Options, begun: Omit<Node, 'membership'>): Promi
   const { directory, address, node, schema, rules, seals, say } = options;
   const { shared, clock, ids } = begun;
   let membership: Membership | null = null;
-  const db = openDatabase(logFile(directory), { durability: 'normal', cacheMiB: 64 });
+  const db = openDatabase(logFile(directory), { durability: 'normal', cacheMiB: 128 });
+  // Most pages of the indexes are written again and again meanwhile.
+  db.pragma(`wal_autocheckpoint = ${checkpointPages}`);
   try {
     upgradeLog(db, seals);
     if (!isLog(db)) createLog(db, shared.name, seals.key);
@@ -160,17 +167,26 @@ async function requireBeginning(db: Sqlite, shared: PostgresLog): Promise<void> 
     throw new LogWentBackError(`the log went back: at ${here.size} it holds another event than this node has`);
 }
 
-/** Takes into a replica all that it lacks. */
+/**
+ * Takes into a replica all that it lacks. PostgreSQL looks for the next page while one is taken in.
+ *
+ * @throws SharedLogUnavailableError where not even one event comes within 30 seconds; LogWentBackError, DivergedError, NewerEventError.
+ */
 export async function ingestAll(
   log: SqliteLog,
   shared: PostgresLog,
   progress: (done: number, total: number) => void,
 ): Promise<void> {
   const total = (await shared.head()).size;
-  for (;;) {
-    const missed = await shared.tail(log.head(), page, patience.page);
+  const pages = openPages({ tail: (after, limit) => shared.tail(after, limit, patience.page) }, page);
+  let coming: Promise<Missed> | null = pages.next(log.head());
+  while (coming !== null) {
+    const missed: Missed = await coming;
+    const last = missed.events.at(-1)?.position ?? missed.from;
+    coming = missed.head === null ? pages.next({ size: last }) : null;
+    // It is told of below, unless taking in this page ends it before.
+    coming?.catch(() => {});
     if (missed.events.length > 0 || missed.attempts.length > 0) log.ingest(missed);
-    if (missed.head !== null) return;
-    progress(log.head().size, Math.max(total, log.head().size));
+    if (coming !== null) progress(log.head().size, Math.max(total, log.head().size));
   }
 }

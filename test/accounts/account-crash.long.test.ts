@@ -7,6 +7,7 @@ import Database from 'better-sqlite3';
 import { createRandom } from '../../bench/content.ts';
 import { anonymous, bearer, type LoggedIn, loggedIn, login } from '../helpers/accounts.ts';
 import { useMailbox } from '../helpers/mail.ts';
+import { roundsOf } from '../helpers/rounds.ts';
 import { type Answer, runCommand, type Service, startService, temporaryFolder } from '../helpers/service.ts';
 import { eventually } from '../helpers/shared.ts';
 
@@ -20,7 +21,7 @@ const config = {
   ],
 };
 /** Each costs a start; more of them are tried by hand. */
-const rounds = Number(process.env.TEST_ROUNDS ?? 3);
+const rounds = roundsOf(3, 2);
 const invitedAtOnce = 4;
 
 /** All that was ever tried for one address. A password is what the last acknowledged attempt says, or a later one. */

@@ -1,8 +1,9 @@
 import { describe, it } from 'node:test';
 import { useServiceHere } from '../helpers/embedded.ts';
+import { roundsOf } from '../helpers/rounds.ts';
 import { busyConfig, killAndRestore } from './backup-kills.ts';
 
-const rounds = Number(process.env.TEST_RUNS ?? 10);
+const rounds = roundsOf(10, 3);
 const service = useServiceHere(busyConfig);
 
 describe('annals backup --follow, killed again and again', () => {

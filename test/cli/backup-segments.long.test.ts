@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
+import { roundsOf } from '../helpers/rounds.ts';
 import { temporaryFolder } from '../helpers/service.ts';
 import { launch } from '../helpers/shared.ts';
 import { backupsIn, objectsIn, restored, useSealingService } from './sealing-here.ts';
@@ -12,7 +13,7 @@ const { service, segments, post, seal, erase, saved } = useSealingService();
 describe('The segments of a series of backups', () => {
   it('are whole for every backup that is there, whenever one was killed', async (t) => {
     const place = join(temporaryFolder(t), 'series');
-    for (let round = 0; round < 12; round += 1) {
+    for (let round = 0; round < roundsOf(12, 4); round += 1) {
       const flags = ['--keep', '1h', '--every', '1s', '--data', service.data];
       const { child, exited } = launch(t, ['backup', '--to', place, ...flags]);
       const id = await post('Numbat');
@@ -37,7 +38,7 @@ describe('The segments of a series of backups', () => {
 
   it('are whole for every backup of two machines, each of which removes what is superfluous', async (t) => {
     const place = join(temporaryFolder(t), 'series');
-    for (let round = 0; round < 6; round += 1) {
+    for (let round = 0; round < roundsOf(6, 2); round += 1) {
       const id = await post('Numbat');
       await seal();
       await saved(place);

@@ -5,6 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
+import { roundsOf } from '../helpers/rounds.ts';
 import { startService, temporaryFolder } from '../helpers/service.ts';
 
 describe('a service that is killed while it delivers', () => {
@@ -37,7 +38,7 @@ describe('a service that is killed while it delivers', () => {
     };
     const data = join(temporaryFolder(t), 'data');
     const written = new Map<string, number>();
-    for (let round = 0; round < 4; round += 1) {
+    for (let round = 0; round < roundsOf(4, 2); round += 1) {
       const service = await startService(t, config, { data, environment: { ANNALS_THREADS: '2' } });
       const ids = await Promise.all(
         Array.from(

@@ -8,10 +8,12 @@ import { fileURLToPath } from 'node:url';
 import { segmentsOf } from '../../events/segments.ts';
 import { withDatabase } from '../../storage/sqlite.ts';
 import { payloadsIn, remainsIn } from '../helpers/remains.ts';
+import { roundsOf } from '../helpers/rounds.ts';
 import { bucketEnvironment, describeWithBucket, openClient, useBucket } from '../helpers/s3.ts';
 import { runCommand, startService } from '../helpers/service.ts';
 import { eventually, useFolder } from '../helpers/shared.ts';
 
+const rounds = roundsOf(12, 5);
 const child = fileURLToPath(new URL('moving-child.ts', import.meta.url));
 const config = { collections: [{ slug: 'posts', fields: [{ name: 'title', type: 'text' as const }] }] };
 
@@ -33,7 +35,7 @@ describeWithBucket('A service that is killed while it moves segments into a buck
 
   it('has all that was answered at the next start, and nothing of what was erased in any file or object', async (t) => {
     const printed: string[] = [];
-    for (let round = 0; round < 12; round += 1) {
+    for (let round = 0; round < rounds; round += 1) {
       const running = spawn(process.execPath, [child, JSON.stringify({ data, bucket })], {
         stdio: ['ignore', 'pipe', 'inherit'],
       });
@@ -67,13 +69,13 @@ describeWithBucket('A service that is killed while it moves segments into a buck
     const known = new Set(
       withDatabase(join(data, 'log.db'), { readonly: true }, segmentsOf).map(({ file }) => `segments/${file}`),
     );
-    assert.ok(known.size > 3);
+    assert.ok(known.size > rounds / 4);
     const found = await objects();
     for (const file of known) assert.ok(found.has(file), file);
     // The last one may not have arrived before the kill.
     const asked = names('erased');
     const erasures = Number(inLog('SELECT count(*) FROM erasures'));
-    assert.ok(erasures > 2 && erasures >= asked.length - 12, `${erasures} of ${asked.length}`);
+    assert.ok(erasures > rounds / 6 && erasures >= asked.length - rounds, `${erasures} of ${asked.length}`);
     const texts = [...found.values()].map((bytes) => payloadsIn(bytes).toString('latin1').toLowerCase());
     let isGone = 0;
     for (const title of asked) {

@@ -10,8 +10,10 @@ import { segmentsOf } from '../../events/segments.ts';
 import { verifyLog } from '../../events/verify.ts';
 import { withDatabase } from '../../storage/sqlite.ts';
 import { remainsIn } from '../helpers/remains.ts';
+import { roundsOf } from '../helpers/rounds.ts';
 import { temporaryFolder } from '../helpers/service.ts';
 
+const rounds = roundsOf(12, 5);
 const child = new URL('./sealing-child.ts', import.meta.url).pathname;
 
 describe('a log that is sealed, killed at any moment', () => {
@@ -22,7 +24,7 @@ describe('a log that is sealed, killed at any moment', () => {
     const erased = new Set<string>();
     const clean = new Set<string>();
     let sealed = 0;
-    for (let round = 0; round < 12; round += 1) {
+    for (let round = 0; round < rounds; round += 1) {
       const running = spawn(process.execPath, [child, directory], { stdio: ['ignore', 'pipe', 'inherit'] });
       let text = '';
       running.stdout.setEncoding('utf8').on('data', (more: string) => {
@@ -61,6 +63,9 @@ describe('a log that is sealed, killed at any moment', () => {
       const gone = [...clean].map((stream) => `Mark-${stream.slice('posts/'.length)}-`);
       assert.deepEqual(remainsIn(directory, gone), []);
     }
-    assert.ok(answered.size > 100 && sealed > 1 && clean.size > 0, `${answered.size} ${sealed} ${clean.size}`);
+    assert.ok(
+      answered.size > rounds * 8 && sealed > rounds / 12 && clean.size > 0,
+      `${answered.size} ${sealed} ${clean.size}`,
+    );
   });
 });

@@ -14,6 +14,7 @@ import { sealsIn } from '../../events/logs.ts';
 import { startHere } from '../../helpers/embedded.ts';
 import { runHere } from '../../helpers/in-process.ts';
 import { remainsIn } from '../../helpers/remains.ts';
+import { roundsOf } from '../../helpers/rounds.ts';
 import { type Service, startService, temporaryFolder } from '../../helpers/service.ts';
 import { eventually, recordedEvents } from '../../helpers/shared.ts';
 import { type Directory, openDirectory } from '../../projections/directory.ts';
@@ -24,7 +25,7 @@ const config: Config = {
 const bytes = 'Quoll in its file';
 const sha256 = createHash('sha256').update(bytes).digest('hex');
 /** Each costs two starts; more of them are tried by hand. */
-const rounds = Number(process.env.TEST_ROUNDS ?? 1);
+const rounds = roundsOf(1, 1);
 
 /** The steps of one erasure, each as the one before left it. */
 const steps: [name: string, run: (made: { directory: Directory; data: string; id: string }) => void][] = [

@@ -7,6 +7,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { annalsWords } from '../../helpers/command.ts';
 import { useServiceHere } from '../../helpers/embedded.ts';
 import { runHere } from '../../helpers/in-process.ts';
+import { spreadOf } from '../../helpers/rounds.ts';
 import { inherited, writeConfig } from '../../helpers/service.ts';
 import { recordedData, recordedEvents, useFolder } from '../../helpers/shared.ts';
 
@@ -58,7 +59,7 @@ function titlesIn(data: string, start: string): string[] {
 }
 
 describe('annals import that is killed', () => {
-  for (const isAlone of [false, true]) {
+  for (const isAlone of spreadOf([false, true], 1)) {
     it(`goes on and repeats nothing, ${isAlone ? 'with the service that it runs itself' : 'beside a running service'}`, async () => {
       await service.call('GET', '/api/collections/items');
       const start = isAlone ? 'a' : 'b';

@@ -5,6 +5,7 @@ import { it, type TestContext } from 'node:test';
 import { movedTo } from '../../../events/moved.ts';
 import { withDatabase } from '../../../storage/sqlite.ts';
 import { describeWithPostgres, type TestDatabase, useDatabase } from '../../helpers/postgres.ts';
+import { spreadOf, wholeOnly } from '../../helpers/rounds.ts';
 import { runCommand, startService, temporaryFolder } from '../../helpers/service.ts';
 import { config, secret, startNode, urlOf } from '../../running/nodes/node.ts';
 import { killedAt } from './killing.ts';
@@ -38,14 +39,21 @@ describeWithPostgres('annals log move that is killed', () => {
   type Asked = { args: string[]; environment: Record<string, string> };
 
   /** The steps of a move. */
-  async function stepsOf(t: TestContext, whole: string, ask: (data: string) => Promise<Asked>): Promise<number[]> {
+  async function stepsOf(
+    t: TestContext,
+    whole: string,
+    ask: (data: string) => Promise<Asked>,
+  ): Promise<readonly number[]> {
     const data = join(temporaryFolder(t), 'data');
     cpSync(whole, data, { recursive: true });
     const { args, environment } = await ask(data);
     const { stderr } = await runCommand(['log', 'move', ...args], { environment: { ...environment, ...killedAt(0) } });
     const count = Number(/^(\d+) steps$/m.exec(stderr)?.[1] ?? assert.fail(stderr));
     assert.ok(count >= 10, `only ${count} steps`);
-    return Array.from({ length: count }, (_, at) => at + 1);
+    return spreadOf(
+      Array.from({ length: count }, (_, at) => at + 1),
+      6,
+    );
   }
 
   /** Where the log is: in its file, in PostgreSQL, or for a moment in neither, and never in both. */
@@ -77,12 +85,12 @@ describeWithPostgres('annals log move that is killed', () => {
       const moved = await move(data, database);
       assert.equal(moved.code, 0, `after step ${step}: ${moved.stderr}`);
       assert.deepEqual(await placesOf(data, database), { isHere: false, isThere: true });
-      if (step % 10 !== 0) continue;
+      if (step % 10 !== 0 && step !== all.at(-1)) continue;
       const node = await startNode(t, database.address);
       assert.deepEqual(rowsOf(node.data), before);
       await node.stop();
     }
-    assert.deepEqual([...seen].sort(), ['false false', 'false true', 'true false']);
+    if (wholeOnly.skip === undefined) assert.deepEqual([...seen].sort(), ['false false', 'false true', 'true false']);
   });
 
   it('leaves it in one place on the way back', { timeout }, async (t) => {

@@ -12,6 +12,7 @@ import { rowsOf } from '../../cli/move/moving.ts';
 import { startHere } from '../../helpers/embedded.ts';
 import { describeWithPostgres, type TestDatabase, useDatabase } from '../../helpers/postgres.ts';
 import { remainsIn } from '../../helpers/remains.ts';
+import { wholeOnly } from '../../helpers/rounds.ts';
 import {
   apiKey,
   runCommand,
@@ -160,7 +161,7 @@ describeWithPostgres('A node that joins from a copy of the files of another one'
     assert.deepEqual(segmentsIn(copy), segmentsIn(data));
   });
 
-  it('has nothing of an erasure in the read tables of a former configuration, which it keeps while it waits', async (t) => {
+  it('has nothing of an erasure in read tables of before, which it keeps while it waits', wholeOnly, async (t) => {
     const database = await make();
     const a = await startNode(t, database.address, { environment: environment('a') });
     const erased = `Perpetua-${process.pid}`;
@@ -224,7 +225,7 @@ describeWithPostgres('A node that joins from a copy of the files of another one'
     await fork.stop();
   });
 
-  it('is not made of a log from before it was moved, and needs ANNALS_LOG', async (t) => {
+  it('is not made of a log from before it was moved, and needs ANNALS_LOG', wholeOnly, async (t) => {
     const { backup } = await savedNode(t);
     const folder = temporaryFolder(t);
     const data = await restored(backup, join(folder, 'data'));
@@ -250,7 +251,7 @@ describeWithPostgres('A node that joins from a copy of the files of another one'
     assert.equal((await node.call('GET', posts)).body.total, 1);
   });
 
-  it('takes a backup of a node whole, and a node makes no rounds, for which it has no key', async (t) => {
+  it('takes a backup of a node whole, and a node makes no rounds, for which it has no key', wholeOnly, async (t) => {
     const { backup, a } = await savedNode(t);
     const folder = temporaryFolder(t);
     const cut = await restore(backup, join(folder, 'cut'), '--to', '2');

@@ -12,6 +12,7 @@ import {
   type TestDatabase,
 } from '../../helpers/postgres.ts';
 import { remainsIn } from '../../helpers/remains.ts';
+import { wholeOnly } from '../../helpers/rounds.ts';
 import { apiKey, type Service, temporaryFolder } from '../../helpers/service.ts';
 import { startNode, urlOf } from './node.ts';
 import { apply, next } from './schemas.ts';
@@ -85,7 +86,7 @@ describeWithServers('An erasure of nodes with one log in PostgreSQL', () => {
     assert.deepEqual(nodes?.rows, []);
   });
 
-  it('does not keep a node from ending while a server is slow to go on with its write-ahead log', async (t) => {
+  it('does not keep a node from ending while a server is slow with its write-ahead log', wholeOnly, async (t) => {
     const { address, sql } = await makeDatabase(servers.hosts);
     const node = await startNode(t, address, { environment: { ANNALS_API_KEY: apiKey } });
     const made = await node.call('POST', '/api/collections/posts', { title: 'one' });
@@ -109,7 +110,7 @@ describeWithServers('An erasure of nodes with one log in PostgreSQL', () => {
     }
   });
 
-  it('is finished when nodes that wait have nothing of it in read tables of the former configuration', async (t) => {
+  it('is finished when nodes that wait have nothing of it in read tables of before', wholeOnly, async (t) => {
     const { address } = await makeDatabase(servers.hosts);
     const environment = (name: string) => ({ ANNALS_NODE: name, ANNALS_API_KEY: apiKey });
     const data = join(temporaryFolder(t), 'b');

@@ -8,6 +8,7 @@ import { readSecret } from '../../../events/vault.ts';
 import { epochsOf } from '../../../projections/epochs.ts';
 import { logFile } from '../../../projections/files.ts';
 import { describeWithPostgres, type TestDatabase, useDatabase } from '../../helpers/postgres.ts';
+import { roundsOf } from '../../helpers/rounds.ts';
 import type { Service } from '../../helpers/service.ts';
 import { assertClaims, comes, isReady } from './claims.ts';
 import { config, startNode } from './node.ts';
@@ -31,7 +32,7 @@ const next = {
   ],
 };
 
-const rounds = Number(process.env.TEST_RUNS ?? 4);
+const rounds = roundsOf(4, 1);
 
 function schemasIn({ data }: Service): number {
   const db = openLogToRead(logFile(data));

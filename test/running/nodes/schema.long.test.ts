@@ -5,6 +5,7 @@ import { openPostgresLog } from '../../../events/postgres/postgres-log.ts';
 import type { Shipped } from '../../../events/shipped.ts';
 import { shipmentAfter } from '../../events/postgres/node.ts';
 import { describeWithPostgres, useDatabase } from '../../helpers/postgres.ts';
+import { wholeOnly } from '../../helpers/rounds.ts';
 import { apiKey, startService } from '../../helpers/service.ts';
 import { eventually } from '../../helpers/shared.ts';
 import { comes, isReady, readyOf } from './claims.ts';
@@ -14,7 +15,7 @@ import { apply, next, path } from './schemas.ts';
 describeWithPostgres('A schema of a node', () => {
   const make = useDatabase();
 
-  it('goes on with the read tables that were made while it waited', async (t) => {
+  it('goes on with the read tables that were made while it waited', wholeOnly, async (t) => {
     const { address } = await make();
     const old = await startNode(t, address);
     await old.call('POST', path, { title: 'one', slug: 'one' });
@@ -47,7 +48,7 @@ describeWithPostgres('A schema of a node', () => {
     assert.ok(await isReady(old));
   });
 
-  it('that waits ends where another one is applied meanwhile, and waits again after a start', async (t) => {
+  it('that waits ends where another one is applied meanwhile, and waits again after a start', wholeOnly, async (t) => {
     const { address } = await make();
     await startNode(t, address);
     const third = { ...config, globals: [] };
@@ -65,7 +66,7 @@ describeWithPostgres('A schema of a node', () => {
     await comes(async () => (await readyOf(one))[1].status === 'outdated');
   });
 
-  it('of before refuses callers whose credentials may have ended since', async (t) => {
+  it('of before refuses callers whose credentials may have ended since', wholeOnly, async (t) => {
     const { address } = await make();
     const old = await startNode(t, address, { environment: { ANNALS_READS: 'eventual' } });
     const fresh = await startNode(t, address, { config: next });
@@ -141,7 +142,7 @@ describeWithPostgres('A schema of a node', () => {
     assert.equal((await back.call('POST', path, { title: 'one', slug: 'one' })).status, 409);
   });
 
-  it('is applied where only rules differ', async (t) => {
+  it('is applied where only rules differ', wholeOnly, async (t) => {
     const { address } = await make();
     const old = await startNode(t, address);
     const source = `const all = ${JSON.stringify(config)};\nall.collections[0].access = { read: () => true };\nexport default all;`;
@@ -152,7 +153,7 @@ describeWithPostgres('A schema of a node', () => {
     assert.equal((await fresh.call('POST', path, { title: 'one' })).status, 201);
   });
 
-  it('has no command on a service with a log of its own', async (t) => {
+  it('has no command on a service with a log of its own', wholeOnly, async (t) => {
     const alone = await startService(t, config);
     const { code, stderr } = await apply(alone);
     assert.equal(code, 1);

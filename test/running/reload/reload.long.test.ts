@@ -4,12 +4,13 @@ import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { runHere } from '../../helpers/in-process.ts';
+import { spreadOf, wholeOnly } from '../../helpers/rounds.ts';
 import { apiKey, callerOf, temporaryFolder } from '../../helpers/service.ts';
 import { eventually, launch, recordedEvents } from '../../helpers/shared.ts';
 import { type Begun, begin, filesOf, hammer, markOf, posts, reloadUnderLoad, write } from './reloading.ts';
 
 describe('A configuration is reloaded', () => {
-  for (const threads of ['0', '1', '3']) {
+  for (const threads of spreadOf(['0', '1', '3'], 1)) {
     it(`while clients read and write, of whom none notices, by ${threads} threads`, async (t) => {
       const service = await begin(t, 'serve', { ANNALS_THREADS: threads });
       await reloadUnderLoad(service);
@@ -52,7 +53,7 @@ describe('A configuration is reloaded', () => {
     assert.match(mails, /Reset two/);
   });
 
-  it('at SIGHUP, also during the start, and again and again', async (t) => {
+  it('at SIGHUP, also during the start, and again and again', wholeOnly, async (t) => {
     const folder = temporaryFolder(t);
     write(folder, filesOf('one'));
     const data = join(folder, 'data');

@@ -41,8 +41,14 @@ type Options = Pick<BootOptions, 'directory' | 'schema' | 'rules' | 'logId' | 's
 /** PostgreSQL may be in the middle of a failover when a node starts, or start with it. */
 const patience = { opening: 10_000, appending: 5000, page: 30_000 };
 
-/** So many events are taken into the replica in one transaction. */
+/** So many events are asked for at a time. */
 const page = 1000;
+
+/**
+ * So many events, or characters of them, are taken into the replica in one transaction: events that are far from each other in an index
+ * share its pages then, which a commit writes.
+ */
+const most = { events: 16_000, characters: 32_000_000 };
 
 /** So many pages of the write-ahead log, of 4 KB each, are moved into the file at a time. */
 const checkpointPages = 16_384;
@@ -180,13 +186,34 @@ export async function ingestAll(
   const total = (await shared.head()).size;
   const pages = openPages({ tail: (after, limit) => shared.tail(after, limit, patience.page) }, page);
   let coming: Promise<Missed> | null = pages.next(log.head());
+  let gathered: Missed[] = [];
+  let room = { ...most };
   while (coming !== null) {
     const missed: Missed = await coming;
-    const last = missed.events.at(-1)?.position ?? missed.from;
-    coming = missed.head === null ? pages.next({ size: last }) : null;
-    // It is told of below, unless taking in this page ends it before.
+    const end = missed.events.at(-1)?.position ?? missed.from;
+    coming = missed.head === null ? pages.next({ size: end }) : null;
+    // Its error is thrown above, unless taking in what came before fails first.
     coming?.catch(() => {});
-    if (missed.events.length > 0 || missed.attempts.length > 0) log.ingest(missed);
-    if (coming !== null) progress(log.head().size, Math.max(total, log.head().size));
+    gathered.push(missed);
+    room.events -= missed.events.length;
+    room.characters -= missed.events.reduce((sum, { header, body }) => sum + header.length + (body?.length ?? 0), 0);
+    if (coming !== null && room.events > 0 && room.characters > 0) continue;
+    const all = inOne(gathered);
+    if (all.events.length > 0 || all.attempts.length > 0) log.ingest(all);
+    gathered = [];
+    room = { ...most };
+    if (coming !== null) progress(end, Math.max(total, end));
   }
+}
+
+/** The rows of pages that follow on each other. */
+function inOne(pages: readonly Missed[]): Missed {
+  return {
+    from: pages[0]?.from ?? 0,
+    head: pages.at(-1)?.head ?? null,
+    events: pages.flatMap(({ events }) => events),
+    claims: pages.flatMap(({ claims }) => claims),
+    attempts: pages.flatMap(({ attempts }) => attempts),
+    erasures: pages.flatMap(({ erasures }) => erasures),
+  };
 }

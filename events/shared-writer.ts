@@ -37,8 +37,8 @@ export const page = 500;
 
 /**
  * Appends to a log that other nodes append to as well, through the replica of this node: the rules are those of a log of one's own.
- * What needs the log for itself stands in line for it. Everything that writes to the replica waits its turn, for the transaction stays
- * open while the shared log commits; but no turn waits for the log, so a read takes in what others have appended while a write waits.
+ * Appends stand in line for the log. Everything that writes to the replica waits its turn, for the transaction stays open while the shared
+ * log commits; but no turn waits for the log, so a read takes in what others have appended while a write waits.
  */
 export function openSharedWriter(options: SharedWriterOptions) {
   const { replica, shared, clock, apply, patience, refuses = () => null } = options;

@@ -14,7 +14,6 @@ import { differenceTo, epochsOf } from '../../projections/epochs.ts';
 import { logFile, removeOtherReadFiles } from '../../projections/files.ts';
 import { catchUp } from '../../projections/rebuild.ts';
 import { SchemaError } from '../../projections/schema-check.ts';
-import { verifyDirectory } from '../../projections/verify.ts';
 import { messageOf } from '../../storage/errors.ts';
 import { lockDirectory } from '../../storage/lock.ts';
 import { isDamage, type Sqlite } from '../../storage/sqlite.ts';
@@ -31,6 +30,7 @@ import { type Settings, UsageError } from '../settings/settings.ts';
 import { findSegmentsOf } from '../writer/away.ts';
 import { openHelpers } from '../writer/helpers.ts';
 import { StartError } from '../writer/writer.ts';
+import { verifyShown } from './verify-shown.ts';
 import { existingVault, readReason, refuseReplica, tellOfKeys } from './writing.ts';
 
 /** `annals verify`: exit 0 sound, 1 tampered with or different, 2 could not run, not all was checked, or nothing is signed. */
@@ -184,13 +184,7 @@ function check(settings: Settings, checkLog: boolean) {
   const directory = existingLog(settings);
   const vault = join(directory, 'vault.db');
   const keys = existsSync(vault) ? withVault(vault, ({ signed }) => signed().map(({ key }) => key)) : [];
-  const steps = {
-    log: showProgress('reading the log'),
-    replay: showProgress('replaying the log'),
-    keys,
-    helpers: openHelpers(),
-  };
-  return verifyDirectory(directory, checkLog, steps);
+  return verifyShown(directory, { checkLog, keys });
 }
 
 /** @param last further parts of the last line if all is sound. */

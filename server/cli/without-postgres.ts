@@ -4,13 +4,11 @@ import { counted } from '../../config/counted.ts';
 import { createIds } from '../../events/ids.ts';
 import { MoveError } from '../../events/postgres/arrival.ts';
 import { readReplicaMark, unmarkReplica } from '../../events/replica-mark.ts';
-import { verifyDirectory } from '../../projections/verify.ts';
 import { privateFile } from '../../storage/private.ts';
-import { showProgress } from '../platform/progress.ts';
 import { type Settings, UsageError } from '../settings/settings.ts';
-import { openHelpers } from '../writer/helpers.ts';
 import { existingLog } from './data.ts';
 import { printLine } from './terminal.ts';
+import { verifyShown } from './verify-shown.ts';
 import { holdingAny, openToWrite, readReason, tellOfKeys } from './writing.ts';
 
 /** Tells of all that is in PostgreSQL and in no replica. */
@@ -35,12 +33,7 @@ export async function withoutPostgres(settings: Settings, reason: string | undef
   return await holdingAny(directory, 'annals log move', async (opened) => {
     if (readReplicaMark(directory) === null)
       throw new MoveError(`the data directory ${directory} is not that of a node: its log is its own`);
-    const steps = {
-      log: showProgress('reading the log'),
-      replay: showProgress('replaying the log'),
-      helpers: openHelpers(),
-    };
-    const { finding } = verifyDirectory(directory, true, steps);
+    const { finding } = verifyShown(directory);
     if (finding !== null) throw new MoveError(`the log of ${directory} is not sound: ${finding}`);
     // Commits of a replica are not synced, one by one.
     opened.db.pragma('wal_checkpoint(TRUNCATE)');

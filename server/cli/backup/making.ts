@@ -8,15 +8,14 @@ import { checkpointText } from '../../../events/notes.ts';
 import { readReplicaMark } from '../../../events/replica-mark.ts';
 import type { Head } from '../../../events/seals.ts';
 import { openVault } from '../../../events/vault.ts';
-import { verifyDirectory } from '../../../projections/verify.ts';
 import { openBlobStore } from '../../../storage/blob-store.ts';
 import { privateFile } from '../../../storage/private.ts';
 import { blobSettingsOf } from '../../files/blobs/store.ts';
 import { showProgress } from '../../platform/progress.ts';
 import type { Settings } from '../../settings/settings.ts';
-import { openHelpers } from '../../writer/helpers.ts';
 import { StartError } from '../../writer/writer.ts';
 import { existingLog } from '../data.ts';
+import { verifyShown } from '../verify-shown.ts';
 import { existingVault, refuseReplica } from '../writing.ts';
 import { archiveOf, blobIn, type Manifest, readArchive } from './archive.ts';
 import { encrypted } from './encryption.ts';
@@ -79,12 +78,7 @@ export async function makeBackup(
       blobs,
       progress: showProgress('copying the log'),
     });
-    const steps = {
-      log: showProgress('reading the log'),
-      replay: showProgress('replaying the log'),
-      helpers: openHelpers(),
-    };
-    const { finding } = verifyDirectory(folder, true, steps);
+    const { finding } = verifyShown(folder);
     if (finding !== null) throw new UnsoundError(finding);
     const { files, missing } = await findFiles(folder, blobs);
     const sealed = segmentsIn(folder).map(({ file }) => file);

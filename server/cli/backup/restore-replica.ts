@@ -1,11 +1,9 @@
 import { counted } from '../../../config/counted.ts';
 import { markReplica } from '../../../events/replica-mark.ts';
-import { verifyDirectory } from '../../../projections/verify.ts';
 import { openBlobStore } from '../../../storage/blob-store.ts';
 import { blobSettingsOf } from '../../files/blobs/store.ts';
-import { showProgress } from '../../platform/progress.ts';
 import { type Settings, UsageError } from '../../settings/settings.ts';
-import { openHelpers } from '../../writer/helpers.ts';
+import { verifyShown } from '../verify-shown.ts';
 import { print, UnsoundError } from './making.ts';
 import { type Reading, readBackup } from './sources.ts';
 import { headOf, moveOut, unpackFiles } from './unpack.ts';
@@ -37,12 +35,7 @@ export async function restoreReplica(parts: Parts): Promise<number> {
         `--${name} does not go with the backup of a node: its log is in PostgreSQL, and the node takes in all that is newer`,
       );
   }
-  const steps = {
-    log: showProgress('reading the log'),
-    replay: showProgress('replaying the log'),
-    helpers: openHelpers(),
-  };
-  const { finding } = verifyDirectory(folder, true, steps);
+  const { finding } = verifyShown(folder);
   if (finding !== null) throw new UnsoundError(finding);
   await restoreAnchors(reading, folder, settings);
   const { log, size } = headOf(folder);

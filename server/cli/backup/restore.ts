@@ -5,7 +5,6 @@ import { openLogToRead } from '../../../events/log-file.ts';
 import { readLog } from '../../../events/log-reader.ts';
 import { withVault } from '../../../events/vault.ts';
 import { logFile } from '../../../projections/files.ts';
-import { verifyDirectory } from '../../../projections/verify.ts';
 import { openBlobStore } from '../../../storage/blob-store.ts';
 import { messageOf } from '../../../storage/errors.ts';
 import { blobSettingsOf } from '../../files/blobs/store.ts';
@@ -13,9 +12,9 @@ import { showProgress } from '../../platform/progress.ts';
 import { readMoment } from '../../queries/moments.ts';
 import { readSettings } from '../../settings/command.ts';
 import { type Settings, UsageError } from '../../settings/settings.ts';
-import { openHelpers } from '../../writer/helpers.ts';
 import { StartError } from '../../writer/writer.ts';
 import { ofFlag } from '../events.ts';
+import { verifyShown } from '../verify-shown.ts';
 import { readIdentities } from './encryption.ts';
 import { readErasures } from './erasures-file.ts';
 import { print, UnsoundError } from './making.ts';
@@ -55,12 +54,7 @@ export async function restore(args: readonly string[], environment: NodeJS.Proce
     const following: Reading[] = rounds.map((round) => ({ source: round, identities }));
     for (const round of following) savedSize = (await unpackRound(round, folder)).size;
     if (following.length > 0) restoreClaims(folder, sealsOf(folder));
-    const steps = {
-      log: showProgress('reading the log'),
-      replay: showProgress('replaying the log'),
-      helpers: openHelpers(),
-    };
-    const { finding } = verifyDirectory(folder, true, steps);
+    const { finding } = verifyShown(folder);
     if (finding !== null) {
       print(`NOT SOUND: ${finding}; nothing was restored`);
       return 1;

@@ -3,13 +3,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { counted } from '../../../config/counted.ts';
 import { withVault } from '../../../events/vault.ts';
-import { verifyDirectory } from '../../../projections/verify.ts';
 import { verifyCheckpoints } from '../../audit/notary/verification.ts';
-import { showProgress } from '../../platform/progress.ts';
 import { certificatesIn } from '../../settings/certificates.ts';
 import { readSettings } from '../../settings/command.ts';
 import { parseWitness } from '../../settings/cosigners.ts';
-import { openHelpers } from '../../writer/helpers.ts';
+import { verifyShown } from '../verify-shown.ts';
 import { anchorIn, blobIn } from './archive.ts';
 import { readIdentities } from './encryption.ts';
 import { print, UnsoundError } from './making.ts';
@@ -33,13 +31,7 @@ export async function verifyBackup(args: readonly string[], environment: NodeJS.
     const manifest = await unpackLog(reading, folder);
     const { files, altered } = await checkFiles(reading, folder);
     const keys = withVault(join(folder, 'vault.db'), ({ signed }) => signed().map(({ key }) => key));
-    const steps = {
-      log: showProgress('reading the log'),
-      replay: showProgress('replaying the log'),
-      keys,
-      helpers: openHelpers(),
-    };
-    const { finding, events, notes } = verifyDirectory(folder, true, steps);
+    const { finding, events, notes } = verifyShown(folder, { keys });
     if (finding !== null) return unsound(finding);
     const witnesses = settings.witnesses.map((text) => parseWitness(text).key);
     const trusted = settings.tsaCa === undefined ? [] : certificatesIn(settings.tsaCa);

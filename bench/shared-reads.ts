@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { post } from './content.ts';
-import { type Load, type LoadOptions, load } from './load.ts';
+import { type Call, type Load, type LoadOptions, load } from './load.ts';
 import { type Database, type Postgres, tripTo } from './postgres.ts';
 import { apiKey, cpuSeconds, type Server, startAnnals } from './processes.ts';
 import { reads } from './read.ts';
@@ -19,6 +19,8 @@ const most = { linear: 1, readable: 25 };
 /** Two nodes of one log, of each kind. */
 type Nodes = { eventual: [Server, Server]; linear: [Server, Server] };
 
+type Side = { server: Server; calls: Call[] };
+
 /** Reads of nodes with one thread each: linear ones, those of what another node has written, and those of two nodes against one. */
 export async function sharedReads(folder: string, plan: Plan, postgres: Postgres): Promise<void> {
   const database = await postgres.makeDatabase();
@@ -31,6 +33,11 @@ export async function sharedReads(folder: string, plan: Plan, postgres: Postgres
     started.push(server);
     return server;
   };
+  const startAlone = async (name: string): Promise<Side> => {
+    const server = await startAnnals(join(folder, name), join(folder, `${name}-server`), { threads: 1 });
+    started.push(server);
+    return { server, calls: reads(`${path}/`, await fill(server)) };
+  };
   try {
     const first = await start('a', 'eventual');
     const ids = await fill(first);
@@ -41,7 +48,14 @@ export async function sharedReads(folder: string, plan: Plan, postgres: Postgres
     await atRest(database, started);
     await linear(nodes, ids, plan, database);
     await readable(nodes, plan);
-    for (const kind of ['eventual', 'linear'] as const) await together(nodes[kind], kind, ids, plan);
+    const apart = [await startAlone('e'), await startAlone('f')];
+    for (const kind of ['eventual', 'linear'] as const)
+      await together(
+        kind,
+        nodes[kind].map((server) => ({ server, calls: reads(`${path}/`, ids) })),
+        apart,
+        plan,
+      );
   } finally {
     for (const server of started) await server.stop();
     await database.drop();
@@ -162,38 +176,44 @@ async function seenAfter({ url }: Server, id: string): Promise<number> {
   }
 }
 
-/** The reads of two nodes against those of one, each with the same load, and the CPU of the nodes for each. */
+/**
+ * The reads of two nodes against those of one, each with the same load, and the CPU of the nodes for each. Two processes that want two cores
+ * take more CPU for the same work than one, so two services that share nothing are the measure.
+ */
 async function together(
-  [one, other]: [Server, Server],
   kind: string,
-  ids: readonly string[],
-  plan: Plan,
+  nodes: readonly Side[],
+  apart: readonly Side[],
+  { rounds, seconds }: Plan,
 ): Promise<void> {
-  const calls = reads(`${path}/`, ids);
-  const [ones, twos, cpus]: [Load[], Load[], number[]] = [[], [], []];
-  for (let count = 0; count <= plan.rounds; count += 1) {
-    const options: LoadOptions = { connections: 32, seconds: count === 0 ? 2 : plan.seconds };
-    const alone = await load(one, calls, options);
-    const both = await Promise.all([load(one, calls, options), load(other, calls, options)]);
-    // The first ones compile.
-    if (count === 0) continue;
-    ones.push(alone);
-    twos.push(sumOf(both));
-    cpus.push(sumOf(both).cpu / alone.cpu);
+  const pairs = { 'nodes with one log': nodes, 'services that share nothing': apart };
+  const found = Object.entries(pairs).map(([name, pair]) => ({ name, pair, ones: [] as Load[], twos: [] as Load[] }));
+  for (let count = 0; count <= rounds; count += 1) {
+    const options: LoadOptions = { connections: 32, seconds: count === 0 ? 2 : seconds };
+    for (const { pair, ones, twos } of found) {
+      const loaded = (sides: readonly Side[]) =>
+        Promise.all(sides.map(({ server, calls }) => load(server, calls, options)));
+      const one = await loaded(pair.slice(0, 1));
+      const two = await loaded(pair);
+      // The first ones compile.
+      if (count === 0) continue;
+      ones.push(sumOf(one));
+      twos.push(sumOf(two));
+    }
   }
-  const [single, double] = [mediansOf(ones), mediansOf(twos)];
   table(
     `Reads by id, ${kind}, 32 at a time at each node`,
-    ['', 'requests/s', 'µs of CPU of the nodes', 'reads per CPU second'],
-    [
-      ['one node', round(single.perSecond), round(single.cpu), round(1e6 / single.cpu)],
-      ['two nodes', round(double.perSecond), round(double.cpu), round(1e6 / double.cpu)],
-    ],
+    ['', 'one: requests/s', 'reads per CPU second', 'two: requests/s', 'reads per CPU second'],
+    found.map(({ name, ones, twos }) => {
+      const [one, two] = [mediansOf(ones), mediansOf(twos)];
+      return [name, ...[one.perSecond, 1e6 / one.cpu, two.perSecond, 1e6 / two.cpu].map(round)];
+    }),
   );
+  const [shared, own] = found.map(({ ones, twos }) => median(ones.map(({ cpu }, at) => cpu / (twos[at]?.cpu ?? 0))));
   process.stdout.write(
-    `\ntwo nodes: ${round(double.perSecond / single.perSecond)} of the reads of one, on cores that wrk and PostgreSQL share\n`,
+    `\nreads per CPU second of two, of that of one: nodes ${round(shared ?? 0)}, services ${round(own ?? 0)}\n`,
   );
-  verdict('reads per CPU second of two nodes, of that of one', 1 / median(cpus), 0.9);
+  verdict('the ratio of nodes, of that of services that share nothing', (shared ?? 0) / (own ?? 0), 0.9);
 }
 
 function sumOf(loads: readonly Load[]): Load {

@@ -210,7 +210,8 @@ describe('a webhook for checkpoints', () => {
     const second = await startHere(t, config, { data, webhook, webhookAllowPrivate: true });
     await eventually(() => came.includes(late));
     await second.stop();
-    assert.deepEqual(came.slice(1), [late]);
+    // One whose answer an end does not wait for is posted again.
+    assert.deepEqual([...new Set(came.slice(1))], [late]);
     for (const { stdout, stderr } of [first.output(), second.output()]) assert.doesNotMatch(stdout + stderr, /hush/);
   });
 });

@@ -52,7 +52,7 @@ describeWithPostgres('annals log move that is killed', () => {
     assert.ok(count >= 10, `only ${count} steps`);
     return spreadOf(
       Array.from({ length: count }, (_, at) => at + 1),
-      6,
+      4,
     );
   }
 

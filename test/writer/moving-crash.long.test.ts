@@ -39,12 +39,11 @@ describeWithBucket('A service that is killed while it moves segments into a buck
       const running = spawn(process.execPath, [child, JSON.stringify({ data, bucket })], {
         stdio: ['ignore', 'pipe', 'inherit'],
       });
-      let isWriting = false;
-      running.stdout.setEncoding('utf8').on('data', (text: string) => {
-        isWriting = true;
-        printed.push(text);
-      });
-      await eventually(() => isWriting, 60_000);
+      const first = printed.length;
+      running.stdout.setEncoding('utf8').on('data', (text: string) => printed.push(text));
+      // At any moment, and in each second round after something was erased.
+      const awaited = round % 2 === 0 ? /^erased /m : /^made /m;
+      await eventually(() => awaited.test(printed.slice(first).join('')), 60_000);
       await setTimeout(100 + Math.random() * 900);
       const ended = new Promise((resolve) => running.once('exit', resolve));
       running.kill('SIGKILL');

@@ -9,8 +9,7 @@ import { readAddress } from '../../events/postgres/address.ts';
 import { openPostgresLog, type PostgresLog } from '../../events/postgres/postgres-log.ts';
 import { markReplica, readReplicaMark } from '../../events/replica-mark.ts';
 import { openSharedClock, type SharedClock } from '../../events/shared-clock.ts';
-import { LogWentBackError, refuseLoss } from '../../events/shared-log.ts';
-import { openPages } from '../../events/shared-pages.ts';
+import { LogWentBackError, refuseLoss, type Seen } from '../../events/shared-log.ts';
 import { openSharedWriter } from '../../events/shared-writer.ts';
 import type { Missed } from '../../events/shipped.ts';
 import { openLog, type SqliteLog } from '../../events/sqlite-log.ts';
@@ -176,7 +175,7 @@ async function requireBeginning(db: Sqlite, shared: PostgresLog): Promise<void> 
 /**
  * Takes into a replica all that it lacks. PostgreSQL looks for the next page while one is taken in.
  *
- * @throws SharedLogUnavailableError where not even one event comes within 30 seconds; LogWentBackError, DivergedError, NewerEventError.
+ * @throws SharedLogUnavailableError where a page does not come within 30 seconds; LogWentBackError, DivergedError, NewerEventError.
  */
 export async function ingestAll(
   log: SqliteLog,
@@ -184,14 +183,14 @@ export async function ingestAll(
   progress: (done: number, total: number) => void,
 ): Promise<void> {
   const total = (await shared.head()).size;
-  const pages = openPages({ tail: (after, limit) => shared.tail(after, limit, patience.page) }, page);
-  let coming: Promise<Missed> | null = pages.next(log.head());
+  const next = (after: Seen) => shared.tail(after, page, patience.page);
+  let coming: Promise<Missed> | null = next(log.head());
   let gathered: Missed[] = [];
   let room = { ...most };
   while (coming !== null) {
     const missed: Missed = await coming;
     const end = missed.events.at(-1)?.position ?? missed.from;
-    coming = missed.head === null ? pages.next({ size: end }) : null;
+    coming = missed.head === null ? next({ size: end }) : null;
     // Its error is thrown above, unless taking in what came before fails first.
     coming?.catch(() => {});
     gathered.push(missed);

@@ -160,8 +160,8 @@ export async function openPostgresLog(options: PostgresLogOptions): Promise<Post
       refuseLoss(found, from);
       return note(found, before);
     });
-    const missed = (after: number) => missedOf(head, after, rows);
-    if (missed(from.size).head === null) {
+    const all = missedOf(head, from.size, rows);
+    if (all.head === null) {
       await rollback(connection, until);
       throw new TooFarBehindError(`the log ends at ${head.size}, the replica at ${from.size}`);
     }
@@ -178,7 +178,7 @@ export async function openPostgresLog(options: PostgresLogOptions): Promise<Post
     return {
       head,
       now,
-      missed,
+      missed: (after) => (after === from.size ? all : missedOf(head, after, rows)),
       ship: (shipped) =>
         end(async () => {
           if (shipped.from !== head.size)

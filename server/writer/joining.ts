@@ -44,10 +44,11 @@ const patience = { opening: 10_000, appending: 5000, page: 30_000 };
 const page = 1000;
 
 /**
- * So many events, or characters of them, are taken into the replica in one transaction: events that are far from each other in an index
- * share its pages then, which a commit writes.
+ * So many events, characters of them, or what comes within so many milliseconds, are taken into the replica in one transaction: events that
+ * are far from each other in an index share its pages then, which a commit writes. Through a slow network each page is taken in at once, so
+ * that one that does not come costs nothing of those before it.
  */
-const most = { events: 16_000, characters: 32_000_000 };
+const most = { events: 16_000, characters: 32_000_000, milliseconds: 2000 };
 
 /** So many pages of the write-ahead log, of 4 KB each, are moved into the file at a time. */
 const checkpointPages = 16_384;
@@ -186,7 +187,7 @@ export async function ingestAll(
   const next = (after: Seen) => shared.tail(after, page, patience.page);
   let coming: Promise<Missed> | null = next(log.head());
   let gathered: Missed[] = [];
-  let room = { ...most };
+  let room = roomNow();
   while (coming !== null) {
     const missed: Missed = await coming;
     const end = missed.events.at(-1)?.position ?? missed.from;
@@ -196,13 +197,17 @@ export async function ingestAll(
     gathered.push(missed);
     room.events -= missed.events.length;
     room.characters -= missed.events.reduce((sum, { header, body }) => sum + header.length + (body?.length ?? 0), 0);
-    if (coming !== null && room.events > 0 && room.characters > 0) continue;
+    if (coming !== null && room.events > 0 && room.characters > 0 && performance.now() < room.until) continue;
     const all = inOne(gathered);
     if (all.events.length > 0 || all.attempts.length > 0) log.ingest(all);
     gathered = [];
-    room = { ...most };
+    room = roomNow();
     if (coming !== null) progress(end, Math.max(total, end));
   }
+}
+
+function roomNow() {
+  return { ...most, until: performance.now() + most.milliseconds };
 }
 
 /** The rows of pages that follow on each other. */

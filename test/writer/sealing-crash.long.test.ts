@@ -64,7 +64,7 @@ describe('a log that is sealed, killed at any moment', () => {
       assert.deepEqual(remainsIn(directory, gone), []);
     }
     assert.ok(
-      answered.size > rounds * 8 && sealed > rounds / 12 && clean.size > 0,
+      answered.size > (100 * rounds) / 12 && sealed > rounds / 12 && clean.size > 0,
       `${answered.size} ${sealed} ${clean.size}`,
     );
   });

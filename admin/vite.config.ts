@@ -8,6 +8,8 @@ export default defineConfig({
   // The service writes into index.html where it is mounted; chunks find each other from where they are.
   base: './',
   plugins: [react()],
+  // Each stands in a style and in a script.
+  css: { modules: { generateScopedName: '[hash:base64:5]' } },
   build: {
     target: ['es2023', 'chrome120', 'firefox121', 'safari17'],
     // The policy of the service allows no data: URLs but of pictures.

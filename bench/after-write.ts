@@ -8,6 +8,7 @@ import { type Tables, tablesOf } from '../projections/tables.ts';
 import { type Reach, readSort } from '../server/queries/paths.ts';
 import { readWhereObject } from '../server/queries/where.ts';
 import { openDatabase } from '../storage/sqlite.ts';
+import { category } from '../test/helpers/category.ts';
 import { median } from './report.ts';
 
 /** In milliseconds: the first list of its kind, one whose total is known, and one after each write. */
@@ -55,7 +56,7 @@ function write(): void {
   const current = documents.current(id);
   if (!current) throw new Error(`there is no ${id}`);
   const values = { views: (Number(current.document.views) + 1234) % 10_000 };
-  const decided = decideUpdate({ slug: 'posts', unique: [] }, id, current, { values, at: ids.next().at });
+  const decided = decideUpdate({ category: category('posts'), unique: [] }, id, current, { values, at: ids.next().at });
   if (!decided) throw new Error('nothing changes');
   const command = { ...decided, actor: { type: 'system' as const }, correlationId: id, context: {} };
   projector.apply(log.append([command]).recorded, log.head().root);

@@ -8,6 +8,7 @@ import type { Command, NewEvent } from '../events/log.ts';
 import { draftSegment, usualSizes } from '../events/sealing.ts';
 import { openVault } from '../events/vault.ts';
 import { type BootOptions, boot } from '../projections/boot.ts';
+import { category } from '../test/helpers/category.ts';
 import config from './annals.config.ts';
 import { authors, createRandom, post } from './content.ts';
 
@@ -72,7 +73,7 @@ const fast = ['synchronous = off', 'cache_size = -1000000', 'cache_spill = off',
 function createAuthor(ids: Ids, id: string, at: number, index: number): Command {
   const time = new Date(at).toISOString();
   const data = { id, createdAt: time, updatedAt: time, name: `Author ${index}` };
-  return commandOn(ids, documentStream('authors', id), 0, { type: 'document.created', data });
+  return commandOn(ids, documentStream(category('authors'), id), 0, { type: 'document.created', data });
 }
 
 function commandOn(
@@ -143,7 +144,7 @@ export function commandMaker(
     event: NewEvent,
     claims?: Pick<Command, 'claims' | 'releases'>,
   ) {
-    return commandOn(ids, documentStream('posts', id), expectedVersion, event, claims);
+    return commandOn(ids, documentStream(category('posts'), id), expectedVersion, event, claims);
   }
 }
 

@@ -13,6 +13,7 @@ import { readTerms } from '../projections/words.ts';
 import { openSearchReader } from '../server/queries/search-index.ts';
 import { announceFile, createSearchCell, publish } from '../server/writer/search-cell.ts';
 import { openDatabase } from '../storage/sqlite.ts';
+import { category } from '../test/helpers/category.ts';
 import { median } from './report.ts';
 
 /** So many documents hold each word, whatever the size. */
@@ -49,7 +50,7 @@ for (let made = 0; made < size; made += 1000) {
     const time = new Date(at).toISOString();
     const name = `some common words and ${wordOf(made + offset)}`;
     return {
-      stream: documentStream('names', id),
+      stream: documentStream(category('names'), id),
       expectedVersion: 0,
       events: [{ type: 'document.created', data: { id, createdAt: time, updatedAt: time, name } }],
       claims: [],

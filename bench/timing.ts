@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { openVault } from '../events/vault.ts';
 import { portOf } from '../events/vault-port.ts';
 import { createPasswordService } from '../server/accounts/password-service.ts';
+import { category } from '../test/helpers/category.ts';
 import { median, round, table, verdict } from './report.ts';
 import type { Plan } from './rounds.ts';
 
@@ -33,7 +34,7 @@ async function withPasswords(folder: string, run: (login: Try, known: string) =>
   const { passwords, close } = createPasswordService({
     vault: portOf(vault),
     secret: vault.secret,
-    rules: new Map([['users', { maxLoginAttempts: Number.MAX_SAFE_INTEGER, lockTime: 1 }]]),
+    rules: new Map([[category('users'), { maxLoginAttempts: Number.MAX_SAFE_INTEGER, lockTime: 1 }]]),
     // The less the hash takes, the more of the answer time is all the rest.
     bcryptCost: 6,
     rateLimit: null,
@@ -45,7 +46,7 @@ async function withPasswords(folder: string, run: (login: Try, known: string) =>
   const known = 'known-account@example.com';
   const credential = await passwords.storePassword('the right password', '192.0.2.1');
   await run((email) => {
-    const attempt = { address: '192.0.2.1', collection: 'users', email, password: 'a wrong password' };
+    const attempt = { address: '192.0.2.1', category: category('users'), email, password: 'a wrong password' };
     return passwords.checkPassword({ ...attempt, credential: email === known ? credential : null });
   }, known);
   await close();

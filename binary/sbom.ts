@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Metafile } from 'esbuild';
+import { packageName } from '../config/package-name.ts';
 import { version } from '../server/platform/version.ts';
 import { sqliteVersion } from '../storage/sqlite.ts';
 import { root } from './bundle.ts';
@@ -46,7 +47,7 @@ export function sbomOf({ outputs }: Metafile, { binary, builder, packages: other
     bomFormat: 'CycloneDX',
     specVersion: '1.6',
     version: 1,
-    metadata: { component: { type: 'application', 'bom-ref': 'annals', name: 'annals', version: version() } },
+    metadata: { component: { type: 'application', 'bom-ref': packageName, name: packageName, version: version() } },
     components: [...packages.map(componentOf), ...nativeParts(builder), ...librariesOf(binary)],
   };
 }

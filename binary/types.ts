@@ -3,6 +3,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { packageName } from '../config/package-name.ts';
 import { root } from './bundle.ts';
 
 /** Where `annals init` has the types from, which an editor needs where no package is installed. */
@@ -45,7 +46,7 @@ function declared(name: string, text: string): string {
 }
 
 function nameOf(file: string): string {
-  return file === 'index' ? 'annals' : `annals:${file}`;
+  return file === 'index' ? packageName : `${packageName}:${file}`;
 }
 
 // Writes that file: `npm run node -- binary/types.ts`. A test says when it is out of date.

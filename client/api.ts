@@ -31,7 +31,7 @@ import type {
   SelectedGlobalOf,
   UploadSlug,
 } from './types/config.ts';
-import type { DryRun, HistoryOptions, ReadOptions, SearchOptions, TrashOptions } from './types/reads.ts';
+import type { DryRun, HistoryOptions, PageOptions, ReadOptions, SearchOptions } from './types/reads.ts';
 
 /** The calls of a collection. Where the configuration is not known at compile time, each has all of them. */
 export type CollectionClient<C extends AnyConfig, Slug extends string> = Documents<C, Slug> &
@@ -103,6 +103,8 @@ export type Webhooks = {
   ) => Promise<Page<Delivery>>;
   /** Makes a delivery due now. */
   retry: (name: string, id: string, options?: CallOptions) => Promise<Delivery>;
+  /** Makes all deliveries of a webhook due now. */
+  retryAll: (name: string, options?: CallOptions) => Promise<Webhook>;
 };
 
 /** The subject of a draft that a user keeps; the `id` of a document that is not there yet is `new-` and a UUID. */
@@ -188,7 +190,7 @@ export type Client<in out C extends AnyConfig = AnyConfig> = {
     update: (patch: Record<string, unknown>, options?: CallOptions) => Promise<Record<string, unknown>>;
   };
   /** The deleted documents of all collections that the caller may read and delete, the last deleted first. */
-  trash: (options?: TrashOptions) => Promise<Page<Trashed<CollectionSlug<C>>>>;
+  trash: (options?: PageOptions) => Promise<Page<Trashed<CollectionSlug<C>>>>;
   /** The configuration, and for a user their rights. */
   schemas: (options?: CallOptions & { asOf?: Moment | undefined }) => Promise<Schemas>;
   /** The facts that an admin UI needs before a user logs in; 404 where it is turned off. */

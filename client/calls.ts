@@ -168,8 +168,9 @@ function reasonText(reason: string): string {
   return isPlain ? reason : `UTF-8''${encoded('reason', reason)}`;
 }
 
-/** A page that did not come over HTTPS has no `randomUUID`. */
+/** React Native has no `crypto`, and a page that did not come over HTTPS no `randomUUID`. The key need not be secret: it only tells the writes of one caller apart. */
 function newKey(): string {
-  if (crypto.randomUUID) return crypto.randomUUID();
-  return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, '0')).join('');
+  const { crypto } = globalThis as { crypto?: Partial<Crypto> };
+  const random = () => Math.random().toString(36).slice(2);
+  return crypto?.randomUUID?.() ?? `${Date.now().toString(36)}-${random()}${random()}`;
 }

@@ -5,7 +5,7 @@ import type { Call, Caller } from './calls.ts';
 import { ApiError } from './errors.ts';
 import type { KeyedOptions, WriteOptions } from './options.ts';
 import { everyDocument } from './pages.ts';
-import type { Page, RestoreSource } from './types/answers.ts';
+import type { Absence, Page, RestoreSource, Turn } from './types/answers.ts';
 import type { Creation, Documents } from './types/collections.ts';
 import type { AnyConfig } from './types/config.ts';
 
@@ -32,9 +32,21 @@ export function documentsOf({ call, bodyOf }: Caller, slug: string) {
     }
   }
 
+  async function absence(id: string, options: object): Promise<Absence | null> {
+    try {
+      await bodyOf({ method: 'GET', path: pathOf(id), options });
+      return null;
+    } catch (error) {
+      if (!isNoDocument(error)) throw error;
+      const { created, deleted } = (error as ApiError).body as { created?: Turn; deleted?: Turn };
+      return created ? { created } : deleted ? { deleted } : null;
+    }
+  }
+
   return {
     find: (options?: object) => bodyOf({ method: 'GET', path, options, gives: isPage }),
     findOne,
+    absence,
     findAll: (options: object = {}) =>
       everyDocument(
         (query) => call({ method: 'GET', path, options: query, gives: (body) => isNextOf(body, query.after) }),

@@ -1,7 +1,24 @@
 import { shown } from './address.ts';
+import { isObject } from './answers.ts';
 
-/** A file to be sent: of a text, make a `Blob`. A Node stream is an `AsyncIterable`, a Buffer a typed array. */
-export type FileSource =
+/** A file of the device in React Native, as its `FormData` takes it. */
+export type FileReference = {
+  /** Where the file is, for example `file:///…/photo.jpg`. */
+  uri: string;
+  /** The name of the file; `file` without it. */
+  name?: string | null | undefined;
+  /** The media type of the file; `application/octet-stream` without it. */
+  type?: string | null | undefined;
+};
+
+/**
+ * A file to be sent: of a text, make a `Blob`. A Node stream is an `AsyncIterable`, a Buffer a typed array. A `FileReference` can be
+ * sent in React Native only.
+ */
+export type FileSource = FileReference | FileContent;
+
+/** A file whose bytes can be read here. */
+export type FileContent =
   | Blob
   | ArrayBuffer
   | ArrayBufferView
@@ -21,12 +38,10 @@ export type Form = { type: string } & (
  * @param fields texts, numbers and booleans as they are, lists and objects as JSON; undefined ones are left out.
  * @throws TypeError for a value that a form cannot hold, and for a file that is not one of these.
  */
-export function writeForm(fields: object, source: FileSource, filename: string | undefined): Form {
+export function writeForm(fields: object, source: FileContent, filename: string | undefined): Form {
   const boundary = `annals-${Math.random().toString(36).slice(2)}${Math.random().toString(36).slice(2)}`;
   const open = `--${boundary}\r\ncontent-disposition: form-data; name=`;
-  const texts = Object.entries(fields)
-    .filter(([, value]) => value !== undefined)
-    .map(([name, value]) => `${open}"${escaped(name)}"\r\n\r\n${textOf(name, value)}\r\n`);
+  const texts = textsOf(fields).map(([name, text]) => `${open}"${escaped(name)}"\r\n\r\n${text}\r\n`);
   const file = fileOf(source);
   const name = filename ?? ('name' in source ? source.name : null) ?? 'file';
   const type = (file instanceof Blob && file.type) || 'application/octet-stream';
@@ -38,16 +53,38 @@ export function writeForm(fields: object, source: FileSource, filename: string |
     : { ...form, isStream: true, parts: [start, file, end] };
 }
 
+/** Whether a file is named by its place on a device. */
+export function isReference(source: FileSource): source is FileReference {
+  return isObject(source) && typeof source.uri === 'string';
+}
+
+/**
+ * Makes a form with a file of the device, which React Native reads as it sends the form.
+ *
+ * @throws TypeError for a value that a form cannot hold, and in any environment but React Native, where the file would be the text
+ * `[object Object]`.
+ */
+export function referringForm(fields: object, { uri, name, type }: FileReference, filename: string | undefined) {
+  const form = new FormData();
+  if (!('getParts' in form)) {
+    throw new TypeError(`a file { uri, name, type } can be sent in React Native only; elsewhere it must be ${allowed}`);
+  }
+  for (const [field, text] of textsOf(fields)) form.append(field, text);
+  // It refuses a file without a type. Its types are not known here: it takes this as it is.
+  const file: unknown = { uri, name: filename ?? name ?? 'file', type: type ?? 'application/octet-stream' };
+  form.append('file', file as Blob);
+  return form;
+}
+
 /** The bytes of a form one after the other. */
 export async function* chunksOf({ parts }: Form): AsyncGenerator<Uint8Array> {
+  const encoder = new TextEncoder();
   for (const part of parts) {
     if (typeof part === 'string') yield encoder.encode(part);
     else if (part instanceof Blob) yield* chunksOfStream(part.stream());
     else for await (const chunk of part) yield typeof chunk === 'string' ? encoder.encode(chunk) : chunk;
   }
 }
-
-const encoder = new TextEncoder();
 
 /** Not every browser can iterate over a stream. */
 async function* chunksOfStream(stream: ReadableStream<Uint8Array>): AsyncGenerator<Uint8Array> {
@@ -63,19 +100,26 @@ async function* chunksOfStream(stream: ReadableStream<Uint8Array>): AsyncGenerat
   }
 }
 
-function fileOf(source: FileSource): Blob | AsyncIterable<Uint8Array | string> {
+const allowed = 'a File, Blob, ArrayBuffer, typed array (Buffer) or stream';
+
+function fileOf(source: FileContent): Blob | AsyncIterable<Uint8Array | string> {
   if (source instanceof Blob) return source;
   if (source instanceof ArrayBuffer || ArrayBuffer.isView(source))
     return new Blob([source as ArrayBufferView<ArrayBuffer>]);
-  if (source instanceof ReadableStream) return chunksOfStream(source);
+  // React Native has none.
+  if (typeof ReadableStream !== 'undefined' && source instanceof ReadableStream) return chunksOfStream(source);
   if (typeof source === 'object' && source !== null && Symbol.asyncIterator in source) return source;
-  const allowed = 'a File, Blob, ArrayBuffer, typed array (Buffer) or stream';
   throw new TypeError(`the file must be ${allowed}, got ${typeof source === 'string' ? 'a text' : shown(source)}`);
 }
 
 /** As browsers write names into a form, and as the service reads them. */
 function escaped(name: string): string {
   return name.replaceAll('\r', '%0D').replaceAll('\n', '%0A').replaceAll('"', '%22');
+}
+
+function textsOf(fields: object): [name: string, text: string][] {
+  const given = Object.entries(fields).filter(([, value]) => value !== undefined);
+  return given.map(([name, value]) => [name, textOf(name, value)]);
 }
 
 function textOf(name: string, value: unknown): string {

@@ -1,7 +1,7 @@
 export type * from './api.ts';
 export { createClient } from './client.ts';
 export { ApiError, type FieldProblem } from './errors.ts';
-export type { FileSource } from './form.ts';
+export type { FileReference, FileSource } from './form.ts';
 export type * from './options.ts';
 export { type RichTextOptions, type RichTextTarget, richTextToHtml, richTextToText } from './rich-text.ts';
 export type * from './types/answers.ts';

@@ -53,7 +53,7 @@ export async function perform(exchange: Exchange): Promise<Answer> {
 }
 
 async function attemptOnce(exchange: Exchange, signal: AbortSignal): Promise<Answer> {
-  signal.throwIfAborted();
+  if (signal.aborted) throw signal.reason;
   const { fetch, url, method, headers, content } = exchange;
   const init: RequestInit & { duplex?: 'half' } = { method, headers, signal, redirect: 'manual' };
   if (content) init.body = content.make();
@@ -67,7 +67,7 @@ function startClock({ signal, timeout }: Exchange) {
   const isBound = timeout > 0 && timeout <= longest;
   const end = isBound ? Date.now() + timeout : Number.POSITIVE_INFINITY;
   const abort = () => controller.abort(signal?.reason);
-  const expire = () => controller.abort(new DOMException(`no answer within ${timeout} ms`, 'TimeoutError'));
+  const expire = () => controller.abort(timeoutError(timeout));
   const timer = isBound ? setTimeout(expire, timeout) : undefined;
   if (signal?.aborted) abort();
   signal?.addEventListener('abort', abort);
@@ -82,11 +82,18 @@ function failureOf(exchange: Exchange, error: unknown, signal: AbortSignal): Api
   if (error instanceof ApiError) return error;
   const name = nameOf(exchange);
   if (signal.aborted) {
-    const cause = signal.reason;
-    if (!exchange.signal?.aborted) return new ApiError(`${name}: ${cause.message}`, failed('Timeout', cause));
-    return new ApiError(`${name} was aborted`, failed('Aborted', cause));
+    const { signal: own, timeout } = exchange;
+    if (own?.aborted) return new ApiError(`${name} was aborted`, failed('Aborted', own.reason));
+    // The signals of React Native keep no reason.
+    const cause = timeoutError(timeout);
+    return new ApiError(`${name}: ${cause.message}`, failed('Timeout', cause));
   }
   return new ApiError(`${name} failed: ${reasonOf(error)}`, failed('Network Error', error));
+}
+
+/** React Native has no `DOMException`. */
+function timeoutError(timeout: number): Error {
+  return Object.assign(new Error(`no answer within ${timeout} ms`), { name: 'TimeoutError' });
 }
 
 function failed(error: string, cause: unknown) {

@@ -1,4 +1,4 @@
-import { chunksOf, type FileSource, writeForm } from './form.ts';
+import { chunksOf, type FileSource, isReference, referringForm, writeForm } from './form.ts';
 import type { KeyedOptions, WriteOptions } from './options.ts';
 import type { Content, Fetch } from './sending.ts';
 
@@ -18,15 +18,20 @@ export type UploadOptions = KeyedOptions & FileOptions;
 /** The options of the replacement of a file. */
 export type ReplaceOptions = WriteOptions & FileOptions;
 
-/** A body in the form of an upload; `fetch` where it goes another way. */
-export type FormContent = Content & { type: string; fetch?: Fetch };
+/** A body in the form of an upload: `type` is null if the environment names it, `fetch` is there if it goes another way. */
+export type FormContent = Content & { type: string | null; fetch?: Fetch };
 
 /**
  * Makes a file and its fields ready to be sent in the way that this place has. Browsers send no streams over HTTP/1.1, and tell
- * progress only of an `XMLHttpRequest`; Node, Deno and Bun send streams, of which it can be seen how much is taken.
+ * progress only of an `XMLHttpRequest`; Node, Deno and Bun send streams, of which it can be seen how much is taken. React Native reads
+ * files of the device itself.
  */
 export async function contentOf(source: FileSource, fields: object, options: FileOptions): Promise<FormContent> {
   const { onProgress } = options;
+  if (isReference(source)) {
+    const form = referringForm(fields, source, options.filename);
+    return watched({ type: null, make: () => form, isStream: false, isOnce: false }, onProgress);
+  }
   const form = writeForm(fields, source, options.filename);
   const { type, isStream } = form;
   if (sendsStreams() && (isStream || onProgress)) {
@@ -35,7 +40,10 @@ export async function contentOf(source: FileSource, fields: object, options: Fil
     return { type, make, isStream: true, isOnce: isStream };
   }
   const blob = new Blob(form.isStream ? await collected(chunksOf(form)) : form.parts);
-  const content = { type, make: () => blob, isStream: false, isOnce: false };
+  return watched({ type, make: () => blob, isStream: false, isOnce: false }, onProgress);
+}
+
+function watched(content: FormContent, onProgress: FileOptions['onProgress']): FormContent {
   if (!onProgress || typeof XMLHttpRequest === 'undefined') return content;
   return { ...content, fetch: (url, init) => sendWatched(url, init, onProgress) };
 }
@@ -92,7 +100,7 @@ function sendWatched(url: string, init: RequestInit, onProgress: (progress: Prog
     request.onabort = () => reject(init.signal?.reason);
     request.onloadend = () => init.signal?.removeEventListener('abort', abort);
     init.signal?.addEventListener('abort', abort);
-    request.send(init.body as Blob);
+    request.send(init.body as Blob | FormData);
   });
 }
 

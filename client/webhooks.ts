@@ -8,7 +8,8 @@ const path = '/api/webhooks';
 
 /** The calls of webhooks. */
 export function webhooksOf({ bodyOf }: Caller) {
-  const pathOf = (name: string) => `${path}/${segment('the name of a webhook', name)}/deliveries`;
+  const webhookOf = (name: string) => `${path}/${segment('the name of a webhook', name)}`;
+  const pathOf = (name: string) => `${webhookOf(name)}/deliveries`;
 
   return {
     list: async (options?: CallOptions) => {
@@ -20,5 +21,7 @@ export function webhooksOf({ bodyOf }: Caller) {
       const call = `${pathOf(name)}/${segment('the id of a delivery', id)}/retry`;
       return bodyOf({ method: 'POST', path: call, options, isRepeatable: true });
     },
+    retryAll: async (name: string, options?: CallOptions) =>
+      bodyOf({ method: 'POST', path: `${webhookOf(name)}/retry`, options, isRepeatable: true }),
   } satisfies Record<keyof Webhooks, unknown>;
 }

@@ -11,11 +11,16 @@ export function isPlainText(text: string): boolean {
   return !/[\p{Cc}\p{Cf}\p{Cs}\p{Z}"]/u.test(text);
 }
 
+/** True for a text in which an encoded word begins, `=?utf-8?q?` (RFC 2047, section 2): mail systems that decode it send elsewhere. */
+export function hasEncodedWord(text: string): boolean {
+  return /=\?[^?]+\?[bq]\?/i.test(text);
+}
+
 /** Whatever a text holds, as an address it must not become a second recipient, a comment or another command. */
 export function isOneAddress(text: string): boolean {
   const [local, domain, ...rest] = text.split('@');
   if (!local || !domain || rest.length > 0) return false;
-  return isPlainText(text) && !/[(),:;<>[\\\]]/.test(text);
+  return isPlainText(text) && !hasEncodedWord(text) && !/[(),:;<>[\\\]]/.test(text);
 }
 
 /** The sender of mail; without a name, `name` is ''. */

@@ -26,8 +26,12 @@ const name = Joi.string()
   .custom((value: string, helpers) => {
     const text = value.trim();
     const isRight = text.length >= 1 && text.length <= maxKeyName && text.isWellFormed() && !/\p{Cc}/u.test(text);
-    const must = `be one line of 1 to ${maxKeyName} characters`;
-    return isRight ? text : helpers.error('must', { must });
+    if (!isRight) return helpers.error('must', { must: `be one line of 1 to ${maxKeyName} characters` });
+    // It is shown in lists and in the log: its characters must stand there in their order.
+    const turning = /\p{Bidi_Control}/u.exec(text)?.[0];
+    if (turning === undefined) return text;
+    const code = `U+${turning.charCodeAt(0).toString(16).toUpperCase().padStart(4, '0')}`;
+    return helpers.error('must', { must: `not hold ${code}, which changes the direction of text` });
   })
   .required();
 

@@ -17,6 +17,7 @@ import {
   optionOf,
   own,
   passes,
+  type Rule,
   report,
   rules,
   type Spot,
@@ -28,6 +29,10 @@ import { dataFields, type FieldSchema } from './schema.ts';
 import { didYouMean, show, showAll } from './suggest.ts';
 
 const anyOption = [...new Set(['type', ...Object.values(fieldTypes).flatMap(({ options }) => options)])];
+
+const containsItself =
+  'is the list that it stands in, so it would have no end: write the inner fields out, as deep as they go, or point to documents ' +
+  'of the same collection by a relationship';
 
 /** Where a list of fields stands. */
 export type Place = {
@@ -79,12 +84,19 @@ function checkList(spot: Spot, level: Level): Checked {
   const schema: FieldSchema[] = [];
   const fields: Field[] = [];
   if (!passes(spot, rules.list)) return { schema, fields };
+  const { open } = spot.checking;
+  if (open.has(spot.value)) {
+    report(spot, containsItself);
+    return { schema, fields };
+  }
+  open.add(spot.value);
   for (const item of entriesOf(spot, 'name')) {
     const checked = checkField(item, level);
     if (!checked) continue;
     schema.push(checked.schema);
     fields.push(...checked.fields);
   }
+  open.delete(spot.value);
   return { schema, fields };
 }
 
@@ -217,13 +229,21 @@ function checkBlocks(spot: Spot, place: Place): Nested {
   return { schema: { blocks: schema }, model: { blocks } };
 }
 
+const slugPattern = /^[A-Za-z_][A-Za-z0-9_-]*$/;
+
+/** The rule of an option that names a slug of another configuration. */
+export const slugRule: Rule<string> = {
+  passes: (value): value is string => typeof value === 'string' && value.length <= 64 && slugPattern.test(value),
+  must: 'be a slug',
+};
+
 /** Checks a slug of a collection, a global or a block: the names of paths, streams and tables. */
 export function checkSlug(spot: Spot, taken: Taken): string | undefined {
   if (spot.value === undefined) report(spot, 'is missing');
   if (!passes(spot, rules.text)) return undefined;
   const { value: slug } = spot;
   if (slug.length > 64) report(spot, 'may have at most 64 characters');
-  else if (!/^[A-Za-z_][A-Za-z0-9_-]*$/.test(slug)) {
+  else if (!slugPattern.test(slug)) {
     report(spot, `must be letters, digits, "_" and "-", a letter or "_" first, got ${show(slug)}`);
   } else if (slug === '__proto__') report(spot, '"__proto__" is reserved');
   take(spot, taken, slug);

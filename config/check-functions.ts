@@ -2,6 +2,7 @@ import type {
   Access,
   AccessRule,
   AuditRule,
+  EraseRule,
   FieldAccess,
   FieldHook,
   FieldHooks,
@@ -58,6 +59,11 @@ export function checkAudit(spot: Spot): WordedRule<AuditRule> {
 /** The rule that says who manages API keys; null without a rule. */
 export function checkKeyRule(spot: Spot): WordedRule<KeyRule> {
   return checkOneRule<KeyRule>(spot);
+}
+
+/** The rule that says who erases; null without a rule. */
+export function checkEraseRule(spot: Spot): WordedRule<EraseRule> {
+  return checkOneRule<EraseRule>(spot);
 }
 
 /** The hooks of a field, as the part of the field that they are; nothing when there are none. */

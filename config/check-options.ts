@@ -24,7 +24,7 @@ import { didYouMean, show, showAll } from './suggest.ts';
 /** A field without what is read elsewhere: its name and what is inside it. */
 export type PlainField = Omit<FieldSchema, 'name' | 'fields' | 'blocks'>;
 
-const flags = ['required', 'unique', 'index', 'hasMany', 'integer'] as const;
+const flags = ['required', 'unique', 'index', 'queryable', 'hasMany', 'integer'] as const;
 
 /** Options that are copied as they are when they pass. */
 const plainRules: { [option in FieldOption]?: Rule } = {
@@ -71,8 +71,7 @@ export function readOptions(spot: Spot<Entry>, type: FieldType): PlainField {
     if (own(spot.value, option) === undefined) report(at(spot, option), `is missing; ${show(type)} needs it`);
   }
   if (kind.options.includes('options')) Object.assign(read, checkChoices(at(spot, 'options')));
-  if (kind.options.includes('pattern'))
-    Object.assign(read, checkPattern(at(spot, 'pattern'), own(spot.value, 'maxLength')));
+  if (kind.options.includes('pattern')) Object.assign(read, checkPattern(spot));
   if (kind.options.includes('richText')) Object.assign(read, checkRichText(at(spot, 'richText')));
   Object.assign(read, checkFieldAdmin(at(spot, 'admin'), type));
   return read as PlainField;
@@ -117,13 +116,35 @@ const warnings = {
     'check by its OpenAPI document may not',
 };
 
-function checkPattern(spot: Spot, maxLength: unknown) {
-  const longest = typeof maxLength === 'number' ? maxLength : bodyLength;
+const backtracking =
+  ', so it can be matched only by trying one way after the other, and one value may hold up a thread for seconds; write it in ' +
+  'another way, or allowBacktracking: true beside it, with a maxLength';
+
+/** A regular expression as the option takes it: it is matched with the flag "u" alone. */
+function sourceOf({ source, flags }: RegExp): string {
+  const lost = flags.replaceAll(/[dguvy]/g, '');
+  return `${show(source)}${lost === '' ? '' : `, which is matched without the ${lost.length > 1 ? 'flags' : 'flag'} ${show(lost)}`}`;
+}
+
+function checkPattern(field: Spot<Entry>) {
+  const spot = at(field, 'pattern');
+  const allowing = at(field, 'allowBacktracking');
+  const isAllowed = passes(allowing, rules.boolean) && allowing.value;
+  if (spot.value === undefined && isAllowed) report(allowing, 'is about a pattern, and no pattern stands beside it');
+  if (spot.value instanceof RegExp) {
+    report(spot, `must be a text, got a RegExp; write its source, ${sourceOf(spot.value)}`);
+    return {};
+  }
   if (!passes(spot, rules.text)) return {};
+  const maxLength = own(field.value, 'maxLength');
+  const longest = typeof maxLength === 'number' ? maxLength : bodyLength;
   const { value: pattern } = spot;
   try {
     const { backtracks, ways, isExponential } = readPattern(pattern);
-    if (backtracks !== null) warn(spot, backtracks + warnings.backtracks);
+    if (backtracks === null && isAllowed)
+      warn(allowing, 'is not needed: the pattern is matched without trying one way after the other');
+    if (backtracks !== null && isAllowed) warn(spot, backtracks + warnings.backtracks);
+    if (backtracks !== null && !isAllowed) report(spot, backtracks + backtracking);
     if (ways * longest > maxSteps) warn(spot, warnings.ways(ways));
     if (isExponential()) warn(spot, warnings.isExponential);
   } catch (error) {
@@ -141,6 +162,7 @@ const order: readonly (keyof FieldSchema)[] = [
   'required',
   'unique',
   'index',
+  'queryable',
   'defaultValue',
   'options',
   'relationTo',

@@ -3,8 +3,10 @@ import { adminCollectionOf, checkAuth, checkUrls, warnOfMissingRules, withEmail 
 import { checkConditions } from './check-conditions.ts';
 import { checkCors } from './check-cors.ts';
 import { checkEmail } from './check-email.ts';
-import { checkFields, checkSlug, type Place } from './check-fields.ts';
-import { checkAccess, checkAudit, checkHooks, checkKeyRule } from './check-functions.ts';
+import { checkFields, checkSlug, type Place, slugRule } from './check-fields.ts';
+import { checkAccess, checkAudit, checkEraseRule, checkHooks, checkKeyRule } from './check-functions.ts';
+import { warnOfHookedFields } from './check-queryable.ts';
+import { checkSecurityContact } from './check-security-contact.ts';
 import { checkUpload, namesInUploads, schemaOf, withFile } from './check-upload.ts';
 import { checkWebhooks } from './check-webhooks.ts';
 import { counted } from './counted.ts';
@@ -27,10 +29,12 @@ import {
   rules,
   type Spot,
   type Taken,
+  take,
   warn,
   wholeNumber,
 } from './problems.ts';
 import { rulesOf } from './rules.ts';
+import { categoryOf, globalsCategory } from './schema.ts';
 import { readOwnSort } from './sorting.ts';
 import { show } from './suggest.ts';
 
@@ -58,6 +62,7 @@ const topKeys = [
   'publicSchema',
   'audit',
   'keys',
+  'erase',
   'cors',
   'trustProxy',
   'rateLimit',
@@ -67,11 +72,13 @@ const topKeys = [
   'webhooks',
   'admin',
   'richText',
+  'securityContact',
 ];
 
 const entryKeys: Record<Kind, readonly string[]> = {
   collection: [
     'slug',
+    'renamedFrom',
     'labels',
     'fields',
     'auth',
@@ -81,6 +88,7 @@ const entryKeys: Record<Kind, readonly string[]> = {
     'urls',
     'history',
     'requireReason',
+    'queryable',
     'admin',
   ],
   global: ['slug', 'label', 'fields', 'access', 'hooks', 'admin'],
@@ -101,7 +109,7 @@ const soundBcryptCost = 10;
  * @throws ConfigError naming every problem, not only the first.
  */
 export function checkConfig(input: unknown): Model {
-  const checking: Checking = { problems: [], warnings: [], collections: new Map(), sorts: [] };
+  const checking: Checking = { problems: [], warnings: [], collections: new Map(), sorts: [], open: new Set() };
   if (!isEntry(input)) throw new ConfigError([{ path: '', message: `must be an object, got ${showOther(input)}` }]);
 
   const spot: Spot<Entry> = { checking, path: '', value: input };
@@ -111,26 +119,30 @@ export function checkConfig(input: unknown): Model {
   const collections = [...checkEntries(written[0], 'collection').map(checkCollection)];
   const globals = [...checkEntries(written[1], 'global').map(checkGlobal)];
   if (written.every(isEmpty)) report(written[0], 'at least one collection or global is needed');
+  checkRenames(at(spot, 'collections'), collections);
   checkSorts(checking, collections);
   const settings = checkSettings(spot);
   const admin = checkAdmin(at(spot, 'admin'), collections);
   const audit = checkAudit(at(spot, 'audit'));
   const keys = checkKeyRule(at(spot, 'keys'));
+  const erase = checkEraseRule(at(spot, 'erase'));
   const webhooks = checkWebhooks(at(spot, 'webhooks'), {
     collections: slugsOf(collections),
     globals: slugsOf(globals),
   });
   warnOfMissingRules(at(spot, 'collections'), collections);
   if (checking.problems.length > 0) throw new ConfigError(checking.problems);
+  warnOfHookedFields(at(spot, 'collections'), collections);
 
   return {
     schema: { collections: collections.map(({ schema }) => schema), globals: globals.map(({ schema }) => schema) },
-    rules: rulesOf({ collections, globals, audit, keys }),
+    rules: rulesOf({ collections, globals, audit, keys, erase }),
     collections: new Map(collections.map((collection) => [collection.slug, collection])),
     globals: new Map(globals.map((global) => [global.slug, global])),
     ...settings,
     audit: audit.rule,
     keys: keys.rule,
+    erase: erase.rule,
     webhooks,
     admin,
     adminCollection: admin?.user ?? adminCollectionOf(collections),
@@ -177,6 +189,19 @@ function* checkEntries(spot: Spot, kind: Kind): Generator<Written, undefined> {
   return undefined;
 }
 
+/** A slug names the documents of one collection at a time. */
+function checkRenames(spot: Spot, collections: readonly Collection[]): void {
+  const slugs = new Set(collections.map(({ slug }) => slug.toLowerCase()));
+  const taken: Taken = new Map();
+  for (const { slug, schema } of collections) {
+    const { renamedFrom } = schema;
+    if (renamedFrom === undefined) continue;
+    const given = { ...spot, path: join(join(spot.path, slug), 'renamedFrom') };
+    if (slugs.has(renamedFrom.toLowerCase())) report(given, `${show(renamedFrom)} is still a collection here`);
+    else take(given, taken, renamedFrom);
+  }
+}
+
 /** Of a collection that has problems of its own, not every field is known. */
 function checkSorts(checking: Checking, collections: readonly Collection[]): void {
   const written = [...checking.problems];
@@ -200,24 +225,29 @@ function checkCollection({ entry: spot, slug }: Written): Collection {
   const upload = checkUpload(at(spot, 'upload'));
   const withOwn = isAuth ? withEmail : isUpload ? withFile : null;
   const { schema, fields } = withOwn ? withOwn(at(spot, 'fields'), written) : written;
+  const renamedFrom = optionOf(at(spot, 'renamedFrom'), slugRule, undefined);
   const labels = checkLabels(at(spot, 'labels'));
   const hasPublicHistory = optionOf(at(spot, 'history'), publicOnly, false) !== false;
   const requiresReason = optionOf(at(spot, 'requireReason'), rules.boolean, false);
+  const isQueryable = optionOf(at(spot, 'queryable'), rules.boolean, false);
   const admin = checkCollectionAdmin(at(spot, 'admin'), { path: spot.path, slug, fields });
   checkConditions(spot.checking, spot.path, schema);
   return {
     kind: 'collection',
     slug,
+    category: categoryOf({ slug }),
     fields,
     auth: checkAuth(at(spot, 'auth')),
     upload,
     urls: checkUrls(at(spot, 'urls'), isAuth),
     hasPublicHistory,
     requiresReason,
+    isQueryable,
     ...checkAccess(at(spot, 'access'), 'collection'),
     hooks: checkHooks(at(spot, 'hooks'), 'collection'),
     schema: {
       slug,
+      ...(renamedFrom === undefined ? {} : { renamedFrom }),
       ...labels,
       fields: schema,
       ...(isAuth ? { auth: true } : {}),
@@ -239,6 +269,7 @@ function checkGlobal({ entry: spot, slug }: Written): Global {
   return {
     kind: 'global',
     slug,
+    category: globalsCategory,
     fields,
     ...checkAccess(at(spot, 'access'), 'global'),
     hooks: checkHooks(at(spot, 'hooks'), 'global'),
@@ -278,6 +309,7 @@ function checkSettings(spot: Spot<Entry>) {
     bcryptCost: checkBcryptCost(at(spot, 'bcryptCost')),
     openapi: checkOpenApi(at(spot, 'openapi')),
     ...checkRichText(at(spot, 'richText')),
+    securityContact: checkSecurityContact(at(spot, 'securityContact')),
   };
 }
 

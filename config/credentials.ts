@@ -85,6 +85,18 @@ export function readFirstUser(body: unknown): Login & { setupToken: string; valu
 /** An account as the operator names it. */
 export type NamedAccount = { collection: string; email: string };
 
+/** Reads the new password that the operator gives an account. */
+export const readNewPassword = compileMembers<NamedAccount & { password: string }>({
+  ...account,
+  password: newPassword().required(),
+});
+
+/** Reads which accounts the operator wants to see: those of a collection, the next ones after an id. */
+export const readUsersAsked = compileMembers<{ collection: string; after?: string }>({
+  collection: anyText.required(),
+  after: anyText,
+});
+
 /** Reads what the operator wants to be unlocked. */
 export const readUnlock = compileMembers<NamedAccount>(account);
 

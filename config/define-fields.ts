@@ -23,6 +23,8 @@ type Stored<Value> = Named & {
   defaultValue?: Value | (() => Value);
   /** The name under which the values were stored before. */
   renamedFrom?: string;
+  /** Lets callers filter, sort and search by the stored value, although a read hook shows them another. */
+  queryable?: boolean;
 };
 
 type Keyed = { unique?: boolean; index?: boolean };
@@ -40,6 +42,8 @@ export type TextConfig = Stored<string> &
     type: 'text' | 'textarea' | 'email' | 'url';
     /** The source of a regular expression (flag `u`) that must match the whole value. */
     pattern?: string;
+    /** Lets the pattern be one that is matched by trying one way after the other, as with a backreference: a value may take very long. */
+    allowBacktracking?: boolean;
   };
 
 /** A number. */

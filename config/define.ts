@@ -3,6 +3,7 @@ import type { FieldConfig, OneOrMore, RuleConfig } from './define-fields.ts';
 import type {
   AccessRule,
   AuditRule,
+  EraseRule,
   Hook,
   Hooks,
   KeyRule,
@@ -54,6 +55,8 @@ export type UrlsConfig = { acceptInvite?: string; resetPassword?: string; login?
 /** A collection as its author writes it. A missing access rule means any authenticated caller. */
 export type CollectionConfig = {
   slug: string;
+  /** The slug that it had before: its documents stay, with their ids and their history. */
+  renamedFrom?: string;
   labels?: { singular: string; plural: string };
   /** Its documents are accounts: they get the fields `email` and `password`, and routes to log in. Default false. */
   auth?: boolean | AuthConfig;
@@ -63,6 +66,8 @@ export type CollectionConfig = {
   history?: 'public';
   /** Refuses a write without an `X-Change-Reason`; default false. */
   requireReason?: boolean;
+  /** Lets callers filter, sort and search by its stored values, although a read hook of the collection may show others; default false. */
+  queryable?: boolean;
   /** Only on an auth collection. */
   urls?: UrlsConfig;
   admin?: CollectionAdminConfig;
@@ -132,10 +137,18 @@ export type WebhookConfig = {
 export type Config = {
   collections?: readonly CollectionConfig[];
   globals?: readonly GlobalConfig[];
-  /** The rule of access to the history of everything; default: users of the admin collection, and API keys. */
+  /**
+   * The rule of access to the history of everything, whatever rules for reading say; default: API keys see all of it, users of the admin
+   * collection headers, and payloads as far as rules for reading show them.
+   */
   audit?: RuleConfig<AuditRule>;
   /** The rule of who makes, lists and revokes API keys; default: users of `__admins`, and the API keys of the environment. */
   keys?: RuleConfig<KeyRule>;
+  /**
+   * The rule of who erases; default: API keys, and users of the admin collection whom the rule `delete` admits to the document and who may
+   * see its payloads.
+   */
+  erase?: RuleConfig<EraseRule>;
   /** Opens `/api/schemas` and `/api/openapi.json` to callers without a credential; default false. */
   publicSchema?: boolean;
   /**
@@ -162,6 +175,11 @@ export type Config = {
   /** `false` turns the admin UI off. */
   admin?: false | WholeAdminConfig;
   richText?: RichTextConfig;
+  /**
+   * Where to report a vulnerability: a `mailto:`, `https:` or `tel:` URI, or several, the most preferred first. They are shown to
+   * everybody at `/.well-known/security.txt` (RFC 9116); without one, that is a 404.
+   */
+  securityContact?: string | readonly string[];
 };
 
 // Of an argument that does not fit, TypeScript infers nothing where it has functions whose parameters have no types of their own: one

@@ -1,5 +1,5 @@
 import Joi from 'joi';
-import { isPlainText, normalEmail } from './addresses.ts';
+import { hasEncodedWord, isPlainText, normalEmail } from './addresses.ts';
 import { counted } from './counted.ts';
 import type { FieldType } from './field-types.ts';
 import type { Field } from './model.ts';
@@ -8,7 +8,7 @@ import type { FieldSchema } from './schema.ts';
 import { readDate, readDatetime, readTime } from './times.ts';
 
 /** An option that some field type takes. */
-export type FieldOption = keyof FieldSchema | 'access' | 'hooks';
+export type FieldOption = keyof FieldSchema | 'access' | 'hooks' | 'allowBacktracking';
 
 type FieldKind = {
   /** The options that the type takes. */
@@ -40,11 +40,12 @@ const stored = [
   'hooks',
   'admin',
   'renamedFrom',
+  'queryable',
 ] as const;
 const keys = ['unique', 'index'] as const;
 const lengths = ['minLength', 'maxLength'] as const;
 const single = [...stored, ...keys] as const;
-const texts = [...stored, ...keys, ...lengths, 'pattern'] as const;
+const texts = [...stored, ...keys, ...lengths, 'pattern', 'allowBacktracking'] as const;
 const maxJsonDepth = 100;
 
 const referenceKind: FieldKind = {
@@ -201,7 +202,12 @@ function named(schema: Joi.StringSchema, must: string): Joi.StringSchema {
 
 function email(): Joi.StringSchema {
   // Any top-level domain: the list that joi carries ages, and intranets have their own.
-  return Joi.string().email({ tlds: false });
+  return Joi.string().email({ tlds: false }).custom(refuseEncodedWord);
+}
+
+function refuseEncodedWord(value: string, helpers: Joi.CustomHelpers<string>): string | Joi.ErrorReport {
+  const must = 'be an e-mail address, and no encoded word (RFC 2047)';
+  return hasEncodedWord(value) ? helpers.error('must', { must }) : value;
 }
 
 /** It stands in the headers of mail and tells accounts apart: nothing in it is invisible, and it has one form. */
@@ -211,7 +217,8 @@ function accountEmail(): Joi.StringSchema {
       const normal = normalEmail(value);
       return isPlainText(normal) ? normal : helpers.error('string.email');
     })
-    .email({ tlds: false, ignoreLength: true });
+    .email({ tlds: false, ignoreLength: true })
+    .custom(refuseEncodedWord);
 }
 
 function readUrl(value: string): string | undefined {

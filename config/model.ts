@@ -1,4 +1,5 @@
 import type {
+  Category,
   CollectionSchema,
   FieldSchema,
   GlobalSchema,
@@ -49,11 +50,23 @@ export type KeyScope = {
 /** The argument of an audit rule: a user, or the opaque id of an API key; both null without a credential. */
 export type AuditArgs = { user: User | null; apiKey: string | null; req: RequestView };
 
-/** The rule of access to the history: true is every scope. */
-export type AuditRule = (args: AuditArgs) => boolean | readonly AuditScope[] | Promise<boolean | readonly AuditScope[]>;
+/** An audit rule's answer: all scopes or none, or those that are listed, or those that are true. */
+export type AuditAnswer = boolean | readonly AuditScope[] | { readonly [scope in AuditScope]?: boolean };
+
+/** The rule of access to the history. Payloads that it grants are shown whatever the rules for reading say. */
+export type AuditRule = (args: AuditArgs) => AuditAnswer | Promise<AuditAnswer>;
 
 /** Says whether a caller may make, list and revoke API keys: a user, or an API key of the environment. */
 export type KeyRule = (args: AuditArgs) => boolean | Promise<boolean>;
+
+/**
+ * The argument of the rule of who erases: as of an audit rule, and the document. `doc` is as it is stored, or as it last was; null where
+ * that is not known: of one that never was, was erased, or is of a collection that is configured no longer.
+ */
+export type EraseArgs = AuditArgs & { collection: string; id: string; doc: JsonObject | null };
+
+/** Says whether a caller may erase a document: a user, or an API key of the environment. */
+export type EraseRule = (args: EraseArgs) => boolean | Promise<boolean>;
 
 /** Says whether a call may read or write one field. One that throws says no. */
 export type FieldRule = (args: AccessArgs) => boolean | Promise<boolean>;
@@ -172,6 +185,7 @@ export type AdminOptions = { title: string; logo: string | null; user: string | 
 export type Collection = {
   kind: 'collection';
   slug: string;
+  category: Category;
   fields: Field[];
   /** Null: documents of this collection are not accounts. */
   auth: AuthOptions | null;
@@ -181,6 +195,8 @@ export type Collection = {
   /** True: every reader of a document may read it as it was. */
   hasPublicHistory: boolean;
   requiresReason: boolean;
+  /** True: its own read hooks hide nothing that is stored. */
+  isQueryable: boolean;
   access: Access;
   ruleWords: RuleWords;
   hooks: Hooks;
@@ -188,7 +204,7 @@ export type Collection = {
 };
 
 /** Globals know `read` and `update` only. */
-export type Global = Pick<Collection, 'slug' | 'fields' | 'access' | 'ruleWords' | 'hooks'> & {
+export type Global = Pick<Collection, 'slug' | 'category' | 'fields' | 'access' | 'ruleWords' | 'hooks'> & {
   kind: 'global';
   schema: GlobalSchema;
 };
@@ -202,10 +218,12 @@ export type Model = {
   publicSchema: boolean;
   /** The origins whose pages may call the service: exact ones, `*` alone for any, or none. */
   cors: readonly string[];
-  /** Null: users of the admin collection and API keys may see everything. */
+  /** Null: API keys may see everything, users of the admin collection headers, and payloads as far as rules for reading show them. */
   audit: AuditRule | null;
   /** Null: users of `__admins` and API keys of the environment manage API keys. */
   keys: KeyRule | null;
+  /** Null: API keys erase, and users of the admin collection what they may delete and see the payloads of. */
+  erase: EraseRule | null;
   webhooks: readonly Webhook[];
   /** Bytes of a JSON body, by default 1 MiB, and of one with many documents, by default 8 MiB. */
   limits: { body: number; bulkBody: number };
@@ -221,6 +239,8 @@ export type Model = {
   admin: AdminOptions | null;
   /** Of every rich text that has none of its own; absent for all that the editor can. */
   richText?: RichTextOptions;
+  /** Where to report a vulnerability, as URIs, most preferred first; empty: `/.well-known/security.txt` is not served. */
+  securityContact: readonly string[];
   /** Things that work but are probably not meant; printed once at start. */
   warnings: string[];
 };

@@ -1,3 +1,5 @@
+import { packageName } from './package-name.ts';
+
 /** Gives the word to write in the place of one that another system has, or the reason why Annals has nothing of the kind. */
 type Words = { readonly [word: string]: string };
 
@@ -6,7 +8,7 @@ const validation =
   'Annals has min, max, minLength, maxLength, pattern and options; a beforeChange hook refuses the rest by an error with statusCode: 400';
 const versions =
   'every version is kept anyway; for drafts write a select such as status, and a read rule that looks at it';
-const noRoutes = 'Annals has no routes of your own; put it into a server of yours (annals/server) and add them there';
+const noRoutes = `Annals has no routes of your own; put it into a server of yours (${packageName}/server) and add them there`;
 const loginHooks = 'Annals has no hooks of logins';
 const inAdmin = 'it belongs into admin: { … } of the field';
 const setting = (environment: string) => `it is not part of the configuration; set ${environment}`;
@@ -105,6 +107,7 @@ const collectionKeys = wordsOf({
 
 const globalKeys: Words = {
   ...collectionKeys,
+  renamedfrom: 'the slug stays, for it names the history of the global; write the new name as label',
   displayname: write('label'),
   info: write('label'),
   labels: write('label'),

@@ -12,6 +12,8 @@ export type Checking = {
   collections: ReadonlyMap<string, Entry>;
   /** The sorts of joins, for when all fields are known: of which collection each is. */
   sorts: { spot: Spot; collection: string; sort: string }[];
+  /** The lists of fields that are just being checked, each inside the one before. */
+  open: Set<unknown>;
 };
 
 /** A value of the configuration, where it stands, and what its check gathers. */

@@ -18,6 +18,7 @@ export type Parts = {
   globals: readonly Global[];
   audit: TopRule;
   keys: TopRule;
+  erase: TopRule;
 };
 
 /**
@@ -30,11 +31,11 @@ export function ruleNameOf(key: string, decides: string): string {
 }
 
 /**
- * The fingerprint of every rule and hook that is set: `posts.update`, `globals/site.read`, `audit`, `keys`, `posts.fields.seo.title.update`,
+ * The fingerprint of every rule and hook that is set: `posts.update`, `globals/site.read`, `audit`, `keys`, `erase`, `posts.fields.seo.title.update`,
  * `posts.fields.layout.hero.title.read` in a block, `posts.hooks.beforeChange.0`. It is of the function's own text
  * (Function.prototype.toString): what that calls is not in it.
  */
-export function rulesOf({ collections, globals, audit, keys }: Parts): Rules {
+export function rulesOf({ collections, globals, audit, keys, erase }: Parts): Rules {
   const found: [name: string, rule: Rules[string]][] = [];
 
   function note(name: string, rule: AnyFunction, description?: string): void {
@@ -57,7 +58,8 @@ export function rulesOf({ collections, globals, audit, keys }: Parts): Rules {
     }
   }
 
-  for (const [name, { rule, description }] of Object.entries({ audit, keys })) if (rule) note(name, rule, description);
+  for (const [name, { rule, description }] of Object.entries({ audit, keys, erase }))
+    if (rule) note(name, rule, description);
   for (const one of [...collections, ...globals]) {
     const key = one.kind === 'global' ? `globals/${one.slug}` : one.slug;
     noteAll(key, one);

@@ -18,6 +18,8 @@ export type FieldSchema = {
   required?: true;
   unique?: true;
   index?: true;
+  /** Callers who see only what read hooks make of the value may filter and sort by what is stored. */
+  queryable?: true;
   /** A constant default; a default function is not data and stands only in the model. */
   defaultValue?: Json;
   options?: { label: string; value: string }[];
@@ -81,9 +83,21 @@ export type CollectionAdmin = GlobalAdmin & {
 /** A field that holds data: anything but `row`, which only lays out the fields inside it. */
 export type DataField = FieldSchema & { name: string };
 
+declare const categories: unique symbol;
+
+/**
+ * The name under which the streams of a collection are recorded, which no rename changes: the slug that it began with. Read tables,
+ * unique values and the vault know it by this name. That of a global is `globals`.
+ */
+export type Category = string & { readonly [categories]: true };
+
 /** A collection as plain data. */
 export type CollectionSchema = {
   slug: string;
+  /** The slug that it had before. */
+  renamedFrom?: string;
+  /** Absent where it is the slug. Not the author's: it follows from the schemas of the log. */
+  category?: Category;
   labels?: { singular: string; plural: string };
   fields: FieldSchema[];
   auth?: true;
@@ -104,6 +118,14 @@ export type Schema = { collections: CollectionSchema[]; globals: GlobalSchema[] 
  * hexadecimal digits, and the author's words. `schema.changed` records them beside the schema.
  */
 export type Rules = { [name: string]: { sha256: string; description?: string } };
+
+/** The category of a collection. */
+export function categoryOf({ slug, category }: Pick<CollectionSchema, 'slug' | 'category'>): Category {
+  return category ?? (slug as Category);
+}
+
+/** The category of globals. */
+export const globalsCategory = 'globals' as Category;
 
 /** True for what has members, which lists have not. */
 export function isObject(value: unknown): value is JsonObject {

@@ -21,6 +21,12 @@ export function nearest(word: string, allowed: Iterable<string>): string | undef
   return best;
 }
 
+/** Words in the order of how close they are to one. */
+export function byNearness(word: string, words: readonly string[]): string[] {
+  const far = new Map(words.map((one) => [one, distance(word.toLowerCase(), one.toLowerCase())]));
+  return words.toSorted((one, other) => (far.get(one) ?? 0) - (far.get(other) ?? 0));
+}
+
 /** The end of a message, `; did you mean "title"?`, or '' when nothing allowed is close to `word`. */
 export function didYouMean(word: unknown, allowed: Iterable<string>): string {
   const found = typeof word === 'string' ? nearest(word, allowed) : undefined;
@@ -30,11 +36,19 @@ export function didYouMean(word: unknown, allowed: Iterable<string>): string {
 /** A value as messages show it: JSON, cut to about 50 characters; lists and objects only by what they are. */
 export function show(value: unknown): string {
   if (typeof value === 'string') {
-    return value.length > longestShown ? `${JSON.stringify(value.slice(0, longestShown))}…` : JSON.stringify(value);
+    return value.length > longestShown ? `${quoted(value.slice(0, longestShown))}…` : quoted(value);
   }
   if (Array.isArray(value)) return `a list of ${value.length}`;
   if (typeof value === 'function') return 'a function';
   return typeof value === 'object' && value !== null ? 'an object' : String(value);
+}
+
+/** In JSON, and without characters that would turn the message around. */
+function quoted(text: string): string {
+  return JSON.stringify(text).replace(
+    /\p{Bidi_Control}/gu,
+    (turning) => `\\u${turning.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
 }
 
 /** Words as messages list them, `"draft", "published"`; of a long list only the beginning and how many more there are. */

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 """Checks what a log of Annals shows of itself: copies of log.db, evidence packs, exports.
 
-    python3 verify.py --key VKEY [--checkpoint FILE]... [--files DIR] THING...
+    python3 verify.py --key VKEY [--checkpoint FILE]... [--proof FILE]... [--files DIR] THING...
 
 Written from log-format.md and verifying.md alone, as an example to read beside them, or to write your own from. It needs Python
-3.8 or newer and its package `cryptography`, for the signatures. Exit: 0 sound, 1 not sound, 2 nothing can be said; of several
-things 1 before 2. annals-verify checks more (summary.html, README.txt, every byte of an archive) and takes less memory; it does
-not look at tiles.
+3.8 or newer and its package `cryptography`, for the signatures. Exit: 0 sound, 1 not sound, 2 nothing can be said, for something
+is missing or older than what was kept; of several things 1 before 2. annals-verify checks more (summary.html, README.txt, every
+byte of an archive) and takes less memory; it does not look at tiles.
 """
 import argparse, base64, hashlib, json, os, re, sqlite3, struct, sys, unicodedata, zipfile, zlib
 
@@ -128,7 +128,7 @@ class Checkpoint:
                 try: Ed25519PublicKey.from_public_bytes(key).verify(signature[4:], utf8(self.text))
                 except InvalidSignature: raise NotSound(f'{self.what} has a wrong signature of the key') from None
                 count += 1
-        require(count or not keys, f'{self.what} is not signed by the key')
+        if keys and not count: raise Undecided(f'{self.what} is not signed by the key')
 
 def handover_of(note):
     """A hand-over: a checkpoint that names two keys, and that both have signed."""
@@ -150,17 +150,39 @@ def follow(keys, notes):
     require(len({one.old for one in led}) == len({one.new for one in led}) == len(led), 'a key handed over twice')
     return keys, led
 
-def check_kept(kept, log, size, root, roots, earlier=()):
-    """The evidence extends each kept checkpoint: by the events themselves, or by a proof."""
+def verify_kept(kept, keys, handovers, log):
+    """Kept checkpoints are no evidence: one that no key has signed, or of another log, decides nothing."""
+    for one in kept:
+        try: one.verify(keys)
+        except NotSound as error: raise Undecided(str(error)) from None
+        if one.origin != log: raise Undecided(f'{one.what} is of another log')
+        one.verify(keys, handovers)  # one of a key beyond its term contradicts the hand-over
+
+def check_kept(old_ones, size, root, roots, earlier, given):
+    """The evidence extends each checkpoint, or a newer one extends it: by the events themselves, or by a proof. Gives what is
+    not proven: a proof is not signed, so one that is missing or does not lead there contradicts nothing."""
     proofs = {one['size']: hashes(one['proof']) for one in earlier}
-    for old in kept:
-        require(old.origin == log, f'{old.what} is of another log')
-        require(old.size <= size, f'{old.what} is of {old.size} events, this of {size}: it was cut off, or is an old copy')
-        if old.size in roots: sound = roots[old.size] == old.root
-        else:
-            require(old.size in (0, size) or old.size in proofs, f'no proof leads from {old.what}: ask for one, since={old.size}')
-            sound = is_consistent(old.size, old.root, size, root, proofs.get(old.size, []))
-        require(sound, f'it does not continue {old.what}: the log was rewritten, or is a fork')
+    roots, unproven, seen = {**roots, size: root}, [], {}
+    for old in old_ones:
+        if old.size in roots:
+            require(roots[old.size] == old.root, f'it does not continue {old.what}: the log was rewritten, or is a fork')
+            continue
+        require(seen.setdefault(old.size, old.root) == old.root, f'{old.what} is of a fork: another one of its size has another root')
+        ends = [(old.size, old.root), (size, root)] if old.size < size else [(size, root), (old.size, old.root)]
+        (first, first_root), (second, second_root) = ends
+        known = [[]] if first == 0 else [proofs[first]] if second == size and first in proofs else []
+        known += [proof for sizes, proof in given if sizes == ((first, first_root), (second, second_root))]
+        if not any(is_consistent(first, first_root, second, second_root, proof) for proof in known):
+            unproven.append(f'no proof leads from {first} to {second} events, for {old.what}: ask for one, as --proof')
+    return unproven
+
+def answer_of(name):
+    """An answer of GET /api/audit/consistency: from where to where, and the proof."""
+    with open(name, encoding='utf-8') as file: answer = parse(file.read())
+    try:
+        ends = [(answer[end], unbase64(answer[end + 'Root'], 32)) for end in ('from', 'to')]
+        return tuple(ends), hashes(answer['proof'])
+    except NotSound as error: raise Undecided(f'{name} is no proof: {error}') from None
 
 
 # Events
@@ -296,7 +318,7 @@ class Segments:
             self.frame = frame
         return self.bodies[position - first]
 
-def check_log(path, keys, kept, files):
+def check_log(path, keys, kept, proofs, files):
     db = sqlite3.connect(f'file:{path}?mode=ro', uri=True)
     db.text_factory = lambda data: data.decode('utf-8', 'surrogatepass')
     db.execute('BEGIN')  # one moment, whatever a service appends meanwhile
@@ -310,7 +332,7 @@ def check_log(path, keys, kept, files):
     about_keys = db.execute(f"SELECT e.position, {payloads} WHERE stream = 'system/keys' ORDER BY e.position")
     bodies = [segments.find(sealed, position) if sealed else body for position, _, body, sealed in about_keys]
     keys, handovers = follow(keys, [data['handover'] for body in bodies if body and 'handover' in (data := parse(body)['data'])])
-    for one in kept: one.verify(keys, handovers)
+    verify_kept(kept, keys, handovers, log)
     handed = [one for one in handovers if one.size <= size]
     notes = [Checkpoint(note, f'the stored checkpoint of {of} events') for of, note in db.execute('SELECT size, note FROM checkpoints')]
     erasures = {position for position, in db.execute('SELECT position FROM erasures')}
@@ -335,26 +357,32 @@ def check_log(path, keys, kept, files):
             name_file(named, documents[stream], version, stream)
         if stream == 'system/files': losses.append((header, payload))
     events.check()
+    unproven, signed = [], 0
     for note in notes:
-        require(note.origin == log and tree.roots.get(note.size) == note.root, f'the log is not that of {note.what}')
-        note.verify(keys, handovers)
+        require(note.origin == log, f'{note.what} is of another log')
+        try: note.verify(keys, handovers)
+        except Undecided as error:
+            unproven.append(str(error))
+            continue
+        require(tree.roots.get(note.size) == note.root, f'the log is not that of {note.what}')
+        signed = max(signed, note.size)
     require((tree.size, tree.root(), last) == (size, root, recorded_at), 'the head is not what the events make')
     tiles = {(level, start // 256): b''.join(all[start:start + 256]) for level, all in tree.tiles.items()
              for start in range(0, len(all), 256) if level > 0 or start + 256 <= len(all)}
     require(tiles == {(level, index): all for level, index, all in db.execute('SELECT level, idx, hashes FROM tiles')},
             'the tiles are not what the events make')
-    check_kept([*kept, *handed], log, size, root, tree.roots)
-    require(notes or kept or not keys, 'no checkpoint is in the log, and none was given: nothing of it is signed')
-    open_points, signed = [], max((one.size for one in [*notes, *kept]), default=0)
+    unproven += check_kept([*kept, *handed], size, root, tree.roots, [], proofs)
+    if keys and not notes and not kept: unproven.append('no checkpoint is in the log, and none was given: nothing of it is signed')
+    open_points, signed = [], max([signed, *(one.size for one in kept)])
     if signed < size: open_points.append(f'from where the events {signed + 1} to {size} are: no checkpoint holds them')
     for sha, (length, version, stream) in named.items():
         if os.path.exists(os.path.join(files, sha[:2], sha)):
             with open(os.path.join(files, sha[:2], sha), 'rb') as file: check_file(sha, length, file.read())
         else:
             fate = fate_of(losses, stream, version)
-            require(fate.startswith('lost'), f'the file {sha} is missing: {fate}')
+            if not fate.startswith('lost'): unproven.append(f'the file {sha} is missing: {fate}')
             open_points.append(f'what is in the file {sha}: {fate}')
-    return size, open_points
+    return size, open_points, unproven
 
 
 # Evidence packs and exports
@@ -385,12 +413,12 @@ class Shown(Events):
     def __init__(self, thing, keys, kept):
         super().__init__()
         keys, handovers = follow(keys, thing.get('handovers', []))
+        if keys and key_of(thing['verifierKey']) not in keys: raise Undecided('it names another key as its own')
         self.log, self.checkpoint = thing['origin'], Checkpoint(thing['checkpoint'])
         require(self.checkpoint.origin == self.log, 'the checkpoint is of another log')
         self.checkpoint.verify(keys, handovers)
-        for one in kept: one.verify(keys, handovers)
+        verify_kept(kept, keys, handovers, self.log)
         self.kept = [*kept, *(one for one in handovers if one.size <= self.checkpoint.size)]
-        require(not keys or key_of(thing['verifierKey']) in keys, 'it names another key as its own')
 
     def add_proven(self, text, body, proof, erased=False, withheld=False):
         header, size = header_of(text, self.log), self.checkpoint.size
@@ -404,7 +432,7 @@ class Shown(Events):
         require(positions == sorted(set(positions)) and all(fits(header) for header, _ in added), f'{what} are not those that belong there')
         return added
 
-def check_bundle(archive, bundle, keys, kept):
+def check_bundle(archive, bundle, keys, kept, proofs):
     if bundle['format'] != 'annals-bundle/1' or bundle.get('texts', 1) != 1: raise Undecided('its format is not known here')
     shown, open_points, stream, streams = Shown(bundle, keys, kept), [], bundle['stream'], bundle['streams']
     checkpoint, kept = shown.checkpoint, shown.kept
@@ -449,10 +477,10 @@ def check_bundle(archive, bundle, keys, kept):
             require(header['stream'] not in streams or header['position'] in positions, f'a version of {header["stream"]} is left out')
         require((tree.size, tree.root()) == (checkpoint.size, checkpoint.root), 'the rest is not that of the log')
     else: open_points.append('whether there was a later version')
-    check_kept(kept, shown.log, checkpoint.size, checkpoint.root, tree.roots if tree else {}, bundle['earlier'])
-    return len(shown.times), open_points
+    unproven = check_kept(kept, checkpoint.size, checkpoint.root, tree.roots if tree else {}, bundle['earlier'], proofs)
+    return len(shown.times), open_points, unproven
 
-def check_export(archive, manifest, keys, kept):
+def check_export(archive, manifest, keys, kept, proofs):
     if manifest['format'] != 'annals-export/1' or manifest.get('texts') != 1: raise Undecided('its format is not known here')
     shown, start, end, filters = Shown(manifest, keys, kept), manifest['from'], manifest['to'], manifest.get('filters')
     kept = shown.kept
@@ -487,9 +515,9 @@ def check_export(archive, manifest, keys, kept):
     if tree: require(tree.size == end and is_consistent(end, tree.root(), size, root, hashes(manifest['consistency'])),
                      f'the events {start} to {end} are not those of the log')
     shown.check()
-    check_kept(kept, shown.log, size, root, tree.roots if tree else {}, manifest['earlier'])
+    unproven = check_kept(kept, size, root, tree.roots if tree else {}, manifest['earlier'], proofs)
     archive.check_names({manifest['file'], source['file'], 'manifest.json', 'README.txt', 'annals-verify.mjs'})
-    return count, [] if tree else ['whether an event was left out that fits the filters']
+    return count, [] if tree else ['whether an event was left out that fits the filters'], unproven
 
 def split(line):
     """The exact texts of a line, and what stands behind them."""
@@ -554,25 +582,34 @@ def cloud_event_of(header, body, payload, more):
 
 # The answer
 
-def check(path, keys, kept, files):
-    """How many events there are, and what is open."""
+def check_note(text, path, keys, kept, proofs):
+    """A checkpoint as the evidence: it says nothing of itself, but compared with others."""
+    if not keys or not kept: raise Undecided('it is a checkpoint: give the key of the log, and another checkpoint')
+    one = Checkpoint(text, path)
+    verify_kept([one, *kept], keys, (), one.origin)
+    return one.size, [], check_kept(kept, one.size, one.root, {}, [], proofs)
+
+def check(path, keys, kept, proofs, files):
+    """How many events there are, what is open, and what is not proven but would have to be."""
     if not os.path.isdir(path):
-        with open(path, 'rb') as file:
-            if file.read(16) == b'SQLite format 3\0': return check_log(path, keys, kept, files)
+        with open(path, 'rb') as file: start = file.read(65536)
+        if start.startswith(b'SQLite format 3\0'): return check_log(path, keys, kept, proofs, files)
+        if b'\n\n\xe2\x80\x94 ' in start and not start.startswith(b'PK'): return check_note(start.decode(), path, keys, kept, proofs)
     archive = Archive(path)
     for name, check_one in ('bundle.json', check_bundle), ('manifest.json', check_export):
         if name not in archive.names: continue
-        count, open_points = check_one(archive, parse(archive.read(name).decode()), keys, kept)
-        return count, [*open_points, *(f'what {text} says' for text in ('summary.html', 'README.txt') if text in archive.names)]
-    raise Undecided('it is no bundle, no export and no log.db')
+        count, open_points, unproven = check_one(archive, parse(archive.read(name).decode()), keys, kept, proofs)
+        return count, [*open_points, *(f'what {text} says' for text in ('summary.html', 'README.txt') if text in archive.names)], unproven
+    raise Undecided('it is no bundle, no export, no log.db and no checkpoint')
 
 def verdict(path, given):
     try:
-        keys, kept = [key_of(key) for key in given.key], []
+        keys, kept, proofs = [key_of(key) for key in given.key], [], [answer_of(name) for name in given.proof]
         for name in given.checkpoint:
             with open(name, encoding='utf-8', newline='') as file: kept.append(Checkpoint(file.read(), name))
-        count, open_points = check(path, keys, kept, given.files)
+        count, open_points, unproven = check(path, keys, kept, proofs, given.files)
         for point in open_points: print(f'  open      {point}')
+        if unproven: raise Undecided('; '.join(unproven))  # last, for a contradiction goes before it
         if not keys: raise Undecided('it is sound in itself, but no key was given')
         return 0, f'SOUND ({count} events)'
     except NotSound as error: return 1, f'NOT SOUND: {error}'
@@ -586,8 +623,9 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument('--key', action='append', default=[], help='a verifier key of the log')
     parser.add_argument('--checkpoint', action='append', default=[], help='a checkpoint that you kept')
+    parser.add_argument('--proof', action='append', default=[], help='an answer of GET /api/audit/consistency')
     parser.add_argument('--files', help='with log.db: the folder of uploaded files')
-    parser.add_argument('things', nargs='+', metavar='THING', help='log.db, an evidence pack or an export: a ZIP, or its folder')
+    parser.add_argument('things', nargs='+', metavar='THING', help='log.db, a checkpoint; an evidence pack or an export: a ZIP, or its folder')
     given, exits = parser.parse_args(), []
     for path in given.things:
         exit, text = verdict(path, given)

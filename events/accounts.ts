@@ -1,9 +1,9 @@
-import type { JsonObject } from '../config/schema.ts';
-import { accountStream, type EventType, inviteStream, setupStream } from './catalogue.ts';
+import type { Category, JsonObject } from '../config/schema.ts';
+import { accountStream, documentStream, type EventType, inviteStream, setupStream } from './catalogue.ts';
 import { type Change, changeOf, type NewEvent } from './log.ts';
 
-/** An account: the collection and the id of its user. */
-export type AccountRef = { slug: string; id: string };
+/** An account: the category of the collection, and the id of its user. */
+export type AccountRef = { category: Category; id: string };
 
 /** A session to be started. `credential` names the password it was started with; it ends when that is changed. */
 export type NewSession = { sid: string; credential: string; expiresAt: Date };
@@ -62,24 +62,28 @@ export function decideReset(account: AccountRef, version: number, reset: string,
 }
 
 /** An invitation, before there is an account. */
-export function decideInvite(slug: string, id: string, email: string, expiresAt: Date): Change {
+export function decideInvite(category: Category, id: string, email: string, expiresAt: Date): Change {
   const created = event('invite.created', { email, expiresAt: expiresAt.toISOString() });
-  return changeOf(inviteStream(slug, id), [created], 0);
+  return changeOf(inviteStream(category, id), [created], 0);
 }
 
 /** An invitation that becomes an account. `version` is what it was when it was found to be good: it works once. */
-export function decideAcceptance(invite: { slug: string; id: string; version: number }, account: AccountRef): Change {
-  return changeOf(inviteStream(invite.slug, invite.id), [event('invite.accepted', accountOf(account))], invite.version);
+export function decideAcceptance(invite: AccountRef & { version: number }, account: AccountRef): Change {
+  return changeOf(
+    inviteStream(invite.category, invite.id),
+    [event('invite.accepted', accountOf(account))],
+    invite.version,
+  );
 }
 
 /** The end of an invitation before its time. `version` is what it was when it was found to be open: an acceptance may come first. */
-export function decideWithdrawal({ slug, id, version }: { slug: string; id: string; version: number }): Change {
-  return changeOf(inviteStream(slug, id), [event('invite.withdrawn')], version);
+export function decideWithdrawal({ category, id, version }: AccountRef & { version: number }): Change {
+  return changeOf(inviteStream(category, id), [event('invite.withdrawn')], version);
 }
 
 /** The first user of an empty collection. `version` is that of the stream of such users: of several at once one is first. */
 export function decideSetup(account: AccountRef, version: number): Change {
-  return changeOf(setupStream(account.slug), [event('setup.completed', accountOf(account))], version);
+  return changeOf(setupStream(account.category), [event('setup.completed', accountOf(account))], version);
 }
 
 /** Nothing, but that a stream is still at the version that something else in the same command was decided on. */
@@ -87,8 +91,8 @@ export function decideNothing(stream: string, version: number): Change {
   return changeOf(stream, [], version);
 }
 
-function accountOf({ slug, id }: AccountRef): JsonObject {
-  return { account: `${slug}/${id}` };
+function accountOf({ category, id }: AccountRef): JsonObject {
+  return { account: documentStream(category, id) };
 }
 
 function sessionStarted({ sid, credential, expiresAt }: NewSession): NewEvent {
@@ -99,6 +103,6 @@ function event(type: EventType, data: JsonObject = {}): NewEvent {
   return { type, data };
 }
 
-function ofAccount({ slug, id }: AccountRef, events: NewEvent[], expectedVersion: number | null = null): Change {
-  return changeOf(accountStream(slug, id), events, expectedVersion);
+function ofAccount({ category, id }: AccountRef, events: NewEvent[], expectedVersion: number | null = null): Change {
+  return changeOf(accountStream(category, id), events, expectedVersion);
 }

@@ -1,3 +1,4 @@
+import type { Header } from './envelope.ts';
 import { BrokenLogError } from './log-file.ts';
 
 /**
@@ -21,4 +22,19 @@ export function missingEvent(position: number): AlteredEventError {
 /** The error about an event that is not there, by its place in its stream. */
 export function missingVersion(stream: string, version: number): AlteredEventError {
   return new AlteredEventError(`version ${version} of ${stream} is missing from the log`);
+}
+
+/** The error about an event that an index gave, and that is not what the index says of it. @param what such as "version 2 of posts/1". */
+export function misplacedEvent(position: number, what: string): AlteredEventError {
+  return new AlteredEventError(`event ${position} of the log is not ${what}: the index that gave it was altered`);
+}
+
+/** An event that the index of streams gave as a version of a stream. @throws AlteredEventError where its header says something else. */
+export function requireVersion<H extends Pick<Header, 'position' | 'stream' | 'version'>>(
+  header: H,
+  stream: string,
+  version: number,
+): H {
+  if (header.stream === stream && header.version === version) return header;
+  throw misplacedEvent(header.position, `version ${version} of ${stream}`);
 }

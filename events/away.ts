@@ -167,6 +167,11 @@ export function whichSegment(path: string): string {
   return `the segment of events ${Number(from)} to ${Number(to)} of the log`;
 }
 
+/** Whether a finding is that a segment cannot be had: a part of the log is missing then, and nothing contradicts the rest. */
+export function isMissingSegment(finding: string): boolean {
+  return /^the segment of events \d+ to \d+ of the log is (missing|in a bucket)\b/.test(finding);
+}
+
 /** The bucket of a segment's folder. @throws SegmentError where this thread was not told of one. */
 export function storeOf(path: string): SegmentStore {
   const store = stores.get(dirname(path));

@@ -1,3 +1,5 @@
+import { type Category, globalsCategory } from '../config/schema.ts';
+
 /** The `schemaVersion` that is written today, per type. A reader meets every version up to it. */
 export const schemaVersionOf = {
   'document.created': 1,
@@ -45,28 +47,28 @@ export function isKnown({ type, schemaVersion }: { type: string; schemaVersion: 
 export type EventType = keyof typeof schemaVersionOf;
 
 /** The stream of one document. */
-export function documentStream(slug: string, id: string): string {
-  return `${slug}/${id}`;
+export function documentStream(category: Category, id: string): string {
+  return `${category}/${id}`;
 }
 
 /** The stream of one global. */
 export function globalStream(slug: string): string {
-  return `globals/${slug}`;
+  return documentStream(globalsCategory, slug);
 }
 
 /** The stream of what happens to one account: beside its document's, so that a failed login is no new version of that. */
-export function accountStream(slug: string, id: string): string {
-  return `accounts/${slug}/${id}`;
+export function accountStream(category: Category, id: string): string {
+  return `accounts/${category}/${id}`;
 }
 
 /** The stream of one invitation, from before there is an account. */
-export function inviteStream(slug: string, id: string): string {
-  return `accounts/${slug}/invites/${id}`;
+export function inviteStream(category: Category, id: string): string {
+  return `accounts/${category}/invites/${id}`;
 }
 
 /** The stream of the first users that an auth collection was set up with. */
-export function setupStream(slug: string): string {
-  return `accounts/${slug}/setup`;
+export function setupStream(category: Category): string {
+  return `accounts/${category}/setup`;
 }
 
 /** The name under which an attempt at a bulk call is kept. No event is recorded in such a stream. */
@@ -103,17 +105,17 @@ export const serviceStreams: readonly string[] = [
 ];
 
 /** Takes a stream's name apart: `posts/0198…` → `['posts', '0198…']`. */
-export function splitStream(stream: string): [category: string, id: string] {
+export function splitStream(stream: string): [category: Category, id: string] {
   const slash = stream.indexOf('/');
-  return [stream.slice(0, slash), stream.slice(slash + 1)];
+  return [stream.slice(0, slash) as Category, stream.slice(slash + 1)];
 }
 
 /**
- * Takes the name of a stream about accounts apart: the collection, and the id of the user or the invitation. Null for streams
- * about anything else.
+ * Takes the name of a stream about accounts apart: the category of their collection, and the id of the user or the invitation. Null for
+ * streams about anything else.
  */
-export function splitAccountStream(stream: string): { slug: string; id: string; isInvite: boolean } | null {
+export function splitAccountStream(stream: string): { category: Category; id: string; isInvite: boolean } | null {
   if (!stream.startsWith('accounts/')) return null;
-  const [, slug = '', id = '', invite] = stream.split('/');
-  return { slug, id: invite ?? id, isInvite: invite !== undefined };
+  const [, category = '', id = '', invite] = stream.split('/');
+  return { category: category as Category, id: invite ?? id, isInvite: invite !== undefined };
 }

@@ -1,5 +1,13 @@
 import { fieldsOfObject } from '../config/nesting.ts';
-import { dataFields, type FieldSchema, isObject, type Json, type JsonObject, memberOf } from '../config/schema.ts';
+import {
+  type Category,
+  dataFields,
+  type FieldSchema,
+  isObject,
+  type Json,
+  type JsonObject,
+  memberOf,
+} from '../config/schema.ts';
 import { readTime } from '../config/times.ts';
 import type { Claim } from './log.ts';
 
@@ -7,12 +15,12 @@ import type { Claim } from './log.ts';
 export type UniqueField = { scope: string; path: string[]; isTime: boolean };
 
 /** The unique fields of a collection, those inside objects included. */
-export function uniqueFields(slug: string, fields: readonly FieldSchema[], prefix: string[] = []): UniqueField[] {
+export function uniqueFields(category: Category, fields: readonly FieldSchema[], prefix: string[] = []): UniqueField[] {
   return dataFields(fields).flatMap((field) => {
     const path = [...prefix, field.name];
     const inside = fieldsOfObject(field);
-    if (inside) return uniqueFields(slug, inside, path);
-    return field.unique ? [{ scope: `${slug}.${path.join('.')}`, path, isTime: field.type === 'time' }] : [];
+    if (inside) return uniqueFields(category, inside, path);
+    return field.unique ? [{ scope: `${category}.${path.join('.')}`, path, isTime: field.type === 'time' }] : [];
   });
 }
 

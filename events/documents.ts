@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { isObject, type Json, type JsonObject } from '../config/schema.ts';
+import { type Category, isObject, type Json, type JsonObject } from '../config/schema.ts';
 import { documentStream, globalStream } from './catalogue.ts';
 import { claimChanges, claimsOf, type UniqueField } from './claims.ts';
 import { type Change, changeOf } from './log.ts';
@@ -7,13 +7,13 @@ import { type Change, changeOf } from './log.ts';
 /** A document as the log knows it: its stream's version, and its fields with `createdAt` and `updatedAt` (ISO 8601). */
 export type Current = { version: number; document: JsonObject };
 
-type Target = { slug: string; unique: readonly UniqueField[] };
+type Target = { category: Category; unique: readonly UniqueField[] };
 
 /** A new document. `at` is milliseconds since the epoch; `values` are its fields, defaults and hooks applied. */
 export function decideCreate(target: Target, id: string, at: number, values: JsonObject): Change {
   const time = new Date(at).toISOString();
   return {
-    stream: documentStream(target.slug, id),
+    stream: documentStream(target.category, id),
     expectedVersion: 0,
     events: [{ type: 'document.created', data: { id, createdAt: time, updatedAt: time, ...values } }],
     claims: claimsOf(target.unique, values),
@@ -21,18 +21,21 @@ export function decideCreate(target: Target, id: string, at: number, values: Jso
   };
 }
 
+/** New values of some top-level fields. `isSame`: those that are there already are recorded too. */
+type Updating = { values: JsonObject; at: number; isSame?: boolean };
+
 /** A change of some top-level fields; null when it changes nothing, for then nothing is recorded. */
 export function decideUpdate(
   target: Target,
   id: string,
   current: Current,
-  { values, at }: { values: JsonObject; at: number },
+  { values, at, isSame = false }: Updating,
 ): Change | null {
-  const changed = changedFields(current.document, values);
+  const changed = isSame ? values : changedFields(current.document, values);
   if (Object.keys(changed).length === 0) return null;
   const after = { ...current.document, ...changed };
   return {
-    stream: documentStream(target.slug, id),
+    stream: documentStream(target.category, id),
     expectedVersion: current.version,
     events: [{ type: 'document.updated', data: { set: { ...changed, updatedAt: nextTime(current, at) } } }],
     ...claimChanges(claimsOf(target.unique, current.document), claimsOf(target.unique, after)),
@@ -42,7 +45,7 @@ export function decideUpdate(
 /** The end of a document. It holds no unique value any longer. */
 export function decideDelete(target: Target, id: string, current: Current): Change {
   return {
-    stream: documentStream(target.slug, id),
+    stream: documentStream(target.category, id),
     expectedVersion: current.version,
     events: [{ type: 'document.deleted', data: {} }],
     claims: [],
@@ -56,9 +59,14 @@ export function decideDelete(target: Target, id: string, current: Current): Chan
  *
  * @param current its version and fields; version 0 and its defaults when it was never written.
  */
-export function decideGlobalUpdate(slug: string, current: Current, values: JsonObject, at: number): Change | null {
+export function decideGlobalUpdate(
+  slug: string,
+  current: Current,
+  { values, at, isSame = false }: Updating,
+): Change | null {
   const isFirst = current.version === 0;
-  const changed = isFirst ? { ...current.document, ...values } : changedFields(current.document, values);
+  const given = isSame ? values : changedFields(current.document, values);
+  const changed = isFirst ? { ...current.document, ...values } : given;
   if (Object.keys(isFirst ? values : changed).length === 0) return null;
   const updatedAt = nextTime(current, at);
   const set = isFirst ? { ...changed, createdAt: updatedAt, updatedAt } : { ...changed, updatedAt };
@@ -77,20 +85,22 @@ type Restoring = {
   /** The fields that it is to have, `createdAt` among them. */
   document: JsonObject;
   at: number;
+  /** It is recorded also where it is so already. */
+  isSame?: boolean;
 };
 
 /** A document or global as it was. Null when it is so already, for then nothing is recorded. */
 export function decideRestore(
   target: Target & { isGlobal: boolean },
   id: string,
-  { source, current, end, document, at }: Restoring,
+  { source, current, end, document, at, isSame = false }: Restoring,
 ): Change | null {
-  if (current && Object.keys(changedFields(current.document, document)).length === 0) return null;
+  if (current && !isSame && Object.keys(changedFields(current.document, document)).length === 0) return null;
   const { createdAt = null, ...values } = document;
   const times = { createdAt, updatedAt: nextTime(end, at) };
   const restored = target.isGlobal ? { ...times, ...values } : { id, ...times, ...values };
   return {
-    stream: target.isGlobal ? globalStream(target.slug) : documentStream(target.slug, id),
+    stream: documentStream(target.category, id),
     expectedVersion: end.version,
     events: [{ type: target.isGlobal ? 'global.restored' : 'document.restored', data: { source, document: restored } }],
     ...claimChanges(current ? claimsOf(target.unique, current.document) : [], claimsOf(target.unique, document)),

@@ -3,7 +3,7 @@ import type { Sqlite } from '../storage/sqlite.ts';
 /** A document that is to be looked at before it is written. `data` is JSON, `expiresAt` milliseconds since the epoch. */
 export type Draft = {
   id: string;
-  /** Its owner: an opaque name. */
+  /** The name of its owner; one that begins with {@link otherCallers} counts to the room of the others. */
   caller: string;
   collection: string;
   document: string;
@@ -13,6 +13,11 @@ export type Draft = {
 
 /** How many drafts there may be, and of how many bytes in all. */
 export type Room = { count: number; bytes: number };
+/** The room of the caller of a draft, of all callers together, and of the others together, if the caller is one of them. */
+export type Rooms = { own: Room; all: Room; others: Room | null };
+
+/** With this begins the name of a caller who edits nothing in the admin: all such share a part of the room. */
+export const otherCallers = 'other:';
 
 /** So many bytes are overwritten in a row, and then others get their turn. */
 export const bytesAtOnce = 8 * 1024 * 1024;
@@ -56,6 +61,9 @@ export function openDrafts(db: Sqlite) {
     'SELECT collection, document, data FROM drafts WHERE id = ? AND expires_at > ?',
   );
   const selectRoom = db.prepare<[], Room>('SELECT count(*) AS count, total(size) AS bytes FROM drafts');
+  const selectOthers = db.prepare<{ prefix: string }, Room>(
+    'SELECT count(*) AS count, total(size) AS bytes FROM drafts WHERE caller >= :prefix AND caller < :prefix || char(0x10ffff)',
+  );
   const selectOf = db.prepare<[caller: string], Kept>(
     'SELECT number, size FROM drafts WHERE caller = ? ORDER BY number',
   );
@@ -65,18 +73,18 @@ export function openDrafts(db: Sqlite) {
   const pullBack = db.prepare('UPDATE drafts SET expires_at = :latest WHERE expires_at > :latest');
   const remove = db.prepare('DELETE FROM drafts WHERE number = ?');
   const removeById = db.prepare('DELETE FROM drafts WHERE id = ?');
-  const removeAbout = db.prepare(
-    'DELETE FROM drafts WHERE (collection = :collection AND document = :id) OR caller = :caller',
-  );
+  const removeAbout = db.prepare('DELETE FROM drafts WHERE collection = ? AND document = ?');
+  const removeOf = db.prepare('DELETE FROM drafts WHERE caller = ?');
   // One that was deleted before may stand in the write-ahead log still.
   let hasTraces = true;
 
   /** Puts a draft in the place of the oldest of its caller, as far as these have no room; false when the others leave none. */
-  const keep = db.transaction((draft: Draft, own: Room, all: Room): boolean => {
+  const keep = db.transaction((draft: Draft, { own, all, others }: Rooms): boolean => {
     const size = Buffer.byteLength(draft.data);
     const dropped = tooMany(selectOf.all(draft.caller), size, own);
-    const { count, bytes } = selectRoom.get() ?? { count: 0, bytes: 0 };
-    if (count - dropped.length + 1 > all.count || bytes - bytesOf(dropped) + size > all.bytes) return false;
+    const change = { count: 1 - dropped.length, bytes: size - bytesOf(dropped) };
+    if (!hasRoom(selectRoom.get(), change, all)) return false;
+    if (others && !hasRoom(selectOthers.get({ prefix: otherCallers }), change, others)) return false;
     for (const { number } of dropped) remove.run(number);
     if (dropped.length > 0) hasTraces = true;
     insert.run({ ...draft, size });
@@ -115,13 +123,16 @@ export function openDrafts(db: Sqlite) {
   }
 
   return {
-    /** `own` is the room of its caller, of whom the oldest ones go; `all` that of all: false when it is used up. */
-    keep: (draft: Draft, own: Room, all: Room): boolean => keep.immediate(draft, own, all),
+    /** The oldest of its caller go if the caller has no room; false if all, or the others, have used up theirs. */
+    keep: (draft: Draft, rooms: Rooms): boolean => keep.immediate(draft, rooms),
     get: (id: string, now: number): Row | null => select.get(id, now) ?? null,
     delete: (id: string): void => noteRemoved(removeById.run(id).changes),
-    /** Deletes those about a document, and those that its user keeps. */
-    forget: (collection: string, id: string, caller: string): void =>
-      noteRemoved(removeAbout.run({ collection, id, caller }).changes),
+    /** Deletes those about a document, and those that some callers keep. */
+    forget: (collection: string, id: string, callers: readonly string[]): void => {
+      let { changes } = removeAbout.run(collection, id);
+      for (const caller of callers) changes += removeOf.run(caller).changes;
+      noteRemoved(changes);
+    },
     /** Deletes some of those that have expired; true when there may be more. None lives longer than `lifetime` from now. */
     purge: (now: number, lifetime: number): boolean => purgeSome.immediate(now, lifetime),
     /** Empties the write-ahead log of what was deleted, and gives back the room that it took. */
@@ -141,6 +152,12 @@ export function tooMany(kept: readonly Kept[], size: number, room: Room): Kept[]
     count -= 1;
   }
   return dropped;
+}
+
+/** Whether there is room for what is added to that which is there. */
+export function hasRoom(there: Room | undefined, added: Room, room: Room): boolean {
+  const { count, bytes } = there ?? { count: 0, bytes: 0 };
+  return count + added.count <= room.count && bytes + added.bytes <= room.bytes;
 }
 
 export function bytesOf(kept: readonly Kept[]): number {

@@ -1,7 +1,9 @@
+import type { Category } from '../config/schema.ts';
 import type { Sqlite } from '../storage/sqlite.ts';
+import { hasRoom, type Room } from './drafts.ts';
 
 /**
- * A document as its user has typed it and not written it. `target` is its stream, or `<slug>/new-<uuid>` of one that is not there yet;
+ * A document as its user has typed it and not written it. `target` is its stream, or `<category>/new-<uuid>` of one that is not there yet;
  * `version` the one that was changed, null for such. `revision` differs each time that it is kept. Times are milliseconds since the epoch.
  */
 export type OwnDraft = {
@@ -12,26 +14,31 @@ export type OwnDraft = {
   updatedAt: number;
 };
 
-/** A draft to be kept; `data` is JSON. `expected`: the revisions in whose place it may come; null: in that of any, or of none. */
+/**
+ * A draft to be kept; `data` is JSON. `adminCollection`: the category of the collection that most of the room is for; null: there is no such.
+ * `expected`: the revisions in whose place it may come; null: in that of any, or of none.
+ */
 export type NewOwnDraft = Pick<OwnDraft, 'target' | 'version' | 'title'> & {
   owner: string;
+  adminCollection: Category | null;
   data: string;
   expected: readonly number[] | '*' | null;
 };
 
 /**
  * The result of keeping a draft: `stale` where another revision is there than was expected, `full` where the others take too much of the
- * room of their user, or of that of all.
+ * room of their user, of that of all users who are not of the admin collection, or of that of all.
  */
 export type Kept =
   | { kind: 'kept'; draft: OwnDraft }
   | { kind: 'stale' }
-  | { kind: 'full'; of: 'user' | 'all'; count: number; bytes: number };
+  | { kind: 'full'; of: 'user' | 'others' | 'all'; count: number; bytes: number };
 
-/** How many drafts there may be, and of how many bytes. */
-export type Room = { count: number; bytes: number };
-/** The room of each user and of all together, and for how many milliseconds a draft is kept. */
-export type OwnRoom = { user: Room; all: Room; lifetime: number };
+/**
+ * The room of each user, of all who are not of the admin collection together, and of all together; and for how many milliseconds a draft
+ * is kept.
+ */
+export type OwnRoom = { user: Room; others: Room; all: Room; lifetime: number };
 
 /** As for the drafts of previews, `padding` makes what follows it stand in pages of its own, which are overwritten when the row goes. */
 const tables = `
@@ -49,12 +56,13 @@ const tables = `
   ) STRICT;
   CREATE INDEX IF NOT EXISTS own_drafts_by_target ON own_drafts (target);
   CREATE INDEX IF NOT EXISTS own_drafts_by_age ON own_drafts (updated_at);
-  CREATE INDEX IF NOT EXISTS own_drafts_by_size ON own_drafts (size);
+  DROP INDEX IF EXISTS own_drafts_by_size;
+  CREATE INDEX IF NOT EXISTS own_drafts_by_owner ON own_drafts (owner, size);
 `;
 
 const drafts = 'SELECT target, revision, version, title, updated_at AS updatedAt FROM own_drafts';
 
-/** Drafts that users keep in the vault: never part of an event. An owner is a user, as `<slug>/<id>`. */
+/** Drafts that users keep in the vault: never part of an event. An owner is a user, as `<category>/<id>`. */
 export function openOwnDrafts(db: Sqlite) {
   db.exec(tables);
   const select = db.prepare<[owner: string, target: string, since: number], OwnDraft & { data: string }>(
@@ -64,6 +72,10 @@ export function openOwnDrafts(db: Sqlite) {
     `${drafts} WHERE owner = ? AND updated_at > ? ORDER BY updated_at DESC, revision DESC`,
   );
   const selectAllRoom = db.prepare<[], Room>('SELECT count(*) AS count, total(size) AS bytes FROM own_drafts');
+  const selectOutsideRoom = db.prepare<{ prefix: string }, Room>(
+    `SELECT count(*) AS count, total(size) AS bytes FROM own_drafts
+     WHERE substr(owner, 1, length(:prefix)) <> :prefix`,
+  );
   const selectSize = db
     .prepare<[owner: string, target: string], number>('SELECT size FROM own_drafts WHERE owner = ? AND target = ?')
     .pluck();
@@ -84,28 +96,28 @@ export function openOwnDrafts(db: Sqlite) {
   let hasTraces = true;
 
   const keep = db.transaction((draft: NewOwnDraft, room: OwnRoom, now: number): Kept => {
-    const { expected, ...values } = draft;
+    const { expected, adminCollection, ...values } = draft;
     const { owner, target } = values;
     const since = now - room.lifetime;
     const before = select.get(owner, target, since);
     if (!isExpected(before, expected)) return { kind: 'stale' };
     const size = Buffer.byteLength(values.data) + Buffer.byteLength(values.title);
+    const added = { count: 1, bytes: size };
     const own = selectOthers.get(owner, target, since) ?? failed();
-    if (!hasRoom(own, size, room.user)) return { kind: 'full', of: 'user', ...own };
-    const all = othersOfAll(owner, target);
-    if (!hasRoom(all, size, room.all)) return { kind: 'full', of: 'all', ...all };
+    if (!hasRoom(own, added, room.user)) return { kind: 'full', of: 'user', ...own };
+    const sizeBefore = selectSize.get(owner, target);
+    const prefix = ownersOf(adminCollection);
+    if (!owner.startsWith(prefix)) {
+      const others = without(selectOutsideRoom.get({ prefix }) ?? failed(), sizeBefore);
+      if (!hasRoom(others, added, room.others)) return { kind: 'full', of: 'others', ...others };
+    }
+    const all = without(selectAllRoom.get() ?? failed(), sizeBefore);
+    if (!hasRoom(all, added, room.all)) return { kind: 'full', of: 'all', ...all };
     if (remove.run(owner, target).changes > 0) hasTraces = true;
     insert.run({ ...values, size, now });
     const { data: _, ...kept } = select.get(owner, target, since) ?? failed();
     return { kind: 'kept', draft: kept };
   });
-
-  /** All that is stored but for this one, expired ones included. */
-  function othersOfAll(owner: string, target: string): Room {
-    const { count, bytes } = selectAllRoom.get() ?? failed();
-    const size = selectSize.get(owner, target);
-    return size === undefined ? { count, bytes } : { count: count - 1, bytes: bytes - size };
-  }
 
   const removeExpected = db.transaction((owner: string, target: string, { expected, since }: Removal): Removed => {
     const before = select.get(owner, target, since);
@@ -158,9 +170,14 @@ export function isExpected(before: Pick<OwnDraft, 'revision'> | undefined, expec
   return before !== undefined && (expected === '*' || expected.includes(before.revision));
 }
 
-/** Whether there is room for one more of `size` bytes beside the others. */
-export function hasRoom(others: Room, size: number, room: Room): boolean {
-  return others.count + 1 <= room.count && others.bytes + size <= room.bytes;
+/** How owners begin that are users of a collection; null: no owner does. */
+export function ownersOf(category: Category | null): string {
+  return `${category ?? ''}/`;
+}
+
+/** The drafts of a room but for one of `size` bytes; undefined: it is not there. */
+function without({ count, bytes }: Room, size: number | undefined): Room {
+  return size === undefined ? { count, bytes } : { count: count - 1, bytes: bytes - size };
 }
 
 function failed(): never {

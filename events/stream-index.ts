@@ -29,6 +29,10 @@ export function readStreamIndex(db: Sqlite) {
     db,
     'SELECT DISTINCT stream FROM events WHERE stream >= ? AND stream < ? ORDER BY stream',
   );
+  const selectOneUnder = pluckLate<[from: string, to: string], number>(
+    db,
+    'SELECT 1 FROM events WHERE stream >= ? AND stream < ? LIMIT 1',
+  );
   const selectLast = prepareLate<[stream: string, upTo: number], Place>(
     db,
     'SELECT position, version FROM events WHERE stream = (SELECT ?) AND position <= ? ORDER BY version DESC LIMIT 1',
@@ -72,7 +76,12 @@ export function readStreamIndex(db: Sqlite) {
     return selectUnder().all(prefix, `${prefix.slice(0, -1)}0`);
   }
 
-  return { versionOf, positionsOf, positionOf, positionsWithin, lastOf, streamsUnder };
+  /** Whether some stream begins with a prefix that ends in a slash. */
+  function hasUnder(prefix: string): boolean {
+    return selectOneUnder().get(prefix, `${prefix.slice(0, -1)}0`) !== undefined;
+  }
+
+  return { versionOf, positionsOf, positionOf, positionsWithin, lastOf, streamsUnder, hasUnder };
 }
 
 /** Rows of a stream, checked to be without a gap in their versions. @throws AlteredEventError. */

@@ -1,4 +1,4 @@
-import { compileInside, partsOf, slugOf } from '../config/nesting.ts';
+import { compileInside, slugOf } from '../config/nesting.ts';
 import {
   type DataField,
   dataFields,
@@ -7,14 +7,11 @@ import {
   type Json,
   type JsonObject,
   memberOf,
-  type Schema,
 } from '../config/schema.ts';
 import { readTime } from '../config/times.ts';
-import { type EventType, globalStream, splitStream } from './catalogue.ts';
+import { type EventType, splitStream } from './catalogue.ts';
 import type { Header } from './envelope.ts';
-
-/** A schema and the position from which it held: the position of its `schema.changed`. */
-export type Epoch = { position: number; schema: Schema };
+import { type Epoch, followNames, keyedFields, type Renames } from './lineage.ts';
 
 /**
  * Brings the data of an old event to the names of today, and its times of day to their one form. Renames come from the log's own
@@ -27,18 +24,7 @@ export type Upcaster = {
   fingerprint: string;
 };
 
-type Renames = {
-  /** Old name → new name, on this level. */
-  names: Map<string, string>;
-  /** By new name: what is renamed inside the field. */
-  inside: Map<string, Renames>;
-  /** By slug, for objects that say of which part of the field they are. */
-  blocks?: Map<string, Renames>;
-};
-
-type Step = { position: number; renames: Map<string, Renames> };
-
-/** The key of the schema that a stream's data follows: a collection's slug, or `globals/<slug>`, which is a global's whole stream name. */
+/** The key of the schema that a stream's data follows: a collection's category, or `globals/<slug>`, which is a global's whole stream name. */
 export function schemaKey(stream: string): string {
   const [category] = splitStream(stream);
   return category === 'globals' ? stream : category;
@@ -46,25 +32,15 @@ export function schemaKey(stream: string): string {
 
 /** @param epochs in the order of their positions, the schema of today last. */
 export function compileUpcaster(epochs: readonly Epoch[]): Upcaster {
-  const steps: Step[] = [];
-  // By key, the fields as last declared: a collection may be away for a while and come back with other names.
-  const known = new Map<string, readonly FieldSchema[]>();
-  for (const { position, schema } of epochs) {
-    const renames = new Map<string, Renames>();
-    for (const [key, fields] of fieldsByKey(schema)) {
-      const found = renamesOf(known.get(key) ?? [], fields);
-      if (found) renames.set(key, found);
-      known.set(key, fields);
-    }
-    if (renames.size > 0) steps.push({ position, renames });
-  }
-  const times = new Map([...known].map(([key, fields]) => [key, compileTimes(fields)]));
+  const { steps } = followNames(epochs);
+  const last = new Map(epochs.flatMap(({ schema }) => keyedFields(schema).map(({ key, fields }) => [key, fields])));
+  const times = new Map([...last].map(([key, fields]) => [key, compileTimes(fields)]));
 
   function upcast(key: string, { position, type }: Header, data: JsonObject): JsonObject {
     let result = data;
     for (const step of steps) {
       const renames = step.position > position ? step.renames.get(key) : undefined;
-      if (renames) result = renameData(renames, type, result);
+      if (renames) result = renameData(renames, { type, position }, result);
     }
     const bring = times.get(key);
     return bring ? onFields(type, result, bring) : result;
@@ -75,31 +51,8 @@ export function compileUpcaster(epochs: readonly Epoch[]): Upcaster {
   return { upcast, fingerprint: JSON.stringify(renamed, (_key, value) => (value instanceof Map ? [...value] : value)) };
 }
 
-type KeyedFields = [key: string, fields: readonly FieldSchema[]];
-
-/** The fields of collections and globals, by what their streams follow: as {@link schemaKey}. */
-export function fieldsByKey({ collections, globals }: Schema): KeyedFields[] {
-  return [
-    ...collections.map(({ slug, fields }): KeyedFields => [slug, fields]),
-    ...globals.map(({ slug, fields }): KeyedFields => [globalStream(slug), fields]),
-  ];
-}
-
-function renamesOf(before: readonly FieldSchema[], after: readonly FieldSchema[]): Renames | undefined {
-  const old = new Map(dataFields(before).map((field) => [field.name, field]));
-  const renames: Renames = { names: new Map(), inside: new Map() };
-  for (const field of dataFields(after)) {
-    const { name } = field;
-    const previous = previousOf(field, old);
-    if (previous && previous.name !== name) renames.names.set(previous.name, name);
-    const inside = previous && renamesInside(previous, field);
-    if (inside) renames.inside.set(name, inside);
-  }
-  return renames.names.size + renames.inside.size > 0 ? renames : undefined;
-}
-
 /**
- * The field that had the values of one that a new schema has, on the same level of the schema before; undefined where none had.
+ * The field of the schema before whose values one of a new schema has, on the same level; undefined where none had.
  *
  * @param old the fields of that level by their names.
  */
@@ -108,17 +61,6 @@ export function previousOf(field: DataField, old: ReadonlyMap<string, DataField>
   // Only the change that brings the new name renames; the option may stay in the configuration for ever.
   const isRenamed = renamedFrom !== undefined && old.has(renamedFrom) && !old.has(name);
   return old.get(isRenamed ? renamedFrom : name);
-}
-
-function renamesInside(before: FieldSchema, after: FieldSchema): Renames | undefined {
-  const old = new Map(partsOf(before).map(({ slug, fields }) => [slug, fields]));
-  const blocks = new Map<string, Renames>();
-  for (const { slug, fields } of partsOf(after)) {
-    const renames = renamesOf(old.get(slug) ?? [], fields);
-    if (renames && slug === null) return renames;
-    if (renames && slug !== null) blocks.set(slug, renames);
-  }
-  return blocks.size > 0 ? { names: new Map(), inside: new Map(), blocks } : undefined;
 }
 
 /** `data` of a created document is its fields, a restored one has them as `document`; an update names them in `set`. */
@@ -130,31 +72,33 @@ function onFields(type: EventType, data: JsonObject, change: (values: JsonObject
   return result;
 }
 
-function renameData(renames: Renames, type: EventType, data: JsonObject): JsonObject {
-  const result = onFields(type, data, (values) => renameFields(renames, values));
+type Recorded = Pick<Header, 'type' | 'position'>;
+
+function renameData(renames: Renames, { type, position }: Recorded, data: JsonObject): JsonObject {
+  const result = onFields(type, data, (values) => renameFields(renames, position, values));
   if (type === 'document.created' || !Array.isArray(data.unset)) return result;
   return { ...result, unset: data.unset.map((name) => renames.names.get(String(name)) ?? name) };
 }
 
-function renameFields(renames: Renames, values: JsonObject): JsonObject {
+function renameFields(renames: Renames, position: number, values: JsonObject): JsonObject {
   const result: JsonObject = {};
   const taken = new Set(renames.names.values());
   for (const [key, value] of Object.entries(values)) {
     const name = renames.names.get(key) ?? key;
     // The values of a removed field, under the name that another field has now.
-    if (name === key && taken.has(key)) continue;
+    if (name === key && taken.has(key) && position < (renames.since.get(key) ?? Number.POSITIVE_INFINITY)) continue;
     const inside = renames.inside.get(name);
-    result[name] = inside ? renameValue(inside, value) : value;
+    result[name] = inside ? renameValue(inside, position, value) : value;
   }
   return result;
 }
 
-function renameValue(renames: Renames, value: Json): Json {
-  if (Array.isArray(value)) return value.map((item) => renameValue(renames, item));
+function renameValue(renames: Renames, position: number, value: Json): Json {
+  if (Array.isArray(value)) return value.map((item) => renameValue(renames, position, item));
   if (!isObject(value)) return value;
-  if (!renames.blocks) return renameFields(renames, value);
+  if (!renames.blocks) return renameFields(renames, position, value);
   const block = renames.blocks.get(slugOf(value) ?? '');
-  return block ? renameFields(block, value) : value;
+  return block ? renameFields(block, position, value) : value;
 }
 
 type Bring<T> = (value: T) => T;

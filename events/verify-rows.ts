@@ -6,6 +6,7 @@ import { type IsErased, knowErased } from './erasures.ts';
 import { differingRow, type EventRow, type PayloadRow, parseHeader, wrongPayload } from './event-checks.ts';
 import { isUuid7 } from './ids.ts';
 import { formatOf } from './log-file.ts';
+import type { Gap } from './missing.ts';
 import type { Finding } from './seen-heads.ts';
 import { payloadColumns, withSegments } from './segments.ts';
 
@@ -58,6 +59,11 @@ export function rowChecker(db: Sqlite, logId: string, before: Header | null = nu
   };
 }
 
+/** The finding about an event that is not there. */
+export function missing({ position, next }: Gap): Finding {
+  return `event ${position} is missing: the next one is at position ${next}`;
+}
+
 /** Knows the erased payloads. The events that say so are held against their commitments when their turn comes. */
 function erasedPayloads(db: Sqlite): () => IsErased {
   const newest = db.prepare<[], number>('SELECT coalesce(max(position), 0) FROM erasures').pluck();
@@ -103,7 +109,7 @@ function checkEvent(
   { position, logId, last, isErased, isLeftOut, isErasedNow }: Expected,
 ): Finding | Header {
   const at = `event ${position}`;
-  if (row.position !== position) return `${at} is missing: the next one is at position ${row.position}`;
+  if (row.position !== position) return missing({ position, next: row.position });
   // Headers are ASCII, so bytes that are no valid UTF-8 cannot be read as the text that was there before.
   const header = parseHeader(row.header);
   if (!header || encodeHeader(header) !== row.header) {

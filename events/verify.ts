@@ -7,11 +7,12 @@ import { formatOf, isLog } from './log-file.ts';
 import { readLog } from './log-reader.ts';
 import { expectedSchema, schemaOf } from './log-tables.ts';
 import { appendLeaf, leafHash, rootOf, type Tree } from './merkle.ts';
+import { firstGap } from './missing.ts';
 import { withoutMark } from './moved.ts';
 import type { Head } from './seals.ts';
 import { compareHeads, everywhere, type Finding, type SeenHead, type Trouble } from './seen-heads.ts';
 import { isInBucket } from './segments.ts';
-import { rowChecker, selectRows } from './verify-rows.ts';
+import { missing, rowChecker, selectRows } from './verify-rows.ts';
 import { checkSegments } from './verify-segments.ts';
 import { tileChecker } from './verify-tiles.ts';
 
@@ -72,14 +73,23 @@ export function verifyBesideEvents(db: Sqlite): Finding | null {
  * streams has it.
  *
  * @param head that of the log as it was read before: what is behind it is left alone.
+ * @param look is shown the header of each event that is sound.
  * @param seen heads that the log once had, smallest first: they tell between which of them it was altered first.
  */
-export function* verifyInSteps(db: Sqlite, head: Head, seen: readonly SeenHead[]): Generator<number, Trouble | null> {
+export function* verifyInSteps(
+  db: Sqlite,
+  head: Head,
+  { seen, look }: { seen: readonly SeenHead[]; look: (header: Header) => void },
+): Generator<number, Trouble | null> {
+  // First, for it is found at once: events follow in the order of their positions.
+  const gap = firstGap(db);
+  if (gap) return { finding: missing(gap), from: gap.position, to: gap.position };
+  yield 0;
   const finding = checkErasures(db) ?? checkCounts(db) ?? checkTriggers(db);
   if (finding !== null) return { finding, from: null, to: null };
   const broken = yield* checkSegments(db);
   if (broken) return broken;
-  return yield* checkEvents(db, head, { look: () => {}, seen });
+  return yield* checkEvents(db, head, { look, seen });
 }
 
 function findingIn(steps: Generator<number, Trouble | null>): Finding | null {
@@ -117,17 +127,20 @@ function* checkEvents(
   const tiles = tileChecker(db, isLive);
   const checker = rowChecker(db, logId);
   const heads = compareHeads(tree, seen ?? []);
+  const upTo = isLive ? size : Number.MAX_SAFE_INTEGER;
+  // To begin a transaction takes longer than to look up an event.
+  const read = db.transaction(() =>
+    select.all(tree.size, upTo, atOnce).map((row) => ({ row, isInPlace: isPlaced(row) })),
+  );
   for (;;) {
     checker.begin();
-    const { result: rows, isWhole } = leavingOut(() =>
-      select.all(tree.size, isLive ? size : Number.MAX_SAFE_INTEGER, atOnce),
-    );
+    const { result: rows, isWhole } = leavingOut(read);
     const isLeftOut = ({ position }: EventRow) => !isWhole && isInBucket(db, position);
-    for (const row of rows) {
+    for (const { row, isInPlace } of rows) {
       const position = tree.size + 1;
       const found = checker.check(row, position, isLeftOut);
       if (typeof found === 'string') return { finding: found, from: position, to: position };
-      if (!isPlaced(row)) return { finding: misplaced(row), from: position, to: position };
+      if (!isInPlace) return { finding: misplaced(row), from: position, to: position };
       const odd = checker.form(found);
       if (odd !== null) return { finding: odd, from: position, to: position };
       checker.pass(found);

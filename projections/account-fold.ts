@@ -1,4 +1,5 @@
 import type { Json, JsonObject } from '../config/schema.ts';
+import type { AccountRef } from '../events/accounts.ts';
 import { clockStream, type EventType, splitAccountStream, splitStream } from '../events/catalogue.ts';
 import type { Context, Header } from '../events/envelope.ts';
 import { erasedStreams } from '../events/erasures.ts';
@@ -18,19 +19,19 @@ export function createAccountTables(db: Sqlite): void {
     ) STRICT, WITHOUT ROWID;
     CREATE INDEX accounts_reset ON accounts (reset) WHERE reset IS NOT NULL;
     CREATE TABLE sessions (
-      sid TEXT PRIMARY KEY, slug TEXT NOT NULL, id TEXT NOT NULL, started_at INTEGER NOT NULL, refreshed_at INTEGER,
+      sid TEXT PRIMARY KEY, category TEXT NOT NULL, id TEXT NOT NULL, started_at INTEGER NOT NULL, refreshed_at INTEGER,
       expires_at INTEGER NOT NULL, ip TEXT, user_agent TEXT
     ) STRICT, WITHOUT ROWID;
-    CREATE INDEX sessions_account ON sessions (slug, id);
+    CREATE INDEX sessions_account ON sessions (category, id);
     CREATE INDEX sessions_expiry ON sessions (expires_at);
     CREATE TABLE invites (
-      id TEXT PRIMARY KEY, slug TEXT NOT NULL, email TEXT NOT NULL, inviter TEXT NOT NULL,
+      id TEXT PRIMARY KEY, category TEXT NOT NULL, email TEXT NOT NULL, inviter TEXT NOT NULL,
       created_at INTEGER NOT NULL, expires_at INTEGER NOT NULL, version INTEGER NOT NULL
     ) STRICT, WITHOUT ROWID;
-    CREATE INDEX invites_email ON invites (slug, email);
+    CREATE INDEX invites_email ON invites (category, email);
     CREATE INDEX invites_expiry ON invites (expires_at);
     CREATE TABLE mails (
-      position INTEGER PRIMARY KEY, event TEXT NOT NULL, stream TEXT NOT NULL, kind TEXT NOT NULL, slug TEXT NOT NULL,
+      position INTEGER PRIMARY KEY, event TEXT NOT NULL, stream TEXT NOT NULL, kind TEXT NOT NULL, category TEXT NOT NULL,
       id TEXT, email TEXT, token TEXT, expires_at INTEGER, since INTEGER NOT NULL
     ) STRICT;
     CREATE UNIQUE INDEX mails_event ON mails (event);
@@ -39,10 +40,10 @@ export function createAccountTables(db: Sqlite): void {
 }
 
 /**
- * An event of a stream about accounts. `slug` and `id` are those of its stream, `at` when it was recorded, milliseconds
+ * An event of a stream about accounts. `category` and `id` are those of its stream, `at` when it was recorded, milliseconds
  * since the epoch.
  */
-type AccountEvent = { header: Header; slug: string; id: string; data: JsonObject; context: Context; at: number };
+type AccountEvent = AccountRef & { header: Header; data: JsonObject; context: Context; at: number };
 
 /**
  * Folds events into the tables about accounts, one by one. Pure as the other folds are: what has expired is told from the
@@ -64,7 +65,14 @@ export function openAccountFold(db: Sqlite) {
     if (about.isInvite) rows.invites.move(about.id, header.version);
     else rows.accounts.move(header.stream, header.version);
     // The payload of an erased event is not known: read as `{}`, it ends all that it may have ended and begins nothing.
-    effects[header.type]?.({ header, slug: about.slug, id: about.id, data: data ?? {}, context: context ?? {}, at });
+    effects[header.type]?.({
+      header,
+      category: about.category,
+      id: about.id,
+      data: data ?? {},
+      context: context ?? {},
+      at,
+    });
   }
 
   return { apply };
@@ -75,7 +83,7 @@ function effectsOn({ accounts, sessions, invites, mails }: Rows): {
   [type in EventType]?: (event: AccountEvent) => void;
 } {
   return {
-    'session.started': ({ header, slug, id, data, context, at }) => {
+    'session.started': ({ header, category, id, data, context, at }) => {
       const sid = textOf(data.sid);
       const expiresAt = timeOf(data.expiresAt);
       // A clock that was put back is behind the times of events: by those, what begins now would be over already.
@@ -83,48 +91,50 @@ function effectsOn({ accounts, sessions, invites, mails }: Rows): {
       accounts.setLogin(header.stream, at);
       if (sid === null) return;
       const from = { ip: context.ip ?? null, userAgent: context.userAgent ?? null };
-      sessions.start({ sid, slug, id, startedAt: at, expiresAt, ...from }, header.stream, textOf(data.credential));
+      sessions.start({ sid, category, id, startedAt: at, expiresAt, ...from }, header.stream, textOf(data.credential));
     },
-    'session.refreshed': ({ slug, id, data, at }) => {
-      sessions.refresh({ slug, id }, textOf(data.sid), { at, expiresAt: timeOf(data.expiresAt) });
+    'session.refreshed': ({ category, id, data, at }) => {
+      sessions.refresh({ category, id }, textOf(data.sid), { at, expiresAt: timeOf(data.expiresAt) });
     },
-    'session.revoked': ({ slug, id, data }) => {
+    'session.revoked': ({ category, id, data }) => {
       const sid = textOf(data.sid);
-      if (sid === null) sessions.endAll({ slug, id });
-      else sessions.end({ slug, id }, sid);
+      if (sid === null) sessions.endAll({ category, id });
+      else sessions.end({ category, id }, sid);
     },
     'password.changed': (event) => {
-      const { header, slug, id, data } = event;
+      const { header, category, id, data } = event;
       accounts.setCredential(header.stream, textOf(data.credential));
       mails.removeWith([accounts.replaceReset(header.stream, null)]);
-      sessions.endAll({ slug, id }, textOf(data.keeps));
-      if (textOf(data.reset) !== null) mails.add({ ...requestOf(event), kind: 'passwordChanged', slug, id });
+      sessions.endAll({ category, id }, textOf(data.keeps));
+      if (textOf(data.reset) !== null) mails.add({ ...requestOf(event), kind: 'passwordChanged', category, id });
     },
     'password.reset.requested': (event) => {
-      const { header, slug, id, data } = event;
+      const { header, category, id, data } = event;
       const token = textOf(data.reset);
       const expiresAt = timeOf(data.expiresAt);
       const reset = token === null ? null : { token, email: textOf(data.email), expiresAt };
       mails.removeWith([accounts.replaceReset(header.stream, reset)]);
-      if (token !== null) mails.add({ ...requestOf(event), kind: 'passwordReset', slug, id, token, expiresAt });
+      if (token !== null) mails.add({ ...requestOf(event), kind: 'passwordReset', category, id, token, expiresAt });
     },
     'invite.created': (event) => {
-      const { header, slug, id, data, at } = event;
+      const { header, category, id, data, at } = event;
       const email = textOf(data.email);
       const expiresAt = timeOf(data.expiresAt);
       if (at < expiresAt) mails.removeWith(invites.purge(at));
       if (email === null) return;
       const { version, actor } = header;
-      mails.removeWith(invites.add({ id, slug, email, inviter: actor.id ?? '', createdAt: at, expiresAt, version }));
-      mails.add({ ...requestOf(event), kind: 'invitation', slug, email, token: id, expiresAt });
+      mails.removeWith(
+        invites.add({ id, category, email, inviter: actor.id ?? '', createdAt: at, expiresAt, version }),
+      );
+      mails.add({ ...requestOf(event), kind: 'invitation', category, email, token: id, expiresAt });
     },
     'invite.accepted': (event) => {
       invites.remove(event.id);
       mails.removeWith([event.id]);
       const account = textOf(event.data.account);
       if (account === null) return;
-      const [slug, id] = splitStream(account);
-      mails.add({ ...requestOf(event), kind: 'welcome', slug, id });
+      const [category, id] = splitStream(account);
+      mails.add({ ...requestOf(event), kind: 'welcome', category, id });
     },
     'invite.withdrawn': ({ id }) => {
       invites.remove(id);
@@ -144,9 +154,9 @@ function requestOf({ header, at }: AccountEvent) {
 function endAccount({ accounts, sessions, mails }: Rows, document: string): void {
   const reset = accounts.end(document);
   if (reset === undefined) return;
-  const [slug, id] = splitStream(document);
+  const [category, id] = splitStream(document);
   mails.removeWith([reset]);
-  sessions.endAll({ slug, id });
+  sessions.endAll({ category, id });
 }
 
 /**

@@ -50,8 +50,8 @@ function openAccountRows(db: Sqlite) {
     },
     /** Ends the account of a document. @returns the token of its reset; undefined where the document has no account. */
     end(document: string): string | null | undefined {
-      const [slug, id] = splitStream(document);
-      return remove.all(accountStream(slug, id))[0];
+      const [category, id] = splitStream(document);
+      return remove.all(accountStream(category, id))[0];
     },
   };
 }
@@ -62,25 +62,26 @@ function openSessionRows(db: Sqlite) {
      WHERE EXISTS (SELECT 1 FROM accounts WHERE stream = ? AND credential = ?) ON CONFLICT (sid) DO NOTHING`,
   );
   const update = db.prepare(
-    'UPDATE sessions SET refreshed_at = ?, expires_at = ? WHERE sid = ? AND slug = ? AND id = ?',
+    'UPDATE sessions SET refreshed_at = ?, expires_at = ? WHERE sid = ? AND category = ? AND id = ?',
   );
-  const remove = db.prepare('DELETE FROM sessions WHERE sid = ? AND slug = ? AND id = ?');
-  const removeOthers = db.prepare('DELETE FROM sessions WHERE slug = ? AND id = ? AND sid IS NOT ?');
+  const remove = db.prepare('DELETE FROM sessions WHERE sid = ? AND category = ? AND id = ?');
+  const removeOthers = db.prepare('DELETE FROM sessions WHERE category = ? AND id = ? AND sid IS NOT ?');
   const purge = db.prepare('DELETE FROM sessions WHERE expires_at <= ?');
   const removeSince = db.prepare('DELETE FROM sessions WHERE max(started_at, coalesce(refreshed_at, 0)) > ?');
 
   return {
     /** Starts a session. A login that a change of the password overtook names the credential before, and starts nothing. */
     start(session: Omit<Session, 'refreshedAt'>, stream: string, credential: string | null): void {
-      const { sid, slug, id, startedAt, expiresAt, ip, userAgent } = session;
-      insert.run(sid, slug, id, startedAt, expiresAt, ip, userAgent, stream, credential);
+      const { sid, category, id, startedAt, expiresAt, ip, userAgent } = session;
+      insert.run(sid, category, id, startedAt, expiresAt, ip, userAgent, stream, credential);
     },
-    refresh({ slug, id }: AccountRef, sid: string | null, times: { at: number; expiresAt: number }): void {
-      update.run(times.at, times.expiresAt, sid, slug, id);
+    refresh({ category, id }: AccountRef, sid: string | null, times: { at: number; expiresAt: number }): void {
+      update.run(times.at, times.expiresAt, sid, category, id);
     },
-    end: ({ slug, id }: AccountRef, sid: string): void => void remove.run(sid, slug, id),
+    end: ({ category, id }: AccountRef, sid: string): void => void remove.run(sid, category, id),
     /** Ends all sessions of an account but the one that is kept. */
-    endAll: ({ slug, id }: AccountRef, kept: string | null = null): void => void removeOthers.run(slug, id, kept),
+    endAll: ({ category, id }: AccountRef, kept: string | null = null): void =>
+      void removeOthers.run(category, id, kept),
     endSince: (time: number): void => void removeSince.run(time),
     purge: (at: number): void => void purge.run(at),
   };
@@ -91,16 +92,18 @@ function openInviteRows(db: Sqlite) {
   const update = db.prepare('UPDATE invites SET version = ? WHERE id = ?');
   const remove = db.prepare('DELETE FROM invites WHERE id = ?');
   const removeTo = db
-    .prepare<[slug: string, email: string], string>('DELETE FROM invites WHERE slug = ? AND email = ? RETURNING id')
+    .prepare<[category: string, email: string], string>(
+      'DELETE FROM invites WHERE category = ? AND email = ? RETURNING id',
+    )
     .pluck();
   const purge = db.prepare<[at: number], string>('DELETE FROM invites WHERE expires_at <= ? RETURNING id').pluck();
 
   return {
     move: (id: string, version: number): void => void update.run(version, id),
     /** Adds an invitation. @returns the ids of those to the same address, which it replaces. */
-    add({ id, slug, email, inviter, createdAt, expiresAt, version }: Invite): string[] {
-      const replaced = removeTo.all(slug, email);
-      insert.run(id, slug, email, inviter, createdAt, expiresAt, version);
+    add({ id, category, email, inviter, createdAt, expiresAt, version }: Invite): string[] {
+      const replaced = removeTo.all(category, email);
+      insert.run(id, category, email, inviter, createdAt, expiresAt, version);
       return replaced;
     },
     remove: (id: string): void => void remove.run(id),
@@ -117,8 +120,8 @@ function openMailRows(db: Sqlite) {
   const removeOf = db.prepare('DELETE FROM mails WHERE stream = ?');
 
   return {
-    add({ position, event, stream, since, kind, slug, id, email, token, expiresAt }: Mail): void {
-      const to = [slug, id ?? null, email ?? null, token ?? null, expiresAt ?? null];
+    add({ position, event, stream, since, kind, category, id, email, token, expiresAt }: Mail): void {
+      const to = [category, id ?? null, email ?? null, token ?? null, expiresAt ?? null];
       insert.run(position, event, stream, kind, ...to, since);
     },
     remove: (event: string | null): void => void remove.run(event),

@@ -1,4 +1,5 @@
 import type { MailKind } from '../config/model.ts';
+import type { Category } from '../config/schema.ts';
 import type { AccountRef } from '../events/accounts.ts';
 import { accountStream, setupStream, splitAccountStream } from '../events/catalogue.ts';
 import type { Sqlite } from '../storage/sqlite.ts';
@@ -24,7 +25,7 @@ export type Reset = AccountRef & Pick<Account, 'version' | 'credential'> & { ema
 /** A session. Times are milliseconds since the epoch; it may be past `expiresAt`. */
 export type Session = {
   sid: string;
-  slug: string;
+  category: Category;
   /** The id of its user. */
   id: string;
   startedAt: number;
@@ -37,9 +38,9 @@ export type Session = {
 /** An invitation that was neither accepted, withdrawn nor replaced. It may be past `expiresAt`. Times are milliseconds since the epoch. */
 export type Invite = {
   id: string;
-  slug: string;
+  category: Category;
   email: string;
-  /** Its sender, as events name users: `<slug>/<id>`. */
+  /** Its sender, as events name users: `<category>/<id>`. */
   inviter: string;
   createdAt: number;
   expiresAt: number;
@@ -54,7 +55,7 @@ export type WaitingMail = {
   /** The stream of that event, where its end is recorded. */
   stream: string;
   kind: MailKind;
-  slug: string;
+  category: Category;
   /** The user it goes to; null in an invitation, where `email` is set instead. */
   id: string | null;
   email: string | null;
@@ -90,25 +91,25 @@ export function openAccounts(db: Sqlite) {
     .prepare<[], string>('SELECT credential FROM accounts WHERE credential IS NOT NULL')
     .pluck();
   const selectHolder = db
-    .prepare<[sid: string], string>("SELECT slug || '/' || id FROM sessions WHERE sid = ?")
+    .prepare<[sid: string], string>("SELECT category || '/' || id FROM sessions WHERE sid = ?")
     .pluck();
-  const selectSessions = db.prepare<[slug: string, id: string], Session>(
-    `SELECT sid, slug, id, started_at AS startedAt, refreshed_at AS refreshedAt, expires_at AS expiresAt, ip,
+  const selectSessions = db.prepare<[category: string, id: string], Session>(
+    `SELECT sid, category, id, started_at AS startedAt, refreshed_at AS refreshedAt, expires_at AS expiresAt, ip,
        user_agent AS userAgent
-     FROM sessions WHERE slug = ? AND id = ? ORDER BY started_at, sid`,
+     FROM sessions WHERE category = ? AND id = ? ORDER BY started_at, sid`,
   );
   const invite =
-    'SELECT id, slug, email, inviter, created_at AS createdAt, expires_at AS expiresAt, version FROM invites';
+    'SELECT id, category, email, inviter, created_at AS createdAt, expires_at AS expiresAt, version FROM invites';
   const selectInvite = db.prepare<[id: string], Invite>(`${invite} WHERE id = ?`);
-  const selectInvites = db.prepare<[slug: string], Invite>(`${invite} WHERE slug = ? ORDER BY created_at, id`);
+  const selectInvites = db.prepare<[category: string], Invite>(`${invite} WHERE category = ? ORDER BY created_at, id`);
   const selectMails = db.prepare<[], WaitingMail>(
-    `SELECT event, position, stream, kind, slug, id, email, token, expires_at AS expiresAt, since
+    `SELECT event, position, stream, kind, category, id, email, token, expires_at AS expiresAt, since
      FROM mails ORDER BY position`,
   );
 
   /** Null before the first event about it, and after its user was deleted. */
-  function account(slug: string, id: string): Account | null {
-    const row = selectAccount.get(accountStream(slug, id));
+  function account(category: Category, id: string): Account | null {
+    const row = selectAccount.get(accountStream(category, id));
     if (!row) return null;
     const { version, credential, reset, reset_expires_at: expiresAt, last_login_at: lastLoginAt } = row;
     return {
@@ -125,7 +126,7 @@ export function openAccounts(db: Sqlite) {
     const account = row && splitAccountStream(row.stream);
     if (!row || !account) return null;
     const { version, credential, email, expiresAt } = row;
-    return { slug: account.slug, id: account.id, version, credential, email, expiresAt };
+    return { category: account.category, id: account.id, version, credential, email, expiresAt };
   }
 
   return {
@@ -133,15 +134,15 @@ export function openAccounts(db: Sqlite) {
     reset,
     /** Every credential that an account has: what else the vault holds is left over. */
     credentials: (): Set<string> => new Set(selectCredentials.all()),
-    /** Whose session it is, `<slug>/<user id>`, as long as it is there; it goes with its user. Each authenticated request asks. */
+    /** Whose session it is, `<category>/<user id>`, as long as it is there; it goes with its user. Each authenticated request asks. */
     holder: (sid: string): string | null => selectHolder.get(sid) ?? null,
     /** Those of one account, oldest first. */
-    sessions: (slug: string, id: string): Session[] => selectSessions.all(slug, id),
+    sessions: (category: Category, id: string): Session[] => selectSessions.all(category, id),
     invite: (id: string): Invite | null => selectInvite.get(id) ?? null,
     /** Those into a collection, oldest first. */
-    invites: (slug: string): Invite[] => selectInvites.all(slug),
+    invites: (category: Category): Invite[] => selectInvites.all(category),
     /** The version of the stream of first users; 0 before the first. */
-    setupVersion: (slug: string): number => selectVersion.get(setupStream(slug)) ?? 0,
+    setupVersion: (category: Category): number => selectVersion.get(setupStream(category)) ?? 0,
     /** Mails that wait, oldest first. */
     waitingMails: (): WaitingMail[] => selectMails.all(),
   };

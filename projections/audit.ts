@@ -1,3 +1,4 @@
+import { AlteredEventError } from '../events/altered.ts';
 import { splitStream } from '../events/catalogue.ts';
 import type { Header } from '../events/envelope.ts';
 import type { RecordedEvent } from '../events/log.ts';
@@ -23,14 +24,15 @@ export function createAuditTables(db: Sqlite): void {
   `);
 }
 
-const kinds = { collection: 0, type: 1, actor: 2 } as const;
+/** The kinds of words, as `audit_words` has them. */
+export const auditKinds = { collection: 0, type: 1, actor: 2 } as const;
 
-type Kind = keyof typeof kinds;
+type Kind = keyof typeof auditKinds;
 type WordKey = [kind: number, word: string];
 
 /**
- * The subject of an event, as filters name it: the slug of a collection, the whole stream of a global or of the service's own
- * events, `accounts/<slug>` for the accounts of a collection.
+ * The subject of an event: the category of a collection, the whole stream of a global or of the service's own
+ * events, `accounts/<category>` for the accounts of a collection.
  */
 export function collectionOf(stream: string): string {
   const [category, rest] = splitStream(stream);
@@ -63,7 +65,7 @@ export function openAuditFold(db: Sqlite) {
     const words = known[kind];
     const found = words.get(word);
     if (found !== undefined) return found;
-    const id = selectWord.get(kinds[kind], word) ?? insertWord.get(kinds[kind], word);
+    const id = selectWord.get(auditKinds[kind], word) ?? insertWord.get(auditKinds[kind], word);
     if (id === undefined) throw new Error(`SQLite gave no id to the word ${word}`);
     if (words.size >= mostWordsKept) words.clear();
     words.set(word, id);
@@ -117,7 +119,7 @@ export function openAuditIndex(db: Sqlite) {
   // The part before a slash is the word for all of its kind.
   const selectCollections = db
     .prepare<[word: string, pattern: string], number>(
-      `SELECT id FROM audit_words WHERE kind = ${kinds.collection} AND (word = ? OR word GLOB ?)`,
+      `SELECT id FROM audit_words WHERE kind = ${auditKinds.collection} AND (word = ? OR word GLOB ?)`,
     )
     .pluck();
   const selectId = db
@@ -127,11 +129,21 @@ export function openAuditIndex(db: Sqlite) {
     .prepare<[kind: number], string>('SELECT word FROM audit_words WHERE kind = ? ORDER BY id')
     .pluck();
   const selectBatch = db.prepare<[batch: string], Span>('SELECT first, last FROM audit_batches WHERE batch = ?');
+  const countRows = db
+    .prepare<[after: number, upTo: number], number>('SELECT count(*) FROM audit WHERE position > ? AND position <= ?')
+    .pluck();
+  const selectRows = db
+    .prepare<[after: number, upTo: number], number>(
+      'SELECT position FROM audit WHERE position > ? AND position <= ? ORDER BY position',
+    )
+    .pluck();
   const searches = new Map<string, Statement<number>>();
 
   /**
    * The positions of events after `after` up to `upTo`, at most `limit` of them. It may give fewer before the end, where few
    * events match: go on after `reached`.
+   *
+   * @throws AlteredEventError where it has no row of an event that it has looked for.
    */
   function find(filter: EventFilter, { after, upTo, limit }: { after: number; upTo: number; limit: number }): Found {
     const end = Math.min(upTo, after + mostRows);
@@ -151,17 +163,29 @@ export function openAuditIndex(db: Sqlite) {
     if (type !== undefined)
       isOneOf(
         'type',
-        types.flatMap((one) => selectId.all(kinds.type, one)),
+        types.flatMap((one) => selectId.all(auditKinds.type, one)),
       );
     if (actor !== undefined) {
-      isOneOf(actorTypes.includes(actor) ? 'actor_type' : 'actor', selectId.all(kinds.actor, actor));
+      isOneOf(actorTypes.includes(actor) ? 'actor_type' : 'actor', selectId.all(auditKinds.actor, actor));
     }
     // A word that was never recorded is in no event.
     if (conditions.some((condition) => condition.endsWith('()')))
       return { positions: [], reached: Math.max(after, upTo) };
     const positions = search(conditions.join('')).all(after, end, ...values, limit);
     const last = positions.length === limit ? positions.at(-1) : undefined;
-    return { positions, reached: last ?? Math.max(after, end) };
+    const reached = last ?? Math.max(after, end);
+    requireRows(after, reached);
+    return { positions, reached };
+  }
+
+  function requireRows(after: number, upTo: number): void {
+    if (countRows.get(after, upTo) === upTo - after) return;
+    let next = after + 1;
+    for (const position of selectRows.iterate(after, upTo)) {
+      if (position !== next) break;
+      next += 1;
+    }
+    throw new AlteredEventError(`event ${next} of the log is missing from the index of events: the index was altered`);
   }
 
   function search(conditions: string): Statement<number> {
@@ -178,7 +202,7 @@ export function openAuditIndex(db: Sqlite) {
     /** The last position that it knows of. */
     reached: (): number => selectReached.get() ?? 0,
     /** All that events were about so far, see {@link collectionOf}. */
-    collections: (): string[] => selectWords.all(kinds.collection),
+    collections: (): string[] => selectWords.all(auditKinds.collection),
     /** The positions of the first and the last event of a bulk call; null for an unknown id. */
     batch: (id: string): Span | null => selectBatch.get(id) ?? null,
     find,

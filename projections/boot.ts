@@ -1,4 +1,4 @@
-import type { Rules } from '../config/schema.ts';
+import type { Rules, Schema } from '../config/schema.ts';
 import { type Acceptance, decideAcceptance } from '../events/acceptances.ts';
 import { schemaStream } from '../events/catalogue.ts';
 import { inWords } from '../events/durations.ts';
@@ -8,15 +8,16 @@ import type { LogReader } from '../events/log-reader.ts';
 import { isSealed } from '../events/seals.ts';
 import type { SqliteLog } from '../events/sqlite-log.ts';
 import { compileUpcaster } from '../events/upcasters.ts';
-import { openDatabase, type Sqlite } from '../storage/sqlite.ts';
+import { openDatabase, type Sqlite, withDatabase } from '../storage/sqlite.ts';
+import { backUpBeforeUpgrade, type Upgrading } from './before-upgrade.ts';
 import { type Declared, differenceTo, epochsOf } from './epochs.ts';
 import { logFile, moveIntoPlace, readFileOf, removeDatabase, removeOtherReadFiles } from './files.ts';
-import { claimsIn } from './fit.ts';
+import { checkClaims, claimsIn } from './fit.ts';
 import type { Helpers } from './helpers.ts';
 import type { Projection } from './projection.ts';
 import { openProjector, type Projector } from './projector.ts';
 import { buildReadFile, catchUp } from './rebuild.ts';
-import { isUpToDate, type Looking, lookAtChanges, requireFit } from './schema-check.ts';
+import { afterAll, isUpToDate, type Looking, lookAtChanges, requireFit, settledIn } from './schema-check.ts';
 import { removeOtherSearchFiles, searchFileOf } from './search-tables.ts';
 import { type Opening, openCheckedLog } from './seen.ts';
 import { projectionHash, tablesOf } from './tables.ts';
@@ -28,6 +29,8 @@ export class ClockError extends Error {
 
 /** A data directory that takes writes: its log, and the projector of its read file, which has caught up. */
 export type Booted = {
+  /** That of the configuration, whose collections have their categories. */
+  schema: Schema;
   log: SqliteLog;
   projector: Projector;
   readFile: string;
@@ -36,6 +39,8 @@ export type Booted = {
   rebuilt: boolean;
   /** Events in the log when it was opened. */
   found: number;
+  /** When the last of them was recorded. */
+  foundAt: string;
   /** The format that the log had when it was opened, where it was one before this. */
   upgradedFrom: number | null;
   /** Whether the log is still to get the schema and rules, as {@link BootOptions.isReplica} says. */
@@ -61,6 +66,8 @@ export type BootOptions = Opening &
     helpers?: Helpers | null;
     /** Build the read file anew even if there is one. */
     isRebuild?: boolean;
+    /** How its log is brought to this format, if it has one before it; by default after a backup, silently. */
+    upgrading?: Upgrading;
     /** Whether the log is a replica: its commits are durable elsewhere, and a changed schema, or changed rules, are not recorded here. */
     isReplica?: boolean;
   };
@@ -71,9 +78,6 @@ export type BootOptions = Opening &
  */
 const writerCache = { cacheMiB: 8, changedMiB: 64 };
 
-/** The position of a schema that is not recorded yet: all that there is was written before it. */
-const afterAll = Number.MAX_SAFE_INTEGER;
-
 /**
  * Opens a data directory for writing: makes the log on first use, checks it against its head, whose seal is that of the vault, and
  * against what the read files have seen of it, records a changed schema, and brings the read file up to date, building it anew when there is
@@ -83,7 +87,7 @@ const afterAll = Number.MAX_SAFE_INTEGER;
  *   documents stand against the new schema, or it changes what they answer and may not.
  */
 export function boot(options: BootOptions): Booted {
-  const { directory, schema, seals, progress } = options;
+  const { directory, seals, progress } = options;
   const db = openDatabase(logFile(directory), { durability: options.isReplica ? 'normal' : 'full', ...writerCache });
   let read: Sqlite | null = null;
   const close = () => {
@@ -96,11 +100,18 @@ export function boot(options: BootOptions): Booted {
     const upgradedFrom = upgradeLog(db, seals);
     if (!isLog(db)) createLog(db, options.logId, seals.key);
     const log = openCheckedLog(db, options);
-    const found = log.head().size;
-    if (!options.acceptsClock) requireClock(log.head().recordedAt, options.now());
+    const { size: found, recordedAt: foundAt } = log.head();
+    if (!options.acceptsClock) requireClock(foundAt, options.now());
     const epochs = epochsOf(log);
-    const { isChanged, hasOtherRules } = differenceTo(epochs.at(-1), options);
-    if (isChanged) lookAtChanges(options, log, epochs);
+    const { schema } = settledIn(log, epochs, options.schema);
+    const declared = { ...options, schema };
+    const { isChanged, hasOtherRules } = differenceTo(epochs.at(-1), declared);
+    // A node is asked when it is to record it.
+    const acceptsLoss = options.acceptsLoss === true || options.isReplica === true;
+    if (isChanged) lookAtChanges({ ...declared, acceptsLoss }, log, epochs);
+    // A replica can be made anew.
+    if (upgradedFrom !== null && !options.isReplica)
+      backUpBeforeUpgrade(directory, upgradedFrom, options.upgrading ?? { noBackup: false, tell: () => {} });
     const accepted = acceptanceOf(options, log);
     const isPending = options.isReplica === true && (isChanged || hasOtherRules);
     const position = isPending ? afterAll : found + (accepted ? 1 : 0) + 1;
@@ -109,11 +120,18 @@ export function boot(options: BootOptions): Booted {
     const projection: Projection = { tables: tablesOf(schema), upcaster, epochs };
     const readFile = readFileOf(directory, projectionHash(schema, upcaster));
     const rebuilt = options.isRebuild === true || !isUpToDate(readFile, projection, { log, progress });
+    // Read tables that are made anew may show other unique values than are claimed: claims were lost, or renames are read otherwise now.
+    let hasOtherClaims = false;
     if (rebuilt) {
-      buildReadFile(`${readFile}.building`, projection, { log, progress, helped: { helpers: options.helpers, db } });
-      if (isChanged) requireFit(log, schema, `${readFile}.building`);
+      const building = `${readFile}.building`;
+      buildReadFile(building, projection, { log, progress, helped: { helpers: options.helpers, db } });
+      hasOtherClaims =
+        !isChanged &&
+        !options.isReplica &&
+        withDatabase(building, { readonly: true }, (made) => checkClaims(db, claimsIn(made, schema)) !== null);
+      if (isChanged || hasOtherClaims) requireFit(log, schema, building);
       removeDatabase(readFile);
-      moveIntoPlace(`${readFile}.building`, readFile);
+      moveIntoPlace(building, readFile);
     } else if (isChanged) requireFit(log, schema, readFile);
 
     db.exec('COMMIT');
@@ -124,17 +142,30 @@ export function boot(options: BootOptions): Booted {
     read = openDatabase(readFile, { durability: 'normal', ...writerCache });
     const projector = openProjector(read, projection.tables, upcaster);
     // The claims are taken from it, which has every event.
-    if (isChanged && !isPending)
-      log.changeSchema(commandOf(options, schemaChange(log, options)), claimsIn(read, schema));
+    if ((isChanged && !isPending) || hasOtherClaims)
+      log.changeSchema(commandOf(options, schemaChange(log, declared)), claimsIn(read, schema));
     // The schema is the same, so its claims and the read tables are too: nothing is looked at again.
-    else if (hasOtherRules && !isPending) record(log, commandOf(options, schemaChange(log, options)));
+    else if (hasOtherRules && !isPending) record(log, commandOf(options, schemaChange(log, declared)));
     catchUp(projector, { log, progress });
     // The former schema is that of the log still.
     if (!isPending) removeOtherReadFiles(directory, readFile);
     // One that was made from other read tables is made anew with them.
     if (!isPending) removeOtherSearchFiles(directory, rebuilt ? null : searchFileOf(readFile, schema));
     const databases = [db, read] as const;
-    return { log, projector, readFile, databases, rebuilt, found, upgradedFrom, accepted, isPending, close };
+    return {
+      schema,
+      log,
+      projector,
+      readFile,
+      databases,
+      rebuilt,
+      found,
+      foundAt,
+      upgradedFrom,
+      accepted,
+      isPending,
+      close,
+    };
   } catch (error) {
     close();
     throw error;

@@ -2,6 +2,7 @@ import type { Current } from '../events/documents.ts';
 import type { Sqlite } from '../storage/sqlite.ts';
 import { intact } from './damage.ts';
 import { fold } from './fold.ts';
+import { registerGoingOn } from './going-on.ts';
 import { type GroupRequest, groupsOf, registerGroups } from './groups.ts';
 import {
   docOf,
@@ -22,6 +23,8 @@ import { compileWhere, type Sql, type Where } from './where.ts';
 
 /** A version of a document: as it is sent, its number in the stream, and the position of the event that made it. */
 export type DocumentVersion = { text: string; version: number; position: number };
+
+type Gone = { positions: string; upTo: number };
 
 type VersionRow = { version: number; position: number; doc: string | null };
 
@@ -112,10 +115,11 @@ function openVersions(db: Sqlite, { documents, texts, versions, pastTexts }: Tab
   );
   const selectNewestChange = db.prepare<[], number | null>(`SELECT max(valid_to) FROM ${versions}`).pluck();
 
-  const selectGone = db.prepare<[positions: string], { id: string; until: number; version: number }>(
-    `SELECT id, valid_to AS until, version FROM ${versions} AS v WHERE valid_to IN (SELECT value FROM json_each(?))
-     AND NOT EXISTS (SELECT 1 FROM ${documents} WHERE id = v.id)
-     AND NOT EXISTS (SELECT 1 FROM ${versions} AS later WHERE later.id = v.id AND later.valid_to > v.valid_to)
+  const selectGone = db.prepare<[Gone], { id: string; until: number; version: number }>(
+    `SELECT id, valid_to AS until, version FROM ${versions} AS v WHERE valid_to IN (SELECT value FROM json_each(@positions))
+     AND NOT EXISTS (SELECT 1 FROM ${documents} WHERE id = v.id AND valid_from <= @upTo)
+     AND NOT EXISTS (SELECT 1 FROM ${versions} AS later WHERE later.id = v.id AND later.valid_to > v.valid_to
+                     AND later.valid_from <= @upTo)
      ORDER BY valid_to`,
   );
 
@@ -128,8 +132,12 @@ function openVersions(db: Sqlite, { documents, texts, versions, pastTexts }: Tab
 
   return {
     asOf,
-    /** The documents that ended at one of these positions and are gone since, with their last versions, in the order of their ends. */
-    goneAt: (positions: readonly number[]) => selectGone.all(JSON.stringify(positions)),
+    /**
+     * The documents that ended at one of these positions and did not come back up to another, with their last versions until then, in
+     * the order of their ends.
+     */
+    goneAt: (positions: readonly number[], upTo: number) =>
+      selectGone.all({ positions: JSON.stringify(positions), upTo }),
     /** The position of the newest event that changed or deleted a document; 0 before the first. */
     newestChange: (): number => selectNewestChange.get() ?? 0,
   };
@@ -152,6 +160,8 @@ function openLists(db: Sqlite, tables: Tables, { prepare, factors }: { prepare: 
   }
 
   return {
+    /** How many documents there are. */
+    size: totals.documents,
     /** A page of the documents that meet a condition, and how many do. */
     list: (request: ListRequest): Page =>
       together(() => {
@@ -170,5 +180,6 @@ function openLists(db: Sqlite, tables: Tables, { prepare, factors }: { prepare: 
 export function registerFunctions(db: Sqlite): void {
   registerSearch(db);
   registerGroups(db);
+  registerGoingOn(db);
   db.function('fold', { deterministic: true }, (value) => (typeof value === 'string' ? fold(value) : value));
 }

@@ -1,8 +1,9 @@
 import { isObject, type JsonObject, type Rules, type Schema } from '../config/schema.ts';
 import { schemaStream } from '../events/catalogue.ts';
+import type { Epoch } from '../events/lineage.ts';
 import { BrokenLogError } from '../events/log-file.ts';
 import type { LogReader } from '../events/log-reader.ts';
-import { compileUpcaster, type Epoch } from '../events/upcasters.ts';
+import { compileUpcaster } from '../events/upcasters.ts';
 import { messageOf } from '../storage/errors.ts';
 import type { Projection } from './projection.ts';
 import { tablesOf } from './tables.ts';

@@ -1,4 +1,4 @@
-import { closeSync, fsyncSync, openSync, readdirSync, renameSync, rmSync } from 'node:fs';
+import { closeSync, fsyncSync, openSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { isDamage, openDatabase, type Sqlite } from '../storage/sqlite.ts';
 
@@ -19,14 +19,17 @@ export function readFileOf(directory: string, projectionHash: string): string {
 
 /** Puts a finished file in its place so that it is there, whole, after a power cut. */
 export function moveIntoPlace(from: string, to: string): void {
-  sync(from, 'r+');
+  syncPath(from);
   renameSync(from, to);
-  // Windows knows no such thing as syncing a directory.
-  if (process.platform !== 'win32') sync(dirname(to), 'r');
+  syncPath(dirname(to));
 }
 
-function sync(path: string, mode: string): void {
-  const descriptor = openSync(path, mode);
+/** Makes a file, or the entries of a directory, survive a power cut. */
+export function syncPath(path: string): void {
+  const isDirectory = statSync(path).isDirectory();
+  // Windows knows no such thing as syncing a directory.
+  if (isDirectory && process.platform === 'win32') return;
+  const descriptor = openSync(path, isDirectory ? 'r' : 'r+');
   fsyncSync(descriptor);
   closeSync(descriptor);
 }

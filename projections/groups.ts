@@ -1,4 +1,5 @@
 import type { Sqlite } from '../storage/sqlite.ts';
+import { goOn, whileMayGoOn } from './going-on.ts';
 import type { Prepare } from './lists.ts';
 import { eachOf, valueAt } from './places.ts';
 import type { Tables } from './tables.ts';
@@ -82,7 +83,9 @@ export function registerGroups(db: Sqlite): void {
     if (document !== last) deadline += patienceOfDocument;
     last = document;
     rows += 1;
-    if (rows % rowsPerLook === 0 && performance.now() > deadline) throw new TooManyCombinationsError();
+    if (rows % rowsPerLook > 0) return 1;
+    goOn();
+    if (performance.now() > deadline) throw new TooManyCombinationsError();
     return 1;
   });
 }
@@ -120,7 +123,7 @@ export function groupsOf(tables: Tables, request: GroupRequest, prepare: Prepare
   ];
   const by = keys.length > 0 ? ` GROUP BY ${grouped.map((_, index) => `k${index}`).join(', ')}` : '';
   const bound = from.boundOf(keys.length + measures.length);
-  const rows = `SELECT ${columns.join(', ')} FROM ${from.text()} WHERE ${condition.text}${among}${bound}${by}`;
+  const rows = `SELECT ${columns.join(', ')} FROM ${from.text()} WHERE ${whileMayGoOn(tables, 'd')}${condition.text}${among}${bound}${by}`;
   const shown = [...grouped.map((_, index) => `k${index}`), 'n', ...measured.map((_, index) => `m${index}`), 'total'];
   const select = prepare<string>(
     `SELECT json_array(${shown.join(', ')}) FROM (${rows}) ORDER BY ${orderOf(order, keys)} LIMIT ?`,

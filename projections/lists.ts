@@ -3,6 +3,7 @@ import { isTooLarge, type Sqlite, type Statement } from '../storage/sqlite.ts';
 import { type Mark, segmentsAfter } from './after.ts';
 import { createCache } from './cache.ts';
 import { intact } from './damage.ts';
+import { whileMayGoOn } from './going-on.ts';
 import { inTexts } from './places.ts';
 import { compileSort, type Order, type Term } from './sort.ts';
 import { jsonPath, type Tables } from './tables.ts';
@@ -58,7 +59,7 @@ type Reading = {
 
 /** Counts the rows that meet a condition, or so many of them at most. */
 export function countIn(tables: Tables, { text, values }: Sql, { prepare, most }: { prepare: Prepare; most?: number }) {
-  const rows = `FROM ${tables.documents} AS d WHERE ${text}`;
+  const rows = `FROM ${tables.documents} AS d WHERE ${whileMayGoOn(tables, 'd')}${text}`;
   if (most === undefined) return prepare<number>(`SELECT count(*) ${rows}`).get(...values) ?? 0;
   return prepare<number>(`SELECT count(*) FROM (SELECT 1 ${rows} LIMIT ? + 0)`).get(...values, most) ?? 0;
 }
@@ -145,8 +146,9 @@ function withoutIndex({ value, isDescending }: Term): Term {
 function pageIn(tables: Tables, { condition, order, only }: { condition: Sql; order: string; only: Members }): string {
   const { documents, texts, isPast } = tables;
   const doc = docOf(tables, only);
+  const met = `${whileMayGoOn(tables, 'd')}${condition.text}`;
   const page = (columns: string) =>
-    `(SELECT ${columns} FROM ${documents} AS d WHERE ${condition.text} ORDER BY ${order} LIMIT ? + 0 OFFSET ? + 0)`;
+    `(SELECT ${columns} FROM ${documents} AS d WHERE ${met} ORDER BY ${order} LIMIT ? + 0 OFFSET ? + 0)`;
   if (isPast) return `SELECT ${inTexts(tables, 'page', doc)} FROM ${page('d.key, d.valid_from')} AS page`;
   return `SELECT ${doc} FROM ${page('d.key')} AS page CROSS JOIN ${texts} AS t ON t.key = page.key`;
 }

@@ -1,18 +1,22 @@
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { dataFields, type Schema } from '../config/schema.ts';
+import type { Schema } from '../config/schema.ts';
+import { categoryOf } from '../config/schema.ts';
+import { settle } from '../events/categories.ts';
 import { uniqueFields } from '../events/claims.ts';
+import type { Epoch } from '../events/lineage.ts';
 import { BrokenLogError, openLogToRead } from '../events/log-file.ts';
 import { readLog } from '../events/log-reader.ts';
-import { compileUpcaster, type Epoch, fieldsByKey, previousOf } from '../events/upcasters.ts';
+import { compileUpcaster } from '../events/upcasters.ts';
 import type { Sqlite } from '../storage/sqlite.ts';
 import { type Declared, differenceTo, epochsOf } from './epochs.ts';
 import { logFile, lookInto, readFileOf } from './files.ts';
 import { locateIn, standsAgainst } from './fit.ts';
 import type { Projection } from './projection.ts';
 import { buildReadFile, type Progress, type Source } from './rebuild.ts';
-import { changesIn } from './schema-changes.ts';
+import type { SchemaChange } from './schema-changes.ts';
+import { type Accepting, afterAll, allChangesIn, followingOf, refusalOf } from './schema-check.ts';
 import { searchFileOf } from './search-tables.ts';
 import { projectionHash, tablesOf } from './tables.ts';
 
@@ -25,37 +29,51 @@ export type Outlook = {
   /** The reasons for which the start would be refused. */
   problems: string[];
   /** The changes for documents. */
-  changes: string[];
-  /** The values of an earlier schema that come back. Only the start looks whether that fits. */
-  returning: string[];
+  changes: SchemaChange[];
+  /** The values of an earlier schema that come back, a line each. */
+  returning: readonly string[];
 };
 
 /**
  * Gives the findings of a start on a data directory with a schema. Nothing is changed there, and a service may be running on it. Where
- * the directory has no read tables they are built in a temporary folder.
+ * the directory has no read tables, and where values of an earlier schema come back, read tables are built in a temporary folder.
  *
  * @throws BrokenLogError when the log does not hold its schemas.
  */
 export function lookAhead(directory: string, declared: Declared, progress?: Progress): Outlook {
-  const { schema } = declared;
   const db = openLogToRead(logFile(directory), 64);
   try {
     const log = readLog(db);
     const epochs = epochsOf(log);
-    const before = epochs.at(-1)?.schema;
-    const difference = differenceTo(epochs.at(-1), declared);
-    if (!before || !difference.isChanged) return { ...difference, problems: [], changes: [], returning: [] };
+    const { schema, refusals } = settle(epochs, declared.schema, log);
+    const difference = differenceTo(epochs.at(-1), { ...declared, schema });
+    if (refusals.length > 0) return { ...difference, problems: refusals, changes: [], returning: [] };
+    const following = followingOf(log, epochs, schema);
+    if (!following || !difference.isChanged) return { ...difference, problems: [], changes: [], returning: [] };
+    const { before, back } = following;
+    const { holderOf } = log;
     const made: Projection = { tables: tablesOf(before), upcaster: compileUpcaster(epochs), epochs };
     const look = (read: Sqlite) => ({
-      problems: standsAgainst(read, { schema, holderOf: log.holderOf, locate: locateIn(before, schema) }),
-      changes: changesIn(read, before, schema),
+      problems: standsAgainst(read, { schema, holderOf, locate: locateIn(before, schema) }),
+      changes: allChangesIn(read, following),
     });
     const file = readFileOf(directory, projectionHash(before, made.upcaster));
     const found = (existsSync(file) ? lookInto(file, look) : null) ?? lookIntoReplay(made, { log, progress }, look);
-    return { ...difference, ...found, returning: returningIn(epochs, schema) };
+    if (back.length > 0) {
+      const after = [...epochs, { position: afterAll, schema }];
+      const next: Projection = { tables: tablesOf(schema), upcaster: compileUpcaster(after), epochs: after };
+      found.problems = lookIntoReplay(next, { log, progress }, (read) => standsAgainst(read, { schema, holderOf }));
+    }
+    return { ...difference, ...found, returning: back };
   } finally {
     db.close();
   }
+}
+
+/** The lines with which a start would be refused; empty where it would not be. */
+export function refusedOf({ problems, changes }: Pick<Outlook, 'problems' | 'changes'>, how: Accepting): string[] {
+  const refusal = refusalOf(changes, how);
+  return refusal ? [`${refusal.reason}:`, ...problems, ...refusal.lines] : problems;
 }
 
 /** The findings of a service that runs on a data directory about another schema, without a start. */
@@ -64,8 +82,8 @@ export type ReloadOutlook = {
   hasOtherTables: boolean;
   /** Whether it, or its rules, must be recorded. */
   isRecorded: boolean;
-  /** The changes for documents; empty where the tables differ. */
-  changes: string[];
+  /** The changes for documents. */
+  changes: SchemaChange[];
 };
 
 /**
@@ -74,33 +92,38 @@ export type ReloadOutlook = {
  * @throws BrokenLogError when the log does not hold its schemas; an Error when the schema cannot follow it.
  */
 export function lookAtReload(directory: string, declared: Declared): ReloadOutlook {
-  const { schema } = declared;
   const db = openLogToRead(logFile(directory), 16);
   try {
-    const epochs = epochsOf(readLog(db));
-    const before = epochs.at(-1)?.schema;
-    if (!before) throw new BrokenLogError('the log has no schema');
-    const { isChanged, hasOtherRules } = differenceTo(epochs.at(-1), declared);
+    const log = readLog(db);
+    const epochs = epochsOf(log);
+    const following = followingOf(log, epochs, declared.schema);
+    if (!following) throw new BrokenLogError('the log has no schema');
+    const { before, after: schema } = following;
+    const { isChanged, hasOtherRules } = differenceTo(epochs.at(-1), { ...declared, schema });
     const isRecorded = isChanged || hasOtherRules;
     if (!isChanged) return { hasOtherTables: false, isRecorded, changes: [] };
     const file = readFileOf(directory, projectionHash(before, compileUpcaster(epochs)));
-    const next: Epoch = { position: Number.MAX_SAFE_INTEGER, schema };
-    const following = readFileOf(directory, projectionHash(schema, compileUpcaster([...epochs, next])));
+    const next: Epoch = { position: afterAll, schema };
+    const nextFile = readFileOf(directory, projectionHash(schema, compileUpcaster([...epochs, next])));
     const hasOtherTables =
-      file !== following ||
-      searchFileOf(file, before) !== searchFileOf(following, schema) ||
+      file !== nextFile ||
+      searchFileOf(file, before) !== searchFileOf(nextFile, schema) ||
       scopesOf(before) !== scopesOf(schema);
-    const changes = hasOtherTables ? [] : (lookInto(file, (read) => changesIn(read, before, schema)) ?? []);
+    const changes = lookInto(file, (read) => allChangesIn(read, following)) ?? [];
     return { hasOtherTables, isRecorded, changes };
   } finally {
     db.close();
   }
 }
 
-/** The claims that documents make, and the streams that are accounts. */
+/** The claims that documents make, the streams that are accounts, and the names of both. */
 function scopesOf({ collections }: Schema): string {
   return JSON.stringify(
-    collections.map(({ slug, auth, fields }) => [slug, auth, uniqueFields(slug, fields).map(({ scope }) => scope)]),
+    collections.map((one) => {
+      const category = categoryOf(one);
+      const scopes = uniqueFields(category, one.fields).map(({ scope }) => scope);
+      return [category, one.slug, one.auth, scopes];
+    }),
   );
 }
 
@@ -115,27 +138,4 @@ function lookIntoReplay<T>(made: Projection, source: Source, look: (read: Sqlite
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
-}
-
-/** Collections, globals and fields of the top level that were declared once, then not, and are again. */
-function returningIn(epochs: readonly Epoch[], schema: Schema): string[] {
-  const earlier = new Map<string, Set<string>>();
-  for (const epoch of epochs) {
-    for (const [key, fields] of fieldsByKey(epoch.schema)) {
-      const names = earlier.get(key) ?? new Set();
-      for (const { name } of dataFields(fields)) names.add(name);
-      earlier.set(key, names);
-    }
-  }
-  const before = new Map(epochs.slice(-1).flatMap(({ schema }) => fieldsByKey(schema)));
-  return fieldsByKey(schema).flatMap(([key, fields]) => {
-    const names = earlier.get(key);
-    const last = before.get(key);
-    if (!names) return [];
-    if (!last) return [`${key} was there before: its documents are back`];
-    const old = new Map(dataFields(last).map((field) => [field.name, field]));
-    return dataFields(fields)
-      .filter((field) => names.has(field.name) && !previousOf(field, old))
-      .map(({ name }) => `${key}.${name} was there before: the values that documents had under that name are back`);
-  });
 }

@@ -50,6 +50,15 @@ export function valueAt({ expression, path, row }: Place, kind: ValueKind): Valu
   return computed(ofKind(kind, `${expression}, '${jsonPath(path)}'`), kind);
 }
 
+/** Whether the value at a place is in a column of its own, and not in the text of the document. */
+export function isInColumn({ path, row }: Place): boolean {
+  const name = path.join('.');
+  return (
+    row !== null &&
+    (ownColumns.has(name) || row.tables.columns.some((one) => one.isStored && one.path.join('.') === name))
+  );
+}
+
 /** With a plus sign before it, a column is an expression like any other, which no index serves. */
 export function columnOf({ alias, onlyIndex = null }: Row, name: string, path: string): string {
   return `${onlyIndex === null || onlyIndex === path ? '' : '+'}${alias}.${name}`;

@@ -1,8 +1,10 @@
 import { counted } from '../config/counted.ts';
 import { isList } from '../config/field-types.ts';
-import { partsOf } from '../config/nesting.ts';
+import { blocksOf, partsOf } from '../config/nesting.ts';
 import { dataFields, type FieldSchema, type Schema } from '../config/schema.ts';
-import { fieldsByKey, previousOf } from '../events/upcasters.ts';
+import { byNearness } from '../config/suggest.ts';
+import { type Keyed, keyedFields } from '../events/lineage.ts';
+import { previousOf } from '../events/upcasters.ts';
 import type { Sqlite } from '../storage/sqlite.ts';
 import { isOtherJson } from './fit.ts';
 import { jsonPath, quote } from './tables.ts';
@@ -18,9 +20,17 @@ export type Question = {
   condition: string | null;
   /** The values of its `?`. */
   values: string[];
+  /** Whether documents show less by it. */
+  isLoss: boolean;
   /** @param documents how many, 1 at least, in words: `3 documents`. */
   tell: (documents: string) => string;
 };
+
+/** An effect of a new schema on documents, in a line. */
+export type SchemaChange = Pick<Question, 'isLoss'> & { line: string };
+
+/** The schemas before and after a change; `returning`: the paths of fields of the later one that have values of an earlier schema. */
+export type Succession = { before: Schema; after: Schema; returning: ReadonlySet<string> };
 
 /** Where a list of fields stands: its name for people, and how SQL comes to its values. */
 type Place = {
@@ -35,37 +45,68 @@ type Place = {
   isTop: boolean;
 };
 
-type Ask = { place: Place; condition: string; values?: string[]; tell: Question['tell'] };
+type Ask = { place: Place; condition: string; values?: string[]; isLoss?: boolean; tell: Question['tell'] };
 
 /** The changes for documents by a schema that follows another. Labels, bounds and additions change nothing for them. */
-export function questionsAbout(before: Schema, after: Schema): Question[] {
-  const now = new Map(fieldsByKey(after));
-  return fieldsByKey(before).flatMap(([key, fields]): Question[] => {
+export function questionsAbout({ before, after, returning }: Succession): Question[] {
+  const now = new Map(keyedFields(after).map((one) => [one.key, one]));
+  const old = new Map(keyedFields(before).map((one) => [one.key, one]));
+  return [...old.values()].flatMap((former): Question[] => {
+    const { key, fields } = former;
     const next = now.get(key);
     if (!next) {
+      const added = [...now.values()].filter((other) => !old.has(other.key));
+      const hint = likely(former, added);
       const tell = (documents: string) =>
-        `${key} is gone, with ${documents}: the log keeps them, and they are back when it is declared again`;
-      return [{ key, condition: null, values: [], tell }];
+        `${former.name} is gone, with ${documents}: the log keeps them, and they are back when it is declared again${hint}`;
+      return [{ key, condition: null, values: [], isLoss: true, tell }];
     }
+    const { name } = next;
     const isTop = !key.startsWith('globals/');
-    const top: Place = { name: key, json: 'doc', path: [], within: (condition) => condition, depth: 0, isTop };
-    return [...asksAbout(top, fields, next)].map(({ place, condition, values = [], tell }) => {
-      return { key, condition: place.within(condition), values, tell };
+    const top: Place = { name, json: 'doc', path: [], within: (condition) => condition, depth: 0, isTop };
+    const asks = [...asksAbout(top, fields, { after: next.fields, returning })].map((ask) => {
+      const { place, condition, values = [], isLoss = false, tell } = ask;
+      return { key, condition: place.within(condition), values, isLoss, tell };
     });
+    return name === former.name ? asks : [renamed(former, name), ...asks];
   });
+}
+
+/** The paths of its documents are others. */
+function renamed({ key, name: former }: Keyed, name: string): Question {
+  const tell = (documents: string) =>
+    `${name} was ${former}: ${documents} and all that is recorded of it are under the new name, and nothing is under the former one`;
+  return { key, condition: null, values: [], isLoss: false, tell };
+}
+
+/** The end of a message about a collection that is gone: how to keep it if a new one, with some of its fields, is probably the same. */
+function likely({ name: gone, fields }: Keyed, added: readonly Keyed[]): string {
+  const isGlobal = gone.startsWith('globals/');
+  const names = storedIn(fields);
+  const alike = added.flatMap(({ name: other, fields: theirs }) => {
+    const common = [...storedIn(theirs).keys()].filter((name) => names.has(name)).length;
+    return other.startsWith('globals/') === isGlobal && common > 0 ? [{ other, common }] : [];
+  });
+  const most = Math.max(...alike.map(({ common }) => common));
+  const nearest = alike.filter(({ common }) => common === most).map(({ other }) => other);
+  const [found] = byNearness(gone, nearest);
+  if (found === undefined) return '';
+  if (!isGlobal) return `; if it is ${found} now, write renamedFrom: '${gone}' there`;
+  const slug = gone.slice('globals/'.length);
+  return `; if it is ${found} now, write slug: '${slug}' there, for a slug stays, and its new name as label`;
 }
 
 /** SQLite takes 2,000 columns of a result, and a schema can change in more ways than that. */
 const mostAtOnce = 500;
 
 /**
- * The changes for documents by a new schema, a line each. All questions about a collection are asked in one pass over its documents.
+ * The changes for documents by a new schema. All questions about a collection are asked in one pass over its documents.
  *
  * @param db the read file of the schema before.
  */
-export function changesIn(db: Sqlite, before: Schema, after: Schema): string[] {
-  const lines: string[] = [];
-  const questions = questionsAbout(before, after);
+export function changesIn(db: Sqlite, succession: Succession): SchemaChange[] {
+  const changes: SchemaChange[] = [];
+  const questions = questionsAbout(succession);
   for (const [key, about] of Map.groupBy(questions, ({ key }) => key)) {
     for (let from = 0; from < about.length; from += mostAtOnce) {
       const some = about.slice(from, from + mostAtOnce);
@@ -74,24 +115,28 @@ export function changesIn(db: Sqlite, before: Schema, after: Schema): string[] {
         .prepare<unknown[], number[]>(`SELECT ${sums.join(', ')} FROM ${quote(`texts ${key}`)}`)
         .raw()
         .get(some.flatMap(({ values }) => values));
-      for (const [index, { tell }] of some.entries()) {
+      for (const [index, { isLoss, tell }] of some.entries()) {
         const count = counts?.[index] ?? 0;
-        if (count > 0) lines.push(tell(counted(count, 'document')));
+        if (count > 0) changes.push({ isLoss, line: tell(counted(count, 'document')) });
       }
     }
   }
-  return lines;
+  return changes;
 }
 
-function* asksAbout(place: Place, before: readonly FieldSchema[], after: readonly FieldSchema[]): Generator<Ask> {
+type Next = { after: readonly FieldSchema[]; returning: Succession['returning'] };
+
+function* asksAbout(place: Place, before: readonly FieldSchema[], { after, returning }: Next): Generator<Ask> {
   const old = storedIn(before);
   const now = [...storedIn(after).values()].map((field) => ({ field, previous: previousOf(field, old) }));
   const kept = new Set(now.map(({ previous }) => previous?.name));
   const added = now.flatMap(({ field, previous }) => (previous ? [] : [field]));
   for (const field of old.values()) if (!kept.has(field.name)) yield gone(place, field, added);
   for (const { field, previous } of now) {
-    if (field.required && !previous?.required) yield lacking(place, field, previous);
-    if (previous) yield* asksInside(place, previous, field);
+    // How many have one is not known before they are back.
+    const isBack = returning.has(`${place.name}.${field.name}`);
+    if (field.required && !previous?.required && !isBack) yield lacking(place, field, previous);
+    if (previous) yield* asksInside(place, previous, { field, returning });
   }
 }
 
@@ -104,11 +149,15 @@ function storedIn(fields: readonly FieldSchema[]) {
 type Field = ReturnType<typeof dataFields>[number];
 
 function gone(place: Place, field: Field, added: readonly Field[]): Ask {
-  const alike = added.filter((other) => other.type === field.type && isList(other) === isList(field)).slice(0, 3);
-  const names = alike.map(({ name }) => `${place.name}.${name}`).join(' or ');
+  const alike = added.filter((other) => other.type === field.type && isList(other) === isList(field));
+  const nearest = byNearness(
+    field.name,
+    alike.map(({ name }) => name),
+  ).slice(0, 3);
+  const names = nearest.map((name) => `${place.name}.${name}`).join(' or ');
   const hint = names === '' ? '' : `; did you mean renamedFrom: '${field.name}' in ${names}?`;
   const tell = (documents: string) => `${place.name}.${field.name} is gone: ${documents} had a value of it${hint}`;
-  return { place, condition: holds(field, place), tell };
+  return { place, condition: holds(field, place), isLoss: true, tell };
 }
 
 /** Documents that the check of a new one would refuse: see `required` in `config/fields.ts`. */
@@ -121,7 +170,9 @@ function lacking(place: Place, field: Field, previous: Field | undefined): Ask {
   return { place, condition: `(${container}${missing})`, tell };
 }
 
-function* asksInside(place: Place, before: Field, after: Field): Generator<Ask> {
+type Following = { field: Field } & Pick<Next, 'returning'>;
+
+function* asksInside(place: Place, before: Field, { field: after, returning }: Following): Generator<Ask> {
   const name = `${place.name}.${after.name}`;
   // A change that is refused in any case names its documents there.
   const isTold = kindOf(before) !== kindOf(after) && !(place.isTop && isOtherJson(before, after));
@@ -145,7 +196,7 @@ function* asksInside(place: Place, before: Field, after: Field): Generator<Ask> 
     const tell = (documents: string) =>
       `${name} has no block "${slug}" any more: ${documents} had one, and keep it as it is`;
     const next = now.get(slug);
-    if (next) yield* asksAbout(inside, fields, next);
+    if (next) yield* asksAbout(inside, fields, { after: next, returning });
     else yield { place: inside, condition: '1', tell };
   }
 }
@@ -162,10 +213,15 @@ function otherwise(place: Place, name: string, before: Field, after: Field): Ask
   const value = `json_extract(${memberIn(before, place)})`;
   const unfit = isChosen ? ` AND ${value} NOT IN (SELECT value FROM json_each(?))` : '';
   const values = isChosen ? [JSON.stringify(after.options?.map((option) => option.value))] : [];
+  // Of the objects in a list of blocks a list of one kind shows its own fields.
+  const isLoss = blocksOf(before).length > 0 && partsOf(after).length > blocksOf(after).length;
+  const then = isLoss
+    ? 'show of it what the fields of the list are called'
+    : 'keep it as it is until another is written';
   const what = isChosen ? 'a value that is not one of its options' : 'a value of it';
   const tell = (documents: string) =>
-    `${name} is ${kindOf(after)} now and was ${kindOf(before)}: ${documents} had ${what}, and keep it as it is until another is written`;
-  return { place, condition: `(${holds(before, place)}${unfit})`, values, tell };
+    `${name} is ${kindOf(after)} now and was ${kindOf(before)}: ${documents} had ${what}, and ${then}`;
+  return { place, condition: `(${holds(before, place)}${unfit})`, values, isLoss, tell };
 }
 
 /** The items of a list, or those of them that are blocks of one kind. */

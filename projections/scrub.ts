@@ -2,7 +2,8 @@ import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { SegmentAwayError, SegmentError } from '../events/away.ts';
 import type { SqliteLog } from '../events/sqlite-log.ts';
-import { codeOf } from '../storage/errors.ts';
+import { isSystemError } from '../storage/disk.ts';
+import { codeOf, messageOf } from '../storage/errors.ts';
 import { DamagedPageError } from '../storage/pages.ts';
 import { emptyWal, type Hindrance, hindranceOf, openCleaner } from '../storage/scrub.ts';
 import type { Sqlite } from '../storage/sqlite.ts';
@@ -14,11 +15,13 @@ export type Remaining = { position: number; files: string[] };
 
 /**
  * `reader`: another process has old pages in use, or a copy of its own. `search`: the thread that writes the search file has not cleaned
- * it yet. `segments`: some are not written anew yet. `objects`: the bucket may have some that were. `damage`: a page or a segment is not what it should be, or a file is too large.
+ * it yet, or it cannot be read. `segments`: some are not written anew yet. `objects`: the bucket may have some that were. `damage`: a page or a
+ * segment is not what it should be, or a file is too large. `disk`: it does not let files go that are beside the log and the read tables.
  */
-export type Obstacle = 'reader' | 'search' | 'segments' | 'objects' | 'damage' | Hindrance;
+export type Obstacle = 'reader' | 'search' | 'segments' | 'objects' | 'damage' | 'disk' | Hindrance;
 
-export type Scrubbed = { isClean: true } | { isClean: false; because: Obstacle };
+/** `said`: the error that is the reason, for the operator. */
+export type Scrubbed = { isClean: true } | { isClean: false; because: Obstacle; said?: string };
 
 /** `busy`: a reader is in the way of the next step, perhaps for a moment only. */
 export type ScrubStep = Scrubbed | 'going' | 'busy';
@@ -70,22 +73,31 @@ export function openScrubber({ directory, databases, searchFile = null, log }: O
         if (current < cleaners.length) return 'going';
         cleanedUpTo = newest;
       }
-      stop();
+    } catch (error) {
+      return hindered(error, null);
+    }
+    stop();
+    try {
       return finish(newest, isSearchKept);
     } catch (error) {
-      return hindered(error);
+      return hindered(error, 'disk');
     }
   }
 
-  /** @throws the error, where it is not one that may pass or be mended. */
-  function hindered(error: unknown): Scrubbed {
+  /**
+   * Only `log.db` and the read tables are no longer to be trusted after an error that is not understood.
+   *
+   * @param ofOthers what an error of the system means where it can be one of other files only.
+   * @throws the error, where it is not one that may pass or be mended.
+   */
+  function hindered(error: unknown, ofOthers: 'disk' | null): Scrubbed {
     stop();
     // They are written anew by another thread, which may wait for the bucket.
     if (error instanceof SegmentAwayError) return { isClean: false, because: 'segments' };
     const isDamage = error instanceof DamagedPageError || error instanceof SegmentError;
-    const because = isDamage ? 'damage' : hindranceOf(error);
+    const because = isDamage ? 'damage' : (hindranceOf(error) ?? (isSystemError(error) ? ofOthers : null));
     if (because === null) throw error;
-    return { isClean: false, because };
+    return { isClean: false, because, said: messageOf(error) };
   }
 
   function finish(position: number, isSearchKept: boolean): Scrubbed {
@@ -95,7 +107,10 @@ export function openScrubber({ directory, databases, searchFile = null, log }: O
     log.segments.removeStrays();
     if (log.segments.hasStrayObjects()) return { isClean: false, because: 'objects' };
     if (searchFile !== null && !isSearchKept) removeDatabase(searchFile);
-    else if (searchFile !== null && !isSearchClean(searchFile, readFile)) return { isClean: false, because: 'search' };
+    else if (searchFile !== null) {
+      const state = cleanlinessOf(searchFile, databases[1]);
+      if (state !== 'clean') return { isClean: false, because: 'search', ...state };
+    }
     // A node that waits has those of the configuration before its own, which follow no log and are not cleaned.
     removeFormerReadFiles(directory, readFile);
     removeOtherSearchFiles(directory, searchFile);
@@ -115,7 +130,7 @@ export function openScrubber({ directory, databases, searchFile = null, log }: O
     try {
       if (log.segments.hasRemovals()) log.segments.rewriteNow();
     } catch (error) {
-      return hindered(error);
+      return hindered(error, 'disk');
     }
     for (;;) {
       const result = step(false);
@@ -140,12 +155,18 @@ export function openScrubber({ directory, databases, searchFile = null, log }: O
   return { begin, step, stop, scrub, progress };
 }
 
-/** Whether a search file has no trace of what was erased; one that is not there yet will be made without. */
-function isSearchClean(searchFile: string, readFile: string): boolean {
-  if (!existsSync(searchFile)) return true;
-  const erasures = lookInto(readFile, (db) => db.prepare<[], number>('SELECT count FROM erasures').pluck().get());
-  const state = lookInto(searchFile, searchStateOf);
-  return state !== null && state.cleaned === erasures;
+/**
+ * Whether a search file has no trace of what was erased; one that is not there yet will be made without. `said`: why it cannot be read,
+ * which the thread that writes it finds out too, and makes it anew.
+ */
+function cleanlinessOf(searchFile: string, read: Sqlite): 'clean' | { said?: string } {
+  if (!existsSync(searchFile)) return 'clean';
+  const erasures = read.prepare<[], number>('SELECT count FROM erasures').pluck().get();
+  try {
+    return lookInto(searchFile, searchStateOf)?.cleaned === erasures ? 'clean' : {};
+  } catch (error) {
+    return { said: messageOf(error) };
+  }
 }
 
 /** Removes the files that a killed `annals verify` replayed into. False while one that runs has such a file. */

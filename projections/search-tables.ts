@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import { readdirSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { fieldsOfObject } from '../config/nesting.ts';
-import { type DataField, dataFields, type FieldSchema, type Schema } from '../config/schema.ts';
+import { categoryOf, type DataField, dataFields, type FieldSchema, type Schema } from '../config/schema.ts';
 import { searchedFields, type TextField } from '../config/text-fields.ts';
 import { fileSchemas } from '../config/uploads.ts';
 import type { Sqlite } from '../storage/sqlite.ts';
@@ -32,8 +32,9 @@ export type SearchTables = {
 export function searchTablesOf(schema: Schema): SearchTables[] {
   const described = new Map(tablesOf(schema).map((tables) => [tables.key, tables]));
   return schema.collections.flatMap((collection): SearchTables[] => {
-    const { slug, admin, upload } = collection;
-    const tables = described.get(slug);
+    const { admin, upload } = collection;
+    const category = categoryOf(collection);
+    const tables = described.get(category);
     const words = admin?.searchFields ? searchedFields(collection) : [];
     const made = upload ? new Set<string>(fileSchemas.map(({ name }) => name)) : new Set<string>();
     const parts = textsWithIndex(
@@ -44,9 +45,9 @@ export function searchTablesOf(schema: Schema): SearchTables[] {
     return [
       {
         tables,
-        ids: quote(`ids ${slug}`),
-        words: words.length > 0 ? { name: quote(`words ${slug}`), fields: words } : null,
-        trigrams: parts.length > 0 ? { name: quote(`trigrams ${slug}`), fields: parts } : null,
+        ids: quote(`ids ${category}`),
+        words: words.length > 0 ? { name: quote(`words ${category}`), fields: words } : null,
+        trigrams: parts.length > 0 ? { name: quote(`trigrams ${category}`), fields: parts } : null,
       },
     ];
   });

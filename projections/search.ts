@@ -1,6 +1,7 @@
 import { type TextField, textIn } from '../config/text-fields.ts';
 import type { Sqlite } from '../storage/sqlite.ts';
 import { fold } from './fold.ts';
+import { goOn } from './going-on.ts';
 import { type Place, type Row, valueAt } from './places.ts';
 import { jsonPath } from './tables.ts';
 import type { Sql } from './where.ts';
@@ -98,9 +99,11 @@ export function registerSearch(db: Sqlite): void {
     return last;
   };
   db.function('holds', { deterministic: true }, (text, term) => {
+    goOn();
     return typeof text === 'string' && holds(text, termOf(String(term))) ? 1 : 0;
   });
   db.function('holds_rich', { deterministic: true }, (json, term) => {
+    goOn();
     if (typeof json !== 'string') return 0;
     const text = textIn({ value: JSON.parse(json) }, { path: ['value'], isRich: true });
     return holds(text, termOf(String(term))) ? 1 : 0;

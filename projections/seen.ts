@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { BrokenLogError, UnsealedError } from '../events/log-file.ts';
 import type { SignedHead } from '../events/log-keys.ts';
 import { type LogReader, readLog } from '../events/log-reader.ts';
+import { requireAllEvents } from '../events/missing.ts';
 import type { TreeHead } from '../events/proofs.ts';
 import { contradiction } from '../events/seen-heads.ts';
 import { requireSegments } from '../events/segments.ts';
@@ -27,6 +28,7 @@ export function openCheckedLog(db: Sqlite, { directory, ids, now, seals, signed 
   try {
     const log = openLog(db, { ids, now, seals });
     checkAgainstSeen(directory, log, signed);
+    requireAllEvents(db);
     requireSegments(db);
     return log;
   } catch (error) {

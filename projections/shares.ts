@@ -1,9 +1,10 @@
 import { splitStream } from '../events/catalogue.ts';
 import type { Header } from '../events/envelope.ts';
+import type { Epoch } from '../events/lineage.ts';
 import { openLogToRead } from '../events/log-file.ts';
 import { eventOf, type LogReader, readLog } from '../events/log-reader.ts';
 import { emptyRoot } from '../events/merkle.ts';
-import { compileUpcaster, type Epoch } from '../events/upcasters.ts';
+import { compileUpcaster } from '../events/upcasters.ts';
 import { openDatabase, type Sqlite } from '../storage/sqlite.ts';
 import { accountTables } from './account-fold.ts';
 import { apiKeyTable } from './api-keys.ts';
@@ -15,10 +16,10 @@ import { openProjector } from './projector.ts';
 import { createIndexes, createTables, quote, type Tables, tablesOf, unquoted } from './tables.ts';
 
 /**
- * A share of the documents of a log: those whose streams end in two hexadecimal digits from `from` up to, but without, `to`. `slugs`
+ * A share of the documents of a log: those whose streams end in two hexadecimal digits from `from` up to, but without, `to`. `categories`
  * are the collections that are shared; of a `rest`, all other streams are part of it.
  */
-export type Share = { slugs: string[]; from: number; to: number; isRest: boolean };
+export type Share = { categories: string[]; from: number; to: number; isRest: boolean };
 
 /** A share to be folded into a file of its own: from the log in `log`, up to a position, by the last of these schemas. */
 export type SharePiece = {
@@ -33,8 +34,8 @@ export type SharePiece = {
 const chunk = 1000;
 
 /** Whether a stream is in a share. */
-export function isIn({ slugs, from, to, isRest }: Share): (stream: string) => boolean {
-  const prefixes = new Set(slugs);
+export function isIn({ categories, from, to, isRest }: Share): (stream: string) => boolean {
+  const prefixes = new Set(categories);
   return (stream) => {
     const place = 16 * digitAt(stream, stream.length - 2) + digitAt(stream, stream.length - 1);
     // NaN with another character.
@@ -61,13 +62,13 @@ export function shareOut(
   { count, first }: { count: number; first: number },
 ): Share[] {
   const hasAccounts = db.prepare('SELECT 1 FROM events WHERE stream > ? AND stream < ? LIMIT 1');
-  const slugs = tables
+  const categories = tables
     .filter(({ key, isGlobal }) => !isGlobal && !hasAccounts.get(`accounts/${key}/`, `accounts/${key}0`))
     .map(({ key }) => key);
   const rest = 256 - first;
   const bounds = Array.from({ length: count }, (_, at) => Math.round(first + (rest * at) / (count - 1)));
-  const others = bounds.slice(1).map((to, at) => ({ slugs, from: bounds[at] as number, to, isRest: false }));
-  return [{ slugs, from: 0, to: first, isRest: true }, ...others];
+  const others = bounds.slice(1).map((to, at) => ({ categories, from: bounds[at] as number, to, isRest: false }));
+  return [{ categories, from: 0, to: first, isRest: true }, ...others];
 }
 
 /** Folds a share into a file of its own. @returns the number of its events. */

@@ -21,12 +21,13 @@ export function compileSort(sort: readonly SortKey[], tables: Tables, alias: str
     text: ordered.join(', '),
     unindexed: ordered.map((text) => `+${text}`).join(', '),
     values: terms.flatMap(({ value }) => value.values),
-    index: indexOf(sort, tables),
+    index: indexOfOrder(sort, tables),
     terms,
   };
 }
 
-function indexOf([key, ...rest]: readonly SortKey[], { columns }: Tables): string | null {
+/** The path whose index has the order of a sort; null without one. */
+export function indexOfOrder([key, ...rest]: readonly SortKey[], { columns }: Tables): string | null {
   if (!key || isAge(key)) return 'id';
   if (rest.length > 0 || key.steps.some(({ kind }) => kind !== 'member')) return null;
   const path = [...key.steps.map(({ name }) => name), key.leaf.name].join('.');

@@ -22,7 +22,7 @@ export type TableWriter = ReturnType<typeof tableWriter>;
 /** Writes the tables of one collection or global; every call inside a transaction of the caller's. */
 export function tableWriter(db: Sqlite, tables: Tables) {
   const { documents, texts } = tables;
-  const documentOf = compileDocument(tables.fields, tables.isUpload ? tables.key : null);
+  const documentOf = compileDocument(tables.fields, tables.isUpload ? tables.name : null);
   const select = db.prepare<[id: string], { key: number; valid_from: number; version: number; doc: string | null }>(
     `SELECT key, valid_from, version, (SELECT doc FROM ${texts} WHERE key = d.key) AS doc FROM ${documents} AS d WHERE id = ?`,
   );

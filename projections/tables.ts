@@ -1,7 +1,14 @@
 import { hash } from 'node:crypto';
 import { type Affinity, affinityOf, typeFacts } from '../config/field-types.ts';
 import { fieldsOfObject, withParts } from '../config/nesting.ts';
-import { type DataField, dataFields, type FieldSchema, type JsonObject, type Schema } from '../config/schema.ts';
+import {
+  categoryOf,
+  type DataField,
+  dataFields,
+  type FieldSchema,
+  type JsonObject,
+  type Schema,
+} from '../config/schema.ts';
 import { globalStream } from '../events/catalogue.ts';
 import type { Upcaster } from '../events/upcasters.ts';
 import type { Sqlite } from '../storage/sqlite.ts';
@@ -10,7 +17,7 @@ import { createApiKeyTable } from './api-keys.ts';
 import { createAuditTables } from './audit.ts';
 
 /** Part of the projection hash: raise it when the tables or what is written to them change, and they are rebuilt. */
-const engineVersion = 9;
+const engineVersion = 10;
 /** Part of it too: what is folded by one version of Unicode may not be found by another. */
 const { unicode } = process.versions;
 
@@ -37,8 +44,10 @@ export type LinkField = { name: string };
  * held. A document is keyed by the position that created it, a version that was by those that made and ended it.
  */
 export type Tables = {
-  /** The key of the schema that its streams follow: `posts`, or `globals/site`. */
+  /** The key of the schema that its streams follow: the category of a collection, such as `posts`, or `globals/site`. */
   key: string;
+  /** As it is called today: the slug of a collection, or `globals/site`. */
+  name: string;
   /** Its id is its slug, and tells no time. */
   isGlobal: boolean;
   /** Its documents are files, whose URLs are made of what is recorded. */
@@ -59,6 +68,8 @@ export type Tables = {
   copyIndexes: string[];
   /** True of what {@link Tables} are as of a position: then names of tables may be queries in brackets. */
   isPast?: boolean;
+  /** True where queries ask at some of the rows whether they may go on. */
+  isInterruptible?: boolean;
   /** As `documents`, the row of one document alone, whose id an expression of SQL gives. */
   documentBy?: (id: string) => string;
 };
@@ -66,16 +77,22 @@ export type Tables = {
 /** The tables of every collection and global of a schema. */
 export function tablesOf(schema: Schema): Tables[] {
   return [
-    ...schema.collections.map(({ slug, fields, upload }) => {
-      return describe(slug, { isGlobal: false, isUpload: upload !== undefined }, fields);
+    ...schema.collections.map((one) => {
+      const { slug: name, fields, upload } = one;
+      return describe(categoryOf(one), { name, isGlobal: false, isUpload: upload !== undefined }, fields);
     }),
     ...schema.globals.map(({ slug, fields }) => {
-      return describe(globalStream(slug), { isGlobal: true, isUpload: false }, fields);
+      const key = globalStream(slug);
+      return describe(key, { name: key, isGlobal: true, isUpload: false }, fields);
     }),
   ];
 }
 
-function describe(key: string, kind: Pick<Tables, 'isGlobal' | 'isUpload'>, declared: readonly FieldSchema[]): Tables {
+function describe(
+  key: string,
+  kind: Pick<Tables, 'name' | 'isGlobal' | 'isUpload'>,
+  declared: readonly FieldSchema[],
+): Tables {
   const fields = dataFields(declared);
   const documents = quote(`documents ${key}`);
   const links = fields
@@ -211,8 +228,9 @@ export function createIndexes(db: Sqlite, all: readonly Tables[]): void {
  * and other options that no row depends on are left out, so that changing them rebuilds nothing.
  */
 export function projectionHash(schema: Schema, upcaster: Upcaster): string {
-  const content = tablesOf(schema).map(({ key, isUpload, fields, columns, links, indexes }) => {
-    return { key, isUpload, fields: fields.map(contentOf), columns, links, indexes };
+  const content = tablesOf(schema).map(({ key, name, isUpload, fields, columns, links, indexes }) => {
+    // The URLs of files have the name.
+    return { key, isUpload: isUpload && name, fields: fields.map(contentOf), columns, links, indexes };
   });
   return hash(
     'sha256',

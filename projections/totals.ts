@@ -94,7 +94,7 @@ export function openTotals(db: Sqlite, tables: Tables, prepare: Prepare) {
     return found + (prepare<number>(text).get(...values, { since: position }) ?? 0);
   }
 
-  return { total };
+  return { total, documents };
 }
 
 /** By how much the documents that meet a condition have become more since the position that is bound as `since`. */

@@ -13,7 +13,7 @@ import { isDamage, openDatabase, type Sqlite } from '../storage/sqlite.ts';
 import { compareReadFiles } from './compare.ts';
 import { projectionOf } from './epochs.ts';
 import { logFile, readFileOf, removeDatabase } from './files.ts';
-import { claimsIn } from './fit.ts';
+import { checkClaims, claimsIn } from './fit.ts';
 import type { Helpers } from './helpers.ts';
 import type { Projection } from './projection.ts';
 import { openProjector } from './projector.ts';
@@ -256,20 +256,6 @@ function passwordsOf(directory: string, replay: Sqlite): PasswordCheck {
     'SELECT stream, credential FROM accounts WHERE credential IS NOT NULL ORDER BY stream',
   );
   return checkPasswords(vault, select.iterate());
-}
-
-function checkClaims(db: Sqlite, expected: ReturnType<typeof claimsIn>): Finding | null {
-  const select = db.prepare('SELECT stream FROM claims WHERE scope = ? AND value = ?').pluck();
-  let count = 0;
-  for (const { claim, stream } of expected) {
-    count += 1;
-    const { scope, value, former } = claim;
-    const holder = select.get(scope, value);
-    const isHeld = holder === stream || (former !== undefined && select.get(scope, former) === stream);
-    if (!isHeld) return `claims: ${claim.scope} = ${claim.value} is held by ${holder ?? 'no stream'}, not by ${stream}`;
-  }
-  const stored = db.prepare('SELECT count(*) FROM claims').pluck().get();
-  return stored === count ? null : `claims: ${stored} are stored, the documents make ${count}`;
 }
 
 /** Errors of SQLite or of our own reading over a damaged file are findings; any other error is not about the file. */

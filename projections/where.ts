@@ -1,6 +1,17 @@
 import type { Operator } from '../config/operators.ts';
 import { fold } from './fold.ts';
-import { columnOf, eachOf, type Place, type Row, rowOf, type Value, type ValueKind, valueAt } from './places.ts';
+import { onceMayGoOn, whileMayGoOn } from './going-on.ts';
+import {
+  columnOf,
+  eachOf,
+  isInColumn,
+  type Place,
+  type Row,
+  rowOf,
+  type Value,
+  type ValueKind,
+  valueAt,
+} from './places.ts';
 import { compileSearch, compileTrigrams, type Search, type ServingIndex } from './search.ts';
 import { jsonPath, type Tables } from './tables.ts';
 
@@ -159,7 +170,10 @@ function compileSteps(where: Condition, index: number, spot: Spot): Sql {
     const condition = step.blockTypes ? `${type} IN (${holes(blockTypes)}) AND ${inner.text}` : inner.text;
     // A list that is of another type by now may hold other values than objects, and SQLite fails over a path into that.
     return {
-      text: `EXISTS (SELECT 1 FROM ${eachOf(at)} AS ${alias} WHERE CASE ${alias}.type WHEN 'object' THEN ${condition} END)`,
+      text: onceMayGoOn(
+        at.row,
+        `EXISTS (SELECT 1 FROM ${eachOf(at)} AS ${alias} WHERE CASE ${alias}.type WHEN 'object' THEN ${condition} END)`,
+      ),
       values: [...blockTypes, ...inner.values],
     };
   }
@@ -174,7 +188,8 @@ function compileSteps(where: Condition, index: number, spot: Spot): Sql {
     const points = (id: string) => `EXISTS (SELECT 1 FROM ${found(oneOf(tables, id))})`;
     return { text: step.isList ? someIn(at, points) : points(valueAt(at, 'text').text), values };
   }
-  const ids: Sql = { text: `SELECT ${alias}.id FROM ${found(tables.documents)}`, values };
+  const rows = `${tables.documents} AS ${alias} WHERE ${whileMayGoOn(tables, alias)}${inner.text} AND ${allowed.text}`;
+  const ids: Sql = { text: `SELECT ${alias}.id FROM ${rows}`, values };
   return step.isList ? someOf(at, ids) : { text: `${valueAt(at, 'text').text} IN (${ids.text})`, values: ids.values };
 }
 
@@ -204,7 +219,7 @@ function someOf(spot: Spot, among: Sql): Sql {
 
 function someIn(spot: Spot, meets: (entry: string) => string): string {
   const alias = nextAlias(spot);
-  return `EXISTS (SELECT 1 FROM ${eachOf(spot)} AS ${alias} WHERE ${meets(`${alias}.value`)})`;
+  return onceMayGoOn(spot.row, `EXISTS (SELECT 1 FROM ${eachOf(spot)} AS ${alias} WHERE ${meets(`${alias}.value`)})`);
 }
 
 function compileLeaf({ leaf, operator, values, trigrams }: Condition, at: Spot): Sql {
@@ -215,13 +230,14 @@ function compileLeaf({ leaf, operator, values, trigrams }: Condition, at: Spot):
   }
   if (leaf.kind === 'list' || leaf.kind === 'json') {
     const isThere = `coalesce(json_type(${place.expression}, '${jsonPath(place.path)}'), 'null') <> 'null'`;
-    return { text: values[0] === 1 ? isThere : `NOT ${isThere}`, values: [] };
+    return { text: onceMayGoOn(place.row, values[0] === 1 ? isThere : `NOT ${isThere}`), values: [] };
   }
   if (place.row && !place.row.tables.isGlobal && leaf.name === 'createdAt' && place.path.length === 1) {
     const age = compareAge(columnOf(place.row, 'id', 'id'), operator, values);
     if (age) return age;
   }
-  const condition = operators[operator](valueAt(place, leaf.kind), values);
+  const compared = operators[operator](valueAt(place, leaf.kind), values);
+  const condition = isInColumn(place) ? compared : { ...compared, text: onceMayGoOn(place.row, compared.text) };
   const { onlyIndex = null } = place.row ?? {};
   if (!trigrams || !place.row || onlyIndex !== null || place.row.tables.isPast) return condition;
   const found = compileTrigrams(trigrams, place.row, String(values[0]));

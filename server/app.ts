@@ -1,9 +1,10 @@
 import type { Request } from '@hapi/hapi';
 import type { Validator } from '../config/documents.ts';
-import type { Collection, Global, Model, User } from '../config/model.ts';
-import type { JsonObject } from '../config/schema.ts';
+import type { Collection, Field, Global, Model, User } from '../config/model.ts';
+import type { Category, JsonObject } from '../config/schema.ts';
 import type { DocumentShape } from '../config/shape.ts';
 import type { TextField } from '../config/text-fields.ts';
+import type { Names } from '../events/categories.ts';
 import type { UniqueField } from '../events/claims.ts';
 import type { Clock } from '../events/clock.ts';
 import type { IdempotencyRecords } from '../events/idempotency.ts';
@@ -23,6 +24,7 @@ import type { Log } from './platform/logging.ts';
 import type { State } from './platform/state.ts';
 import type {
   Api,
+  BulkTurns,
   Credentials,
   ErasurePort,
   KeyRecord,
@@ -30,11 +32,15 @@ import type {
   Notary,
   PasswordService,
   Pins,
+  Places,
   Reloading,
   ToldOrigins,
   WebhookPort,
 } from './ports.ts';
 import type { SearchReader } from './queries/search-index.ts';
+import type { TableState } from './reads/kept.ts';
+import type { Lane } from './reads/lane.ts';
+import type { ReadEnd } from './reads/reads.ts';
 import type { Writing } from './writer/append.ts';
 import type { AppliedSchema } from './writer/messages.ts';
 
@@ -50,7 +56,10 @@ export type Join = {
 
 type Common = {
   slug: string;
+  category: Category;
   documents: Documents;
+  /** The same documents, whose queries ask whether they may go on. */
+  interruptible: () => Documents;
   validator: Validator;
   /** A document as it is answered, from its values. */
   documentOf: DocumentShape;
@@ -63,6 +72,8 @@ type Common = {
   searched: readonly TextField[];
   /** True when a read runs hooks. */
   hasReadHooks: boolean;
+  /** The fields that callers may filter by who see only what these hooks make of documents. */
+  queryable: readonly Field[];
   /** True when some field is not for every reader. */
   hasReadRules: boolean;
 };
@@ -70,11 +81,21 @@ type Common = {
 /** A collection or global with all that its routes need, prepared once. */
 export type Target<M extends Collection | Global = Collection | Global> = Common & { model: M };
 
+/** How reads that may take long are done: in a lane, for so many seconds, each noted by how it ended. */
+export type LongReads = { lane: Lane; seconds: number; note: (end: ReadEnd) => void };
+
 /** The running service as one thread has it: opened once, shared by every route. */
 export type App = Writing & {
   model: Model;
+  bulkTurns: BulkTurns;
   collections: ReadonlyMap<string, Target<Collection>>;
   globals: ReadonlyMap<string, Target<Global>>;
+  /** The collections by what their streams begin with. */
+  byCategory: ReadonlyMap<Category, Target<Collection>>;
+  /** The names of collections as callers write them, and as the log has them. */
+  names: Names;
+  /** The slugs that collections had before they were renamed, each with that of today. */
+  formerSlugs: () => ReadonlyMap<string, string>;
   /** The log, to be read. */
   events: LogReader;
   /** Finds events in it. */
@@ -87,8 +108,8 @@ export type App = Writing & {
   idempotencySecret: string;
   /** Brings events to the names of today. */
   upcaster: () => Upcaster;
-  /** The collections of accounts that the log has and the configuration no longer. */
-  removedAuthCollections: () => ReadonlySet<string>;
+  /** The categories of the collections of accounts that the log has and the configuration no longer. */
+  removedAuthCollections: () => ReadonlySet<Category>;
   /** Names the form in which documents are stored to be read: another configuration of fields has another one, and another site. */
   cacheVariant: string;
   /** Documents as they stood at a position of the log. */
@@ -97,6 +118,11 @@ export type App = Writing & {
   search: SearchReader;
   /** The last position that the read tables have. */
   readPosition: () => number;
+  /** The same, with the erasures that they have had. */
+  readState: () => TableState;
+  /** The path of the read tables. */
+  readFile: string;
+  longReads: LongReads;
   ids: Ids;
   clock: Clock;
   accounts: Accounts;
@@ -122,6 +148,8 @@ export type App = Writing & {
   /** The path under which they do; `/` when it is all of the host. */
   basePath: string;
   isProduction: boolean;
+  /** Whether a 500 has the message of the error: while developing alone. */
+  tellsErrors: boolean;
   /** Where the built admin application is looked for; undefined: where the installation has it. */
   adminFolder: string | undefined;
   /** Runs work that no request waits for; `close` does. An error is logged under this message. */
@@ -138,10 +166,11 @@ export type RouteParts = {
   hasBucket: boolean;
   erasures: ErasurePort;
   webhooks: WebhookPort;
+  places: Places;
   /** Reads the configuration again. @throws DomainError `conflict` where that is not possible. */
   reload: Reloading['reload'];
   /** Applies the configuration of a node that waits. @throws DomainError `conflict` naming the documents that stand against it. */
-  applySchema: () => Promise<AppliedSchema>;
+  applySchema: (options?: { acceptsLoss: boolean }) => Promise<AppliedSchema>;
   /** Gives the log another key, as {@link Notary} has it. @throws DomainError `conflict` where the log is not that of nodes. */
   changeKey: Notary['changeKey'];
   /** The origins of refused pages that the log tells of. */

@@ -1,5 +1,5 @@
 import type { WebhookEvent } from '../config/model.ts';
-import type { JsonObject } from '../config/schema.ts';
+import type { Category, JsonObject } from '../config/schema.ts';
 import type { Draft } from '../events/drafts.ts';
 import type { Actor } from '../events/envelope.ts';
 import type { Kept as KeptOwnDraft, NewOwnDraft, OwnDraft, Removed } from '../events/kept-drafts.ts';
@@ -10,7 +10,7 @@ import type { StampedCheckpoint } from '../events/stamps.ts';
 /** A login to check. `address` is the caller's; `credential` is null without such an account, or without a password. */
 export type LoginAttempt = {
   address: string;
-  collection: string;
+  category: Category;
   email: string;
   credential: string | null;
   password: string;
@@ -41,7 +41,7 @@ export type PasswordService = {
   /** Counts a call of a public account route; gives the seconds to wait above the rate limit, else 0. */
   limit: (address: string, email: string | null) => Promise<number>;
   /** Whether an account may get one more mail of those that any caller can request. */
-  mayMail: (collection: string, id: string) => Promise<boolean>;
+  mayMail: (category: Category, id: string) => Promise<boolean>;
   /** Checks a password, unless its account is locked. */
   checkPassword: (attempt: LoginAttempt) => Promise<Checked>;
   /** Hashes and stores a password for a caller; gives the credential that names it, or null if the queue is full. */
@@ -49,14 +49,14 @@ export type PasswordService = {
   /** Deletes a password that no event names any longer. */
   forgetPassword: (credential: string) => Promise<void>;
   /** The failed logins that are counted for an address, and its lock. */
-  lockOf: (collection: string, email: string) => Promise<LockState>;
+  lockOf: (category: Category, email: string) => Promise<LockState>;
   /** Ends a lock and the count of failures; false without either. */
-  unlock: (collection: string, email: string) => Promise<boolean>;
+  unlock: (category: Category, email: string) => Promise<boolean>;
   /** The id in a one-time token, or null if it was not made here. */
-  openToken: (kind: TokenKind, collection: string, token: string) => Promise<string | null>;
+  openToken: (kind: TokenKind, category: Category, token: string) => Promise<string | null>;
   /** Tells that a recorded event causes a mail. */
   mailWaits: () => Promise<void>;
-  /** The preferences of a user, `<slug>/<id>`, as JSON. */
+  /** The preferences of a user, `<category>/<id>`, as JSON. */
   preferences: (user: string) => Promise<string>;
   /** Changes them by a JSON merge patch, and gives them. @throws DomainError `too-large`. */
   changePreferences: (user: string, patch: JsonObject) => Promise<string>;
@@ -77,8 +77,10 @@ export type PasswordService = {
   dropDraft: (id: string) => Promise<void>;
 };
 
-/** A draft as it comes; `caller` is a user, or an API key by its opaque id. */
-export type NewDraft = Pick<Draft, 'collection' | 'document' | 'data'> & { caller: string; isKey: boolean };
+/** The owner of a draft: a user of the admin collection, an API key, or another. */
+export type DraftCaller = 'user' | 'key' | 'other';
+/** A draft as it comes; `caller` is the stream of a user, or the id of an API key. */
+export type NewDraft = Pick<Draft, 'collection' | 'document' | 'data'> & { caller: string; by: DraftCaller };
 
 /** A draft as it is shown; `data` is JSON. */
 export type KeptDraft = Pick<Draft, 'collection' | 'document' | 'data'>;
@@ -90,21 +92,30 @@ export type KeptDraft = Pick<Draft, 'collection' | 'document' | 'data'>;
 export type LogCheckpoint = { size: number; root: string; note: string; signedAt: string };
 
 /**
- * The result of the background check of the log: `verified` is the position and time of the last check without a finding, null before
- * the first; `altered` the last finding in words, and the range of events that holds the first alteration, where that is known. It stays
- * after a check without a finding, which a later `verified` tells.
+ * An alteration that was found, in words, and the range of events that holds the first alteration, where that is known. `part`: the log
+ * itself, or its claims and read tables, which follow from it.
  */
-export type Verification = {
-  verified: { to: number; at: string } | null;
-  altered: { finding: string; from: number | null; to: number | null; at: string } | null;
+export type Altered = {
+  finding: string;
+  from: number | null;
+  to: number | null;
+  at: string;
+  part: 'log' | 'tables';
 };
+
+/**
+ * The result of the background check of the log: `verified` is the position and time of the last check without a finding, null before
+ * the first; `altered` the last finding. It stays after a check without a finding, which a later `verified` tells, and after a restart,
+ * until `annals verify` finds all sound.
+ */
+export type Verification = { verified: { to: number; at: string } | null; altered: Altered | null };
 
 /** Signs checkpoints of the log. All threads share one, in the main thread, which has the key. */
 export type Notary = {
   /**
    * The newest checkpoint, of the log as it is now: one is signed if it has grown since.
    *
-   * @throws DomainError `unavailable` when there is no room on the disk for it.
+   * @throws DomainError `unavailable` when there is no room on the disk for it, or the log is known to be altered.
    */
   checkpoint: () => Promise<LogCheckpoint>;
   /** The newest checkpoints, newest first. */
@@ -252,6 +263,30 @@ export type WebhookPort = {
   all: () => Promise<WebhookView[]>;
   deliveries: (name: string, query: DeliveryQuery) => Promise<{ deliveries: DeliveryView[]; total: number } | null>;
   retry: (name: string, id: string) => Promise<DeliveryView | null>;
+  retryAll: (name: string) => Promise<WebhookView | null>;
+};
+
+/** An answer that takes long, of which a caller has few at once: a stream of events; an export or evidence pack. */
+export type PlaceKind = 'stream' | 'archive';
+
+/** The places of answers that take long, which the main thread counts for all others. A caller is named by an opaque text. */
+export type Places = {
+  /** Takes a place of a caller; false when they have as many of the kind as one may have. */
+  take: (kind: PlaceKind, caller: string) => Promise<boolean>;
+  /** Gives a place back. */
+  free: (kind: PlaceKind, caller: string) => Promise<void>;
+};
+
+/**
+ * The turns of calls about many documents: one at a time for each caller, and few at once. All workers share one, in the main thread.
+ */
+export type BulkTurns = {
+  /** Waits for the turn of a caller; gives its number, or null where too many wait. */
+  take: (caller: string) => Promise<number | null>;
+  /** Waits until the call of a turn may begin; false where too many wait. */
+  begin: (turn: number) => Promise<boolean>;
+  /** Ends a turn, whether its call began or not. */
+  end: (turn: number) => Promise<void>;
 };
 
 /** The secrets that callers are checked by. */
@@ -275,9 +310,14 @@ export type Api = 'contract' | 'audit';
 /**
  * The result of reading the configuration again. `changed`: another one is in force, which differs in these points. `unchanged`: it was
  * read again, and no difference is known. `restart`: it differs in points that only a start can change. `wrong`: it cannot be loaded, is
- * not valid, or may not follow. In the last two cases the one before stays in force, and `lines` are the reasons.
+ * not valid, or may not follow. In the last two cases the one before stays in force, and `lines` are the reasons. `isLoss`: it is refused for
+ * documents would show less, which can be accepted.
  */
-export type Reloaded = { outcome: 'changed' | 'unchanged' | 'restart' | 'wrong'; lines: readonly string[] };
+export type Reloaded = {
+  outcome: 'changed' | 'unchanged' | 'restart' | 'wrong';
+  lines: readonly string[];
+  isLoss?: boolean;
+};
 
-/** Reads the configuration again, one call after the other. */
-export type Reloading = { reload: () => Promise<Reloaded> };
+/** Reads the configuration again, one call after the other. `acceptsLoss`: also one by which documents show less. */
+export type Reloading = { reload: (options?: { acceptsLoss: boolean }) => Promise<Reloaded> };

@@ -46,6 +46,12 @@ export async function syncFolder(path: string): Promise<void> {
   }
 }
 
+/** Free room of the disk that a folder is on, in bytes, for those who are not root. */
+export function freeBytes(folder: string): number {
+  const { bavail, bsize } = fs.statfsSync(folder);
+  return bavail * bsize;
+}
+
 /** True for what a call to the operating system throws; `code` is the name of the error, such as `ENOENT`. */
 export function isSystemError(error: unknown): error is NodeJS.ErrnoException & { code: string } {
   return error instanceof Error && 'syscall' in error && 'code' in error && typeof error.code === 'string';

@@ -3,9 +3,19 @@ export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
+/** The texts of the C library for errors that `rmSync` of Node 24 throws without their name: its code is empty then. */
+const unnamed: readonly [text: string, code: string][] = [
+  ['No space left on device', 'ENOSPC'],
+  ['Disk quota exceeded', 'EDQUOT'],
+  ['Too many open files in system', 'ENFILE'],
+  ['Too many open files', 'EMFILE'],
+  ['Input/output error', 'EIO'],
+];
+
 /** The code of an error of the system or of SQLite, such as `ENOENT`; undefined of any other. */
 export function codeOf(error: unknown): string | undefined {
-  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined;
+  if (!(error instanceof Error && 'code' in error && typeof error.code === 'string')) return undefined;
+  return error.code === '' ? unnamed.find(([text]) => error.message.includes(text))?.[1] : error.code;
 }
 
 /** A thrown value, as an error. */

@@ -1,4 +1,4 @@
-import { createReadStream } from 'node:fs';
+import { randomUUID } from 'node:crypto';
 import { copyFile, open, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { NamedFiles } from './bucket-files.ts';
@@ -6,17 +6,38 @@ import { onDisk, syncFolder } from './disk.ts';
 import { codeOf } from './errors.ts';
 import { makePrivateFolder, privateFile } from './private.ts';
 
-/** The files of a folder, which is made when the first is put there. */
+/** So long a part is taken for one that is being written, by another machine too. */
+const longestWriting = 24 * 3_600_000;
+
+/** The files of a folder, which is made when the first is put there. Several processes may put files there at a time. */
 export function openFolderFiles(folder: string): NamedFiles {
+  let isSwept = false;
+
   async function place(name: string, write: (part: string) => Promise<void>): Promise<void> {
     await makePrivateFolder(folder);
-    const part = join(folder, `.${name}.partial`);
-    await write(part);
-    const file = await open(part, 'r+');
-    await file.sync();
-    await file.close();
-    await rename(part, join(folder, name));
+    if (!isSwept) await removeParts();
+    isSwept = true;
+    const part = join(folder, `.${name}.${randomUUID()}.partial`);
+    try {
+      await write(part);
+      const file = await open(part, 'r+');
+      await file.sync().finally(() => file.close());
+      await rename(part, join(folder, name));
+    } catch (error) {
+      await rm(part, { force: true }).catch(() => {});
+      throw error;
+    }
     await syncFolder(folder);
+  }
+
+  /** Removes what processes left that were killed. */
+  async function removeParts(): Promise<void> {
+    for (const name of await readdir(folder)) {
+      if (!(name.startsWith('.') && name.endsWith('.partial'))) continue;
+      const path = join(folder, name);
+      const found = await stat(path).catch(() => null);
+      if (found && Date.now() - found.mtimeMs > longestWriting) await rm(path, { force: true });
+    }
   }
 
   return {
@@ -31,20 +52,13 @@ export function openFolderFiles(folder: string): NamedFiles {
       }
     },
     async read(name) {
-      const path = join(folder, name);
-      const found = await stat(path).catch((error) => {
+      const file = await open(join(folder, name)).catch((error) => {
         if (codeOf(error) === 'ENOENT') return null;
         throw error;
       });
-      return found ? createReadStream(path, { highWaterMark: 1024 * 1024 }) : null;
+      return file?.createReadStream({ highWaterMark: 1024 * 1024 }) ?? null;
     },
-    send: (name, path) =>
-      onDisk(
-        place(name, async (part) => {
-          await rm(part, { force: true });
-          await copyFile(path, part);
-        }),
-      ),
+    send: (name, path) => onDisk(place(name, (part) => copyFile(path, part))),
     put: (name, text) => onDisk(place(name, (part) => writeFile(part, text, { mode: privateFile }))),
     remove: (name) => onDisk(rm(join(folder, name), { force: true })),
     folder: (name) => openFolderFiles(join(folder, name)),

@@ -1,4 +1,4 @@
-import { rmSync, writeFileSync } from 'node:fs';
+import { accessSync, constants, rmSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
@@ -35,6 +35,8 @@ const held = new Set<Database.Database>();
 export function lockDirectory(directory: string, what: string, patience = 200): Lock {
   const file = holderFile(directory);
   const lockFile = join(directory, 'lock.db');
+  // One that is there may be opened where nothing can be written.
+  writing(directory, () => accessSync(directory, constants.W_OK));
   writing(lockFile, () => createPrivate(lockFile));
   const db = new Database(lockFile);
   try {

@@ -12,7 +12,7 @@ import {
   readPages,
   tailsOf,
 } from './pages.ts';
-import { isDiskFull, isOutOfFiles, openDatabase, type Sqlite } from './sqlite.ts';
+import { isDiskFull, isOutOfFiles, isUnopened, openDatabase, type Sqlite } from './sqlite.ts';
 
 /** A reader is given this long to let go of the write-ahead log; a step that it hinders is tried again later. */
 const patienceMilliseconds = 50;
@@ -244,8 +244,11 @@ export function emptyWal(db: Sqlite): boolean {
 /** Why a file cannot be cleaned now, though it may be later. `room`: the disk is full. `files`: too many are open. */
 export type Hindrance = 'room' | 'files';
 
-/** The meaning of an error of {@link Cleaner}; null for one that does not pass by itself. */
+/**
+ * The meaning of an error of {@link Cleaner}; null for one that does not pass by itself. A file that SQLite could not open is one more
+ * than may be open: others may have been closed before that could be found out.
+ */
 export function hindranceOf(error: unknown): Hindrance | null {
   if (isDiskFull(error)) return 'room';
-  return isOutOfFiles(error) ? 'files' : null;
+  return isOutOfFiles(error) || isUnopened(error) ? 'files' : null;
 }

@@ -76,7 +76,7 @@ const rules: Record<string, Rule> = {
   },
   // A reader who trusts no one reads this file alone: it shares nothing with the service.
   verify: { folders: [], packages: [] },
-  examples: { folders: ['config', 'server'], packages: ['world-countries'] },
+  examples: { folders: ['config', 'client', 'server'], packages: ['world-countries'] },
 };
 
 /**
@@ -88,6 +88,7 @@ const floors = [
   'settings',
   'writer',
   'queries',
+  'reads',
   'ports.ts',
   'app.ts',
   'http',

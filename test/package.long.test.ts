@@ -118,6 +118,7 @@ describe('The package that npm makes', () => {
       'CHANGELOG.md',
       'LICENSE',
       'README.md',
+      'SECURITY.md',
       'dist/admin/index.html',
       'dist/admin/licences.json',
       'dist/build.json',

@@ -30,6 +30,8 @@ if (missing.length > 0) {
     '--test-concurrency=4',
     // Of one test; Node 22 takes it for a whole file, and one that runs a batch is long.
     '--test-timeout=300000',
+    // Node 22 writes TAP otherwise, in which .ci/run does not find the failures.
+    ...(options.some((option) => option.startsWith('--test-reporter')) ? [] : ['--test-reporter=spec']),
     // Node takes no option behind the first file.
     ...options,
     ...(named.length > 0 ? named.map(inFolder) : ['test/batches/*.ts', 'test/**/*.alone.test.ts']),

@@ -3,6 +3,7 @@ import { existsSync, globSync, readFileSync } from 'node:fs';
 import { join, posix } from 'node:path';
 import { describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { packageName } from '../config/package-name.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 
@@ -60,7 +61,13 @@ function filesOf(pattern: string): string[] {
 const textOf = (file: string) => readFileSync(join(root, file), 'utf8');
 
 describe('The words', () => {
-  for (const file of ['README.md', 'CONTRIBUTING.md', 'CHANGELOG.md', ...filesOf('{docs,examples}/**/*.md')]) {
+  for (const file of [
+    'README.md',
+    'CONTRIBUTING.md',
+    'SECURITY.md',
+    'CHANGELOG.md',
+    ...filesOf('{docs,examples}/**/*.md'),
+  ]) {
     it(`of ${file} are free of the old habits`, () => {
       assert.deepEqual(habitsIn(file, proseOf(textOf(file))), []);
     });
@@ -101,7 +108,7 @@ const paths =
   /(?<![\w/.-])(?:bench|binary|client|config|events|examples|projections|runtime|server|storage|test|verify)\/(?:[\w.-]+\/)*(?:[\w-][\w.-]*\.\w+)?(?![\w*…])/g;
 
 describe('The paths of the pages', () => {
-  for (const file of ['README.md', 'CONTRIBUTING.md', ...filesOf('docs/*.md')]) {
+  for (const file of ['README.md', 'CONTRIBUTING.md', 'SECURITY.md', ...filesOf('docs/*.md')]) {
     it(`of ${file} are those of files and folders`, () => {
       const wrong = [...new Set(textOf(file).match(paths))].filter((path) => !existsSync(join(root, path)));
       assert.deepEqual(wrong, []);
@@ -118,7 +125,7 @@ function anchorOf(heading: string): string {
 }
 
 describe('The links of the pages', () => {
-  const pages = ['README.md', 'CONTRIBUTING.md', 'CHANGELOG.md', ...filesOf('{docs,examples}/**/*.md')];
+  const pages = ['README.md', 'CONTRIBUTING.md', 'SECURITY.md', 'CHANGELOG.md', ...filesOf('{docs,examples}/**/*.md')];
   const anchors = new Map(
     pages.map((file) => [
       file,
@@ -140,4 +147,77 @@ describe('The links of the pages', () => {
       );
     });
   }
+});
+
+const manifest = JSON.parse(textOf('package.json')) as { name: string; version: string };
+const ownNames = `(?:${packageName}|${packageName}-verify)`;
+/** What takes a package of that name from a registry: its name is not ours there, so anybody may own it. */
+const fromRegistry = new RegExp(
+  [
+    `\\b(?:npm|pnpm|yarn|bun) +(?:install|i|add|view|exec)(?: +-[\\w=-]+)* +${ownNames}(?![\\w.-]*\\.tgz|[\\w/-])`,
+    // Where none is installed, npx takes one: --no has it refuse, and takes the next word for its own but for the two dashes.
+    `\\bnpx +(?!--no -- )(?:-[\\w=-]+ +)*${ownNames}\\b`,
+    `\\b(?:unpkg\\.com|esm\\.sh|jsdelivr\\.net/npm|npmjs\\.com/package)/${ownNames}\\b`,
+  ].join('|'),
+  'g',
+);
+const tarballs = new RegExp(`\\b${packageName}-(\\d[\\w.-]*)\\.tgz`, 'g');
+
+/** A text as it is read: a command may go on in the next line. */
+const oneLine = (text: string) => text.replace(/\s+/g, ' ');
+
+describe('The name of the package', () => {
+  it('is the one of package.json', () => {
+    assert.equal(manifest.name, packageName);
+  });
+
+  const texts = [
+    ...['README.md', 'CONTRIBUTING.md', 'SECURITY.md', 'CHANGELOG.md'],
+    ...filesOf('{docs,examples,deploy,binary}/**/*.{md,yaml,service,sh}'),
+    ...filesOf('{config,server,client,events,projections,storage}/**/*.{ts,txt}'),
+    ...filesOf('verify/*.mjs'),
+  ];
+
+  it('is installed by no text from a registry, where it is not ours', () => {
+    const found = texts.flatMap((file) =>
+      [...oneLine(textOf(file)).matchAll(fromRegistry)].map(([it]) => `${file}: ${it}`),
+    );
+    assert.deepEqual(found, []);
+  });
+
+  it('stands with the version of today where a text installs the file that npm pack makes', () => {
+    const found = texts.flatMap((file) =>
+      [...textOf(file).matchAll(tarballs)]
+        .filter(([, version]) => version !== manifest.version)
+        .map(([it]) => `${file}: ${it}`),
+    );
+    assert.deepEqual(found, []);
+    const installing = ['README.md', 'docs/tutorial.md', 'docs/operations.md', 'docs/client.md'];
+    assert.deepEqual(
+      installing.filter((file) => textOf(file).match(tarballs) === null),
+      [],
+    );
+  });
+
+  it('is found where a registry would be asked for it', () => {
+    const asked = [
+      'npm install annals',
+      'npm\ni annals',
+      'npm add -D annals',
+      'npx annals serve',
+      'npx -y annals-verify x',
+      'npm install annals@1',
+    ];
+    const other = [
+      'npm install ../annals/annals-0.1.0.tgz',
+      'npm install ./annals-0.1.0.tgz',
+      'npx --no -- annals serve',
+      'npx vite',
+      'npm run annals',
+    ];
+    assert.deepEqual(
+      [...asked, ...other].filter((text) => oneLine(text).match(fromRegistry)),
+      asked,
+    );
+  });
 });

@@ -32,8 +32,8 @@
  *   node annals-verify.mjs [options] PATH
  *   node annals-verify.mjs [options] compare A B [PROOF]
  *
- * PATH is a bundle (.zip or its unpacked folder), an export (.zip or folder) or a copy of log.db; A and B are two checkpoints, PROOF
- * shows that the larger one continues the smaller one.
+ * PATH is a bundle (.zip or its unpacked folder), an export (.zip or folder), a copy of log.db, or a checkpoint; A and B are two
+ * checkpoints, PROOF shows that the larger one continues the smaller one.
  *
  * Its foundations, all of them published:
  *   - the tree over the headers of all events: RFC 6962, section 2.1; its proofs: RFC 9162, sections 2.1.3.2 and 2.1.4.2
@@ -41,9 +41,10 @@
  *   - signed notes and checkpoints: C2SP signed-note and tlog-checkpoint
  *   - what the events say: docs/events.md and docs/log-format.md of Annals
  *
- * Exit: 0 sound; 1 not sound, or something does not prove what it has to; 2 it could not be decided: wrong usage, unreadable,
- * another format, or no key was pinned.
+ * Exit: 0 sound; 1 not sound: what is shown contradicts what was signed, or itself; 2 it could not be decided: something is missing
+ * (a key, a proof, a file), or older than what was kept; wrong usage, unreadable, another format. 1 goes before 2.
  */
+import { isUtf8 } from 'node:buffer';
 import crypto from 'node:crypto';
 import fs from 'node:fs';
 import path from 'node:path';
@@ -56,13 +57,14 @@ import zlib from 'node:zlib';
 const usage = `Usage: node annals-verify.mjs [options] PATH
        node annals-verify.mjs [options] compare A B [PROOF]
 
-PATH is a bundle or an export (.zip, or the unpacked folder), or a copy of log.db.
+PATH is a bundle or an export (.zip, or the unpacked folder), a copy of log.db, or a checkpoint, to be compared with kept ones.
 A and B are two signed checkpoints, PROOF the answer of GET /api/audit/consistency from the smaller to the larger.
 
   --key VKEY          the verifier key of the log, name+hash+key, which you got from elsewhere; may be repeated
   --key-file FILE     the same, from a file
   --checkpoint FILE   a checkpoint that you kept from before: what is shown must continue it; may be repeated
   --checkpoints DIR   all checkpoints of a folder, such as a copy of the anchored ones
+  --proof FILE        the answer of GET /api/audit/consistency from PATH to a kept checkpoint, or from it to PATH; may be repeated
   --files DIR         with log.db: the folder of uploaded files, blobs/, to be compared with the events
   --summary FILE      with a bundle: write the page for readers, made of what is proven
   --csv FILE          with an export: write the events as CSV, made of what is proven
@@ -73,19 +75,20 @@ A and B are two signed checkpoints, PROOF the answer of GET /api/audit/consisten
   --json              the result as JSON
   --version, --help
 
-Exit: 0 sound · 1 not sound · 2 could not be decided (usage, unreadable, another format, no key).
+Exit: 0 sound · 1 not sound: it contradicts what was signed, or itself · 2 could not be decided: something is missing (a key, a
+proof, a file), PATH is older than a kept checkpoint, or wrong usage, unreadable, another format.
 `;
 
-const version = '1.2.0';
+const version = '1.3.0';
 
 // ---------------------------------------------------------------------------------------------------------------------
 // 1. Errors and words
 // ---------------------------------------------------------------------------------------------------------------------
 
-/** The shown thing contradicts itself, or does not prove what it has to: exit 1. */
+/** The shown thing contradicts itself, or what was signed: exit 1. */
 class NotSound extends Error {}
 
-/** Nothing can be said about it: exit 2. */
+/** Nothing can be said about it, for something is missing, unreadable or unknown: exit 2. */
 class Undecided extends Error {}
 
 /**
@@ -407,7 +410,7 @@ function openCheckpoint(text, keys, what) {
     signers.add(signer);
   }
   const pinned = keys.map(({ name, id }) => `${name}+${id}`).join(', ');
-  must(keys.length === 0 || signers.size > 0, `${what} is signed by another key, not by ${pinned}`);
+  decidable(keys.length === 0 || signers.size > 0, `${what} is signed by another key, not by ${pinned}`);
 
   const [origin = '', size = '', root, ...extensions] = body.slice(0, -1).split('\n');
   must(origin !== '' && !extensions.includes(''), `${what} is not a checkpoint`);
@@ -426,6 +429,27 @@ function openCheckpoint(text, keys, what) {
   const times = extensions.filter((line) => line.startsWith('time ')).map((line) => line.slice(5));
   must(times.length <= 1 && times.every(isTime), `${what} has another line of its time than one`);
   return { origin, size: Number(size), root: hash, time: times[0] ?? null, text };
+}
+
+/**
+ * Opens a checkpoint that is not evidence, but what evidence is held against: one that the key did not sign decides nothing. One that a
+ * key signed beyond its term contradicts the hand-over, which is signed too.
+ *
+ * @param {string} text
+ * @param {VerifierKey[]} keys
+ * @param {string} what
+ */
+function openGiven(text, keys, what) {
+  try {
+    openCheckpoint(
+      text,
+      keys.map(({ least, most, ...key }) => key),
+      what,
+    );
+  } catch (error) {
+    throw error instanceof NotSound ? new Undecided(error.message) : error;
+  }
+  return openCheckpoint(text, keys, what);
 }
 
 /**
@@ -1004,16 +1028,18 @@ function after(before, { header, payload, absent }) {
 /** @typedef {{ authority: string, token: Buffer }} Token a time-stamp token (RFC 3161), which only openssl checks */
 /** @typedef {{ what: string, checkpoint: Checkpoint, tokens?: Token[] }} Kept a checkpoint that the auditor brought, or that is shown as well */
 /**
- * The findings: proven, open, and those for the last line; lies in texts for readers, which proofs do not hang on.
+ * The findings: proven, open, and those for the last line; lies in texts for readers, which proofs do not hang on; what would have to be
+ * shown, and is not. All of the evidence is looked at before that counts, for a contradiction goes before it.
  *
- * @typedef {{ proven: string[], open: string[], but: string[], lies: string[], facts: Record<string, any>,
+ * @typedef {{ proven: string[], open: string[], but: string[], lies: string[], unproven: string[], facts: Record<string, any>,
  *   files: Map<string, Buffer>, followed: Set<string> }} Report `files` are to be written where --tokens says, `followed` are the
  *   texts of hand-overs
  */
+/** @typedef {{ what: string, from: number, to: number, fromRoot: string, toRoot: string, proof: Buffer[] }} Answer a consistency proof, as it was given */
 /** @typedef {{ file: string, add: (text: string) => void, keep: () => void, drop: () => void }} Out a file that is written */
 /**
  * @typedef {{ keys: VerifierKey[], handovers: Handover[], witnesses: VerifierKey[], isPinned: boolean, isTrusting: boolean, kept: Array<{ what: string, text: string }>,
- *   files: string | null, page: Out | null, table: Out | null, tokens: string | null, progress: (count: number) => void }} Options
+ *   proofs: Answer[], files: string | null, page: Out | null, table: Out | null, tokens: string | null, progress: (count: number) => void }} Options
  */
 
 /** @typedef {{ options: Options, report: Report }} Check one run of this verifier: the order, and what comes of it */
@@ -1031,7 +1057,7 @@ function keysFor({ verifierKey: inside, handovers }, what, { options, report }) 
   report.facts.verifierKey = own.text;
   const shown = [...readHandovers(handovers), ...options.handovers];
   const { keys, followed } = follow(options.isPinned ? options.keys : [own], shown);
-  must(
+  decidable(
     keys.some(({ text }) => text === own.text),
     `${what} names another key than the pinned one: ${show(own.text)}; a log may have had several, and each that you know to be ` +
       'its is a --key',
@@ -1075,8 +1101,8 @@ function reportHandovers(followed, size, report) {
  */
 function openKept(options, keys, origin) {
   return options.kept.map(({ what, text }) => {
-    const checkpoint = openCheckpoint(text, keys, what);
-    must(checkpoint.origin === origin, `${what} is of another log, ${show(checkpoint.origin)}`);
+    const checkpoint = openGiven(text, keys, what);
+    decidable(checkpoint.origin === origin, `${what} is of another log, ${show(checkpoint.origin)}`);
     return { what, checkpoint };
   });
 }
@@ -1150,16 +1176,25 @@ function rootsAt(kept) {
   return { look, found };
 }
 
+/** The call that answers with the proof from one size to another. @param {number} from @param {number} to */
+function callFor(from, to) {
+  return `GET /api/audit/consistency?from=${from}&to=${to}`;
+}
+
 /**
- * Holds the kept checkpoints, and the stamped ones, against the one that is shown. Roots that were computed from events prove as much
- * as a proof does.
+ * Whether a given proof leads from one tree to a larger one, which it names both by their roots.
  *
- * @param {{ kept: Kept[], stamped: Kept[], handed: Kept[] }} others
- * @param {{ checkpoint: Checkpoint, earlier: unknown, roots: Map<number, Buffer> }} shown `earlier` are consistency proofs, `roots`
- *   were computed, by size
- * @param {Report} report
+ * @param {Answer} answer
+ * @param {Pick<Checkpoint, 'size' | 'root'>} first
+ * @param {Pick<Checkpoint, 'size' | 'root'>} second
  */
-function checkKept({ kept, stamped, handed }, { checkpoint: shown, earlier, roots }, report) {
+function leads({ fromRoot, toRoot, proof }, first, second) {
+  const isOfThese = fromRoot === first.root.toString('base64') && toRoot === second.root.toString('base64');
+  return isOfThese && isConsistent(first, second, proof);
+}
+
+/** @param {unknown} earlier @param {Pick<Checkpoint, 'size'>} shown @returns {Map<number, Buffer[]>} the proofs of an archive, by the size that they are from */
+function readEarlier(earlier, shown) {
   const proofs = new Map();
   must(earlier === undefined || Array.isArray(earlier), 'earlier is not a list');
   for (const each of earlier ?? []) {
@@ -1168,27 +1203,81 @@ function checkKept({ kept, stamped, handed }, { checkpoint: shown, earlier, root
     must(isWhole(each.size, 0) && each.size <= shown.size && !proofs.has(each.size), 'earlier has a wrong size');
     proofs.set(each.size, hashesFrom(each.proof, `the proof from size ${each.size}`, 128));
   }
-  for (const { what, checkpoint } of [...kept, ...stamped, ...handed]) {
+  return proofs;
+}
+
+/**
+ * Holds the kept checkpoints, the stamped ones and the hand-overs against the tree that is shown. Roots that were computed from events
+ * prove as much as a proof does. Two roots of one size contradict each other. A proof is not signed, so one that is missing, or
+ * does not lead there, proves nothing, neither for the log nor against it; nor does evidence that is older than what was kept.
+ *
+ * @param {{ kept: Kept[], stamped: Kept[], handed: Kept[] }} others
+ * @param {{ checkpoint: Pick<Checkpoint, 'size' | 'root'>, earlier?: unknown, roots: Map<number, Buffer> }} shown `earlier` are
+ *   consistency proofs, `roots` were computed, by size
+ * @param {Check} check
+ * @returns {Set<Kept>} those that are of this log
+ */
+function checkKept({ kept, stamped, handed }, { checkpoint: shown, earlier, roots }, { options, report }) {
+  const proofs = readEarlier(earlier, shown);
+  /** @type {Map<number, Kept>} */
+  const beyond = new Map();
+  /** @type {Set<Kept>} */
+  const sure = new Set();
+  for (const each of [...kept, ...stamped, ...handed]) {
+    const { what, checkpoint } = each;
     const { size, root } = checkpoint;
-    const older = `${what} is of ${counted(size, 'event')}, what is shown ends at ${shown.size}`;
-    must(size <= shown.size, `${older}: an old state was shown, or the log was cut off`);
     const found = size === shown.size ? shown.root : roots.get(size);
     if (found) {
       must(
         found.equals(root),
         `this is another log than that of ${what}: at ${counted(size, 'event')} their roots differ (a fork)`,
       );
+      sure.add(each);
       continue;
     }
-    const proof = size === 0 ? [] : proofs.get(size);
-    must(proof, `nothing proves that the log continues ${what}: ask for it anew with since=${size}`);
+    const other = beyond.get(size) ?? each;
     must(
-      isConsistent(checkpoint, shown, proof),
-      `the log does not continue ${what}: it was rewritten, or the proof is wrong`,
+      other.checkpoint.root.equals(root),
+      `${other.what} and ${what} are both of ${counted(size, 'event')}, and their roots differ: proof of a fork: keep both files`,
     );
+    beyond.set(size, each);
+    const isNewer = size > shown.size;
+    const [first, second] = isNewer ? [shown, checkpoint] : [checkpoint, shown];
+    const inside = first.size === 0 ? [] : isNewer ? undefined : proofs.get(size);
+    const given = options.proofs.filter(({ from, to }) => from === first.size && to === second.size);
+    const isProven = inside !== undefined && isConsistent(first, second, inside);
+    if (isProven || given.some((answer) => leads(answer, first, second))) sure.add(each);
+    else {
+      const lacks = isNewer
+        ? `${what} is of ${counted(size, 'event')}, what is shown ends at ${shown.size}: it is older, and only a proof says whether the log went on from it`
+        : `nothing proves that the log continues ${what}, of ${counted(size, 'event')}`;
+      const wrong = `the proof does not lead from ${isNewer ? `what is shown to ${what}` : `${what} to what is shown`}: it is not signed itself, and a log that was never rewritten has one that does. Keep all files`;
+      const anew = isNewer ? '' : ` with since=${size}`;
+      report.unproven.push(
+        `${inside || given.length > 0 ? wrong : lacks}: ask for it anew${anew}, or give the answer of ${callFor(first.size, second.size)} as --proof`,
+      );
+    }
   }
-  for (const { what, checkpoint } of kept)
-    report.proven.push(`it continues ${what}, of ${counted(checkpoint.size, 'event')}`);
+  reportKept(kept, sure, { shown, options, report });
+  return sure;
+}
+
+/** @param {Kept[]} kept @param {Set<Kept>} sure @param {Check & { shown: Pick<Checkpoint, 'size'> }} check */
+function reportKept(kept, sure, { shown, options, report }) {
+  for (const each of kept) {
+    if (!sure.has(each)) continue;
+    const { what, checkpoint } = each;
+    const isNewer = checkpoint.size > shown.size;
+    const of = counted(checkpoint.size, 'event');
+    report.proven.push(isNewer ? `${what}, of ${of}, continues what is shown` : `it continues ${what}, of ${of}`);
+    if (isNewer) report.open.push(`what came after event ${shown.size}, up to ${checkpoint.size} of ${what}`);
+  }
+  const sizes = new Set(kept.map(({ checkpoint }) => checkpoint.size));
+  for (const { what, from, to } of options.proofs) {
+    const isOfKept = (to === shown.size && sizes.has(from)) || (from === shown.size && sizes.has(to));
+    if (!isOfKept)
+      report.open.push(`what ${what} proves: it leads from ${from} to ${to}, and neither is asked for here`);
+  }
   if (kept.length === 0)
     report.open.push('no checkpoint from before was given, so a log that was rewritten and signed anew is not found');
 }
@@ -1750,8 +1839,9 @@ async function checkBundle(source, check) {
   const roots = rootsAt([...kept, ...stamped, ...handed]);
   const later = checkRest(bundle.rest, { shown: all, streams, versions: found.versions, checkpoint, roots }, report);
   reportTimes({ ...found, corrected: new Set([...found.corrected, ...later]) }, report);
-  checkKept({ kept, stamped, handed }, { checkpoint, earlier: bundle.earlier, roots: roots.found }, report);
-  const seen = [{ what: 'the checkpoint', checkpoint }, ...kept, ...stamped];
+  const shown = { checkpoint, earlier: bundle.earlier, roots: roots.found };
+  const sure = checkKept({ kept, stamped, handed }, shown, check);
+  const seen = [{ what: 'the checkpoint', checkpoint }, ...[...kept, ...stamped].filter((each) => sure.has(each))];
   reportOutside(seen, found.last?.position ?? 0, check);
   const { declarations, fates } = found;
   const named = checkDocument(bundle, { events, declarations }, report);
@@ -2134,8 +2224,9 @@ async function checkExport(source, check) {
     reportRange({ ...found, tree }, { ...exported, checkpoint }, report);
     reportTimes(found, report);
     reportContents({ ...found, tree }, exported, report);
-    checkKept({ kept, stamped, handed }, { checkpoint, earlier: manifest.earlier, roots: roots.found }, report);
-    const seen = [{ what: 'the checkpoint', checkpoint }, ...kept, ...stamped];
+    const shown = { checkpoint, earlier: manifest.earlier, roots: roots.found };
+    const sure = checkKept({ kept, stamped, handed }, shown, check);
+    const seen = [{ what: 'the checkpoint', checkpoint }, ...[...kept, ...stamped].filter((each) => sure.has(each))];
     reportOutside(seen, found.last?.position ?? 0, check);
     const beside = form === null ? ['README.txt'] : ['README.txt', file];
     const isKnown = knowsTexts(source, { texts: manifest.texts, beside }, report);
@@ -2492,7 +2583,9 @@ async function checkLog(file, check) {
     checkLogIn({ db, sealed: sealedBodies(path.join(path.dirname(file), 'segments')) }, check);
   } catch (error) {
     if (error instanceof NotSound || error instanceof Undecided) throw error;
-    throw new Undecided(`log.db cannot be read: ${show(error instanceof Error ? error.message : error)}`);
+    // To read one SQLite makes a file beside it.
+    const needs = fs.existsSync(`${file}-wal`) ? '; copy it and its log.db-wal to a folder that can be written' : '';
+    throw new Undecided(`log.db cannot be read: ${show(error instanceof Error ? error.message : error)}${needs}`);
   } finally {
     db.close();
   }
@@ -2543,13 +2636,12 @@ function checkLogIn(open, check) {
   report.facts.origin = head.log;
   const { keys, followed } = follow(options.keys, [...storedHandovers(open, format > 3), ...options.handovers]);
   const handed = reportHandovers(followed, head.size, report);
-  const notes = format === 1 ? [] : storedNotes(db, keys, head.log);
+  const notes = format === 1 ? [] : storedNotes(db, { keys, origin: head.log }, report);
   const kept = openKept(options, keys, head.log);
-  const all = [...notes, ...kept];
 
   const tree = growingTree(0, []);
   const journal = openJournal({ after: 0, shows: () => 'whole' });
-  const roots = rootsAt([...all, ...handed]);
+  const roots = rootsAt([...notes, ...kept, ...handed]);
   roots.look(tree);
   let form = 1;
   for (const event of eventsOf(open, head.log, format > 3)) {
@@ -2565,11 +2657,12 @@ function checkLogIn(open, check) {
   const found = journal.settle();
   report.facts.events = found.count;
   noteNewest(found.last, report);
-  for (const { what, checkpoint } of [...all, ...handed]) {
+  // The log cannot be older than the checkpoints in it.
+  for (const { what, checkpoint } of notes) {
     const { size } = checkpoint;
     must(
       size <= found.count,
-      `${what} is of ${counted(size, 'event')}, the log ends at ${found.count}: it was cut off, or an old copy was shown`,
+      `${what} is of ${counted(size, 'event')}, the log ends at ${found.count}: it was cut off`,
     );
     const isSame = roots.found.get(size)?.equals(checkpoint.root);
     must(
@@ -2598,8 +2691,11 @@ function checkLogIn(open, check) {
   );
   reportPayloads(found, report);
   reportTimes(found, report);
+  const shown = { checkpoint: { size: found.count, root: tree.root() }, roots: roots.found };
+  const sure = checkKept({ kept, stamped: [], handed }, shown, check);
+  const all = [...notes, ...kept.filter((each) => sure.has(each))];
   const signer = followed.length === 0 ? 'the pinned key' : 'the pinned key, and those to which hand-overs lead';
-  reportSigned(all, { brought: kept.length, count: found.count, root: tree.root(), signer }, check);
+  reportSigned(all, { count: found.count, root: tree.root(), signer }, check);
   reportOutside(all, found.count, check);
   if (options.files !== null) checkStored(options.files, found, report);
   else if (found.files.size > 0)
@@ -2703,16 +2799,27 @@ function dataIn(body) {
   }
 }
 
-/** The checkpoints that the log itself keeps. @param {Database} db @param {VerifierKey[]} keys @param {string} origin @returns {Kept[]} */
-function storedNotes(db, keys, origin) {
+/**
+ * The checkpoints that the log itself keeps, without those that no given key has signed: they are not proven.
+ *
+ * @param {Database} db
+ * @param {{ keys: VerifierKey[], origin: string }} log
+ * @param {Report} report
+ * @returns {Kept[]}
+ */
+function storedNotes(db, { keys, origin }, report) {
   const tokens = storedTokens(db);
-  const rows = db.prepare('SELECT size, note FROM checkpoints ORDER BY size').iterate();
-  return Array.from(/** @type {Iterable<any>} */ (rows), ({ size, note }) => {
+  const rows = db.prepare('SELECT size, note FROM checkpoints ORDER BY size').all();
+  return /** @type {any[]} */ (rows).flatMap(({ size, note }) => {
     const what = `the checkpoint of ${counted(size, 'event')} in the log`;
-    const checkpoint = openCheckpoint(note, keys, what);
-    must(checkpoint.origin === origin, `${what} is of another log, ${show(checkpoint.origin)}`);
-    must(checkpoint.size === size, `${what} is of ${counted(checkpoint.size, 'event')}`);
-    return { what, checkpoint, tokens: tokens.get(size) ?? [] };
+    const read = openCheckpoint(note, [], what);
+    must(read.origin === origin, `${what} is of another log, ${show(read.origin)}`);
+    must(read.size === size, `${what} is of ${counted(read.size, 'event')}`);
+    if (keys.length > 0 && !namesOne(read, keys)) {
+      report.unproven.push(`${what} is signed by another key: each that you know to be one of the log is a --key`);
+      return [];
+    }
+    return [{ what, checkpoint: openCheckpoint(note, keys, what), tokens: tokens.get(size) ?? [] }];
   });
 }
 
@@ -2778,24 +2885,24 @@ function* eventsOf({ db, sealed }, origin, hasSegments) {
 
 /**
  * @param {Kept[]} all
- * @param {{ brought: number, count: number, root: Buffer, signer: string }} log how many of the checkpoints were given; its events,
- *   and their root; by whom they are signed
+ * @param {{ count: number, root: Buffer, signer: string }} log its events, and their root; by whom they are signed
  * @param {Check} check
  */
-function reportSigned(all, { brought, count, root, signer }, { options, report }) {
+function reportSigned(all, { count, root, signer }, { options, report }) {
   const newest = Math.max(0, ...all.map(({ checkpoint }) => checkpoint.size));
   report.facts.checkpoint = { size: newest };
   report.facts.head = { size: count, root: root.toString('base64') };
-  if (options.isPinned) {
-    must(all.length > 0, 'no checkpoint is in the log, and none was given: nothing of it is signed');
+  if (options.isPinned && all.length === 0)
+    report.unproven.push(
+      'no checkpoint of this key is in the log, and none was given that it leads to: nothing of it is signed',
+    );
+  else if (options.isPinned) {
     report.proven.push(
       `${counted(all.length, 'checkpoint')} signed by ${signer}, the newest of ${counted(newest, 'event')}, ${all.length === 1 ? 'is' : 'are all'} of this log`,
     );
   }
   if (newest < count)
     report.open.push(`the origin of the events ${newest + 1} to ${count}: they are in no signed checkpoint yet`);
-  if (brought === 0)
-    report.open.push('no checkpoint from before was given, so a log that was rewritten and signed anew is not found');
 }
 
 /** @param {string} folder @param {{ files: Map<string, Header>, fates: Map<string, Fate> }} found @param {Report} report */
@@ -2811,7 +2918,11 @@ function checkStored(folder, { files, fates }, report) {
       lost += 1;
       continue;
     }
-    must(place, `${nameOf(header)} names the file ${sha256}, and it is not in the folder`);
+    if (!place) {
+      report.unproven.push(`${nameOf(header)} names the file ${sha256}, and it is not in the folder`);
+      lost += 1;
+      continue;
+    }
     for (const chunk of readFile(place)) hash.update(chunk);
     must(
       hash.digest('hex') === sha256,
@@ -2830,24 +2941,16 @@ function checkStored(folder, { files, fates }, report) {
  * signed decides nothing against a log, for anybody can have written it: not a checkpoint by another key, and no such answer, which
  * is never signed. It decides for one all the same where it leads from one root to the other: that cannot be made up.
  *
- * @param {string[]} files two checkpoints, and the answer
- * @param {Check} check
+ * @param {Kept[]} pair
+ * @param {{ answer: Answer | undefined, followed: Handover[], asWhat: string }} by `asWhat`: how an answer is given
+ * @param {Report} report
  */
-function checkPair([one = '', other = '', answer], check) {
-  const { options, report } = check;
-  const { keys, followed } = follow(options.keys, options.handovers);
-  const [first, second] = [one, other]
-    .map((file) => ({ what: show(path.basename(file)), checkpoint: openSigned(file, keys) }))
-    .sort((a, b) => a.checkpoint.size - b.checkpoint.size);
+function checkPair(pair, { answer, followed, asWhat }, report) {
+  const [first, second] = pair.toSorted((a, b) => a.checkpoint.size - b.checkpoint.size);
   if (!first || !second) return;
   const [a, b] = [first.checkpoint, second.checkpoint];
   const [from, to] = [a.size, b.size];
   decidable(a.origin === b.origin, `they are of two logs, ${show(a.origin)} and ${show(b.origin)}`);
-  report.facts.origin = a.origin;
-  report.facts.events = to;
-  report.facts.checkpoints = [first, second].map(({ what, checkpoint: { size, root } }) => {
-    return { file: what, size, root: root.toString('base64') };
-  });
   const fork = `${first.what} and ${second.what} are both of ${counted(to, 'event')}, both are signed by the key, and their roots differ`;
   must(from !== to || a.root.equals(b.root), `${fork}: proof of a fork: keep both files`);
   for (const { what, checkpoint: handed } of followed)
@@ -2861,57 +2964,112 @@ function checkPair([one = '', other = '', answer], check) {
   if (answer !== undefined) checkAnswer(answer, first, second);
   else {
     const sizes = `${first.what} is of ${counted(from, 'event')}, ${second.what} of ${to}`;
-    const call = `save the answer of GET /api/audit/consistency?from=${from}&to=${to}, and name it as PROOF`;
+    const call = `save the answer of ${callFor(from, to)}, and name it as ${asWhat}`;
     decidable(from === to, `${sizes}: only a proof says whether one continues the other: ${call}`);
   }
-  report.proven.push(
-    `both checkpoints are signed by ${options.keys.length > 1 ? 'the pinned keys' : 'the pinned key'}${followed.length > 0 ? ', or those to which hand-overs lead' : ''}`,
-  );
-  for (const { from: old, to: next, checkpoint } of followed)
-    report.proven.push(
-      `the key ${old.id} handed over to ${next.id} at ${counted(checkpoint.size, 'event')}: both have signed it`,
-    );
   report.proven.push(
     from === to
       ? `${first.what} and ${second.what} are of the same ${counted(to, 'event')}`
       : `${second.what}, of ${counted(to, 'event')}, continues ${first.what}, of ${from}: nothing of those was changed or taken away`,
   );
-  reportOutside([first, second], 0, check);
+}
+
+/** The part of a report about several checkpoints of one log. @param {Kept[]} all @param {Handover[]} followed @param {Check} check */
+function reportCompared(all, followed, check) {
+  const { options, report } = check;
+  report.facts.origin = all[0]?.checkpoint.origin;
+  report.facts.events = Math.max(...all.map(({ checkpoint }) => checkpoint.size));
+  report.facts.checkpoints = all.map(({ what, checkpoint: { size, root } }) => {
+    return { file: what, size, root: root.toString('base64') };
+  });
+  const those = all.length > 2 ? 'all' : 'both';
+  report.proven.push(
+    `${those} checkpoints are signed by ${options.keys.length > 1 ? 'the pinned keys' : 'the pinned key'}${followed.length > 0 ? ', or those to which hand-overs lead' : ''}`,
+  );
+  for (const { from: old, to: next, checkpoint } of followed)
+    report.proven.push(
+      `the key ${old.id} handed over to ${next.id} at ${counted(checkpoint.size, 'event')}: both have signed it`,
+    );
+}
+
+/** Compares the files of two checkpoints. @param {string[]} files two checkpoints, and the answer @param {Check} check */
+function checkFilesOfPair([one = '', other = '', answer], check) {
+  const { options, report } = check;
+  const { keys, followed } = follow(options.keys, options.handovers);
+  const pair = [one, other]
+    .map((file) => ({ what: show(path.basename(file)), checkpoint: openSigned(file, keys) }))
+    .sort((a, b) => a.checkpoint.size - b.checkpoint.size);
+  reportCompared(pair, followed, check);
+  checkPair(pair, { answer: answer === undefined ? answer : readAnswer(answer), followed, asWhat: 'PROOF' }, report);
+  reportOutside(pair, 0, check);
+}
+
+/** Compares a checkpoint, shown as evidence, with each kept one. @param {string} file @param {Check} check */
+function checkNote(file, check) {
+  const { options, report } = check;
+  const what = show(path.basename(file));
+  decidable(options.isPinned, `${what} is a checkpoint, which names no key: give that of the log with --key`);
+  decidable(
+    options.kept.length > 0,
+    `${what} is a checkpoint: give the one that you kept with --checkpoint, or see compare`,
+  );
+  const { keys, followed } = follow(options.keys, options.handovers);
+  const shown = { what, checkpoint: openSigned(file, keys) };
+  const kept = openKept(options, keys, shown.checkpoint.origin);
+  reportCompared([...kept, shown], followed, check);
+  const sure = [shown];
+  for (const one of kept) {
+    const [from, to] = [one, shown].map(({ checkpoint }) => checkpoint.size).sort((a, b) => a - b);
+    const answer = options.proofs.find((each) => each.from === from && each.to === to);
+    try {
+      checkPair([one, shown], { answer, followed, asWhat: '--proof' }, report);
+      sure.push(one);
+    } catch (error) {
+      if (!(error instanceof Undecided)) throw error;
+      report.unproven.push(error.message);
+    }
+  }
+  reportOutside(sure, 0, check);
 }
 
 /** @param {string} file @param {VerifierKey[]} keys */
 function openSigned(file, keys) {
   const what = show(path.basename(file));
   decidable(fs.existsSync(file), `there is no ${show(file)}`);
-  try {
-    return openCheckpoint(textOf(readSmall(file, limits.note), what), keys, what);
-  } catch (error) {
-    throw error instanceof NotSound ? new Undecided(error.message) : error;
-  }
+  return openGiven(givenText(file, what), keys, what);
 }
 
-/** @param {string} file @param {Kept} first @param {Kept} second */
-function checkAnswer(file, first, second) {
+/** The text of a small file that was given along with the evidence. @param {string} file @param {string} what */
+function givenText(file, what) {
+  const bytes = readSmall(file, limits.note);
+  decidable(isUtf8(bytes), `${what} is not UTF-8`);
+  return bytes.toString();
+}
+
+/** Reads an answer of `GET /api/audit/consistency`. @param {string} file @returns {Answer} */
+function readAnswer(file) {
   const what = show(path.basename(file));
-  const [from, to] = [first.checkpoint.size, second.checkpoint.size];
-  /** @type {any} */
-  let answer;
-  let proof;
+  decidable(fs.existsSync(file), `there is no ${show(file)}`);
   try {
-    answer = JSON.parse(textOf(readSmall(file, limits.note), what));
-    proof = hashesFrom(answer.proof, 'proof', 128);
-    hashFrom(answer.fromRoot, 'fromRoot');
-    hashFrom(answer.toRoot, 'toRoot');
+    const answer = JSON.parse(givenText(file, what));
+    const { from, to, fromRoot, toRoot } = answer;
+    for (const root of [fromRoot, toRoot]) hashFrom(root, 'a root');
+    must(isWhole(from, 0) && isWhole(to, 0), 'its sizes are no numbers');
+    return { what, from, to, fromRoot, toRoot, proof: hashesFrom(answer.proof, 'proof', 128) };
   } catch {
     throw new Undecided(`${what} is no answer of GET /api/audit/consistency`);
   }
+}
+
+/** @param {Answer} answer @param {Kept} first @param {Kept} second */
+function checkAnswer(answer, first, second) {
+  const { what } = answer;
+  const [from, to] = [first.checkpoint.size, second.checkpoint.size];
   const isOfThese = answer.from === from && answer.to === to;
   const told = `${show(answer.from)} to ${show(answer.to)}`;
-  decidable(isOfThese, `${what} is a proof from ${told}: ask GET /api/audit/consistency?from=${from}&to=${to}`);
-  const [fromRoot, toRoot] = [first, second].map(({ checkpoint }) => checkpoint.root.toString('base64'));
-  const leads = isConsistent(first.checkpoint, second.checkpoint, proof);
+  decidable(isOfThese, `${what} is a proof from ${told}: ask ${callFor(from, to)}`);
   decidable(
-    leads && answer.fromRoot === fromRoot && answer.toRoot === toRoot,
+    leads(answer, first.checkpoint, second.checkpoint),
     `${what} does not lead from ${first.what} to ${second.what}, both rightly signed. It is not signed itself, so ask again: ` +
       'a log that was never rewritten has a proof that does. Keep all three files',
   );
@@ -3151,7 +3309,16 @@ async function* unpacked(file, { name, method, crc, packed, size, start }) {
  */
 export async function run(args) {
   /** @type {Report} */
-  const report = { proven: [], open: [], but: [], lies: [], facts: {}, files: new Map(), followed: new Set() };
+  const report = {
+    proven: [],
+    open: [],
+    but: [],
+    lies: [],
+    unproven: [],
+    facts: {},
+    files: new Map(),
+    followed: new Set(),
+  };
   const started = performance.now();
   let isJson = false;
   const { exit, finding, text } = await outcomeOf(async () => {
@@ -3255,7 +3422,7 @@ function readArguments(args) {
     options: {
       ...{ key: several, 'key-file': several, checkpoint: several, checkpoints: several, files: { type: 'string' } },
       ...{ summary: { type: 'string' }, csv: { type: 'string' }, witness: several, tokens: { type: 'string' } },
-      handovers: several,
+      ...{ handovers: several, proof: several },
       ...{ 'trust-inside': flag, json: flag, help: flag, version: flag },
     },
   });
@@ -3270,7 +3437,7 @@ function readArguments(args) {
 function optionsFrom(values) {
   const texts = [
     ...(values.key ?? []),
-    ...(values['key-file'] ?? []).map((file) => textOf(readSmall(file, limits.note), file).trim()),
+    ...(values['key-file'] ?? []).map((file) => givenText(file, show(file)).trim()),
   ];
   const keys = texts.map((text) => {
     const key = parseKey(text);
@@ -3291,7 +3458,7 @@ function optionsFrom(values) {
   });
   const kept = [...(values.checkpoint ?? []), ...folders].map((file) => {
     const what = `the kept checkpoint ${show(path.basename(file))}`;
-    return { what, text: textOf(readSmall(file, limits.note), what) };
+    return { what, text: givenText(file, what) };
   });
   let shown = 0;
   const progress = (/** @type {number} */ count) => {
@@ -3303,6 +3470,7 @@ function optionsFrom(values) {
   const [page, table] = [values.summary, values.csv].map((file) => (file === undefined ? null : outFile(file)));
   return {
     ...{ keys, handovers: (values.handovers ?? []).flatMap(handoversIn), witnesses, isPinned, isTrusting, kept },
+    proofs: (values.proof ?? []).map(readAnswer),
     files: values.files ?? null,
     ...{ page: page ?? null, table: table ?? null, tokens: values.tokens ?? null, progress },
   };
@@ -3329,12 +3497,13 @@ function handoversIn(file) {
 function checkCompared(files, values, report) {
   const { paths, key, 'key-file': keyFile, handovers, witness, json, ...others } = values;
   const [odd] = Object.keys(others);
-  const why = odd === 'trust-inside' ? ': a checkpoint names no key' : '';
+  const whys = { 'trust-inside': ': a checkpoint names no key', proof: ': name PROOF behind the two' };
+  const why = odd === 'trust-inside' || odd === 'proof' ? whys[odd] : '';
   decidable(odd === undefined, `--${odd} does not go with compare${why}`);
   const options = optionsFrom(values);
   decidable(options.isPinned, 'compare needs the key of the log: give it with --key');
   report.facts.kind = 'comparison';
-  checkPair(files, { options, report });
+  checkFilesOfPair(files, { options, report });
 }
 
 /** @param {string} target @param {Check} check */
@@ -3343,7 +3512,7 @@ async function checkPath(target, check) {
   const outs = [options.page, options.table].filter((out) => out !== null);
   try {
     await checkThing(target, check);
-    const isTaken = options.isPinned || options.isTrusting;
+    const isTaken = (options.isPinned || options.isTrusting) && report.unproven.length === 0;
     for (const out of isTaken ? outs : []) {
       out.keep();
       report.facts.written = out.file;
@@ -3352,6 +3521,8 @@ async function checkPath(target, check) {
     for (const out of outs) out.drop();
   }
   must(report.lies.length === 0, report.lies.join('; '));
+  const [lacking, ...others] = report.unproven;
+  decidable(lacking === undefined, others.length > 0 ? `${lacking}; and ${others.length} more like it` : `${lacking}`);
   if (options.tokens !== null && (options.isPinned || options.isTrusting)) writeAll(report.files, options.tokens);
   if (options.isPinned) return;
   report.open.push('the origin: no key was pinned, so anybody can have made this, with a key of their own');
@@ -3370,6 +3541,11 @@ function writeAll(files, folder) {
   for (const { file, bytes } of paths) fs.writeFileSync(file, bytes, { flag: 'wx', mode: 0o600 });
 }
 
+/** Whether a file looks like a signed note. @param {string} file @param {fs.Stats} stat */
+function isNote(file, stat) {
+  return stat.isFile() && stat.size <= limits.note && /\n\n— [^\n]*\n$/.test(readSmall(file, limits.note).toString());
+}
+
 /** @param {string} target @param {Check} check */
 async function checkThing(target, check) {
   const { options, report } = check;
@@ -3382,7 +3558,16 @@ async function checkThing(target, check) {
     await checkLog(target, check);
   } else {
     decidable(options.files === null, '--files goes with log.db only');
-    decidable(stat.isDirectory() || start.startsWith('PK'), `${show(target)} is no bundle, no export and no log.db`);
+    if (isNote(target, stat)) {
+      report.facts.kind = 'comparison';
+      decidable(!options.page && !options.table, '--summary goes with bundles, --csv with exports');
+      checkNote(target, check);
+      return;
+    }
+    decidable(
+      stat.isDirectory() || start.startsWith('PK'),
+      `${show(target)} is no bundle, no export, no checkpoint and no log.db`,
+    );
     const source = stat.isDirectory() ? openFolder(target) : openZip(target);
     const isBundle = source.names.includes('bundle.json');
     decidable(

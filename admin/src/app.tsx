@@ -1,4 +1,4 @@
-import { Notifications } from '@mantine/notifications';
+import { Notifications, notifications } from '@mantine/notifications';
 import { QueryClientProvider } from '@tanstack/react-query';
 import { useEffect, useState } from 'react';
 import { Redirect, Route, Router, Switch } from 'wouter';
@@ -10,13 +10,20 @@ import { UnreachablePage } from './pages/access/unreachable-page.tsx';
 import styles from './parts/toasts.module.css';
 import { adminPath } from './service/place.ts';
 import { queries } from './service/queries.ts';
-import { keepFresh, type Session, useSession } from './service/session.ts';
+import { keepFresh, onAccountLeft, type Session, useSession } from './service/session.ts';
 import { addresses } from './shell/addresses.ts';
 import { addressOf } from './shell/link.tsx';
 import { Loading } from './shell/loading.tsx';
 import { ThemeProvider } from './theme/theme.tsx';
 import { keepLanguage, type Language, type Words, WordsContext, wordsOf } from './words/index.ts';
 import { LanguageContext } from './words/language.ts';
+
+const bareTitle = document.title;
+onAccountLeft(() => {
+  notifications.clean();
+  // That of the page before stands until the next one has its own.
+  document.title = bareTitle;
+});
 
 /** The whole application. */
 export function App(initial: { language: Language; words: Words }) {
@@ -62,10 +69,10 @@ function Pages({ session }: { session: Session }) {
         <AcceptInvitePage boot={boot} />
       </Route>
       <Route path={addresses.setup}>
-        {boot.initialized ? <Redirect to={addressOf('/')} /> : <SetupPage boot={boot} />}
+        {boot.initialized ? <Redirect to={addressOf('/')} replace /> : <SetupPage boot={boot} />}
       </Route>
       <Route path={addresses.login}>
-        {session.state === 'out' ? <LoginPage boot={boot} /> : <Redirect to={addressOf('/')} />}
+        {session.state === 'out' ? <LoginPage boot={boot} /> : <Redirect to={addressOf('/')} replace />}
       </Route>
       <Route>
         {session.state === 'out' ? (

@@ -149,6 +149,12 @@ export type Versions = { versions: Version[]; next: number | null };
 /** The state that a restore goes back to: a version, or the state when the log stood at a position. */
 export type RestoreSource = { version: number } | { position: number };
 
+/** The event by which a document came or went. */
+export type Turn = { version: number; position: number; recordedAt: string };
+
+/** Why a document is not there as of a moment: it was created later, or was deleted by then. */
+export type Absence = { created: Turn } | { deleted: Turn };
+
 /** The effect that a restore would have. */
 export type RestorePlan = {
   source: { version: number; position: number };
@@ -205,6 +211,8 @@ export type CollectionAdmin = GlobalAdmin & {
 /** A collection as it is configured; `access` is there for users. */
 export type CollectionSchema = {
   slug: string;
+  /** The slug that it began with: its streams are recorded under it. */
+  category: string;
   labels: { singular?: string; plural?: string } | null;
   auth: boolean;
   upload: false | { maxFileSize: number; mimeTypes?: string[] };
@@ -227,13 +235,16 @@ export type GlobalSchema = {
 /** A part of the history that a caller may see. */
 export type AuditScope = 'headers' | 'payloads' | 'export';
 
-/** All that is configured; `user`, `limits` and `version` are for callers with a credential; `keys`: they manage API keys. */
+/**
+ * All that is configured; `user`, `limits` and `version` are for callers with a credential; `keys`: they manage API keys;
+ * `erase`: they may erase some documents.
+ */
 export type Schemas = {
   collections: CollectionSchema[];
   globals: GlobalSchema[];
   admin: { title: string; logo: string | null } | null;
   richText: { features: string[] } | null;
-  user?: { audit: AuditScope[]; keys: boolean };
+  user?: { audit: AuditScope[]; keys: boolean; erase: boolean };
   limits?: { body: number; bulkBody: number };
   version?: string;
 };

@@ -14,6 +14,10 @@ export type LogEvent = {
   data?: Record<string, unknown> | null;
   context?: Record<string, unknown> | null;
   erased?: true;
+  /** The payload is not for this caller. */
+  withheld?: true;
+  /** Fields that the caller may not read are left out; the others have the names of today. */
+  partial?: true;
 };
 
 /** Some events of the log, in the order of their positions; `next` is the `after` of the next ones, null at the end. */

@@ -1,7 +1,8 @@
 import type { FileSource } from '../form.ts';
-import type { CallOptions, KeyedOptions, ReasonOptions, WriteOptions } from '../options.ts';
+import type { CallOptions, KeyedOptions, Moment, ReasonOptions, WriteOptions } from '../options.ts';
 import type { ReplaceOptions, UploadOptions } from '../uploading.ts';
 import type {
+  Absence,
   AccountState,
   BulkChanged,
   BulkCreated,
@@ -47,7 +48,6 @@ import type {
   ListOptions,
   PageOptions,
   ReadOptions,
-  TrashOptions,
   UncountedOptions,
 } from './reads.ts';
 
@@ -70,6 +70,8 @@ export type Documents<in out C extends AnyConfig, in out Slug extends string> = 
     idOrList: string | Omit<ListOptions<C, Slug, Depth, Select>, 'limit'>,
     options?: ReadOptions<Depth, Select & SelectOf<C, Slug>>,
   ) => Promise<SelectedOf<C, Slug, Depth, Select> | null>;
+  /** Why there is no document with an id as of a moment; null where there is one, or the caller may know of none. */
+  absence: (id: string, options: CallOptions & { asOf: Moment }) => Promise<Absence | null>;
   /** Every document, `limit` (100) of them in each call; the newest first. */
   findAll: <const Depth extends number = 0, const Select extends string = never>(
     options?: ListOptions<C, Slug, Depth, Select>,
@@ -102,7 +104,7 @@ export type Documents<in out C extends AnyConfig, in out Slug extends string> = 
   /** The documents and globals that point at a document, as far as the caller may read them. */
   references: (id: string, options?: PageOptions) => Promise<Page<Reference<CollectionSlug<C>, GlobalSlug<C>>>>;
   /** The deleted documents that the caller may read and delete, the last deleted first. */
-  trash: (options?: TrashOptions) => Promise<Page<Trashed<Slug>>>;
+  trash: (options?: PageOptions) => Promise<Page<Trashed<Slug>>>;
   /** Changes the given fields, each whole, and gives the whole document. */
   update: (id: string, data: UpdateInput<C, Slug>, options?: WriteOptions) => Promise<DocumentOf<C, Slug>>;
   /** Deletes a document and gives what it was. */

@@ -61,15 +61,12 @@ export type GroupOptions<C extends AnyConfig, Slug extends string> = CallOptions
   asOf?: Moment | undefined;
 };
 
-/** A page of what points at a document. */
+/** A page of what points at a document, or of deleted documents. */
 export type PageOptions = CallOptions & {
   limit?: number | undefined;
   page?: number | undefined;
   asOf?: Moment | undefined;
 };
-
-/** A page of deleted documents. */
-export type TrashOptions = Omit<PageOptions, 'asOf'>;
 
 /** How many documents a search gives, and of which collections; 20, of all that the caller may read. */
 export type SearchOptions<C extends AnyConfig> = CallOptions & {

@@ -12,13 +12,15 @@ export const byDefault = ' (default)';
 
 /** Notes which rule admits what the request is about to write: its events name it. */
 export function noteAdmission(request: Request, { model, tables }: Target, operation: Operation): void {
-  const name = ruleNameOf(tables.key, operation);
+  const name = ruleNameOf(tables.name, operation);
   request.app.rule = isTrusted(request, model) ? trustedAs(request) : named(name, model.access[operation]);
 }
 
-/** Notes that an erasure is admitted, which no rule of a configuration is about. */
-export function noteErasure(request: Request): void {
-  request.app.rule = actorOf(request).type === 'user' ? named('erase', null) : trustedAs(request);
+/** Notes that the rule about erasing admits to an erasure. */
+export function noteErasure(request: Request, rule: unknown): void {
+  const { type } = actorOf(request);
+  const isTrustedCaller = type === 'system' || madeKeyOf(request) !== null || (type === 'apiKey' && !rule);
+  request.app.rule = isTrustedCaller ? trustedAs(request) : named('erase', rule);
 }
 
 /** Notes that the audit rule, which API keys of the environment are asked about too, admits to an export. */

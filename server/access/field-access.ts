@@ -6,23 +6,26 @@ import { fieldsInside, mapObjectsAsync, withParts } from '../../config/nesting.t
 import { withHiddenPassword } from '../../config/passwords.ts';
 import { isObject, type Json, type JsonObject, memberOf } from '../../config/schema.ts';
 import type { Call } from '../app.ts';
-import { asOfFor, isTrusted, userOf, viewOf } from '../http/requests.ts';
+import { asOfFor, isTrusted, madeKeyOf, userOf, viewOf } from '../http/requests.ts';
 
 /** A caller who asks for fields of a target. */
 type Asked = Pick<Call, 'request' | 'target'>;
 
-/** A body, and the document that it is to change; null for a new one. */
-type Sent = { body: unknown; doc: JsonObject | null };
+/**
+ * A body, and the document that it is to change; null for a new one. `isPast`: it is an earlier state, whose fields the caller has not
+ * named.
+ */
+type Sent = { body: unknown; doc: JsonObject | null; isPast?: boolean };
 
 /**
  * Refuses values for fields that the caller may not write.
  *
- * @throws DomainError `forbidden` naming them all, nested ones by dotted path.
+ * @throws DomainError `forbidden` naming them all, nested ones by dotted path; of an earlier state only those that the caller may read.
  */
 export async function checkFieldsWritable(
   call: Asked,
   operation: 'create' | 'update',
-  { body, doc }: Sent,
+  { body, doc, isPast = false }: Sent,
 ): Promise<void> {
   const { request, target } = call;
   const { model } = target;
@@ -35,8 +38,14 @@ export async function checkFieldsWritable(
     return value;
   });
   if (refused.length === 0) return;
-  const errors = refused.map((field) => ({ field, message: `you may not ${operation} ${field}` }));
-  throw new DomainError('forbidden', `you may not ${operation} ${refused.join(', ')}`, errors);
+  const isHidden = isPast ? await hiddenPaths(call) : () => false;
+  const named = refused.filter((path) => !isHidden(path));
+  const errors = named.map((field) => ({ field, message: `you may not ${operation} ${field}` }));
+  if (named.length < refused.length) {
+    named.push('a field that you may not read');
+    errors.push({ field: '', message: `you may not ${operation} a field that you may not read` });
+  }
+  throw new DomainError('forbidden', `you may not ${operation} ${named.join(', ')}`, errors);
 }
 
 /**
@@ -65,13 +74,23 @@ export async function readableWith(
 }
 
 /**
- * The fields that the caller may filter and sort by: those that are readable whatever the document, for a filter tells
- * what it filters by. A rule that looks at the document cannot answer that.
+ * The fields that the caller may filter and sort by: those that are readable whatever the document and shown as they are stored, for
+ * a filter tells what it filters by. A rule that looks at the document cannot answer that.
  */
 export async function filterableFields(call: Asked): Promise<readonly Field[]> {
-  const { fields } = call.target.model;
-  if (readsEverything(call)) return fields;
-  return pick(fields, await readableAlways(call.request, fields));
+  const { request, target } = call;
+  const fields = queryableBy(call);
+  return readsEverything({ request, target }) ? fields : pick(fields, await readableAlways(request, fields));
+}
+
+/** The fields whose stored values may decide what the caller is answered, as far as hooks say; rules are not asked. */
+export function queryableBy(call: Asked): readonly Field[] {
+  return seesStored(call) ? call.target.model.fields : call.target.queryable;
+}
+
+/** Whether the caller may know what is stored, whatever hooks show: trusted code, but for keys that were made, which are as their makers. */
+export function seesStored({ request, target }: Asked): boolean {
+  return isTrusted(request, target.model) && madeKeyOf(request) === null;
 }
 
 /** The fields that the caller may read in some document: also those about which a rule looks at the document to decide. */
@@ -116,6 +135,20 @@ async function mayReach(asked: Request | null, rule: FieldRule | undefined): Pro
   return isAllowed || hasLooked;
 }
 
+/**
+ * The fields of a document whose recorded values the caller may see: those that are readable in it, and are not shown as a hook makes them.
+ * Null where a hook of the whole document makes what is shown.
+ */
+export async function recordedFields({ request, target }: Asked, doc: JsonObject): Promise<readonly Field[] | null> {
+  const { fields, hooks } = target.model;
+  if (hooks.beforeRead || hooks.afterRead) return null;
+  const args = { user: userOf(request), doc, data: null, req: viewOf(request) };
+  const shown = await fieldsThat(fields, async ({ hooks, access }) => {
+    return !hooks?.afterRead && (!access?.read || passes(access.read, args));
+  });
+  return pick(fields, shown);
+}
+
 /** As a refused body may be told to its sender: with hints that name only what is readable whatever the document. */
 export async function withOwnHints(call: Asked, refusal: InvalidBody): Promise<InvalidBody> {
   if (!refusal.hasHints || readsEverything(call)) return refusal;
@@ -152,16 +185,26 @@ function readableAlways(request: Request, fields: readonly Field[]): Promise<Rea
 /** The answer of a rule before there is a document. `hasLooked`: it looked at the document or the values, which are not there. */
 type AnswerInAdvance = { isAllowed: boolean; hasLooked: boolean };
 
-async function readableAmong(
+function readableAmong(
   request: Request,
   fields: readonly Field[],
   isEnough: (answer: AnswerInAdvance) => boolean,
 ): Promise<ReadonlySet<Field>> {
+  return fieldsThat(fields, async ({ access }) => {
+    return !access?.read || isEnough(await askWithoutDocument(request, access.read));
+  });
+}
+
+/** The fields, at any depth, that pass, and stand in one that does. */
+async function fieldsThat(
+  fields: readonly Field[],
+  passes: (field: Field) => Promise<boolean>,
+): Promise<ReadonlySet<Field>> {
   const found = new Set<Field>();
   for (const field of fields) {
-    if (field.access?.read && !isEnough(await askWithoutDocument(request, field.access.read))) continue;
+    if (!(await passes(field))) continue;
     found.add(field);
-    for (const inside of await readableAmong(request, fieldsInside(field), isEnough)) found.add(inside);
+    for (const inside of await fieldsThat(fieldsInside(field), passes)) found.add(inside);
   }
   return found;
 }

@@ -1,8 +1,9 @@
 import { DomainError } from '../../config/errors.ts';
 import type { RouteCall } from '../app.ts';
-import { actorOf, madeKeyOf, requestId, userOf, viewOf } from '../http/requests.ts';
+import { actorOf, madeKeyOf, userOf, viewOf } from '../http/requests.ts';
 import { credentialNeeded } from './access.ts';
 import { noteKeyRule } from './admission.ts';
+import { saysYes } from './top-rules.ts';
 
 /** The collection whose users manage keys where no rule says otherwise: no other admin collection. */
 const managers = '__admins';
@@ -32,15 +33,8 @@ async function mayManage({ app, request }: RouteCall): Promise<boolean> {
   const { keys } = app.model;
   const user = userOf(request);
   if (!keys) return type === 'apiKey' || user?.collection === managers;
-  try {
-    const answer: unknown = await keys({ user, apiKey: type === 'apiKey' ? id : null, req: viewOf(request) });
-    // A member that a rule reads from a user may have no value: that is no permission.
-    if (typeof answer === 'boolean' || answer === undefined || answer === null) return answer === true;
-    throw new Error('the rule keys must return true or false');
-  } catch (err) {
-    app.log.error({ err, requestId: requestId(request) }, 'the rule keys failed: it admits no caller');
-    return false;
-  }
+  const args = { user, apiKey: type === 'apiKey' ? id : null, req: viewOf(request) };
+  return saysYes({ app, request }, 'keys', () => keys(args));
 }
 
 function refusal(subject: string): DomainError {

@@ -4,7 +4,8 @@ import type { Collection, Global, KeyScope, Operation } from '../../config/model
 import { splitAccountStream, splitStream } from '../../events/catalogue.ts';
 import { madeKeyOf } from '../http/requests.ts';
 
-type Named = Pick<Collection | Global, 'kind' | 'slug'>;
+/** Scopes name collections by their categories, so that a rename changes nothing. */
+type Named = Pick<Collection | Global, 'kind' | 'slug' | 'category'>;
 
 /** Whether the caller is an API key whose scopes do not hold an operation: then no rule is asked. */
 export function isOutsideScopes(request: Request, model: Named, operation: Operation): boolean {
@@ -30,13 +31,13 @@ export function requireSomeAudit(request: Request): void {
 
 /** Whether scopes let a key read what the events of a stream hold, by its name: also of what is configured no longer. */
 export function readsStream(scopes: readonly KeyScope[], stream: string): boolean {
-  const account = splitAccountStream(stream);
-  if (account) return covers(scopes, { kind: 'collection', slug: account.slug }, 'read');
   const [category, rest] = splitStream(stream);
+  const account = splitAccountStream(stream);
+  if (account) return covers(scopes, { kind: 'collection', slug: '', category: account.category }, 'read');
   // These are about the whole service: its schema, its keys, its exports.
   if (category === 'system') return readsAll(scopes);
-  if (category === 'globals') return covers(scopes, { kind: 'global', slug: rest }, 'read');
-  return covers(scopes, { kind: 'collection', slug: category }, 'read');
+  if (category === 'globals') return covers(scopes, { kind: 'global', slug: rest, category }, 'read');
+  return covers(scopes, { kind: 'collection', slug: '', category }, 'read');
 }
 
 function readsAll(scopes: readonly KeyScope[]): boolean {
@@ -44,10 +45,10 @@ function readsAll(scopes: readonly KeyScope[]): boolean {
   return reading.some(({ collections }) => collections === '*') && reading.some(({ globals }) => globals === '*');
 }
 
-function covers(scopes: readonly KeyScope[], { kind, slug }: Named, operation: Operation): boolean {
+function covers(scopes: readonly KeyScope[], { kind, slug, category }: Named, operation: Operation): boolean {
   return scopes.some(({ collections, globals, operations }) => {
-    const slugs = kind === 'global' ? globals : collections;
-    return operations.includes(operation) && (slugs === '*' || slugs.includes(slug));
+    const [names, name] = kind === 'global' ? [globals, slug] : [collections, category];
+    return operations.includes(operation) && (names === '*' || names.includes(name));
   });
 }
 

@@ -1,6 +1,7 @@
 import type { Field } from '../../config/model.ts';
 import { withParts } from '../../config/nesting.ts';
 import type { JsonObject } from '../../config/schema.ts';
+import { readsAreHooked } from '../../config/traits.ts';
 import type { Today, Where } from '../../projections/where.ts';
 import type { Call } from '../app.ts';
 import { actorOf, asOfFor, isTrusted } from '../http/requests.ts';
@@ -85,14 +86,13 @@ export function reachOf(call: Call): Promise<Reach> {
   return reachBy(call, filterableFields, new Map());
 }
 
-/** As {@link reachOf}, without the fields whose values the caller sees only as a hook makes them when they are read. */
+/** As {@link reachOf}, without any field whose values are seen only as a hook makes them when they are read: figures show what is stored. */
 export function plainReachOf(call: Call): Promise<Reach> {
   return reachBy(call, plainFields, new Map());
 }
 
 async function plainFields(call: Call): Promise<readonly Field[]> {
-  const { hooks } = call.target.model;
-  return hooks.beforeRead || hooks.afterRead ? [] : withoutHooks(await filterableFields(call));
+  return readsAreHooked(call.target.model) ? [] : withoutHooks(await filterableFields(call));
 }
 
 function withoutHooks(fields: readonly Field[]): Field[] {

@@ -1,20 +1,24 @@
 import type { Request } from '@hapi/hapi';
 import { DomainError } from '../../config/errors.ts';
 import type { AuditScope } from '../../config/model.ts';
+import { isObject } from '../../config/schema.ts';
 import { showAll } from '../../config/suggest.ts';
-import { schemaKey } from '../../events/upcasters.ts';
+import { splitAccountStream, splitStream } from '../../events/catalogue.ts';
 import type { App } from '../app.ts';
 import { actorOf, madeKeyOf, requestId, userOf, viewOf } from '../http/requests.ts';
 import { readsStream } from './key-scopes.ts';
+import { type Sight, seesAll, seesNothing, sightByRules } from './sight.ts';
 
 /** The parts of the history that a caller may see. */
 export type AuditRights = {
   has: (scope: AuditScope) => boolean;
   /**
-   * Whether the payloads of a stream are for this caller: to a key, accounts are what they are everywhere else, and to one that was
-   * made at run time, so are its scopes.
+   * How far this caller sees the payloads of a stream, by the name of the stream alone. Accounts are closed to a key as elsewhere, and a
+   * key that was made at run time sees the streams of its scopes. For `byRules`, a route asks the rules itself, or uses `sightOf`.
    */
-  seesPayloadsOf: (stream: string) => boolean;
+  toPayloadsOf: (stream: string) => 'all' | 'byRules' | 'none';
+  /** The caller's sight of the payloads of a stream. */
+  sightOf: (stream: string) => Promise<Sight>;
 };
 
 const scopes: readonly AuditScope[] = ['headers', 'payloads', 'export'];
@@ -22,19 +26,32 @@ const none: ReadonlySet<AuditScope> = new Set();
 const every: ReadonlySet<AuditScope> = new Set(scopes);
 
 /**
- * The rights of the caller to the history, by the configuration's audit rule; without one, users of the admin collection, API
- * keys and the operator may see everything. A key that was made at run time has what it was given. The rule is asked in every request; one that throws admits no caller.
+ * The rights of the caller to the history, by the audit rule of the configuration, which is asked in every request; a rule that throws
+ * admits no caller. Without a rule, API keys and the operator see everything; users of the admin collection see headers, and payloads as
+ * far as the rules for reading show them today. A key that was made at run time has the rights that it was given.
+ *
+ * @param onRequestRead called if the rule looks at `req`.
  */
-export async function auditRightsOf(app: App, request: Request): Promise<AuditRights> {
+export async function auditRightsOf(app: App, request: Request, onRequestRead = () => {}): Promise<AuditRights> {
   const key = madeKeyOf(request);
-  const granted: ReadonlySet<AuditScope | 'erase'> = key ? new Set(key.audit) : await scopesOf(app, request);
-  const isKey = actorOf(request).type === 'apiKey';
+  const granted: ReadonlySet<AuditScope | 'erase'> = key
+    ? new Set(key.audit)
+    : await scopesOf(app, request, onRequestRead);
+  const { type } = actorOf(request);
+  const isKey = type === 'apiKey';
+  // Without an audit rule, the rules for reading say what a user sees.
+  const right = type === 'user' && !app.model.audit ? 'byRules' : 'all';
   const has = (scope: AuditScope) => granted.has(scope) || (scope === 'headers' && granted.has('payloads'));
-  function seesPayloadsOf(stream: string): boolean {
-    if (!has('payloads') || (isKey && isClosedToKeys(app, stream))) return false;
-    return key === null || readsStream(key.scopes, stream);
+  function toPayloadsOf(stream: string) {
+    if (!has('payloads') || (isKey && isClosedToKeys(app, stream))) return 'none';
+    return key === null || readsStream(key.scopes, stream) ? right : 'none';
   }
-  return { has, seesPayloadsOf };
+  const sights = {
+    all: () => seesAll,
+    byRules: (stream: string) => sightByRules({ app, request }, stream),
+    none: () => seesNothing,
+  };
+  return { has, toPayloadsOf, sightOf: async (stream) => sights[toPayloadsOf(stream)](stream) };
 }
 
 /** The scopes that the caller has, in the order of the documentation. */
@@ -55,14 +72,22 @@ export async function requireAudit(app: App, request: Request, scope: AuditScope
   throw new DomainError('forbidden', `you may not look into the history: the scope ${scope} is needed`);
 }
 
-async function scopesOf(app: App, request: Request): Promise<ReadonlySet<AuditScope>> {
+async function scopesOf(app: App, request: Request, onRequestRead: () => void): Promise<ReadonlySet<AuditScope>> {
   const { type, id = null } = actorOf(request);
   if (type === 'system') return every;
   const { audit, adminCollection } = app.model;
   const user = userOf(request);
   if (!audit) return type === 'apiKey' || (user && user.collection === adminCollection) ? every : none;
   try {
-    return readAnswer(await audit({ user, apiKey: type === 'apiKey' ? id : null, req: viewOf(request) }));
+    const args = {
+      user,
+      apiKey: type === 'apiKey' ? id : null,
+      get req() {
+        onRequestRead();
+        return viewOf(request);
+      },
+    };
+    return readAnswer(await audit(args));
   } catch (err) {
     app.log.error({ err, requestId: requestId(request) }, 'the audit rule failed: it admits no caller');
     return none;
@@ -73,17 +98,21 @@ function readAnswer(answer: unknown): ReadonlySet<AuditScope> {
   if (answer === true) return every;
   // A member that a rule reads from a user may have no value: that is no permission.
   if (answer === false || answer === undefined || answer === null) return none;
-  const isList = Array.isArray(answer) && answer.every((one) => scopes.includes(one));
-  if (!isList) throw new Error(`the audit rule must return true, false or a list of ${showAll(scopes)}`);
-  return new Set(answer);
+  const wrong = new Error(`the audit rule must return true, false, or a list or an object of ${showAll(scopes)}`);
+  const named = Array.isArray(answer) ? answer : isObject(answer) ? Object.keys(answer) : null;
+  if (!named?.every((one) => scopes.includes(one))) throw wrong;
+  if (!isObject(answer)) return new Set(named);
+  // As above of a member without a value.
+  if (!Object.values(answer).every((one) => typeof one === 'boolean' || one === undefined || one === null)) throw wrong;
+  return new Set(scopes.filter((scope) => answer[scope] === true));
 }
 
 /** As the routes of an auth collection are to a key, unless `useAPIKey` opens them. */
-export function isClosedToKeys({ model, removedAuthCollections }: App, stream: string): boolean {
-  const key = schemaKey(stream);
-  const slug = key === 'accounts' ? (stream.split('/')[1] ?? '') : key;
-  const collection = model.collections.get(slug);
+export function isClosedToKeys({ byCategory, removedAuthCollections }: App, stream: string): boolean {
+  const account = splitAccountStream(stream);
+  const category = account?.category ?? splitStream(stream)[0];
+  const auth = byCategory.get(category)?.model.auth;
   // Accounts of a collection that is gone are accounts still.
-  if (!collection) return key === 'accounts' || removedAuthCollections().has(slug);
-  return collection.auth !== null && !collection.auth.useAPIKey;
+  if (auth === undefined) return account !== null || removedAuthCollections().has(category);
+  return auth !== null && !auth.useAPIKey;
 }

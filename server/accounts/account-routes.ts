@@ -11,26 +11,20 @@ import { type AuthTarget, authTargets, requireLiving } from '../callers/sessions
 import { noPayload } from '../http/body.ts';
 import { idOf } from '../http/requests.ts';
 import { rejectQuery } from '../queries/parameters.ts';
+import { type AccountState, accountStateOf } from './account-state.ts';
 import { accountOperation, endSessionOfOperation, unlockOperation } from './operations.ts';
 import { record } from './record.ts';
-import { type SessionView, sessionsOf } from './session-answers.ts';
+import { type SessionView, sendEnded, sessionsOf } from './session-answers.ts';
 
 type AccountCall = Call<AuthTarget['model']>;
 
-/** The state of an account beside its document. Times are ISO 8601. */
-type AccountView = {
-  locked: boolean;
-  lockedUntil: string | null;
-  failures: number;
-  lastLoginAt: string | null;
-  hasPassword: boolean;
-  sessions: SessionView[];
-};
+/** The state of an account beside its document. */
+type AccountView = AccountState & { sessions: SessionView[] };
 
 /** The lock and the sessions of each account, for callers who may update it. */
 export function accountStates(server: Server, app: App): void {
   for (const target of authTargets(app)) {
-    const { slug, model } = target;
+    const { slug, category, model } = target;
     const path = `/api/collections/${slug}/{id}`;
     const admitted = (request: Request) => admit({ app, request, target });
     server.route([
@@ -56,15 +50,15 @@ export function accountStates(server: Server, app: App): void {
         method: 'DELETE',
         path: `${path}/sessions/{sid}`,
         options: { auth: strategy, plugins: { openApi: () => endSessionOfOperation(model) }, payload: noPayload },
-        handler: async (request) => {
+        handler: async (request, h) => {
           await admitted(request);
           const id = idOf(request);
           const { sid } = request.params;
-          const ended = sessionsOf(app, { slug, id }, ownSession(request)).find((session) => session.sid === sid);
+          const ended = sessionsOf(app, { category, id }, ownSession(request)).find((session) => session.sid === sid);
           if (!ended) throw new DomainError('not-found', `this account has no session ${show(sid)}`);
           requireLiving(app, request);
-          await record({ app, request }, decideRevoke({ slug, id }, ended.sid));
-          return ended;
+          await record({ app, request }, decideRevoke({ category, id }, ended.sid));
+          return sendEnded(h, ended);
         },
       },
     ]);
@@ -84,31 +78,22 @@ async function admit(call: AccountCall): Promise<JsonObject> {
 /** Ends the lock of an account and the count of failed logins. @throws DomainError `forbidden` for the caller's own. */
 async function unlock(call: AccountCall, document: JsonObject): Promise<AccountView> {
   const { app, request, target } = call;
-  const { slug } = target;
+  const { category } = target;
   const id = idOf(request);
   const own = request.auth.credentials?.user?.session;
   // A stolen session would let its thief try one password after the other.
-  if (own?.slug === slug && own.id === id) throw new DomainError('forbidden', 'you may not unlock your own account');
+  if (own?.category === category && own.id === id)
+    throw new DomainError('forbidden', 'you may not unlock your own account');
   requireLiving(app, request);
   const { email } = document;
-  const isEnded = typeof email === 'string' && (await app.passwords.unlock(slug, email));
-  if (isEnded) await record(call, decideUnlock({ slug, id }));
+  const isEnded = typeof email === 'string' && (await app.passwords.unlock(category, email));
+  if (isEnded) await record(call, decideUnlock({ category, id }));
   return viewOf(call, document);
 }
 
-async function viewOf({ app, request, target }: AccountCall, { email }: JsonObject): Promise<AccountView> {
-  const ref = { slug: target.slug, id: idOf(request) };
-  const none = { failures: 0, lockedUntil: null };
-  const { failures, lockedUntil } = typeof email === 'string' ? await app.passwords.lockOf(ref.slug, email) : none;
-  const { credential = null, lastLoginAt = null } = app.accounts.account(ref.slug, ref.id) ?? {};
-  return {
-    locked: lockedUntil !== null,
-    lockedUntil: lockedUntil === null ? null : new Date(lockedUntil).toISOString(),
-    failures,
-    lastLoginAt: lastLoginAt === null ? null : new Date(lastLoginAt).toISOString(),
-    hasPassword: credential !== null,
-    sessions: sessionsOf(app, ref, ownSession(request)),
-  };
+async function viewOf({ app, request, target }: AccountCall, document: JsonObject): Promise<AccountView> {
+  const state = await accountStateOf(app, target, document);
+  return { ...state, sessions: sessionsOf(app, { category: target.category, id: idOf(request) }, ownSession(request)) };
 }
 
 function ownSession({ auth }: Request): string | null {

@@ -31,7 +31,7 @@ const maxTries = 100;
 /** The open invitations into each auth collection, for users who may invite to it. */
 export function invitations(server: Server, app: App): void {
   for (const target of authTargets(app)) {
-    const { slug, model } = target;
+    const { slug, category, model } = target;
     const path = `/api/collections/${slug}/invitations`;
     server.route([
       {
@@ -42,7 +42,7 @@ export function invitations(server: Server, app: App): void {
           const call = { app, request, target };
           await requireInviter(call);
           rejectQuery(request.query);
-          const open = app.accounts.invites(slug).filter((invite) => isOpen(app, invite));
+          const open = app.accounts.invites(category).filter((invite) => isOpen(app, invite));
           const own = await Promise.all(open.map((invite) => mayInvite(call, invite)));
           return { invitations: open.filter((_, index) => own[index]).map(viewOf) };
         },
@@ -63,9 +63,9 @@ export function invitations(server: Server, app: App): void {
 }
 
 /** Whether an invitation may be accepted: it has not expired, and the account that sent it is there. */
-export function isOpen({ clock, collections }: App, { expiresAt, inviter }: Invite): boolean {
-  const [slug, id] = splitStream(inviter);
-  return expiresAt > clock.believed() && collections.get(slug)?.documents.exists(id) === true;
+export function isOpen({ clock, byCategory }: App, { expiresAt, inviter }: Invite): boolean {
+  const [category, id] = splitStream(inviter);
+  return expiresAt > clock.believed() && byCategory.get(category)?.documents.exists(id) === true;
 }
 
 /** Ends an invitation. @returns what it was. @throws DomainError `not-found` also for those that the caller might not have sent. */
@@ -74,7 +74,7 @@ async function withdraw(call: Call<AuthTarget['model']>, id: string): Promise<In
   // An acceptance that comes first leaves nothing to withdraw; a mail that was sent meanwhile moves the stream.
   for (let count = 1; count <= maxTries; count += 1) {
     const invite = app.accounts.invite(id);
-    const isOwn = invite?.slug === target.slug && isOpen(app, invite) && (await mayInvite(call, invite));
+    const isOwn = invite?.category === target.category && isOpen(app, invite) && (await mayInvite(call, invite));
     if (!isOwn) throw new DomainError('not-found', `there is no open invitation ${show(id)} to ${target.slug}`);
     requireLiving(app, request);
     noteAdmission(request, target, 'create');

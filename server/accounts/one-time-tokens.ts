@@ -1,5 +1,6 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { type DomainError, invalidField } from '../../config/errors.ts';
+import type { Category } from '../../config/schema.ts';
 import type { TokenKind } from '../ports.ts';
 
 const macBytes = 32;
@@ -12,19 +13,19 @@ const maxLength = 512;
  */
 export function createTokens(key: string) {
   /** The token for an id: text of base64url. */
-  function token(kind: TokenKind, collection: string, id: string): string {
+  function token(kind: TokenKind, category: Category, id: string): string {
     const code = createHmac('sha256', key)
-      .update(JSON.stringify([kind, collection, id]))
+      .update(JSON.stringify([kind, category, id]))
       .digest();
     return Buffer.concat([code, Buffer.from(id)]).toString('base64url');
   }
 
-  /** The id of a token, or null if it was not made here for this kind and collection. */
-  function openToken(kind: TokenKind, collection: string, text: string): string | null {
+  /** The id of a token, or null if it was not made here for this kind and category. */
+  function openToken(kind: TokenKind, category: Category, text: string): string | null {
     if (text.length > maxLength) return null;
     const id = Buffer.from(text, 'base64url').subarray(macBytes).toString();
     // All of the text is compared, so that there is only one text for an id.
-    return isSame(text, token(kind, collection, id)) ? id : null;
+    return isSame(text, token(kind, category, id)) ? id : null;
   }
 
   return { token, openToken };

@@ -42,7 +42,7 @@ export function logoutOperation(target: Account): Operation {
     summary: 'End the session of the token',
     description: `Ends the session of the request, with every token of it; other sessions of the user go on.${auth.cookies ? ' The cookie is cleared.' : ''}`,
     answers: {
-      200: withCookie(target, { description: 'The session has ended.' }),
+      200: leaving(withCookie(target, { description: 'The session has ended.' })),
       ...refusals([400, 500]),
       ...refusalsForNow([503]),
     },
@@ -106,7 +106,7 @@ export function endSessionOperation({ slug }: Collection): Operation {
       'other users are a 404.',
     params: Joi.object({ sid: Joi.string().guid().required().description('The id of the session.') }),
     answers: {
-      200: json('The session that was ended.', 'Session'),
+      200: leaving(json('The session that was ended.', 'Session'), 'with the session of the request only'),
       404: json('The user has no such session.', 'Error'),
       ...refusals([400, 500]),
       ...refusalsForNow([503]),
@@ -159,7 +159,7 @@ export function endSessionOfOperation(target: Account): Operation {
       'Ends a session, by the `sid` in the state of the account; its tokens are no longer valid. Needs the right to update the account.',
     params: ofAccount.append({ sid: Joi.string().guid().required().description('The id of the session.') }),
     answers: {
-      200: json('The session that was ended.', 'Session'),
+      200: leaving(json('The session that was ended.', 'Session'), 'with the session of the request only'),
       404: json('There is no such account, or it has no such session.', 'Error'),
       ...refusals([400, 500]),
       ...refusalsForNow([503]),
@@ -171,6 +171,13 @@ export function endSessionOfOperation(target: Account): Operation {
 /** The id and the tag of an operation of a collection. */
 export function about(action: string, slug: string): Pick<Operation, 'id' | 'tag'> {
   return { id: `${action}_${slug}`, tag: slug };
+}
+
+/** An answer that ends the session of its request, or may. */
+function leaving(answer: Answer, when = ''): Answer {
+  const description = `\`"cache"\`${when && `, ${when}`}: the browser forgets the answers that it has kept of this origin.`;
+  const header = { description, schema: { type: 'string' }, required: when === '' };
+  return { ...answer, headers: { ...answer.headers, 'Clear-Site-Data': header } };
 }
 
 /** An answer that sets the cookie of the users of a collection, where they have one. */

@@ -23,7 +23,7 @@ export function passwords(server: Server, app: App): void {
 }
 
 function forgotRoute(app: App, target: AuthTarget): ServerRoute {
-  const { slug, model } = target;
+  const { slug, category, model } = target;
   return {
     method: 'POST',
     path: `/api/collections/${slug}/forgot-password`,
@@ -39,8 +39,8 @@ function forgotRoute(app: App, target: AuthTarget): ServerRoute {
       const id = userWith(target, email);
       if (id !== null) {
         const expiresAt = new Date(app.clock.believed() + resetMilliseconds);
-        const change = decideResetRequest({ slug, id }, { reset: randomUUID(), email, expiresAt });
-        const mayRecord = () => app.passwords.mayMail(slug, id);
+        const change = decideResetRequest({ category, id }, { reset: randomUUID(), email, expiresAt });
+        const mayRecord = () => app.passwords.mayMail(category, id);
         recordLater({ app, request }, change, { mayRecord, afterwards: app.passwords.mailWaits });
       }
       return { success: true, message: 'if there is an account with this address, a mail is on its way to it' };
@@ -49,7 +49,7 @@ function forgotRoute(app: App, target: AuthTarget): ServerRoute {
 }
 
 function resetRoute(app: App, target: AuthTarget): ServerRoute {
-  const { slug, model, documents } = target;
+  const { slug, category, model, documents } = target;
   return {
     method: 'POST',
     path: `/api/collections/${slug}/reset-password`,
@@ -62,11 +62,11 @@ function resetRoute(app: App, target: AuthTarget): ServerRoute {
       rejectQuery(request.query);
       const { token, password } = readReset(await readBody(request, app.model.limits.body));
       await countCall(app, request, null);
-      const reset = await app.passwords.openToken('reset', slug, token);
+      const reset = await app.passwords.openToken('reset', category, token);
       // Read again in each retry: of several requests with one token, the first wins.
       const find = () => {
         const found = reset === null ? null : app.accounts.reset(reset);
-        if (!found || found.slug !== slug || found.email === null || found.expiresAt <= app.clock.believed())
+        if (!found || found.category !== category || found.email === null || found.expiresAt <= app.clock.believed())
           throw badToken();
         // A token loses its right with the address that the mail went to.
         if (userWith(target, found.email) !== found.id) throw badToken();
@@ -74,21 +74,21 @@ function resetRoute(app: App, target: AuthTarget): ServerRoute {
       };
       const { id, email } = find();
       let old: string | null = null;
-      const actor = { type: 'user', id: `${slug}/${id}` } as const;
+      const actor = { type: 'user', id: documentStream(category, id) } as const;
       await withPassword({ app, request }, password, async (keep) => {
         const credential = await keep();
         await write(
           { app, request },
-          accountStream(slug, id),
+          accountStream(category, id),
           async () => {
             const { version, reset, credential: before } = find();
             old = before;
-            const decision = decideReset({ slug, id }, version, reset, credential);
+            const decision = decideReset({ category, id }, version, reset, credential);
             // The user is there still, under the same address.
             const user = documents.current(id);
             return {
               decision,
-              also: user ? [decideNothing(documentStream(slug, id), user.version)] : [],
+              also: user ? [decideNothing(documentStream(category, id), user.version)] : [],
               answer: null,
             };
           },
@@ -97,7 +97,7 @@ function resetRoute(app: App, target: AuthTarget): ServerRoute {
       });
       request.auth.credentials = { user: { actor, session: null } };
       if (old !== null) await app.passwords.forgetPassword(old);
-      if (await app.passwords.unlock(slug, email)) recordLater({ app, request }, decideUnlock({ slug, id }));
+      if (await app.passwords.unlock(category, email)) recordLater({ app, request }, decideUnlock({ category, id }));
       await app.passwords.mailWaits();
       return { success: true, message: 'the password is changed' };
     },

@@ -4,16 +4,18 @@ import { normalEmail } from '../../config/addresses.ts';
 import { DomainError, invalidField } from '../../config/errors.ts';
 import type { RateLimit } from '../../config/model.ts';
 import { passwordProblem } from '../../config/passwords.ts';
+import type { Category } from '../../config/schema.ts';
+import { documentStream } from '../../events/catalogue.ts';
 import { commitmentPrefix } from '../../events/passwords.ts';
 import type { VaultPort } from '../../events/vault-port.ts';
 import { isDiskFull } from '../../storage/sqlite.ts';
 import { keepOwnDrafts } from '../documents/drafts/keeping.ts';
 import { keepDrafts } from '../documents/preview/drafts.ts';
 import { createLimit, createMailLimit, networkOf } from '../http/limits.ts';
+import { createTurns } from '../platform/fair-queue.ts';
 import { oneByOne } from '../platform/one-by-one.ts';
 import type { Checked, LoginAttempt, PasswordService, TokenKind } from '../ports.ts';
 import { canWait, noRoom } from '../writer/no-room.ts';
-import { createTurns } from './fair-queue.ts';
 import { hashThreads } from './hash.ts';
 import { createLockout, type LockRule } from './lockout.ts';
 import { createTokens } from './one-time-tokens.ts';
@@ -25,14 +27,14 @@ export type MainPasswordService = {
   /** Resolves when it may be asked. */
   ready: Promise<void>;
   /** The one-time token for an id, in base64url. */
-  token: (kind: TokenKind, collection: string, id: string) => string;
+  token: (kind: TokenKind, category: Category, id: string) => string;
   /**
    * Deletes all passwords but these, and counts those of these that are missing, and those with another hash than the one that
    * was stored. Only at the start: a password just stored is not named by an event yet.
    */
   sweep: (referenced: ReadonlySet<string>) => Promise<{ missing: number; swapped: number }>;
   /** Deletes the drafts of a document and, if it is a user, those that the user stored, and their preferences. */
-  forgetKept: (collection: string, id: string) => Promise<void>;
+  forgetKept: (category: Category, id: string) => Promise<void>;
   /** Takes another configuration. A changed rate limit begins to count anew. */
   follow: (next: Configured) => void;
   /** Ends its workers; waiting tasks are rejected. */
@@ -41,8 +43,8 @@ export type MainPasswordService = {
 
 /** The options of a configuration that passwords are kept by. */
 type Configured = {
-  /** By slug, for every auth collection. */
-  rules: ReadonlyMap<string, LockRule>;
+  /** By category, for every auth collection. */
+  rules: ReadonlyMap<Category, LockRule>;
   bcryptCost: number;
   rateLimit: RateLimit | null;
 };
@@ -112,8 +114,8 @@ export function createPasswordService(options: Options): MainPasswordService {
   }
 
   async function check(attempt: LoginAttempt): Promise<Checked> {
-    const key = keyOf(attempt.collection, attempt.email);
-    const rule = ruleOf(attempt.collection);
+    const key = keyOf(attempt.category, attempt.email);
+    const rule = ruleOf(attempt.category);
     await ready;
     // A flood at a locked account takes no places in the queue.
     const locked = compared.has(key) ? null : await lockedOf(key, rule);
@@ -154,16 +156,16 @@ export function createPasswordService(options: Options): MainPasswordService {
     return seconds > 0 ? { kind: 'locked', seconds } : null;
   }
 
-  function ruleOf(collection: string): LockRule {
-    const rule = rules.get(collection);
-    if (!rule) throw new Error(`${collection} is not an auth collection`);
+  function ruleOf(category: Category): LockRule {
+    const rule = rules.get(category);
+    if (!rule) throw new Error(`${category} is not an auth collection`);
     return rule;
   }
 
   /** A hash, so that the vault does not reveal the addresses of failed logins. */
-  function keyOf(collection: string, email: string): string {
+  function keyOf(category: Category, email: string): string {
     return createHmac('sha256', counterKey)
-      .update(`${collection}\0${normalEmail(email)}`)
+      .update(`${category}\0${normalEmail(email)}`)
       .digest('base64url');
   }
 
@@ -187,13 +189,13 @@ export function createPasswordService(options: Options): MainPasswordService {
   return {
     passwords: {
       limit: (address, email) => limit(address, email),
-      mayMail: (collection, id) => mayMail(`${collection}/${id}`),
+      mayMail: (category, id) => mayMail(documentStream(category, id)),
       checkPassword: (attempt) => withRoom(check(attempt)),
       storePassword: (password, address) => withRoom(keep(password, address)),
       forgetPassword: forget,
-      lockOf: async (collection, email) => lockout.state(keyOf(collection, email), ruleOf(collection)),
-      unlock: (collection, email) => withRoom(lockout.reset(keyOf(collection, email))),
-      openToken: async (kind, collection, text) => openToken(kind, collection, text),
+      lockOf: async (category, email) => lockout.state(keyOf(category, email), ruleOf(category)),
+      unlock: (category, email) => withRoom(lockout.reset(keyOf(category, email))),
+      openToken: async (kind, category, text) => openToken(kind, category, text),
       mailWaits: async () => onMail(),
       preferences: preferences.read,
       changePreferences: (user, patch) => withRoom(line.run(() => preferences.change(user, patch))),
@@ -219,10 +221,10 @@ export function createPasswordService(options: Options): MainPasswordService {
       }
       return counts;
     },
-    async forgetKept(collection, id) {
-      await drafts.forget(collection, id);
-      await ownDrafts.forget(`${collection}/${id}`);
-      await preferences.forget(`${collection}/${id}`);
+    async forgetKept(category, id) {
+      await drafts.forget(category, id);
+      await ownDrafts.forget(documentStream(category, id));
+      await preferences.forget(documentStream(category, id));
     },
     follow(next) {
       if (JSON.stringify(next.rateLimit) !== JSON.stringify(rateLimit)) limit = createLimit(next.rateLimit);

@@ -1,6 +1,8 @@
 import type { Request, Server } from '@hapi/hapi';
 import { readObject } from '../../config/drafts.ts';
 import { DomainError } from '../../config/errors.ts';
+import type { AccountRef } from '../../events/accounts.ts';
+import { documentStream } from '../../events/catalogue.ts';
 import type { App } from '../app.ts';
 import { strategy } from '../callers/authentication.ts';
 import { authTargets, requireLiving, requireUser } from '../callers/sessions.ts';
@@ -15,9 +17,9 @@ import { changePreferencesOperation, readPreferencesOperation } from './preferen
 export function preferences(server: Server, app: App): void {
   if (authTargets(app).length === 0) return;
   const path = '/api/preferences';
-  const userOf = (request: Request): { slug: string; id: string; name: string } => {
-    const { slug, id } = requireUser(request);
-    return { slug, id, name: `${slug}/${id}` };
+  const userOf = (request: Request): AccountRef & { name: string } => {
+    const { category, id } = requireUser(request);
+    return { category, id, name: documentStream(category, id) };
   };
 
   server.route([
@@ -40,13 +42,13 @@ export function preferences(server: Server, app: App): void {
         plugins: { openApi: changePreferencesOperation, neverShed: true },
       },
       handler: async (request, h) => {
-        const { slug, id, name } = userOf(request);
+        const { category, id, name } = userOf(request);
         rejectQuery(request.query);
         const patch = readObject(await readBody(request, maxPreferences));
         requireLiving(app, request);
         const changed = await app.passwords.changePreferences(name, patch);
         // Of a user who was erased meanwhile, nothing is kept.
-        if (app.collections.get(slug)?.documents.exists(id) !== true) {
+        if (app.byCategory.get(category)?.documents.exists(id) !== true) {
           await app.passwords.forgetPreferences(name);
           throw new DomainError('unauthorized', 'the session has ended');
         }

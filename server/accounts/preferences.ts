@@ -5,7 +5,7 @@ import type { VaultPort } from '../../events/vault-port.ts';
 /** The most bytes of the preferences of a user, as JSON in UTF-8, and of a change of them. */
 export const maxPreferences = 64 * 1024;
 
-/** Keeps what users prefer in the vault. A user is `<slug>/<id>`; preferences are JSON. */
+/** Keeps what users prefer in the vault. A user is `<category>/<id>`; preferences are JSON. */
 export function keepPreferences(preferences: VaultPort['preferences']) {
   return {
     read: async (user: string): Promise<string> => (await preferences.get(user)) ?? '{}',

@@ -41,7 +41,7 @@ export function registrations(server: Server, app: App): void {
 }
 
 function inviteRoutes(app: App, target: AuthTarget): ServerRoute[] {
-  const { slug, model } = target;
+  const { slug, category, model } = target;
   const path = `/api/collections/${slug}`;
   const maxBytes = app.model.limits.body;
   const { sendSession } = userAnswersOf(app, target);
@@ -60,7 +60,7 @@ function inviteRoutes(app: App, target: AuthTarget): ServerRoute[] {
         requireLiving(app, request);
         if (userWith(target, email) !== null) throw taken();
         const expiresAt = new Date(app.clock.believed() + inviteMilliseconds);
-        await record({ app, request }, decideInvite(slug, randomUUID(), email, expiresAt));
+        await record({ app, request }, decideInvite(category, randomUUID(), email, expiresAt));
         await app.passwords.mailWaits();
         return { success: true, message: 'the invitation is on its way' };
       },
@@ -73,11 +73,11 @@ function inviteRoutes(app: App, target: AuthTarget): ServerRoute[] {
         rejectQuery(request.query);
         const { token, password, values } = readAccept(await readBody(request, maxBytes));
         await countCall(app, request, null);
-        const id = await app.passwords.openToken('invite', slug, token);
+        const id = await app.passwords.openToken('invite', category, token);
         // Read again in each retry: of several requests with one token, the first wins.
         const find = () => {
           const invite = id === null ? null : app.accounts.invite(id);
-          if (!invite || invite.slug !== slug || !isOpen(app, invite)) throw badToken();
+          if (!invite || invite.category !== category || !isOpen(app, invite)) throw badToken();
           return invite;
         };
         const { email } = find();
@@ -95,7 +95,7 @@ function inviteRoutes(app: App, target: AuthTarget): ServerRoute[] {
 }
 
 function firstUserRoutes(app: App, target: AuthTarget): ServerRoute[] {
-  const { slug, model } = target;
+  const { slug, category, model } = target;
   const path = `/api/collections/${slug}`;
   const { sendSession } = userAnswersOf(app, target);
 
@@ -122,15 +122,15 @@ function firstUserRoutes(app: App, target: AuthTarget): ServerRoute[] {
         rejectQuery(request.query);
         const { setupToken, email, password, values } = readFirstUser(await readBody(request, app.model.limits.body));
         await countCall(app, request, email);
-        const opened = await app.passwords.openToken('setup', slug, setupToken);
+        const opened = await app.passwords.openToken('setup', category, setupToken);
         if (app.model.adminCollection !== slug || opened === null) throw notFirst();
         // The token is the operator's: no rule limits the first user.
         request.auth.credentials = { user: { actor: { type: 'system' }, session: null } };
         noteReason(request, model, 'set up as the first user');
         request.app.rule = 'setup' satisfies NoRule;
         const session = await register({ app, request, target }, { values, password }, (account) => {
-          if (opened !== setupTokenId(app, slug) || hasUsers(target)) throw notFirst();
-          return decideSetup(account, app.accounts.setupVersion(slug));
+          if (opened !== setupTokenId(app, category) || hasUsers(target)) throw notFirst();
+          return decideSetup(account, app.accounts.setupVersion(category));
         });
         return (await sendSession(request, h, session)).code(201);
       },
@@ -150,9 +150,9 @@ async function register(
   const hookContext = { app, request, target, operation: 'create', doc: null } as const;
   const values = await checkedValues(hookContext, given.values);
   const { id, at } = app.ids.next();
-  const account: AccountRef = { slug: target.slug, id };
+  const account: AccountRef = { category: target.category, id };
   const decision = decideCreate(target, id, at, values);
-  const actor = { type: 'user', id: `${target.slug}/${id}` } as const;
+  const actor = { type: 'user', id: decision.stream } as const;
   const session = await withPassword(hookContext, given.password, async (keep) => {
     decideRight(account);
     const credential = await keep();

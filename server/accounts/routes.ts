@@ -17,7 +17,7 @@ import {
   userWith,
 } from '../callers/sessions.ts';
 import { tokenFor } from '../callers/tokens.ts';
-import { unstored } from '../callers/vary.ts';
+import { leftBehind, unstored } from '../callers/vary.ts';
 import { tooBusy } from '../documents/passwords.ts';
 import { sendText } from '../documents/sending.ts';
 import { jsonPayload, noPayload, readBody } from '../http/body.ts';
@@ -32,7 +32,7 @@ import {
   sessionsOperation,
 } from './operations.ts';
 import { record, recordLater } from './record.ts';
-import { sessionsOf } from './session-answers.ts';
+import { sendEnded, sessionsOf } from './session-answers.ts';
 import { userAnswersOf } from './user-answers.ts';
 
 /** Login, logout, the current user and sessions (contract, section 4.4), for each auth collection. */
@@ -41,7 +41,7 @@ export function accounts(server: Server, app: App): void {
 }
 
 function loginRoutes(app: App, target: AuthTarget): ServerRoute[] {
-  const { slug, model } = target;
+  const { slug, category, model } = target;
   const path = `/api/collections/${slug}`;
   const maxBytes = app.model.limits.body;
   const { userText, sendSession } = userAnswersOf(app, target);
@@ -57,8 +57,8 @@ function loginRoutes(app: App, target: AuthTarget): ServerRoute[] {
         await countCall(app, request, email);
         const { id, credential } = await checkPassword({ app, request, target }, email, password);
         const session = newSession(app, target, credential);
-        becomeUser({ app, request }, { slug, id, sid: session.sid });
-        await record({ app, request }, decideLogin({ slug, id }, session));
+        becomeUser({ app, request }, { category, id, sid: session.sid });
+        await record({ app, request }, decideLogin({ category, id }, session));
         return sendSession(request, h, { id, sid: session.sid });
       },
     },
@@ -72,11 +72,11 @@ function loginRoutes(app: App, target: AuthTarget): ServerRoute[] {
         response: { emptyStatusCode: 200 },
       },
       handler: async (request, h) => {
-        const { sid, id } = requireSession(request, slug);
+        const { sid, id } = requireSession(request, target);
         rejectQuery(request.query);
-        await record({ app, request }, decideRevoke({ slug, id }, sid));
+        await record({ app, request }, decideRevoke({ category, id }, sid));
         clearCookie(app, model, h);
-        return null;
+        return leftBehind(h.response());
       },
     },
     {
@@ -84,7 +84,7 @@ function loginRoutes(app: App, target: AuthTarget): ServerRoute[] {
       path: `${path}/me`,
       options: { auth: strategy, plugins: { openApi: () => meOperation(app.model, model) } },
       handler: async (request, h) => {
-        const { id } = requireSession(request, slug);
+        const { id } = requireSession(request, target);
         rejectQuery(request.query);
         return sendText(h, await userText(request, id, model.auth.depth));
       },
@@ -94,9 +94,9 @@ function loginRoutes(app: App, target: AuthTarget): ServerRoute[] {
       path: `${path}/refresh-token`,
       options: { auth: strategy, plugins: { openApi: () => refreshOperation(model) }, payload: noPayload },
       handler: async (request, h) => {
-        const { sid, id } = requireSession(request, slug);
+        const { sid, id } = requireSession(request, target);
         rejectQuery(request.query);
-        await record({ app, request }, decideRefresh({ slug, id }, sid, expiryOf(app, model.auth)));
+        await record({ app, request }, decideRefresh({ category, id }, sid, expiryOf(app, model.auth)));
         const token = tokenFor(app, target, { id, sid });
         setCookie(app, model, h, token);
         return unstored(h.response({ token }));
@@ -105,7 +105,8 @@ function loginRoutes(app: App, target: AuthTarget): ServerRoute[] {
   ];
 }
 
-function sessionRoutes(app: App, { slug, model }: AuthTarget): ServerRoute[] {
+function sessionRoutes(app: App, target: AuthTarget): ServerRoute[] {
+  const { slug, category, model } = target;
   const path = `/api/collections/${slug}/sessions`;
 
   return [
@@ -114,22 +115,22 @@ function sessionRoutes(app: App, { slug, model }: AuthTarget): ServerRoute[] {
       path,
       options: { auth: strategy, plugins: { openApi: () => sessionsOperation(model) } },
       handler: (request) => {
-        const { sid, id } = requireSession(request, slug);
+        const { sid, id } = requireSession(request, target);
         rejectQuery(request.query);
-        return { sessions: sessionsOf(app, { slug, id }, sid) };
+        return { sessions: sessionsOf(app, { category, id }, sid) };
       },
     },
     {
       method: 'DELETE',
       path: `${path}/{sid}`,
       options: { auth: strategy, plugins: { openApi: () => endSessionOperation(model) }, payload: noPayload },
-      handler: async (request) => {
-        const { sid, id } = requireSession(request, slug);
+      handler: async (request, h) => {
+        const { sid, id } = requireSession(request, target);
         rejectQuery(request.query);
-        const ended = sessionsOf(app, { slug, id }, sid).find((session) => session.sid === request.params.sid);
+        const ended = sessionsOf(app, { category, id }, sid).find((session) => session.sid === request.params.sid);
         if (!ended) throw new DomainError('not-found', 'you have no such session');
-        await record({ app, request }, decideRevoke({ slug, id }, ended.sid));
-        return ended;
+        await record({ app, request }, decideRevoke({ category, id }, ended.sid));
+        return sendEnded(h, ended);
       },
     },
   ];
@@ -141,12 +142,12 @@ function sessionRoutes(app: App, { slug, model }: AuthTarget): ServerRoute[] {
  * @throws DomainError `unauthorized`, `too-many` while it is locked: the same for an address without an account.
  */
 async function checkPassword({ app, request, target }: Call<AuthTarget['model']>, email: string, password: string) {
-  const { slug } = target;
+  const { category } = target;
   const id = userWith(target, email);
-  const credential = id === null ? null : (app.accounts.account(slug, id)?.credential ?? null);
+  const credential = id === null ? null : (app.accounts.account(category, id)?.credential ?? null);
   const checked = await app.passwords.checkPassword({
     address: addressOf(request),
-    collection: slug,
+    category,
     email,
     credential,
     password,
@@ -157,7 +158,7 @@ async function checkPassword({ app, request, target }: Call<AuthTarget['model']>
   if (checked.kind === 'wrong' && id !== null) {
     const until = checked.lockedUntil === null ? null : new Date(checked.lockedUntil);
     // Recorded in the background: the time of the answer must not reveal whether the account exists.
-    recordLater({ app, request }, decideFailedLogin({ slug, id }, until));
+    recordLater({ app, request }, decideFailedLogin({ category, id }, until));
   }
   throw new DomainError('unauthorized', 'the e-mail or the password is wrong');
 }

@@ -1,5 +1,7 @@
+import type { ResponseObject, ResponseToolkit } from '@hapi/hapi';
 import type { AccountRef } from '../../events/accounts.ts';
 import type { App } from '../app.ts';
+import { leftBehind } from '../callers/vary.ts';
 
 /** A session as answers show it. Times are ISO 8601. */
 export type SessionView = {
@@ -18,9 +20,9 @@ export type SessionView = {
  *
  * @param own the session of the request; null where it has none.
  */
-export function sessionsOf({ accounts, clock }: App, { slug, id }: AccountRef, own: string | null): SessionView[] {
+export function sessionsOf({ accounts, clock }: App, { category, id }: AccountRef, own: string | null): SessionView[] {
   return accounts
-    .sessions(slug, id)
+    .sessions(category, id)
     .filter(({ expiresAt }) => expiresAt > clock.believed())
     .map(({ sid, startedAt, refreshedAt, expiresAt, ip, userAgent }) => ({
       sid,
@@ -31,4 +33,10 @@ export function sessionsOf({ accounts, clock }: App, { slug, id }: AccountRef, o
       userAgent,
       isCurrent: sid === own,
     }));
+}
+
+/** Answers with a session that was ended; the end of that of the request is a logout. */
+export function sendEnded(h: ResponseToolkit, session: SessionView): ResponseObject {
+  const response = h.response(session);
+  return session.isCurrent ? leftBehind(response) : response;
 }

@@ -1,3 +1,4 @@
+import type { Category } from '../../config/schema.ts';
 import type { Documents } from '../../projections/documents.ts';
 import type { App } from '../app.ts';
 
@@ -5,8 +6,11 @@ import type { App } from '../app.ts';
  * The id in the setup token of an empty collection. It changes with each user, so an old token opens nothing after all users
  * were deleted.
  */
-export function setupTokenId({ accounts, collections }: Pick<App, 'accounts' | 'collections'>, slug: string): string {
-  return `${accounts.setupVersion(slug)} ${collections.get(slug)?.documents.newestChange()}`;
+export function setupTokenId(
+  { accounts, byCategory }: Pick<App, 'accounts' | 'byCategory'>,
+  category: Category,
+): string {
+  return `${accounts.setupVersion(category)} ${byCategory.get(category)?.documents.newestChange()}`;
 }
 
 /** Whether a collection has a user: after that, there is no first user. */

@@ -9,8 +9,12 @@ import { adminFolder } from '../platform/carried.ts';
 import { barePolicy, notBuilt, substituteFor } from './not-built.ts';
 import { type Place, readShell, shellPolicy } from './shell.ts';
 
-/** A token may be in the address: nothing of another origin is told of it, and no other page can show these. */
-const headers = { 'referrer-policy': 'no-referrer', 'x-frame-options': 'DENY' };
+/** A token may be in the address: nothing of another origin is told of it, and no other page can show these or hold their window. */
+const headers = {
+  'referrer-policy': 'no-referrer',
+  'x-frame-options': 'DENY',
+  'cross-origin-opener-policy': 'same-origin',
+};
 
 /** The names of built files: no folder, nothing hidden. */
 const plainName = /^\w[\w.-]*$/;

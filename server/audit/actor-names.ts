@@ -4,6 +4,7 @@ import { apiKeyStream, documentStream, splitStream } from '../../events/catalogu
 import type { Actor } from '../../events/envelope.ts';
 import { mayRead, mayThen } from '../access/access.ts';
 import type { AuditRights } from '../access/rights.ts';
+import type { Sight } from '../access/sight.ts';
 import type { App, Call } from '../app.ts';
 import { type Showable, showableIn, titleOf } from '../documents/search/titles.ts';
 import { oneOf } from '../queries/parameters.ts';
@@ -37,14 +38,21 @@ export function namingFor(
   const { rights } = asked;
   if (asked.actors === 'ids') return null;
   const showable = new Map<string, Promise<Showable>>();
+  const sights = new Map<string, Promise<Sight>>();
   const labels = new Map<string, Promise<string | null>>();
+
+  async function sees(stream: string): Promise<boolean> {
+    const sight = sights.get(stream) ?? rights.sightOf(stream);
+    sights.set(stream, sight);
+    return (await sight).extent !== 'none';
+  }
 
   async function labelOf({ type, id }: Actor, position: number): Promise<string | null> {
     if (id === undefined) return null;
-    if (type === 'apiKey') return rights.seesPayloadsOf(apiKeyStream) ? (app.apiKeys.find(id)?.name ?? null) : null;
-    const [slug, user] = splitStream(id);
-    const target = app.collections.get(slug);
-    if (type !== 'user' || !target || !rights.seesPayloadsOf(documentStream(slug, user))) return null;
+    if (type === 'apiKey') return (await sees(apiKeyStream)) ? (app.apiKeys.find(id)?.name ?? null) : null;
+    const [category, user] = splitStream(id);
+    const target = app.byCategory.get(category);
+    if (type !== 'user' || !target || !(await sees(documentStream(category, user)))) return null;
     // A user who ends their own account is gone with the event.
     const then = target.documents.asOf(user, position) ?? target.documents.asOf(user, position - 1);
     if (!then) return null;

@@ -1,8 +1,10 @@
 import type { JsonObject, Rules } from '../../config/schema.ts';
+import { requireVersion } from '../../events/altered.ts';
 import { schemaStream } from '../../events/catalogue.ts';
 import type { Header } from '../../events/envelope.ts';
 import type { RecordedEvent } from '../../events/log.ts';
 import { eventOf, type LogReader, textAt } from '../../events/log-reader.ts';
+import type { Sight } from '../access/sight.ts';
 import type { openHistory } from './history.ts';
 
 /**
@@ -27,46 +29,47 @@ export type Admission = Pick<Header, 'stream' | 'version' | 'position' | 'type' 
   erased?: true;
 };
 
-/** A log, and the histories of its streams. */
-type Source = { log: LogReader; histories: ReturnType<typeof openHistory> };
+/** A log, the histories of its streams, and what the caller sees of those. */
+type Source = {
+  log: LogReader;
+  histories: ReturnType<typeof openHistory>;
+  sightOf: (stream: string) => Promise<Sight>;
+};
 
 /**
  * Says who was allowed to cause an event: the user as they were then, and the rule as it was then.
- *
- * @param sees whether what a stream holds may be told.
  */
-export async function admissionOf(
-  { log, histories }: Source,
-  event: RecordedEvent,
-  sees: (stream: string) => boolean,
-): Promise<Admission> {
+export async function admissionOf(source: Source, event: RecordedEvent): Promise<Admission> {
   const { stream, version, position, type, recordedAt, actor } = event.header;
   const name = event.context?.rule;
-  const rule = name === undefined ? null : ruleThen(log, name, position);
-  const user = await userThen({ log, histories }, event, sees);
+  const rule = name === undefined ? null : ruleThen(source.log, name, position);
+  const user = await userThen(source, event);
   const isErased = event.data === null;
   return { stream, version, position, type, recordedAt, actor, rule, user, ...(isErased && { erased: true }) };
 }
 
 function ruleThen(log: LogReader, name: string, position: number): AdmittingRule {
-  const schema = log.lastOf(schemaStream, position)?.position ?? 0;
+  const last = log.lastOf(schemaStream, position);
+  const schema = last?.position ?? 0;
   const [recorded] = log.range(schema - 1, schema);
+  if (last && recorded) requireVersion(recorded.header, schemaStream, last.version);
   const known = recorded?.data?.rules as Rules | undefined;
   const { sha256 = null, description = null } = known && Object.hasOwn(known, name) ? (known[name] ?? {}) : {};
   return { name, sha256, description, schema };
 }
 
 async function userThen(
-  { log, histories }: Source,
+  { log, histories, sightOf }: Source,
   { header: { actor, position: at } }: RecordedEvent,
-  sees: (stream: string) => boolean,
 ): Promise<ActingUser | null> {
   const stream = actor.type === 'user' ? actor.id : undefined;
   const last = stream === undefined ? null : log.lastOf(stream, at - 1);
   if (stream === undefined || !last) return null;
   const found = { stream, ...last };
-  if (!sees(stream)) return { ...found, document: null, withheld: true };
+  const sight = await sightOf(stream);
+  if (sight.extent === 'none') return { ...found, document: null, withheld: true };
   const event = eventOf(textAt(log, last.position));
-  const document = await histories.documentAt(event, at);
+  requireVersion(event.header, stream, last.version);
+  const document = await histories.as(sight).documentAt(event, at);
   return { ...found, document, ...(event.data === null && { erased: true }) };
 }

@@ -1,8 +1,9 @@
 import { dataFields } from '../../config/schema.ts';
 import { compileDocument, type DocumentShape } from '../../config/shape.ts';
-import { globalStream, schemaStream } from '../../events/catalogue.ts';
+import { schemaStream } from '../../events/catalogue.ts';
+import { type Epoch, keyedFields } from '../../events/lineage.ts';
 import type { LogReader } from '../../events/log-reader.ts';
-import { compileUpcaster, type Epoch, type Upcaster } from '../../events/upcasters.ts';
+import { compileUpcaster, type Upcaster } from '../../events/upcasters.ts';
 import { epochsOf } from '../../projections/epochs.ts';
 
 /**
@@ -46,7 +47,7 @@ export function openEpochs(log: LogReader) {
      * The form of a document at a position: its fields as they were declared then, or last before. Null when no schema ever had
      * this collection or global.
      *
-     * @param key as of `schemaKey`: a collection's slug, or the stream of a global.
+     * @param key as of `schemaKey`: a collection's category, or the stream of a global.
      */
     shapeAt(key: string, position: number): DocumentShape | null {
       const then = upTo(position);
@@ -71,9 +72,7 @@ function kept<K, V>(made: Map<K, V>, key: K, make: () => V): V {
 
 function fieldsIn(epochs: readonly Epoch[], key: string): ReturnType<typeof dataFields> | null {
   for (const { schema } of epochs.toReversed()) {
-    const declared =
-      schema.collections.find(({ slug }) => slug === key) ??
-      schema.globals.find(({ slug }) => globalStream(slug) === key);
+    const declared = keyedFields(schema).find((one) => one.key === key);
     if (declared) return dataFields(declared.fields);
   }
   return null;

@@ -1,7 +1,8 @@
 import Joi from 'joi';
+import { mostPlaces } from '../callers/places.ts';
 import { forAuditors } from '../openapi/audit/responses.ts';
 import type { Operation } from '../openapi/operation.ts';
-import { header, json, unavailable } from '../openapi/responses.ts';
+import { header, json, retryAfter, unavailable } from '../openapi/responses.ts';
 import { eventParameters, feedParameters } from './event-query.ts';
 
 /** An event in the path. */
@@ -63,6 +64,7 @@ export function feedOperation(): Operation {
           ),
         },
       },
+      429: { ...json(`The caller has ${mostPlaces.stream} streams already.`, 'Error'), headers: retryAfter },
       ...unavailable('There are as many streams already as may be, or the service is about to end.'),
     },
   });

@@ -1,8 +1,9 @@
 import { invalidField } from '../../config/errors.ts';
 import { didYouMean, show, showAll } from '../../config/suggest.ts';
-import { accountStream, globalStream, schemaVersionOf, serviceStreams } from '../../events/catalogue.ts';
+import { globalStream, schemaVersionOf, serviceStreams } from '../../events/catalogue.ts';
+import type { Names } from '../../events/categories.ts';
 import { uuid7 } from '../../events/ids.ts';
-import { actorTypes, categories, collectionOf, type EventFilter, typesOf } from '../../projections/audit.ts';
+import { actorTypes, categories, type EventFilter, typesOf } from '../../projections/audit.ts';
 import type { App } from '../app.ts';
 import { type Now, positionsOf, range } from '../queries/moments.ts';
 import {
@@ -29,11 +30,11 @@ export type EventQuery = {
   limit: number;
 };
 
-/** The context of the filters: every subject that events may have, see {@link collectionOf}. */
+/** The context of the filters: every subject that events may have, by its name of today and as it is recorded. */
 type Subjects = { subjects: () => Iterable<string> };
 
-/** The context of a query about a log. */
-export type Known = Now & Subjects;
+/** The context of a query about a log: how it names what callers name. */
+export type Known = Now & Subjects & { names: Names };
 
 const types = Object.keys(schemaVersionOf);
 const typeForm = new RegExp(`^(${alternatives(types)})(,(${alternatives(types)}))*$`);
@@ -65,7 +66,7 @@ const defaultLimit = 100;
 const limits = { least: 1, most: 1000, otherwise: defaultLimit };
 
 /** The parts of the service that queries about its log are checked against. */
-export type Searched = Pick<App, 'model' | 'auditIndex' | 'events' | 'clock'>;
+export type Searched = Pick<App, 'model' | 'auditIndex' | 'events' | 'clock' | 'names'>;
 
 /** The query of a page of versions. */
 export const historyParameters = {
@@ -99,8 +100,9 @@ export function readEventQuery(app: Searched, query: Query): EventQuery & { acto
   const known = knownTo(app);
   const asked = askedOf(eventParameters, query, known);
   const { from, to } = positionsOf(asked.values, known, asked.errors);
-  const { stream, batch, after, limit, actors, ...wanted } = settle(asked);
-  const filter = filterOf(wanted);
+  const { stream: named, batch, after, limit, actors, ...wanted } = settle(asked);
+  const stream = named === null ? null : app.names.recorded(named);
+  const filter = filterOf(wanted, app.names);
   const upTo = to ?? app.events.head().size;
   return { stream, batch, filter, after: Math.max(after, from - 1), upTo, limit, actors };
 }
@@ -127,22 +129,22 @@ export function readFeedQuery(app: Searched, { query, lastEventId, isStream }: F
     asked.errors.push({ field, message: `${field} must be at most ${size}, where the log ends, got ${after}` });
   }
   const { limit = defaultLimit, ...wanted } = settle(asked);
-  return { filter: filterOf(wanted), after, limit };
+  return { filter: filterOf(wanted, app.names), after, limit };
 }
 
 const lastEventName = 'Last-Event-ID';
 
 /** The context of queries about the log of a service. */
 export function knownTo(app: Searched): Known {
-  return { events: app.events, clock: app.clock, subjects: () => collectionsOf(app) };
+  return { events: app.events, clock: app.clock, names: app.names, subjects: () => collectionsOf(app) };
 }
 
-/** The filters that are given. */
-export function filterOf({ collection, type, actor }: Values<typeof filters>): EventFilter {
+/** The filters that are given, as the log has them. */
+export function filterOf({ collection, type, actor }: Values<typeof filters>, { recorded }: Names): EventFilter {
   return {
-    ...(collection === null ? {} : { collection }),
+    ...(collection === null ? {} : { collection: recorded(collection) }),
     ...(type === null ? {} : { type }),
-    ...(actor === null ? {} : { actor }),
+    ...(actor === null ? {} : { actor: actor.includes('/') ? recorded(actor) : actor }),
   };
 }
 
@@ -176,7 +178,7 @@ function collectionsOf({ model, auditIndex }: Searched): string[] {
   return [
     ...model.collections.keys(),
     ...[...model.globals.keys()].map(globalStream),
-    ...auth.map(({ slug }) => collectionOf(accountStream(slug, ''))),
+    ...auth.map(({ slug }) => `accounts/${slug}`),
     ...categories,
     ...serviceStreams,
     ...auditIndex.collections(),

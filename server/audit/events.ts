@@ -1,9 +1,11 @@
+import { misplacedEvent, requireVersion } from '../../events/altered.ts';
 import { splitStream } from '../../events/catalogue.ts';
-import { type Header, headerOf, payloadOf } from '../../events/envelope.ts';
+import { type Header, headerOf } from '../../events/envelope.ts';
 import type { EventText } from '../../events/event-checks.ts';
-import { type LogReader, textAt } from '../../events/log-reader.ts';
-import { collectionOf, type EventFilter, type Found, typesOf } from '../../projections/audit.ts';
+import { eventOf, type LogReader, textAt } from '../../events/log-reader.ts';
+import { collectionOf, type EventFilter, type Found, type Span, typesOf } from '../../projections/audit.ts';
 import type { AuditRights } from '../access/rights.ts';
+import type { Sight } from '../access/sight.ts';
 import type { App } from '../app.ts';
 import type { EventQuery } from './event-query.ts';
 
@@ -15,8 +17,12 @@ type Source = Pick<App, 'events' | 'auditIndex'>;
 /** How many headers of one stream a search looks at, at most. */
 const mostHeaders = 1000;
 
-/** Finds the events that are asked for; fewer than `limit` before the end where few match, or where they are large. */
-export function findEvents(source: Source, rights: AuditRights, query: EventQuery): EventPage {
+/**
+ * Finds the events that are asked for; fewer than `limit` before the end where few match, or where they are large.
+ *
+ * @throws AlteredEventError where an index gives an event that was not asked for: its header decides.
+ */
+export async function findEvents(source: Source, rights: AuditRights, query: EventQuery): Promise<EventPage> {
   const { stream, batch, after, upTo, limit } = query;
   if (upTo <= after) return { events: [], reached: after };
   const { positions, reached } =
@@ -25,7 +31,7 @@ export function findEvents(source: Source, rights: AuditRights, query: EventQuer
       : batch !== null
         ? searchBatch(source, batch, query)
         : search(source, query);
-  const events = eventTexts(source.events, rights, positions);
+  const events = await eventTexts(source.events, rights, positions, (header) => requireAsked(header, query));
   const last = events.at(-1)?.position ?? reached;
   return { events, reached: events.length < positions.length || positions.length === limit ? last : reached };
 }
@@ -42,9 +48,12 @@ function searchStream({ events: log }: Source, stream: string, query: EventQuery
   const { after, upTo, limit } = query;
   const positions: number[] = [];
   const looked = log.positionsWithin(stream, { after, upTo, limit: mostHeaders });
+  let version = 0;
   for (const position of looked) {
     const [text = ''] = log.headers(position - 1, position);
-    if (isAsked(headerOf(text), query)) positions.push(position);
+    const header = headerOf(text);
+    version = requireVersion(header, stream, version === 0 ? header.version : version + 1).version;
+    if (isAsked(header, query)) positions.push(position);
     if (positions.length === limit) return { positions, reached: position };
   }
   const last = looked.length === mostHeaders ? looked.at(-1) : undefined;
@@ -52,9 +61,10 @@ function searchStream({ events: log }: Source, stream: string, query: EventQuery
 }
 
 /** The events of a bulk call were recorded together, so they stand together. */
-function searchBatch({ events: log, auditIndex }: Source, batch: string, query: EventQuery): Found {
+function searchBatch(source: Source, batch: string, query: EventQuery): Found {
+  const { events: log, auditIndex } = source;
   const { after, upTo, limit } = query;
-  const span = auditIndex.batch(batch);
+  const span = spanOf(source, batch);
   const start = Math.max(after, (span?.first ?? 0) - 1);
   const end = Math.min(upTo, span?.last ?? 0);
   // The read file may be a moment behind the log.
@@ -67,6 +77,32 @@ function searchBatch({ events: log, auditIndex }: Source, batch: string, query: 
     if (positions.length === limit) return { positions, reached: header.position };
   }
   return { positions, reached: last === end ? known : last };
+}
+
+/**
+ * The positions that the events of a bulk call stand between; null for an unknown id.
+ *
+ * @throws AlteredEventError where the first is not its first event, or the last not its last one.
+ */
+export function spanOf({ events: log, auditIndex }: Source, batch: string): Span | null {
+  const reached = auditIndex.reached();
+  const span = auditIndex.batch(batch);
+  if (!span) return null;
+  const { first, last } = span;
+  const isOfBatch = (position: number) => {
+    const [text] = position < 1 ? [] : log.headers(position - 1, position);
+    return text !== undefined && headerOf(text).batch === batch;
+  };
+  if (!isOfBatch(first) || isOfBatch(first - 1)) throw misplacedEvent(first, `the first of the bulk call ${batch}`);
+  // The read file of a node may have come to the middle of a call.
+  const isBehind = last < reached && isOfBatch(last + 1);
+  if (!isOfBatch(last) || isBehind) throw misplacedEvent(last, `the last of the bulk call ${batch}`);
+  return span;
+}
+
+function requireAsked(header: Header, query: EventQuery): void {
+  if (isAsked(header, query)) return;
+  throw misplacedEvent(header.position, 'one that was asked for');
 }
 
 function isAsked(header: Header, { batch, filter }: EventQuery): boolean {
@@ -93,17 +129,27 @@ const mostBytes = 1024 * 1024;
 /**
  * Events at positions as JSON texts, `{ header, data, context }`: fewer than were asked for where they are large, but one at least.
  * Payloads that the caller may not see are not read: `data` and `context` are null then, beside `withheld`, as they are beside `erased`
- * where there is nothing left to be seen.
+ * where there is nothing left to be seen; `partial` says that some fields of a payload are not for this caller.
  */
-export function eventTexts(log: LogReader, rights: AuditRights, positions: readonly number[]): EventJson[] {
+export async function eventTexts(
+  log: LogReader,
+  rights: AuditRights,
+  positions: readonly number[],
+  look: (header: Header) => void = () => {},
+): Promise<EventJson[]> {
   const events: EventJson[] = [];
+  const sights = new Map<string, Sight>();
   let bytes = 0;
   for (const position of positions) {
     const [headerText = ''] = log.headers(position - 1, position);
     const header = headerOf(headerText);
-    const text = rights.seesPayloadsOf(header.stream)
-      ? shownText(textAt(log, position))
-      : `{"header":${headerText},"data":null,"context":null,"withheld":true}`;
+    look(header);
+    const sight = sights.get(header.stream) ?? (await rights.sightOf(header.stream));
+    sights.set(header.stream, sight);
+    const text =
+      sight.extent === 'none'
+        ? `{"header":${headerText},"data":null,"context":null,"withheld":true}`
+        : shownText(textAt(log, position), sight);
     bytes += text.length;
     if (events.length > 0 && bytes > mostBytes) break;
     events.push({ position, type: header.type, text });
@@ -111,9 +157,11 @@ export function eventTexts(log: LogReader, rights: AuditRights, positions: reado
   return events;
 }
 
-/** An event whose payload may be seen. Its header goes out as it is stored. */
-export function shownText({ header, body }: EventText): string {
-  if (body === null) return `{"header":${header},"data":null,"context":null,"erased":true}`;
-  const { data, context } = payloadOf(body);
-  return `{"header":${header},"data":${JSON.stringify(data)},"context":${JSON.stringify(context)}}`;
+/** An event whose payload may be seen, or a part of it. Its header goes out as it is stored. */
+export function shownText(text: EventText, sight: Sight): string {
+  const { header } = text;
+  if (text.body === null) return `{"header":${header},"data":null,"context":null,"erased":true}`;
+  const { data, context, isPartial } = sight.seen(eventOf(text));
+  const flag = isPartial ? ',"partial":true' : '';
+  return `{"header":${header},"data":${JSON.stringify(data)},"context":${JSON.stringify(context)}${flag}}`;
 }

@@ -2,9 +2,10 @@ import { Readable } from 'node:stream';
 import type { Request, ResponseToolkit, Server } from '@hapi/hapi';
 import { DomainError } from '../../config/errors.ts';
 import { type AuditRights, auditRightsOf } from '../access/rights.ts';
-import type { App } from '../app.ts';
+import type { App, RouteParts } from '../app.ts';
 import { strategy } from '../callers/authentication.ts';
 import { isLivingKey } from '../callers/made-keys.ts';
+import { mostPlaces, takePlace } from '../callers/places.ts';
 import { sendText } from '../documents/sending.ts';
 import { actorOf, madeKeyOf, requestId } from '../http/requests.ts';
 import { yieldToEventLoop } from '../platform/yield.ts';
@@ -13,8 +14,10 @@ import { type EventQuery, readFeedQuery } from './event-query.ts';
 import { findEvents } from './events.ts';
 import { readRoute } from './reading.ts';
 
+type FeedApp = App & Pick<RouteParts, 'places'>;
+
 /** The change feed of the log: as pages, or as server-sent events for a client that accepts those. */
-export function feed(server: Server, app: App): void {
+export function feed(server: Server, app: FeedApp): void {
   const streams = openFeed(app);
   // Those that listen would hold up the end of the service.
   server.ext('onPreStop', () => streams.close());
@@ -30,19 +33,20 @@ export function feed(server: Server, app: App): void {
 
   type Query = ReturnType<typeof readFeedQuery>;
 
-  function sendPage(h: ResponseToolkit, rights: AuditRights, query: Query) {
+  async function sendPage(h: ResponseToolkit, rights: AuditRights, query: Query) {
     const { size } = app.events.head();
-    const { events, reached } = findEvents(app, rights, { ...query, stream: null, batch: null, upTo: size });
+    const { events, reached } = await findEvents(app, rights, { ...query, stream: null, batch: null, upTo: size });
     const texts = events.map(({ text }) => text).join(',');
     return sendText(h, `{"events":[${texts}],"next":${reached},"size":${size}}`).vary('accept');
   }
 
-  function sendStream(h: ResponseToolkit, rights: AuditRights, query: Query) {
+  async function sendStream(h: ResponseToolkit, rights: AuditRights, query: Query) {
     const { request } = h;
+    const stream = await streams.open(request, query, rights);
     // A compressor, and some proxies, would buffer events until there are more.
     request.info.acceptEncoding = 'identity';
     return h
-      .response(streams.open(request, query, rights))
+      .response(stream)
       .type('text/event-stream')
       .header('cache-control', 'no-store')
       .header('x-accel-buffering', 'no')
@@ -74,18 +78,39 @@ const partingMilliseconds = 2000;
  * The streams of server-sent events of one thread (HTML Living Standard, section 9.2): the position is the `id`, so a client that comes again with `Last-Event-ID`
  * misses nothing. Events are taken from the log when the client has read those before, so a slow one costs no memory.
  */
-function openFeed(app: App) {
+function openFeed(app: FeedApp) {
   const news = openNews(app);
   const open = new Map<Readable, { end: AbortController; cut: () => void }>();
   let isClosed = false;
 
-  /** @throws DomainError `unavailable` when there are as many as may be, or the service is about to end. */
-  function start(request: Request, query: FeedQuery, rights: AuditRights): Readable {
+  /**
+   * @throws DomainError `too-many` when the caller has as many as one may have; `unavailable` when there are as many as may be, or the
+   *   service is about to end.
+   */
+  async function start(request: Request, query: FeedQuery, rights: AuditRights): Promise<Readable> {
+    requireRoom();
+    const full = `a caller has at most ${mostPlaces.stream} streams of events; end one of them, or read pages instead`;
+    const leave = await takePlace({ app, request }, 'stream', full);
+    try {
+      return begin(request, query, rights);
+    } catch (error) {
+      leave();
+      throw error;
+    }
+  }
+
+  function requireRoom(): void {
     if (isClosed || app.state() === 'stopping') throw new DomainError('unavailable', 'the service is about to end');
     if (open.size >= mostStreams) {
       const message = `there are ${mostStreams} streams of events already; read pages instead, or try again later`;
       throw new DomainError('unavailable', message, [], fullRetrySeconds);
     }
+  }
+
+  /** @throws DomainError `unavailable`. */
+  function begin(request: Request, query: FeedQuery, rights: AuditRights): Readable {
+    // Others may have come while the place was taken.
+    requireRoom();
     const { res } = request.raw;
     // For a client that left during the check of its rights, no `close` event follows.
     if (res.closed) throw new DomainError('unavailable', 'the client has gone');
@@ -119,9 +144,17 @@ function openFeed(app: App) {
       await yieldToEventLoop();
       // Rights are asked for now and then; a key that was revoked gets nothing from the answer to that on.
       if (key && !isLivingKey(app, key)) return;
-      // From this look at the log to the wait for news nothing else has its turn, so that no news are missed.
+      // The wait for news is for those since this look.
+      const look = news.look();
       const { size } = app.events.head();
-      const page = findEvents(app, rights, { stream: null, batch: null, filter, after: at, upTo: size, limit: chunk });
+      const page = await findEvents(app, rights, {
+        stream: null,
+        batch: null,
+        filter,
+        after: at,
+        upTo: size,
+        limit: chunk,
+      });
       const hasMoved = page.reached > at;
       at = page.reached;
       if (page.events.length > 0) {
@@ -129,7 +162,7 @@ function openFeed(app: App) {
         yield page.events
           .map(({ position, type, text }) => `id: ${position}\nevent: ${type}\ndata: ${text}\n\n`)
           .join('');
-      } else if (!hasMoved || at === size) await news.wait(signal, rightsMilliseconds.idle);
+      } else if (!hasMoved || at === size) await news.wait(look, signal);
       if (performance.now() - told < heartbeatMilliseconds) continue;
       told = performance.now();
       // Where no event is for this client, it learns how far it has come all the same.
@@ -187,24 +220,27 @@ function openNews({ events, auditIndex }: Pick<App, 'events' | 'auditIndex'>) {
   let timer: NodeJS.Timeout | null = null;
   let seen = '';
 
+  const state = () => `${events.head().size} ${auditIndex.reached()}`;
+
   function look(): void {
-    const now = `${events.head().size} ${auditIndex.reached()}`;
+    const now = state();
     if (now === seen) return;
     seen = now;
     for (const wake of waiting) wake();
   }
 
   return {
-    /** Resolves when there is something new, when `signal` is aborted, or when the time is over. */
-    wait(signal: AbortSignal, milliseconds: number): Promise<void> {
+    look: state,
+    /** Resolves when there is something new since a look, when `signal` is aborted, or when it is time to check the rights. */
+    async wait(before: string, signal: AbortSignal): Promise<void> {
+      if (state() !== before || signal.aborted) return;
       const { promise, resolve } = Promise.withResolvers<void>();
-      const alarm = setTimeout(resolve, milliseconds);
+      const alarm = setTimeout(resolve, rightsMilliseconds.idle);
       waiting.add(resolve);
       const wake = () => resolve();
       signal.addEventListener('abort', wake, { once: true });
-      // The first look tells of events between the caller's look at the log and now.
       timer ??= setInterval(look, pollMilliseconds);
-      return promise.finally(() => {
+      await promise.finally(() => {
         clearTimeout(alarm);
         waiting.delete(resolve);
         signal.removeEventListener('abort', wake);

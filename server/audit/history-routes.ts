@@ -2,7 +2,9 @@ import type { Request, ResponseToolkit, Server } from '@hapi/hapi';
 import { DomainError } from '../../config/errors.ts';
 import { show } from '../../config/suggest.ts';
 import { keyStream } from '../../events/catalogue.ts';
+import type { Names } from '../../events/categories.ts';
 import { type AuditRights, requireAudit } from '../access/rights.ts';
+import { hiddenByRules, type Sight, seesAll } from '../access/sight.ts';
 import type { App, RouteParts } from '../app.ts';
 import { strategy } from '../callers/authentication.ts';
 import { sendText } from '../documents/sending.ts';
@@ -23,7 +25,7 @@ import {
   versionRange,
 } from './event-query.ts';
 import { eventTexts, findEvents } from './events.ts';
-import { type Blame, type Entry, oneVersion, openHistory, type StreamState } from './history.ts';
+import { type Blame, type Entry, type History, oneVersion, openHistory, type StreamState } from './history.ts';
 import {
   admissionOperation,
   blameOperation,
@@ -49,8 +51,15 @@ const subjects: readonly Subject[] = [
   { name: 'invitation', path: '/api/audit/accounts/{slug}/invites/{id}', isDocument: false },
 ];
 
-/** A request about a stream of a subject, by a caller with these rights. */
-type Asked = { histories: ReturnType<typeof openHistory>; subject: Subject; request: Request; rights: AuditRights };
+/** A request about a stream of a subject, by a caller with these rights: `history` is as far as that sees it. */
+type Asked = {
+  names: Names;
+  histories: ReturnType<typeof openHistory>;
+  history: History;
+  subject: Subject;
+  request: Request;
+  rights: AuditRights;
+};
 
 /** A route below that of a subject. */
 type Part = {
@@ -78,10 +87,14 @@ const checkpoints = 10;
  * deleted documents and removed collections are found as well. A caller without the right gets the same response for any of them.
  */
 export function history(server: Server, app: App & Pick<RouteParts, 'keyHistory'>): void {
+  const { names } = app;
   const histories = openHistory(app.events);
   for (const subject of subjects) {
     const { name, path, isDocument } = subject;
-    const list: Reader = (request, _h, rights) => listVersions(app, { histories, subject, request, rights });
+    const list: Reader = async (request, _h, rights) => {
+      const sight = await sightFor({ names, subject, request, rights });
+      return listVersions(app, { names, histories, history: histories.as(sight), subject, request, rights });
+    };
     server.route(readRoute(app, path, [() => historyOperation(name), list]));
     for (const part of isDocument ? partsOfDocuments : partsOfOthers) {
       server.route({
@@ -91,8 +104,9 @@ export function history(server: Server, app: App & Pick<RouteParts, 'keyHistory'
         handler: async (request, h) => {
           // The right to payloads is checked before anything is read.
           const rights = await requireAudit(app, request, 'payloads');
-          requirePayloads(rights, subject, request);
-          return part.answer(app, { histories, subject, request, rights }, h);
+          const sight = await sightFor({ names, subject, request, rights });
+          requirePayloads(sight, { names, subject, request, rights });
+          return part.answer(app, { names, histories, history: histories.as(sight), subject, request, rights }, h);
         },
       });
     }
@@ -108,11 +122,10 @@ export function history(server: Server, app: App & Pick<RouteParts, 'keyHistory'
 }
 
 async function listVersions(app: App, asked: Asked): Promise<object> {
-  const { histories, subject, request, rights } = asked;
+  const { history, subject, request, rights } = asked;
   const { actors, ...page } = readQuery(historyParameters, request.query, app);
   const found = find(asked);
-  const withPayloads = rights.seesPayloadsOf(found.stream);
-  const { entries, next } = await histories.entries(found, { ...page, withPayloads });
+  const { entries, next } = await history.entries(found, page);
   const shown = subject.isDocument ? entries : entries.map(({ changed: _changed, ...entry }) => entry);
   const named = await namedAll(namingFor(app, request, { rights, actors }), shown);
   return { [subject.name]: found, versions: named, next };
@@ -120,8 +133,8 @@ async function listVersions(app: App, asked: Asked): Promise<object> {
 
 async function showDocument(app: App, asked: Asked, h: ResponseToolkit): Promise<object> {
   const { stream, version, naming } = findVersion(app, asked);
-  const event = asked.histories.event(stream, version);
-  const document = await asked.histories.documentAt(event);
+  const event = asked.history.event(stream, version);
+  const document = await asked.history.documentAt(event);
   const { position } = event.header;
   const [shown] = await namedTexts(app, asked.rights, { positions: [position], naming });
   const isErased = event.data === null ? ',"erased":true' : '';
@@ -131,7 +144,7 @@ async function showDocument(app: App, asked: Asked, h: ResponseToolkit): Promise
 
 async function showEvent(app: App, asked: Asked, h: ResponseToolkit): Promise<object> {
   const { stream, version, naming } = findVersion(app, asked);
-  const position = app.events.positionOf(stream, version);
+  const { position } = asked.history.event(stream, version).header;
   const [shown] = await namedTexts(app, asked.rights, { positions: [position], naming });
   const head = JSON.stringify({ stream, version, position }).slice(0, -1);
   return sendText(h, `${head},"event":${shown}}`);
@@ -139,32 +152,32 @@ async function showEvent(app: App, asked: Asked, h: ResponseToolkit): Promise<ob
 
 async function showAdmission(app: App, asked: Asked): Promise<object> {
   const { stream, version, naming } = findVersion(app, asked);
-  const { histories, rights } = asked;
-  const event = histories.event(stream, version);
-  const admission = await admissionOf({ log: app.events, histories }, event, rights.seesPayloadsOf);
+  const { histories, history, rights } = asked;
+  const event = history.event(stream, version);
+  const admission = await admissionOf({ log: app.events, histories, sightOf: rights.sightOf }, event);
   return naming ? naming(admission) : admission;
 }
 
 async function showDiff(app: App, asked: Asked): Promise<object> {
-  const { histories, subject, request, rights } = asked;
+  const { history, subject, request, rights } = asked;
   const wanted = readQuery(diffParameters, request.query, app);
   const state = find(asked);
   const { from, to } = versionRange(wanted, state.version);
-  const [before, after] = [await entryAt(histories, state, from), await entryAt(histories, state, to)];
+  const [before, after] = [await entryAt(history, state, from), await entryAt(history, state, to)];
   const naming = namingFor(app, request, { rights, actors: wanted.actors });
   const nameOf = async (entry: Entry | null) => (entry && naming ? naming(entry) : entry);
   const ends = { from: await nameOf(before), to: await nameOf(after) };
-  return { [subject.name]: state, ...ends, ...(await histories.diff(state.stream, from, to)) };
+  return { [subject.name]: state, ...ends, ...(await history.diff(state.stream, from, to)) };
 }
 
 async function showBlame(app: App, asked: Asked): Promise<object> {
-  const { histories, subject, request, rights } = asked;
+  const { history, subject, request, rights } = asked;
   const wanted = readQuery(blameParameters, request.query, app);
   const state = find(asked);
   const version = versionOf(wanted, state.version);
   const naming = namingFor(app, request, { rights, actors: wanted.actors });
   const fields: Blame[] = [];
-  for (const one of await histories.blame(state.stream, version)) {
+  for (const one of await history.blame(state.stream, version)) {
     fields.push(naming && 'actor' in one ? await naming(one) : one);
   }
   return { [subject.name]: state, version, fields };
@@ -175,7 +188,7 @@ type Seen = { request: Request; h: ResponseToolkit; rights: AuditRights };
 async function listEvents(app: App, { request, h, rights }: Seen): Promise<object> {
   const query = readEventQuery(app, request.query);
   const { size } = app.events.head();
-  const { events, reached } = findEvents(app, rights, query);
+  const { events, reached } = await findEvents(app, rights, query);
   const next = reached < query.upTo ? reached : null;
   const naming = namingFor(app, request, { rights, actors: query.actors });
   const shown = await withNames(events, naming);
@@ -195,8 +208,8 @@ async function withNames(events: readonly { text: string }[], naming: Naming | n
 
 type Picked = { positions: readonly number[]; naming: Naming | null };
 
-function namedTexts({ events }: App, rights: AuditRights, { positions, naming }: Picked): Promise<string[]> {
-  return withNames(eventTexts(events, rights, positions), naming);
+async function namedTexts({ events }: App, rights: AuditRights, { positions, naming }: Picked): Promise<string[]> {
+  return withNames(await eventTexts(events, rights, positions), naming);
 }
 
 async function showLog({ notary, events }: App, query: Query): Promise<object> {
@@ -213,8 +226,9 @@ async function showLog({ notary, events }: App, query: Query): Promise<object> {
 
 async function listKeys(app: Pick<RouteParts, 'keyHistory'>, query: Query, rights: AuditRights): Promise<object> {
   rejectQuery(query);
+  const isSeen = (await rights.sightOf(keyStream)).extent !== 'none';
   const shown = <T extends KeyNote>(note: T | null) => {
-    if (!note || rights.seesPayloadsOf(keyStream)) return note;
+    if (!note || isSeen) return note;
     const { reason: _reason, ...rest } = note;
     return rest;
   };
@@ -229,20 +243,30 @@ async function listKeys(app: Pick<RouteParts, 'keyHistory'>, query: Query, right
   };
 }
 
-/** By the name alone, whether there is such a thing or not. */
-function requirePayloads(rights: AuditRights, subject: Subject, request: Request): void {
-  const stream = streamOf[subject.name](request.params);
-  if (stream === null || rights.seesPayloadsOf(stream)) return;
+/** A request before it is known whether the log has what it is about. */
+type Asking = Pick<Asked, 'names' | 'subject' | 'request' | 'rights'>;
+
+/** The caller's sight of the subject; of a name that nothing can have, all. */
+async function sightFor({ names, subject, request, rights }: Asking): Promise<Sight> {
+  const stream = streamOf[subject.name](request.params, names);
+  return stream === null ? seesAll : rights.sightOf(stream);
+}
+
+/** Whether there is such a thing or not: a caller who sees nothing of it is not told. */
+function requirePayloads({ extent }: Sight, { names, subject, request, rights }: Asking): void {
+  const stream = streamOf[subject.name](request.params, names);
+  if (stream === null || extent !== 'none') return;
   const { slug } = request.params;
+  if (rights.toPayloadsOf(stream) === 'byRules') throw hiddenByRules(stream);
   const message = madeKeyOf(request)
     ? `this API key may not see what ${show(stream)} holds: its scopes do not hold it, or accounts are closed to keys`
     : `an API key may not see what accounts of ${show(slug)} hold; a token is needed`;
   throw new DomainError('forbidden', message);
 }
 
-function find({ histories, subject: { name }, request }: Asked): StreamState {
-  const stream = streamOf[name](request.params);
-  const state = stream === null ? null : histories.state(stream);
+function find({ names, history, subject: { name }, request }: Asked): StreamState {
+  const stream = streamOf[name](request.params, names);
+  const state = stream === null ? null : history.state(stream);
   if (state) return state;
   const { slug, id } = request.params;
   const named = id === undefined ? show(slug) : `${show(id)} in ${show(slug)}`;
@@ -258,7 +282,7 @@ function findVersion(app: App, asked: Asked): { stream: string; version: number;
   throw new DomainError('not-found', `there is no version ${version} of ${show(stream)}, the last is ${last}`);
 }
 
-async function entryAt(histories: Asked['histories'], state: StreamState, version: number) {
-  const { entries } = await histories.entries(state, oneVersion(version));
+async function entryAt(history: History, state: StreamState, version: number) {
+  const { entries } = await history.entries(state, oneVersion(version));
   return entries[0] ?? null;
 }

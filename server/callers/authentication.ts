@@ -3,6 +3,8 @@ import type { IncomingMessage } from 'node:http';
 import { isIP } from 'node:net';
 import type { Request, ResponseToolkit, Server, UserCredentials } from '@hapi/hapi';
 import { DomainError } from '../../config/errors.ts';
+import type { AccountRef } from '../../events/accounts.ts';
+import { splitStream } from '../../events/catalogue.ts';
 import type { Actor } from '../../events/envelope.ts';
 import type { App } from '../app.ts';
 import { shedding } from '../http/door.ts';
@@ -12,7 +14,7 @@ import type { ApiKey } from '../ports.ts';
 import { clearCookie, cookieCollections, cookieName, cookieOf, isForeign } from './cookies.ts';
 import { requireOpenRoute } from './key-routes.ts';
 import { keyReader } from './made-keys.ts';
-import { type Claims, tokenReader } from './tokens.ts';
+import { tokenReader } from './tokens.ts';
 
 /** The name of the authentication strategy; every route names it, for a default would be server-wide. */
 export const strategy = 'annals';
@@ -53,42 +55,54 @@ export function registerAuthentication(server: Server, app: App): void {
 
 type CredentialsOf = (request: Request, h: ResponseToolkit) => UserCredentials | Promise<UserCredentials>;
 
+/** `holder`: its user, as events name it. */
+type Session = AccountRef & { holder: string; slug: string; sid: string };
+
 const anonymous: UserCredentials = { actor: { type: 'anonymous' }, session: null };
 const operator: UserCredentials = { actor: { type: 'system' }, session: null };
 
 function authenticator(app: App): CredentialsOf {
-  const { accounts, collections, clock } = app;
+  const { accounts, byCategory, clock } = app;
   const { apiKeys, secrets } = app.credentials;
   const readToken = tokenReader(secrets, app.site);
   const readKey = keyReader(app);
 
-  /** The claims of a token, if its session is still there, and so its user. */
-  function sessionOf(token: string): Claims | null {
+  /** The session of a token, if it is still there, and so its user. */
+  function sessionOf(token: string): Session | null {
     const claims = readToken(token, clock.believed());
-    if (!claims || !collections.get(claims.collection)?.model.auth) return null;
-    return accounts.holder(claims.sid) === `${claims.collection}/${claims.sub}` ? claims : null;
+    const holder = claims && accounts.holder(claims.sid);
+    if (!claims || !holder) return null;
+    const [category, id] = splitStream(holder);
+    const target = byCategory.get(category);
+    if (!target?.model.auth || id !== claims.sub || !isCalled(claims.collection, target.slug)) return null;
+    return { holder, slug: target.slug, category, id, sid: claims.sid };
   }
 
-  function asUser(request: Request, { sub: id, collection: slug, sid }: Claims): UserCredentials {
+  /** A token may name its collection as that was called then. */
+  function isCalled(name: string, slug: string): boolean {
+    return name === slug || app.formerSlugs().get(name) === slug;
+  }
+
+  function asUser(request: Request, { holder, slug, category, id, sid }: Session): UserCredentials {
     // Read when somebody asks: most requests have no rule that does.
     request.app.readUser = () => app.userOf(slug, id);
-    return { actor: { type: 'user', id: `${slug}/${id}` } satisfies Actor, session: { sid, slug, id } };
+    return { actor: { type: 'user', id: holder } satisfies Actor, session: { sid, category, id } };
   }
 
   function byHeader(request: Request, authorization: string): UserCredentials {
     if (isOperatorCall(app, request.raw.req)) return operator;
     const [, scheme = '', credential = ''] = credentialIn(authorization);
-    const claims = /^bearer$/i.test(scheme) ? sessionOf(credential) : null;
-    if (!claims) throw new DomainError('unauthorized', 'the token is not valid, or its session has ended');
-    return asUser(request, claims);
+    const session = /^bearer$/i.test(scheme) ? sessionOf(credential) : null;
+    if (!session) throw new DomainError('unauthorized', 'the token is not valid, or its session has ended');
+    return asUser(request, session);
   }
 
   function byCookie(request: Request, h: ResponseToolkit): UserCredentials {
     for (const collection of cookieCollections(app.model, request.path)) {
       const token = cookieOf(request, cookieName(app.site, collection.slug));
-      const claims = token === null ? null : sessionOf(token);
-      if (claims?.collection === collection.slug) {
-        if (!isForeign(request, app.baseUrl)) return asUser(request, claims);
+      const session = token === null ? null : sessionOf(token);
+      if (session?.category === collection.category) {
+        if (!isForeign(request, app.baseUrl)) return asUser(request, session);
         throw new DomainError('forbidden', 'a write under a cookie must come from a page of the same origin');
       }
       if (token !== null) clearCookie(app, collection, h);

@@ -76,9 +76,12 @@ const safeMethods = ['get', 'head', 'options'];
  * browser says where a write comes from by `Sec-Fetch-Site` or `Origin`; what says neither is not taken for a page of ours.
  */
 export function isForeign(request: Request, baseUrl: string | null): boolean {
-  const { method, headers, info } = request;
-  if (safeMethods.includes(method)) return false;
+  return !safeMethods.includes(request.method) && !isFromOwnPage(request, baseUrl);
+}
+
+/** Whether a browser says that a page of the same origin sent this request. */
+export function isFromOwnPage({ headers, info }: Request, baseUrl: string | null): boolean {
   const { 'sec-fetch-site': site, origin } = headers;
-  if (site !== undefined) return site !== 'same-origin';
-  return typeof origin !== 'string' || !isOwnOrigin(origin, info.host, baseUrl);
+  if (site !== undefined) return site === 'same-origin';
+  return typeof origin === 'string' && isOwnOrigin(origin, info.host, baseUrl);
 }

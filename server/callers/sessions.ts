@@ -3,6 +3,7 @@ import type { Request } from '@hapi/hapi';
 import { DomainError } from '../../config/errors.ts';
 import type { AuthOptions, Collection } from '../../config/model.ts';
 import type { AccountRef, NewSession } from '../../events/accounts.ts';
+import { documentStream } from '../../events/catalogue.ts';
 import type { App, RouteCall, Target } from '../app.ts';
 import { isLivingKey } from './made-keys.ts';
 
@@ -43,11 +44,11 @@ export function expiryOf({ clock }: App, { tokenExpiration }: AuthOptions): Date
 }
 
 /** Makes this user, who has just proved it, the caller: for what is recorded, for rules and for hooks. */
-export function becomeUser({ app, request }: RouteCall, { slug, id, sid }: AccountRef & { sid: string }): void {
+export function becomeUser({ app, request }: RouteCall, { category, id, sid }: AccountRef & { sid: string }): void {
   request.auth.credentials = {
-    user: { actor: { type: 'user', id: `${slug}/${id}` }, session: { sid, slug, id } },
+    user: { actor: { type: 'user', id: documentStream(category, id) }, session: { sid, category, id } },
   };
-  request.app.readUser = () => app.userOf(slug, id);
+  request.app.readUser = () => app.userOf(app.names.slugFor(category), id);
 }
 
 /** The user who calls. @throws DomainError `unauthorized` for all other callers, an API key too. */
@@ -62,8 +63,11 @@ export function requireUser({ auth }: Request): AccountRef & { sid: string } {
  *
  * @throws DomainError `unauthorized` for everybody else, an API key too.
  */
-export function requireSession({ auth }: Request, slug: string): AccountRef & { sid: string } {
+export function requireSession(
+  { auth }: Request,
+  { slug, category }: Pick<AuthTarget, 'slug' | 'category'>,
+): AccountRef & { sid: string } {
   const session = auth.credentials?.user?.session;
-  if (!session || session.slug !== slug) throw new DomainError('unauthorized', `a token of ${slug} is needed`);
+  if (!session || session.category !== category) throw new DomainError('unauthorized', `a token of ${slug} is needed`);
   return session;
 }

@@ -63,6 +63,8 @@ export function signedClaims(
   try {
     const artifacts = jwt().decode(token);
     const claims: { [name: string]: unknown } = artifacts.decoded.payload;
+    // Its extensions have to be understood (RFC 7515, section 4.1.11), and ours have none.
+    if ('crit' in artifacts.decoded.header) return null;
     // Two sites may have been given one secret, and a site have become one of several.
     const isOurs = secrets.some((secret) => isSignedBy(artifacts, secret)) && (claims.site ?? null) === site;
     return isOurs ? claims : null;

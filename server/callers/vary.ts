@@ -42,3 +42,11 @@ function addVary(headers: AnswerHeaders, names: string): void {
 export function unstored(response: ResponseObject): ResponseObject {
   return response.header('cache-control', 'no-store');
 }
+
+/**
+ * Marks the answer that ends the session of its caller: the browser forgets what it has kept of this origin, for the next user of it
+ * (https://www.w3.org/TR/clear-site-data/#header). Neither cookies nor storage: other applications may share the origin.
+ */
+export function leftBehind(response: ResponseObject): ResponseObject {
+  return response.header('clear-site-data', '"cache"');
+}

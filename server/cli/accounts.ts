@@ -32,6 +32,19 @@ export async function createUser(args: readonly string[], environment: NodeJS.Pr
   return reportAnswer(await callAsOperator(given, order), ({ id }) => String(id));
 }
 
+/** `annals set-password COLLECTION`: exit 0 done, 1 refused, 2 could not run. */
+export async function setPassword(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
+  refusePassword(args);
+  const given = await read(args, environment, { email: 'string' });
+  const { settings, collection, email } = given;
+  existingLog(settings);
+  const password = await readNewPassword();
+  const order = { path: '/api/operator/set-password', body: { collection: collection.slug, email, password } };
+  return reportAnswer(await callAsOperator(given, order), ({ ended }) => {
+    return `set the password of ${email} in ${collection.slug}, ${endedText(Number(ended))}`;
+  });
+}
+
 /** `annals unlock COLLECTION`: exit 0 done, 1 refused, 2 could not run. */
 export async function unlock(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
   const given = await read(args, environment, { email: 'string' });
@@ -49,8 +62,12 @@ export async function revokeSessions(args: readonly string[], environment: NodeJ
   const sid = flags.session === undefined ? {} : { sid: flags.session };
   const order = { path: '/api/operator/sessions/revoke', body: { collection: collection.slug, email, ...sid } };
   return reportAnswer(await callAsOperator(given, order), ({ ended }) => {
-    return `${ended === 0 ? 'there was no session' : `ended ${counted(Number(ended), 'session')}`} of ${email}`;
+    return `${endedText(Number(ended))} of ${email}`;
   });
+}
+
+function endedText(ended: number): string {
+  return ended === 0 ? 'there was no session' : `ended ${counted(ended, 'session')}`;
 }
 
 async function read<const F extends Flags & { email: 'string' }>(
@@ -68,7 +85,8 @@ async function read<const F extends Flags & { email: 'string' }>(
   return { settings, flags, loaded, collection: accountsIn(loaded, words[0] ?? ''), email: flags.email };
 }
 
-function accountsIn({ path, model }: Loaded, slug: string): Collection {
+/** A collection with accounts. @throws UsageError for another one. */
+export function accountsIn({ path, model }: Loaded, slug: string): Collection {
   const found = model.collections.get(slug);
   if (found?.auth) return found;
   const slugs = [...model.collections.values()].flatMap((one) => (one.auth ? [one.slug] : []));

@@ -31,7 +31,7 @@ import { readSettings } from '../settings/command.ts';
 import { loadConfiguration } from '../settings/configuration.ts';
 import { type Settings, UsageError } from '../settings/settings.ts';
 import { CallError } from './call-error.ts';
-import { existingLog, startErrorOf } from './data.ts';
+import { existingLog, readableLog, startErrorOf } from './data.ts';
 import { type Answered, callAsOperator, callOrDoAlone, reportRefusal } from './operator.ts';
 import { printLine } from './terminal.ts';
 import { existingVault, readReason } from './writing.ts';
@@ -55,7 +55,7 @@ export async function collectBlobs(args: readonly string[], environment: NodeJS.
     settings: ['data'],
     flags: { 'dry-run': 'boolean', names: 'boolean' },
   });
-  return withStore(settings, async (opened) => {
+  return withStore(settings, flags['dry-run'] === true, async (opened) => {
     const { blobSettings, log, blobs } = opened;
     requireVaulted(opened);
     // A store of another log is full of files that this one does not name.
@@ -169,7 +169,7 @@ export async function verifyBlobs(args: readonly string[], environment: NodeJS.P
   });
   if (!flags.record) refuseWithoutRecord(flags);
   const reason = flags.record ? readReason(flags.reason, 'why files are lost') : null;
-  return withStore(settings, async (opened) => {
+  return withStore(settings, !flags.record, async (opened) => {
     const { blobSettings, db, blobs } = opened;
     const progress = { log: showProgress('reading the log'), files: showProgress('reading the files, in bytes') };
     const verdict = await verifyStore(db, blobs, progress);
@@ -252,18 +252,26 @@ function textOf({ sha256, what, namedBy }: Problem): string {
   return `${sha256} is ${what}${namedBy}`;
 }
 
-async function withStore(settings: Settings, run: (opened: Opened) => Promise<number>): Promise<number> {
-  const directory = existingLog(settings);
+async function withStore(
+  settings: Settings,
+  isReading: boolean,
+  run: (opened: Opened) => Promise<number>,
+): Promise<number> {
+  const { directory, done } = isReading
+    ? readableLog(settings, { withTables: true })
+    : { directory: existingLog(settings), done: () => {} };
   const blobSettings = blobSettingsOf(settings);
-  const db = openLogToRead(logFile(directory));
   const blobs = openBlobStore(blobSettings);
+  let db: Sqlite | null = null;
   try {
+    db = openLogToRead(logFile(directory));
     return await run({ settings, directory, blobSettings, db, log: openSoundly(db, directory), blobs });
   } catch (error) {
     throw startErrorOf(error, (message) => `${message}; annals verify says more about the log`);
   } finally {
     blobs.close();
-    db.close();
+    db?.close();
+    done();
   }
 }
 

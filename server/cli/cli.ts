@@ -1,5 +1,5 @@
 import { ConfigError } from '../../config/check.ts';
-import { didYouMean } from '../../config/suggest.ts';
+import { nearest, show } from '../../config/suggest.ts';
 import { SegmentUnreachableError } from '../../events/away.ts';
 import { BlobsRefusedError, BlobsUnavailableError } from '../../storage/blobs.ts';
 import { UnwritableError } from '../../storage/data-directory.ts';
@@ -16,20 +16,19 @@ import { commands } from './commands.ts';
 import { Cancelled } from './password-prompt.ts';
 import { printLine } from './terminal.ts';
 
-const site = `With several sites (ANNALS_SITES), --site ID names the one to use. Its settings come from the file of sites; --config and
---data override them.`;
+const site = `With several sites (ANNALS_SITES), --site ID names the one to use. Its settings come from the file of sites; flags
+override them.`;
 
 /** Runs a command line and resolves with the exit code: 0 done, 1 refused or unsound, 2 wrong usage or could not run. */
 export async function run(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
   const [given = 'help', second] = args;
   const first = given === '--version' ? 'version' : given;
   if (['help', '--help', '-h'].includes(first)) return printLine(help());
-  const both = `${first} ${second ?? ''}`.trim();
+  const both = second === undefined || second.startsWith('-') ? first : `${first} ${second}`;
   // `export` is a command, and so is `export content`.
   const name = Object.hasOwn(commands, first) && !Object.hasOwn(commands, both) ? first : both;
   const command = Object.hasOwn(commands, name) ? commands[name] : undefined;
-  if (!command)
-    return fail(`unknown command ${JSON.stringify(name)}${didYouMean(name, Object.keys(commands))}\n\n${help()}`);
+  if (!command) return fail(unknownCommand(first, both));
   const rest = args.slice(name.split(' ').length);
   if (rest.includes('--help') || rest.includes('-h')) return printLine(usageOf(command));
   try {
@@ -37,6 +36,23 @@ export async function run(args: readonly string[], environment: NodeJS.ProcessEn
   } catch (error) {
     return explain(error, name);
   }
+}
+
+/** The refusal of a command: names the nearest one, or those that begin with the same word. */
+function unknownCommand(first: string, both: string): string {
+  const names = Object.keys(commands);
+  const group = names.filter((name) => name.startsWith(`${first} `));
+  const ofBoth = nearest(both, names);
+  const found = ofBoth ?? nearest(first, names);
+  const given = show(group.length > 0 || ofBoth !== undefined ? both : first);
+  const near = found ? [found] : group;
+  const hint = found ? `; did you mean ${show(found)}?` : '';
+  const lines = near.length > 1 ? [`there are: annals ${near.join(', annals ')}`] : near.map(inList);
+  return [`unknown command ${given}${hint}`, ...lines, 'annals help lists all commands'].join('\n');
+}
+
+function inList(name: string): string {
+  return `annals ${name}: ${commands[name]?.summary ?? ''}`;
 }
 
 function usageOf({ usage, isForAllSites }: Command): string {

@@ -17,7 +17,7 @@ export async function correct(args: readonly string[], environment: NodeJS.Proce
   const problems: string[] = [];
   const today = readToday(flags.today, problems);
   const reason = readReason(flags.reason, 'why its times go back', problems);
-  const directory = existingLog(settings);
+  existingLog(settings);
   const now = new Date();
   if (!now.toISOString().startsWith(`${today}T`)) {
     return refused(
@@ -25,7 +25,7 @@ export async function correct(args: readonly string[], environment: NodeJS.Proce
     );
   }
   // With a service there would be two writers, and its ids come from the wrong time.
-  return holding(directory, 'annals clock correct', (opened) => record(opened, now.getTime(), reason));
+  return holding(settings, 'annals clock correct', (opened) => record(opened, now.getTime(), reason));
 }
 
 function record(opened: Opened, now: number, reason: string): number {

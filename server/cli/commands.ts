@@ -18,20 +18,22 @@ Reads the whole log and checks positions, versions, times, the Merkle tree, the 
 Replays it and compares the read tables row by row. Checks it against every signed checkpoint: those of the signing key, in
 the log and in the store of uploaded files. Names the keys that were disowned. If vault.db exists, its key must have sealed
 the head of the log, and all password hashes must be those that were set. The last line says how many events are signed, by
-which key, and whether uploaded files remain to be checked. Changes nothing, and also works while a service runs.
+which key, and whether uploaded files remain to be checked. Also works while a service runs, and on a read-only copy. Changes
+nothing except altered.json: if all is sound the file is removed, so that a log that was known to be altered is signed again.
 
 BACKUP is a file of annals backup, which is then checked in the same way, with the uploaded files in it.
 
 ${sameBucket}
 
-Exit codes: 0 sound. 1 tampered with or different; the first bad event is named. 2 could not run, could not check
-everything, a log older than a minute has no signature by a known key, or only vault.db says that a key was disowned.`,
+Exit codes: 0 sound. 1 tampered with or different: it contradicts what was signed, or itself; the first bad event is named.
+2 undecided: could not run, something is missing (a segment, the anchored checkpoints, in a log older than a minute the
+signature by a known key), or only vault.db says that a key was disowned. annals-verify ends in the same way.`,
     run: verifyEither,
   },
   rebuild: {
     summary: 'rebuild the read tables from the log',
     usage: `annals rebuild [--config FILE] [--data DIR] [--check] [--accept-lost-events] [--accept-foreign-writes] [--reason TEXT]
-               [--strict-schema] [--accept-clock]
+               [--strict-schema] [--accept-loss] [--accept-clock] [--no-backup]
 
   --check                  compare the read tables with a replay, and change nothing; exit code 0 equal, 1 different
   --accept-lost-events     continue with a log that is shorter than the read tables (a restored backup, a damaged
@@ -42,7 +44,9 @@ everything, a log older than a minute has no signature by a known key, or only v
                            log then records. Creates vault.db if it is missing
   --reason TEXT            the reason for either, which the log keeps forever; required with them
   --strict-schema          refuse a configuration that changes the answers for existing documents
-  --accept-clock           run even if the clock is more than a day behind the last event`,
+  --accept-loss            accept a configuration by which documents show less than before
+  --accept-clock           run even if the clock is more than a day behind the last event
+  --no-backup              if this version changes the format of the log, do not make a backup in the data directory first`,
     run: async (...given) => (await import('./data.ts')).rebuild(...given),
   },
   ...backupCommands,
@@ -131,12 +135,13 @@ Exit codes: 0 sound. 1 a file is missing or altered. 2 wrong usage, or could not
   ...exportCommands,
   'config check': {
     summary: 'check a configuration and print every problem',
-    usage: `annals config check [--config FILE] [--rules] [--against DIR] [--strict-schema] [--site ID]
+    usage: `annals config check [--config FILE] [--rules] [--against DIR] [--strict-schema] [--accept-loss] [--site ID]
 
   --rules          also print the rules and hooks, with the SHA-256 of the text and the description that the log records
   --against DIR    also print what a start with this data directory would change for its documents, or refuse. Changes
                    nothing, and also works while a service runs
   --strict-schema  with --against: treat such changes as problems, as annals serve --strict-schema does
+  --accept-loss    with --against: treat losses as changes, as annals serve --accept-loss does
   --site ID        check only this site; by default the file of sites (ANNALS_SITES) and the configurations of all sites are
                    checked`,
     isForAllSites: true,
@@ -167,6 +172,28 @@ never an argument. Prints the id of the user.
                       are; lists, objects, richText and json as JSON: --field 'tags=["a","b"]'
 ${calls}`,
     run: async (...given) => (await import('./accounts.ts')).createUser(...given),
+  },
+  'set-password': {
+    summary: 'give an account a new password',
+    usage: `annals set-password COLLECTION --email E [--config FILE] [--data DIR] [--accept-clock]
+
+For a forgotten password if no mail is sent. Asks twice for the password and does not show it; without a terminal, reads it from
+the first line of standard input. It is never an argument. Ends all sessions of the account, its lock, and the link of a reset.
+
+  --email E       the e-mail address of the account
+${calls}`,
+    run: async (...given) => (await import('./accounts.ts')).setPassword(...given),
+  },
+  users: {
+    summary: 'list the users, with their e-mail addresses, locks and last logins',
+    usage: `annals users [COLLECTION] [--json] [--config FILE] [--data DIR] [--accept-clock]
+
+Lists the accounts of a collection, or of all, oldest first. Records nothing.
+
+  --json          print one JSON object: users, each with id, email, collection, createdAt, locked, lockedUntil, failures (counted
+                  failed logins), lastLoginAt, hasPassword, and sessions, how many go on
+${calls}`,
+    run: async (...given) => (await import('./users.ts')).listUsers(...given),
   },
   erase: {
     summary: 'erase a document, its history and everything derived from it',

@@ -1,27 +1,36 @@
+import { resolve } from 'node:path';
 import { ConfigError } from '../../config/check.ts';
 import { counted } from '../../config/counted.ts';
 import type { Model } from '../../config/model.ts';
 import type { Rules } from '../../config/schema.ts';
-import { lookAhead, type Outlook } from '../../projections/look-ahead.ts';
+import { lookAhead, type Outlook, refusedOf } from '../../projections/look-ahead.ts';
 import { showProgress } from '../platform/progress.ts';
 import { readSettings } from '../settings/command.ts';
 import { loadConfiguration } from '../settings/configuration.ts';
 import { type Settings, UsageError } from '../settings/settings.ts';
 import { siteCalled } from '../settings/sites-file.ts';
 import { readConditions } from '../webhooks/conditions.ts';
-import { existingLog, startErrorOf } from './data.ts';
+import { readableLog, startErrorOf } from './data.ts';
 import { printable, printLine } from './terminal.ts';
 
 /** `annals config check`: exit 0 valid; otherwise exit 2 and every problem is printed. Checks each of several sites. */
 export async function configCheck(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
-  const own = { site: 'string', against: 'string', rules: 'boolean', 'strict-schema': 'boolean' } as const;
+  const own = {
+    site: 'string',
+    against: 'string',
+    rules: 'boolean',
+    'strict-schema': 'boolean',
+    'accept-loss': 'boolean',
+  } as const;
   const { settings, flags } = readSettings(args, environment, {
-    settings: ['config', 'strictSchema', 'sites'],
+    settings: ['config', 'strictSchema', 'acceptLoss', 'sites'],
     flags: own,
   });
   const chosen = sitesFor(settings, flags.site);
-  if (flags['strict-schema'] && flags.against === undefined)
-    throw new UsageError('--strict-schema needs --against: it is about what a start on that data would change');
+  for (const flag of ['strict-schema', 'accept-loss'] as const) {
+    if (flags[flag] && flags.against === undefined)
+      throw new UsageError(`--${flag} needs --against: it is about what a start on that data would change`);
+  }
   if (flags.against !== undefined && chosen.length > 1)
     throw new UsageError('--against names the data of one site: --site says of which');
   const problems: string[] = [];
@@ -52,17 +61,36 @@ type Asked = { against?: string; rules?: boolean };
 
 /** Prints the results for a valid configuration; resolves with the reasons why a start on the data would be refused. */
 async function check(settings: Settings, name: string, flags: Asked): Promise<string[]> {
-  const { config, strictSchema, isProduction } = settings;
+  const { config, isProduction } = settings;
   const { path, model } = await loadConfiguration(config);
   await readConditions(model, isProduction);
   for (const warning of model.warnings) printLine(`warning: ${name}${warning}`);
+  for (const line of linesAboutHistory(name, model)) printLine(line);
   printLine(
     `${name}${path} is right: ${counted(model.collections.size, 'collection')}, ${counted(model.globals.size, 'global')}`,
   );
   if (flags.rules) for (const line of linesOf(model.rules)) printLine(`${name}${line}`);
-  return flags.against === undefined
-    ? []
-    : checkAgainst({ ...settings, data: flags.against }, { name, model, isStrict: strictSchema });
+  return flags.against === undefined ? [] : checkAgainst({ ...settings, data: flags.against }, name, model);
+}
+
+/** So many rules are named. */
+const mostNamed = 3;
+
+/** Tells how far the history shows hidden values, which the rules for reading alone do not say. */
+function linesAboutHistory(name: string, { rules, audit, adminCollection }: Model): string[] {
+  const reading = Object.keys(rules).filter((rule) => rule.endsWith('.read'));
+  if (reading.length === 0) return [];
+  const more = reading.length > mostNamed ? ` and ${reading.length - mostNamed} more` : '';
+  const named = `${reading.slice(0, mostNamed).join(', ')}${more}`;
+  if (audit)
+    return [
+      `note: ${name}audit: callers to whom it grants payloads see in the history also what others may not read (${named})`,
+    ];
+  if (adminCollection === null) return [];
+  return [
+    `warning: ${name}audit: there is no rule, so users of ${adminCollection} see in the history only what they may read today (${named}), ` +
+      'and nothing that deleted documents held; API keys see everything',
+  ];
 }
 
 function linesOf(rules: Rules): string[] {
@@ -71,24 +99,27 @@ function linesOf(rules: Rules): string[] {
   });
 }
 
-type Checked = { name: string; model: Model; isStrict: boolean };
-
-function checkAgainst(settings: Settings, { name, model, isStrict }: Checked): string[] {
-  const directory = existingLog(settings, '--against');
-  const { isChanged, hasOtherRules, problems, changes, returning } = outlook(directory, model);
+function checkAgainst(settings: Settings, name: string, model: Model): string[] {
+  const directory = resolve(settings.data);
+  const { isChanged, hasOtherRules, problems, changes, returning } = outlook(settings, model);
   for (const line of returning) printLine(`note: ${name}${line}`);
-  if (!isStrict) for (const line of changes) printLine(`warning: ${name}${line}`);
-  const refused = [...problems, ...(isStrict ? changes : [])];
+  const how = { isStrict: settings.strictSchema, acceptsLoss: settings.acceptLoss };
+  const refused = refusedOf({ problems, changes }, how);
+  for (const { line } of changes) if (!refused.includes(line)) printLine(`warning: ${name}${line}`);
   const same = hasOtherRules ? 'a start records other rules' : 'it has the schema of the configuration';
   const outcome = isChanged ? 'a start records another schema' : same;
   printLine(`${name}${directory}: ${refused.length > 0 ? 'a start is refused' : outcome}`);
   return refused.map((line) => `${name}${line}`);
 }
 
-function outlook(directory: string, model: Model): Outlook {
+function outlook(settings: Settings, model: Model): Outlook {
+  const { directory, done } = readableLog(settings, { withTables: true, flag: '--against' });
   try {
     return lookAhead(directory, model, showProgress('replaying the log'));
   } catch (error) {
-    throw startErrorOf(error, (message) => `${directory} cannot be looked at: ${message}; annals verify says more`);
+    const data = resolve(settings.data);
+    throw startErrorOf(error, (message) => `${data} cannot be looked at: ${message}; annals verify says more`);
+  } finally {
+    done();
   }
 }

@@ -3,7 +3,9 @@ import { join, resolve } from 'node:path';
 import { counted } from '../../config/counted.ts';
 import type { Model } from '../../config/model.ts';
 import type { Acceptance } from '../../events/acceptances.ts';
+import { isMissingSegment } from '../../events/away.ts';
 import { namesFiles } from '../../events/blobs.ts';
+import { settle } from '../../events/categories.ts';
 import { readCheckpoints } from '../../events/checkpoints.ts';
 import { createIds } from '../../events/ids.ts';
 import { BrokenLogError, openLogToRead } from '../../events/log-file.ts';
@@ -17,6 +19,7 @@ import { SchemaError } from '../../projections/schema-check.ts';
 import { messageOf } from '../../storage/errors.ts';
 import { lockDirectory } from '../../storage/lock.ts';
 import { isDamage, type Sqlite } from '../../storage/sqlite.ts';
+import { forgetAltered, readAltered } from '../audit/notary/altered-note.ts';
 import { signedSize } from '../audit/notary/checkpoint-checks.ts';
 import { trustedKeysOf } from '../audit/notary/keys.ts';
 import { disownContradicted, verifyCheckpoints } from '../audit/notary/verification.ts';
@@ -30,15 +33,21 @@ import { type Settings, UsageError } from '../settings/settings.ts';
 import { findSegmentsOf } from '../writer/away.ts';
 import { openHelpers } from '../writer/helpers.ts';
 import { StartError } from '../writer/writer.ts';
+import { openReadable, type Readable } from './readable.ts';
+import { printError } from './terminal.ts';
 import { verifyShown } from './verify-shown.ts';
 import { existingVault, readReason, refuseReplica, tellOfKeys } from './writing.ts';
 
-/** `annals verify`: exit 0 sound, 1 tampered with or different, 2 could not run, not all was checked, or nothing is signed. */
+/** `annals verify`: exit 0 sound, 1 tampered with or different, 2 could not run, not all was there to be checked, or nothing is signed. */
 export async function verify(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
   const { settings } = readSettings(args, environment, { settings: ['config', 'data'] });
-  const verdict = check(settings, true);
+  return checking(settings, (directory) => verifyIn(directory, settings));
+}
+
+async function verifyIn(directory: string, settings: Settings): Promise<number> {
+  const verdict = check(directory, true);
   const { config } = settings;
-  if (verdict.finding === null && config && hasChanged((await loadConfiguration(config)).model, settings.data)) {
+  if (verdict.finding === null && config && hasChanged((await loadConfiguration(config)).model, directory)) {
     verdict.notes.push('the configuration is not the one the log ends with; the next start records it');
   }
   const last: string[] = [];
@@ -46,7 +55,6 @@ export async function verify(args: readonly string[], environment: NodeJS.Proces
   if (verdict.finding === null) {
     const witnesses = settings.witnesses.map((text) => parseWitness(text).key);
     const trusted = settings.tsaCa === undefined ? [] : certificatesIn(settings.tsaCa);
-    const directory = existingLog(settings);
     const checkpoints = await verifyCheckpoints({
       directory,
       blobs: blobSettingsOf(settings),
@@ -57,6 +65,14 @@ export async function verify(args: readonly string[], environment: NodeJS.Proces
     verdict.notes.push(...checkpoints.notes);
     last.push(...checkpoints.last);
     isPartial = checkpoints.isPartial;
+    // All was compared with itself; nothing of what is only missing says that it is altered.
+    const data = resolve(settings.data);
+    if (verdict.finding === null && readAltered(data))
+      verdict.notes.push(
+        forgetAltered(data)
+          ? 'the log, or what follows from it, was known to be altered: it is sound now, and checkpoints are signed again'
+          : 'altered.json stays, which says that the log is altered: this user may not remove it',
+      );
     if (withLog(directory, namesFiles))
       last.push('the uploaded files were not looked at, annals blobs verify does that');
   }
@@ -65,10 +81,10 @@ export async function verify(args: readonly string[], environment: NodeJS.Proces
   return code === 0 && isPartial ? 2 : code;
 }
 
-/** `annals rebuild [--check]`: exit 0 done or equal, 1 different, 2 could not run. */
+/** `annals rebuild [--check]`: exit 0 done or equal, 1 different, 2 could not run, or a segment is missing. */
 export async function rebuild(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
   const { settings, flags } = readSettings(args, environment, {
-    settings: ['config', 'data', 'strictSchema', 'acceptClock'],
+    settings: ['config', 'data', 'strictSchema', 'acceptLoss', 'acceptClock', 'noBackup'],
     flags: {
       check: 'boolean',
       'accept-lost-events': 'boolean',
@@ -90,7 +106,10 @@ export async function rebuild(args: readonly string[], environment: NodeJS.Proce
     throw new UsageError(
       '--reason goes with --accept-lost-events or --accept-foreign-writes: the log keeps the reason for them',
     );
-  if (flags.check) return report(check(settings, false), 'equal: the read tables are what a replay of the log gives');
+  if (flags.check) {
+    const equal = 'equal: the read tables are what a replay of the log gives';
+    return checking(settings, async (directory) => report(check(directory, false), equal));
+  }
   const { model } = await loadConfiguration(settings.config);
   const directory = existingLog(settings);
   refuseReplica(directory, 'annals rebuild', 'a start of the node on an empty data directory builds everything anew');
@@ -110,8 +129,10 @@ export async function rebuild(args: readonly string[], environment: NodeJS.Proce
       seals: { ...vault.seals(), acceptsUnsealed },
       ...(acceptsUnsealed && { acceptance: { reason, signedSize: () => signedBy(directory, vault) } }),
       onSealed: vault.remembersSealed,
+      upgrading: { noBackup: settings.noBackup, tell: printError },
       acceptsClock: settings.acceptClock,
       isStrict: settings.strictSchema,
+      acceptsLoss: settings.acceptLoss,
       onChanges: (lines) => {
         for (const line of lines) process.stdout.write(`warning: ${line}\n`);
       },
@@ -140,6 +161,16 @@ export async function rebuild(args: readonly string[], environment: NodeJS.Proce
   }
 }
 
+/** Runs a check of a data directory, with its read tables. */
+async function checking(settings: Settings, run: (directory: string) => Promise<number>): Promise<number> {
+  const { directory, done } = readableLog(settings, { withTables: true });
+  try {
+    return await run(directory);
+  } finally {
+    done();
+  }
+}
+
 /** The number of first events that keys of a vault have signed, as far as the log keeps the signatures. */
 function signedBy(directory: string, { logKeys }: Vault): number {
   return withLog(directory, (db) => {
@@ -164,11 +195,13 @@ function acceptedLine(accepted: Acceptance | null): string {
 
 /** Whether the schema or the rules of a configuration differ from those that a log ends with. */
 export function hasChanged(model: Model, data: string): boolean {
-  const { isChanged, hasOtherRules } = differenceTo(
-    withLog(data, (db) => epochsOf(readLog(db)).at(-1)),
-    model,
-  );
-  return isChanged || hasOtherRules;
+  return withLog(data, (db) => {
+    const log = readLog(db);
+    const epochs = epochsOf(log);
+    const { schema } = settle(epochs, model.schema, log);
+    const { isChanged, hasOtherRules } = differenceTo(epochs.at(-1), { schema, rules: model.rules });
+    return isChanged || hasOtherRules;
+  });
 }
 
 function withLog<T>(data: string, run: (db: Sqlite) => T): T {
@@ -180,8 +213,7 @@ function withLog<T>(data: string, run: (db: Sqlite) => T): T {
   }
 }
 
-function check(settings: Settings, checkLog: boolean) {
-  const directory = existingLog(settings);
+function check(directory: string, checkLog: boolean) {
   const vault = join(directory, 'vault.db');
   const keys = existsSync(vault) ? withVault(vault, ({ signed }) => signed().map(({ key }) => key)) : [];
   return verifyShown(directory, { checkLog, keys });
@@ -190,6 +222,11 @@ function check(settings: Settings, checkLog: boolean) {
 /** @param last further parts of the last line if all is sound. */
 function report({ finding, events, notes }: ReturnType<typeof check>, praise: string, last: string[] = []): number {
   for (const note of notes) process.stdout.write(`note: ${note}\n`);
+  // Nothing that was signed contradicts the rest.
+  if (finding !== null && isMissingSegment(finding)) {
+    process.stdout.write(`UNDECIDED: ${finding}\n`);
+    return 2;
+  }
   const sound = [`${praise} (${counted(events, 'event')})`, ...last].join('; ');
   process.stdout.write(finding === null ? `${sound}\n` : `NOT SOUND: ${finding}\n`);
   return finding === null ? 0 : 1;
@@ -201,12 +238,26 @@ function report({ finding, events, notes }: ReturnType<typeof check>, praise: st
  * @param flag the flag that named it.
  * @throws UsageError if it has no log.
  */
-export function existingLog(settings: Pick<Settings, 'data' | 'bucket'>, flag = '--data'): string {
+export function existingLog(settings: Located, flag = '--data'): string {
   const directory = resolve(settings.data);
   if (!existsSync(logFile(directory)))
     throw new UsageError(`there is no log in ${directory}; ${flag} names the directory`);
   findSegmentsOf(logFile(directory), blobSettingsOf(settings), true);
   return directory;
+}
+
+type Located = Pick<Settings, 'data' | 'bucket'>;
+
+/**
+ * The same for a command that only reads it: see {@link openReadable}.
+ *
+ * @param withTables whether the command reads the read tables as well.
+ */
+export function readableLog(settings: Located, { withTables = false, flag = '--data' } = {}): Readable {
+  existingLog(settings, flag);
+  const readable = openReadable(settings.data, withTables);
+  findSegmentsOf(logFile(readable.directory), blobSettingsOf(settings), true);
+  return readable;
 }
 
 /** The error of a log that is damaged, as the operator is told; any other error unchanged. */

@@ -1,7 +1,9 @@
 import { DomainError, type FieldError } from '../../config/errors.ts';
-import { accountStream, globalStream, serviceStreams } from '../../events/catalogue.ts';
+import { categoryOf } from '../../config/schema.ts';
+import { globalStream, serviceStreams } from '../../events/catalogue.ts';
+import { type Names, namesOf } from '../../events/categories.ts';
 import type { LogReader } from '../../events/log-reader.ts';
-import { categories, collectionOf } from '../../projections/audit.ts';
+import { categories } from '../../projections/audit.ts';
 import { epochsOf } from '../../projections/epochs.ts';
 import { eventParameters } from '../audit/event-query.ts';
 import { eventsThatFit, wantedOf, wantedParameters } from '../audit/exports/filters.ts';
@@ -24,12 +26,13 @@ export async function showEvents(args: readonly string[], environment: NodeJS.Pr
   const given = { collection, stream, batch, type, actor, from, to };
   return reading(settings, async (log) => {
     const { size } = log.head();
-    const known = { events: log, clock: { believed: Date.now }, subjects: () => collectionsIn(log) };
+    const names = namesIn(log);
+    const known = { events: log, clock: { believed: Date.now }, names, subjects: () => collectionsIn(log) };
     const asked = askedOf({ ...wantedParameters, batch: eventParameters.batch, ...range }, given, known);
     const found = positionsOf(asked.values, known, asked.errors);
     refuseFlags(asked.errors);
     const { batch, ...rest } = settle(asked);
-    const wanted = { ...wantedOf(rest), ...(batch === null ? {} : { batch }) };
+    const wanted = { ...wantedOf(rest, names), ...(batch === null ? {} : { batch }) };
 
     const { titles, lineOf } = eventLines(size, json ? null : terminalOf(process.stdout, environment));
     if (titles !== null) await print(titles);
@@ -47,13 +50,18 @@ export function declaredIn(log: LogReader) {
   return { collections, globals: schemas.flatMap((schema) => schema.globals) };
 }
 
+/** The names that the collections of a log have had, and what they are recorded as. */
+export function namesIn(log: LogReader): Names {
+  return namesOf(declaredIn(log).collections);
+}
+
 /** The values of --collection that a log knows. */
 function collectionsIn(log: LogReader): string[] {
   const { collections, globals } = declaredIn(log);
   return [
-    ...collections.map(({ slug }) => slug),
+    ...collections.flatMap((one) => [one.slug, categoryOf(one)]),
     ...globals.map(({ slug }) => globalStream(slug)),
-    ...collections.flatMap(({ slug, auth }) => (auth ? [collectionOf(accountStream(slug, ''))] : [])),
+    ...collections.flatMap(({ slug, auth }) => (auth ? [`accounts/${slug}`] : [])),
     ...categories,
     ...serviceStreams,
   ];

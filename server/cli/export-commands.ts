@@ -29,16 +29,18 @@ ${calls}`,
   bundle: {
     summary: 'save an evidence pack: one document with all its versions and proofs',
     usage: `annals bundle COLLECTION/ID --out FILE.zip [--no-files] [--complete] [--since SIZE]… [--force]
-              [--config FILE] [--data DIR] [--accept-clock]
+              [--reason TEXT] [--config FILE] [--data DIR] [--accept-clock]
 
 Saves a ZIP archive: a summary to read or print, the exact texts of all versions with proofs, the uploaded files, a README, and
-annals-verify.mjs, which checks the archive anywhere. Includes deleted documents. ${streams}
+annals-verify.mjs, which checks the archive anywhere. Includes deleted documents. The log records the pack with its author and
+time. ${streams}
 
   --out FILE.zip  the archive
   --force         replace the archive if it exists
   --no-files      leave out the uploaded files
   --complete      prove that there is no later version, however many events follow (default: up to 1000)
 ${since}
+  --reason TEXT   the reason, for the log
 ${calls}`,
     run: async (...given) => (await import('./exports.ts')).saveBundle(...given),
   },

@@ -5,6 +5,7 @@ import { basename, dirname, join, resolve } from 'node:path';
 import { Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { counted } from '../../config/counted.ts';
+import { UnwritableError } from '../../storage/data-directory.ts';
 import { lockDirectory } from '../../storage/lock.ts';
 import { briefHolders } from '../running/directory.ts';
 import { readSettings } from '../settings/command.ts';
@@ -14,27 +15,26 @@ import { type Settings, UsageError } from '../settings/settings.ts';
 import { existingLog, hasChanged } from './data.ts';
 import { filters } from './events.ts';
 import { callAsOperator, heedingSignals, type Order, reportRefusal } from './operator.ts';
+import { isWritable } from './readable.ts';
 
-const common = { out: 'string', force: 'boolean', since: 'list' } satisfies Flags;
+const common = { out: 'string', force: 'boolean', since: 'list', reason: 'string' } satisfies Flags;
 
 /** `annals export --out FILE.zip`: exit 0 saved, 1 refused, 2 could not run. */
 export async function exportLog(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
-  const own = { from: 'string', to: 'string', format: 'string', reason: 'string', ...filters } satisfies Flags;
+  const own = { from: 'string', to: 'string', format: 'string', ...filters } satisfies Flags;
   const { settings, flags } = readSettings(args, environment, {
     settings: ['config', 'data', 'acceptClock'],
     flags: { ...common, ...own },
   });
-  const { from, to, format, collection, stream, type, actor, reason } = flags;
+  const { from, to, format, collection, stream, type, actor } = flags;
   const query = queryOf({ from, to, format, collection, stream, type, actor }, flags.since);
-  // In a header, so other characters than ASCII are encoded (RFC 8187).
-  const why = reason === undefined ? {} : { reason: `UTF-8''${encodeURIComponent(reason)}` };
-  const order = { path: `/api/audit/export${query}`, ...why };
+  const order = { path: `/api/audit/export${query}`, ...whyOf(flags) };
   const praise: Praise = ({ headers }, file) => {
     const [first, last] = String(headers['annals-range']).split('-');
     const count = Number(headers['annals-events']);
     return `saved ${counted(count, 'event')} of the positions ${first} to ${last} as ${format ?? 'ndjson'} in ${file}`;
   };
-  return save(settings, flags, { order, praise });
+  return save(settings, flags, { command: 'annals export', order, praise });
 }
 
 /** `annals bundle COLLECTION/ID --out FILE.zip`: exit 0 saved, 1 refused, 2 could not run. */
@@ -56,7 +56,12 @@ export async function saveBundle(args: readonly string[], environment: NodeJS.Pr
   const asked = { files: flags['no-files'] ? 'false' : undefined, complete: flags.complete ? 'true' : undefined };
   const path = `/api/audit/bundles/${parts.map(encodeURIComponent).join('/')}${queryOf(asked, flags.since)}`;
   const praise: Praise = (_response, file) => `saved the evidence pack of ${stream} in ${file}`;
-  return save(settings, flags, { order: { path }, praise });
+  return save(settings, flags, { command: 'annals bundle', order: { path, ...whyOf(flags) }, praise });
+}
+
+/** The reason for a call. In a header, so other characters than ASCII are encoded (RFC 8187). */
+function whyOf({ reason }: { reason?: string | undefined }): Pick<Order, 'reason'> {
+  return reason === undefined ? {} : { reason: `UTF-8''${encodeURIComponent(reason)}` };
 }
 
 function queryOf(values: Record<string, string | undefined>, since: readonly string[] = []): string {
@@ -72,12 +77,12 @@ type Praise = (response: IncomingMessage, file: string) => string;
 async function save(
   settings: Settings,
   { out, force }: { out?: string | undefined; force?: boolean | undefined },
-  { order, praise }: { order: Order; praise: Praise },
+  { command, order, praise }: { command: string; order: Order; praise: Praise },
 ): Promise<number> {
   if (out === undefined) throw new UsageError('--out is missing: the file to write');
   const file = resolve(out);
   refuseFile(file, force === true);
-  existingLog(settings);
+  refuseUnwritable(existingLog(settings), command);
   const partial = join(dirname(file), `.${basename(file)}.${process.pid}.partial`);
   const digest = createHash('sha256');
   let bytes = 0;
@@ -111,6 +116,14 @@ async function save(
   } finally {
     rmSync(partial, { force: true });
   }
+}
+
+function refuseUnwritable(directory: string, command: string): void {
+  if (isWritable(directory)) return;
+  throw new UnwritableError(
+    `${command} records an event, and nothing can be written to ${directory}: annals verify, history and events only read it; ` +
+      'or make a copy that can be written',
+  );
 }
 
 function refuseFile(file: string, isForced: boolean): void {

@@ -1,5 +1,6 @@
 import { existsSync, writeFileSync } from 'node:fs';
 import { resolve } from 'node:path';
+import { packageName } from '../../config/package-name.ts';
 import { codeOf } from '../../storage/errors.ts';
 import { readAsset } from '../platform/carried.ts';
 import { readSettings } from '../settings/command.ts';
@@ -25,7 +26,9 @@ export async function init(args: readonly string[], environment: NodeJS.ProcessE
   const files: Record<string, string | Buffer> = {
     'annals.config.ts': `${firstConfiguration}\n`,
     // An installed package has its own.
-    ...(existsSync('node_modules/annals') ? {} : { 'annals.d.ts': await readAsset('server/cli/annals-types.txt') }),
+    ...(existsSync(`node_modules/${packageName}`)
+      ? {}
+      : { 'annals.d.ts': await readAsset('server/cli/annals-types.txt') }),
     'tsconfig.json': `${JSON.stringify({ compilerOptions, include: ['*.ts'] }, null, 2)}\n`,
     '.gitignore': 'data/\nnode_modules/\n',
   };

@@ -11,7 +11,7 @@ import type { Flags } from '../settings/flags.ts';
 import { UsageError } from '../settings/settings.ts';
 import { existingLog } from './data.ts';
 import { type Answered, callAsOperator, type Order, reportAnswer, reportRefusal } from './operator.ts';
-import { printable, printLine, row, terminalOf, widthOf } from './terminal.ts';
+import { printable, printLine, tableOf } from './terminal.ts';
 
 /** A key as the service shows it. */
 type Key = {
@@ -139,10 +139,7 @@ function table(keys: readonly Key[], environment: NodeJS.ProcessEnv): string[] {
     expiresAt ?? 'never',
     [...scopes.map(scopeText), ...(audit.length > 0 ? [`audit ${audit.join(',')}`] : [])].join('  ') || 'none',
   ]);
-  const all = [titles, ...rows];
-  const widths = titles.map((_, at) => Math.max(...all.map((cells) => widthOf(printable(cells[at] ?? '')))));
-  const { columns } = terminalOf(process.stdout, environment);
-  return [...all.map((cells) => row(cells, widths, columns)), counted(keys.length, 'key')];
+  return [...tableOf([titles, ...rows], environment), counted(keys.length, 'key')];
 }
 
 /** As `--scope` takes it. */

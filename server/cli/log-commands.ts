@@ -1,7 +1,7 @@
 import { serviceStreams } from '../../events/catalogue.ts';
 import { type Command, moments, streams } from './command.ts';
 
-const reads = `Also works while a service runs, and on a copy of log.db alone.`;
+const reads = `Also works while a service runs, on a copy of log.db alone, and on a read-only copy.`;
 const exitShown = `Exit codes: 0 shown. 2 wrong usage, or could not run.`;
 
 /** The commands that only read the log, as `commands` lists them. */

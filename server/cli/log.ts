@@ -7,24 +7,35 @@ import type { EventText } from '../../events/event-checks.ts';
 import { BrokenLogError, openLogToRead } from '../../events/log-file.ts';
 import { eventOf, type LogReader, readLog, textAt } from '../../events/log-reader.ts';
 import { logFile } from '../../projections/files.ts';
+import type { Sqlite } from '../../storage/sqlite.ts';
+import { seesAll } from '../access/sight.ts';
 import { shownText } from '../audit/events.ts';
-import { type Entry, type EntryPage, oneVersion, openHistory, type StreamState } from '../audit/history.ts';
+import {
+  type Entry,
+  type EntryPage,
+  type History,
+  oneVersion,
+  openHistory,
+  type StreamState,
+} from '../audit/history.ts';
 import { readSettings } from '../settings/command.ts';
 import type { Flags } from '../settings/flags.ts';
 import { type Settings, UsageError } from '../settings/settings.ts';
 import { StartError } from '../writer/writer.ts';
-import { existingLog } from './data.ts';
+import { readableLog } from './data.ts';
+import { namesIn } from './events.ts';
 import { cut, printable, refused, row, type Terminal, terminalOf } from './terminal.ts';
 import { requireLog } from './writing.ts';
 
 /** `annals history`: exit 0 shown, 1 there is no such stream, 2 could not run. */
 export async function showHistory(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
-  const { settings, flags, stream } = readShown(args, environment, { json: 'boolean' });
+  const { settings, flags, name } = readShown(args, environment, { json: 'boolean' });
   return reading(settings, async (log) => {
-    const histories = openHistory(log);
+    const stream = namesIn(log).recorded(name);
+    const histories = openHistory(log).as(seesAll);
     const state = histories.state(stream);
     if (!state) return missing(stream);
-    const all = pages((after) => histories.entries(state, { after, limit: 1000, withPayloads: true }));
+    const all = pages((after) => histories.entries(state, { after, limit: 1000 }));
     if (flags.json) await printJson(state, all);
     else await printHistory(state, all, terminalOf(process.stdout, environment));
     return 0;
@@ -33,10 +44,11 @@ export async function showHistory(args: readonly string[], environment: NodeJS.P
 
 /** `annals diff`: exit 0 shown, 1 there is no such stream or version, 2 could not run. */
 export async function showDiff(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
-  const { settings, flags, stream } = readShown(args, environment, { from: 'string', to: 'string', json: 'boolean' });
+  const { settings, flags, name } = readShown(args, environment, { from: 'string', to: 'string', json: 'boolean' });
   const [from, to] = [readCount(flags.from, '--from'), readCount(flags.to, '--to')];
   return reading(settings, async (log) => {
-    const histories = openHistory(log);
+    const stream = namesIn(log).recorded(name);
+    const histories = openHistory(log).as(seesAll);
     const state = histories.state(stream);
     if (!state) return missing(stream);
     const last = to ?? state.version;
@@ -59,7 +71,7 @@ export async function showDiff(args: readonly string[], environment: NodeJS.Proc
 /** Reads the arguments of a command that shows the stream of one document. */
 export function readShown<const F extends Flags>(args: readonly string[], environment: NodeJS.ProcessEnv, flags: F) {
   const given = readSettings(args, environment, { settings: ['data'], flags, words: ['COLLECTION/ID'] });
-  return { settings: given.settings, flags: given.flags, stream: given.words[0] ?? '' };
+  return { settings: given.settings, flags: given.flags, name: given.words[0] ?? '' };
 }
 
 const followMilliseconds = 200;
@@ -86,7 +98,7 @@ export async function tailLog(args: readonly string[], environment: NodeJS.Proce
 
 /** The lines of the events of a log of this size, and the titles above them; without a terminal, of JSON. */
 export function eventLines(size: number, terminal: Terminal | null) {
-  if (!terminal) return { titles: null, lineOf: (text: EventText) => printable(shownText(text)) };
+  if (!terminal) return { titles: null, lineOf: (text: EventText) => printable(shownText(text, seesAll)) };
   const inColumns = (cells: string[]) => row(cells, [String(size).length + 1, 24, 24, 45], terminal.columns);
   function lineOf(text: EventText): string {
     const { header, context } = eventOf(text);
@@ -131,7 +143,7 @@ async function printJson(state: StreamState, entries: AsyncIterable<Entry>): Pro
 type Shown = {
   before: Entry | null;
   after: Entry | null;
-  diff: Awaited<ReturnType<ReturnType<typeof openHistory>['diff']>>;
+  diff: Awaited<ReturnType<History['diff']>>;
 };
 
 async function printDiff(state: StreamState, { before, after, diff }: Shown, terminal: Terminal): Promise<void> {
@@ -169,9 +181,12 @@ async function* pages(read: (after: number) => Promise<EntryPage>): AsyncGenerat
 
 /** Reads the log of a data directory, also while a service runs. The reader of standard output may close it at any time. */
 export async function reading(settings: Settings, run: (log: LogReader) => Promise<number>): Promise<number> {
-  const db = openLogToRead(logFile(existingLog(settings)));
+  const { directory, done } = readableLog(settings);
+  const unheed = onSignal(done);
   const over = new AbortController();
+  let db: Sqlite | null = null;
   try {
+    db = openLogToRead(logFile(directory));
     requireLog(db);
     const shown = run(readLog(db));
     // After the reader has gone, it may find the log closed.
@@ -181,9 +196,27 @@ export async function reading(settings: Settings, run: (log: LogReader) => Promi
     throw error instanceof BrokenLogError ? new StartError(error.message) : error;
   } finally {
     over.abort();
-    db.close();
+    db?.close();
+    unheed();
+    done();
   }
 }
+
+/** Has a signal clean up before it ends the process. One that the command heeds itself stays with it. */
+function onSignal(cleanUp: () => void): () => void {
+  const end = (signal: NodeJS.Signals) => {
+    if (process.listenerCount(signal) > 1) return;
+    cleanUp();
+    process.off(signal, end);
+    process.kill(process.pid, signal);
+  };
+  for (const signal of signals) process.on(signal, end);
+  return () => {
+    for (const signal of signals) process.off(signal, end);
+  };
+}
+
+const signals = ['SIGINT', 'SIGTERM'] as const;
 
 /** Resolves with an exit code when the reader of standard output has closed it, as `head` does. */
 async function readerGone(signal: AbortSignal): Promise<number> {

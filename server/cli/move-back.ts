@@ -31,7 +31,7 @@ export async function outOfPostgres(settings: Settings, address: PostgresAddress
   const directory = existingLog(settings);
   const site = settings.site ?? '';
   const warn = (message: string) => void process.stderr.write(`warning: ${message}\n`);
-  return await holdingAny(directory, 'annals log move', async ({ db, vault }) => {
+  return await holdingAny(settings, 'annals log move', async ({ db, vault }) => {
     const departure = await openDeparture(address, site, warn);
     try {
       const { id, size } = await leave({ directory, db, departure, seals: vault.seals(), address, site, warn });

@@ -19,7 +19,7 @@ import { operatorSecret } from '../running/shared.ts';
 import type { Loaded } from '../settings/configuration.ts';
 import type { Settings } from '../settings/settings.ts';
 import { CallError } from './call-error.ts';
-import { printLine } from './terminal.ts';
+import { printError, printLine } from './terminal.ts';
 
 /** Thrown if the service stopped before it took the request: nothing was done. */
 class NotTakenError extends CallError {}
@@ -126,7 +126,17 @@ export async function withOwnService<T>(
   return heedingSignals(stop, async () => {
     const log = createLog(own.logLevel, sink);
     const node = await joinVault({ settings: own, loaded, log });
-    const service = startService({ settings: own, loaded, sink, log, node, isBrief: true, takesFiles });
+    const service = startService({
+      settings: own,
+      loaded,
+      sink,
+      log,
+      node,
+      isBrief: true,
+      takesFiles,
+      // The log of such a service shows errors alone.
+      onUpgrade: printError,
+    });
     try {
       // After this a signal does not end the process: the work is in progress.
       const { reachable } = await Promise.race([service.ready, signalled]);

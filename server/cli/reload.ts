@@ -9,8 +9,12 @@ const patienceMilliseconds = 180_000;
 
 /** `annals reload`: has the running service read its configuration again. Exit 0 reloaded; 1 refused; 2 no service. */
 export async function reload(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
-  const { settings } = readSettings(args, environment, { settings: ['data'] });
-  const answered = await callService(settings, { path: reloadPath, patience: patienceMilliseconds });
+  const { settings, flags } = readSettings(args, environment, {
+    settings: ['data'],
+    flags: { 'accept-loss': 'boolean' },
+  });
+  const body = flags['accept-loss'] ? { acceptLoss: true } : {};
+  const answered = await callService(settings, { path: reloadPath, body, patience: patienceMilliseconds });
   if (answered.status >= 300) return reportRefusal(answered);
   const { isReloaded, said } = inWords(answered.body as unknown as Reloaded);
   process[isReloaded ? 'stdout' : 'stderr'].write(`${said.map(printable).join('\n')}\n`);

@@ -9,8 +9,12 @@ const patienceMilliseconds = 180_000;
 
 /** `annals schema apply`: has a node that waits apply its configuration. Exit 0 applied; 1 refused; 2 no node runs. */
 export async function applySchema(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
-  const { settings } = readSettings(args, environment, { settings: ['data'] });
-  const answered = await callService(settings, { path: applyPath, patience: patienceMilliseconds });
+  const { settings, flags } = readSettings(args, environment, {
+    settings: ['data'],
+    flags: { 'accept-loss': 'boolean' },
+  });
+  const body = flags['accept-loss'] ? { acceptLoss: true } : {};
+  const answered = await callService(settings, { path: applyPath, body, patience: patienceMilliseconds });
   if (answered.status >= 300) return reportRefusal(answered);
   const { outcome, position } = answered.body as unknown as AppliedSchema;
   printLine(

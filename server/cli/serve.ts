@@ -18,7 +18,20 @@ import type { Settings, SiteSettings } from '../settings/settings.ts';
 /** Runs the service until SIGTERM or SIGINT, then finishes the requests in flight and closes everything. */
 export async function serve(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
   const { settings } = readSettings(args, environment, {
-    settings: ['config', 'data', 'host', 'port', 'threads', 'drainSeconds', 'strictSchema', 'acceptClock', 'sites'],
+    settings: [
+      'config',
+      'data',
+      'host',
+      'port',
+      'threads',
+      'drainSeconds',
+      'strictSchema',
+      'acceptLoss',
+      'acceptClock',
+      'noBackup',
+      'applySchema',
+      'sites',
+    ],
   });
   const sink = standardError();
   giveBackAtRest();

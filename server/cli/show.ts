@@ -1,21 +1,21 @@
+import { categoryOf } from '../../config/schema.ts';
 import { didYouMean } from '../../config/suggest.ts';
 import { globalStream, splitStream } from '../../events/catalogue.ts';
 import type { RecordedEvent } from '../../events/log.ts';
 import { eventOf, type LogReader, textAt } from '../../events/log-reader.ts';
+import { seesAll } from '../access/sight.ts';
 import { admissionOf } from '../audit/admissions.ts';
-import { openHistory } from '../audit/history.ts';
+import { type History, openHistory } from '../audit/history.ts';
 import { yieldToEventLoop } from '../platform/yield.ts';
 import { readMoment } from '../queries/moments.ts';
 import { readSettings } from '../settings/command.ts';
 import { UsageError } from '../settings/settings.ts';
-import { declaredIn, ofFlag } from './events.ts';
+import { declaredIn, namesIn, ofFlag } from './events.ts';
 import { missing, print, readCount, reading, readShown, whatHappened } from './log.ts';
 import { cut, printable, refused, row, type Terminal, terminalOf } from './terminal.ts';
 
-type Histories = ReturnType<typeof openHistory>;
-
 /** A document as of a position; null when it was deleted or erased by then. */
-type Then = { event: RecordedEvent; document: Awaited<ReturnType<Histories['documentAt']>> };
+type Then = { event: RecordedEvent; document: Awaited<ReturnType<History['documentAt']>> };
 
 /** `annals show`: exit 0 shown, 1 there was no such document then, 2 could not run. */
 export async function showDocument(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
@@ -33,12 +33,12 @@ export async function showDocument(args: readonly string[], environment: NodeJS.
     const now = { events: log, clock: { believed: Date.now } };
     const position = asked === undefined ? log.head().size : ofFlag(() => readMoment(asked, '--as-of', now));
     const terminal = terminalOf(process.stdout, environment);
-    const showing = { log, histories: openHistory(log), position, json: flags.json === true, terminal };
-    return name.includes('/') ? showOne(showing, name) : showAll(showing, name);
+    const showing = { log, histories: openHistory(log).as(seesAll), position, json: flags.json === true, terminal };
+    return name.includes('/') ? showOne(showing, namesIn(log).recorded(name)) : showAll(showing, name);
   });
 }
 
-type Showing = { log: LogReader; histories: Histories; position: number; json: boolean; terminal: Terminal };
+type Showing = { log: LogReader; histories: History; position: number; json: boolean; terminal: Terminal };
 
 async function showOne(showing: Showing, stream: string): Promise<number> {
   const { log, json, position, terminal } = showing;
@@ -68,7 +68,10 @@ async function showOne(showing: Showing, stream: string): Promise<number> {
 async function showAll(showing: Showing, collection: string): Promise<number> {
   const { log, json, position, terminal } = showing;
   const { collections, globals } = declaredIn(log);
-  const slugs = new Set([...collections.map(({ slug }) => slug), ...(globals.length > 0 ? ['globals'] : [])]);
+  const slugs = new Set([
+    ...collections.flatMap((one) => [one.slug, categoryOf(one)]),
+    ...(globals.length > 0 ? ['globals'] : []),
+  ]);
   if (!slugs.has(collection)) {
     const hint = didYouMean(collection, [...slugs, ...globals.map(({ slug }) => globalStream(slug))]);
     return refused(`there is no collection ${printable(JSON.stringify(collection))} in the log${hint}`);
@@ -78,7 +81,7 @@ async function showAll(showing: Showing, collection: string): Promise<number> {
     await print(terminal.bold(cut(`${collection} as of position ${position}`, terminal.columns)));
     await print(terminal.dim(row(['ID', 'VERSION', 'RECORDED', 'DOCUMENT'], widths, terminal.columns)));
   }
-  for (const stream of log.streamsUnder(`${collection}/`)) {
+  for (const stream of log.streamsUnder(`${namesIn(log).categoryFor(collection)}/`)) {
     const then = await thenOf(showing, stream);
     if (!then?.document) continue;
     const { version, recordedAt } = then.event.header;
@@ -106,16 +109,17 @@ function jsonOf({ event: { header }, document }: Then): string {
 
 /** `annals access`: exit 0 shown, 1 there is no such stream or version, 2 could not run. */
 export async function showAccess(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
-  const { settings, flags, stream } = readShown(args, environment, { version: 'string', json: 'boolean' });
+  const { settings, flags, name } = readShown(args, environment, { version: 'string', json: 'boolean' });
   const asked = readCount(flags.version, '--version');
   return reading(settings, async (log) => {
+    const stream = namesIn(log).recorded(name);
     const histories = openHistory(log);
     const last = log.versionOf(stream);
     if (last === 0) return missing(stream);
     const version = asked ?? last;
     if (version < 1 || version > last) return refused(`there is no version ${version}, the last is ${last}`);
-    const event = histories.event(stream, version);
-    const admission = await admissionOf({ log, histories }, event, () => true);
+    const event = histories.as(seesAll).event(stream, version);
+    const admission = await admissionOf({ log, histories, sightOf: async () => seesAll }, event);
     if (flags.json) await print(printable(JSON.stringify(admission)));
     else await printAccess(event, admission, terminalOf(process.stdout, environment));
     return 0;

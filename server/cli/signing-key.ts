@@ -9,6 +9,8 @@ import { parseVerifierKey } from '../../events/notes.ts';
 import { readReplicaMark } from '../../events/replica-mark.ts';
 import { withVault } from '../../events/vault.ts';
 import { logFile } from '../../projections/files.ts';
+import type { Sqlite } from '../../storage/sqlite.ts';
+import { readAltered } from '../audit/notary/altered-note.ts';
 import { checkInLog } from '../audit/notary/checkpoint-checks.ts';
 import { keyHistory, trustedKeysOf } from '../audit/notary/keys.ts';
 import type { ChangedKey, KeyNote, KeyRecord, KeyWay } from '../ports.ts';
@@ -16,7 +18,7 @@ import { changeKeyPath } from '../running/signing-keys.ts';
 import { readSettings } from '../settings/command.ts';
 import { loadConfiguration } from '../settings/configuration.ts';
 import type { Settings } from '../settings/settings.ts';
-import { existingLog, startErrorOf } from './data.ts';
+import { existingLog, readableLog, startErrorOf } from './data.ts';
 import { callAsOperator, reportAnswer } from './operator.ts';
 import { printable, printLine } from './terminal.ts';
 import { holding, type Opened, openToWrite, readReason, requireLog, tellOfKeys } from './writing.ts';
@@ -24,9 +26,10 @@ import { holding, type Opened, openToWrite, readReason, requireLog, tellOfKeys }
 /** `annals signing-key history`: exit 0 shown, 2 could not run. */
 export async function showKeys(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
   const { settings, flags } = readSettings(args, environment, { settings: ['data'], flags: { json: 'boolean' } });
-  const directory = existingLog(settings);
-  const db = openLogToRead(logFile(directory));
+  const { directory, done } = readableLog(settings);
+  let db: Sqlite | null = null;
   try {
+    db = openLogToRead(logFile(directory));
     requireLog(db);
     const vault = join(directory, 'vault.db');
     const { log } = readLog(db).head();
@@ -38,7 +41,8 @@ export async function showKeys(args: readonly string[], environment: NodeJS.Proc
   } catch (error) {
     throw startErrorOf(error);
   } finally {
-    db.close();
+    db?.close();
+    done();
   }
 }
 
@@ -81,7 +85,7 @@ async function changeKey(way: KeyWay, args: readonly string[], environment: Node
   const directory = existingLog(settings);
   if (settings.log !== undefined || readReplicaMark(directory) !== null) return changeForNodes(settings, way, reason);
   // A running service would go on signing with its key.
-  return holding(directory, `annals signing-key ${way}`, async (opened) => {
+  return holding(settings, `annals signing-key ${way}`, async (opened) => {
     return changeIn(opened, way, reason).catch((error) => {
       throw startErrorOf(error);
     });
@@ -126,8 +130,10 @@ async function changeIn(opened: Opened, way: KeyWay, reason: string): Promise<nu
 }
 
 /** A key vouches for no log that contradicts the newest checkpoint in it, neither for that which it hands over. */
-function requireSigned({ db, vault }: Opened, log: LogReader): void {
+function requireSigned({ directory, db, vault }: Opened, log: LogReader): void {
   const [newest] = readCheckpoints(db).recent(1);
+  const altered = readAltered(directory);
+  if (altered?.part === 'log') throw new BrokenLogError(`the log is known to be altered: ${altered.finding}`);
   if (!newest) return;
   const name = `the checkpoint of position ${newest.size}`;
   const { log: logId } = log.head();

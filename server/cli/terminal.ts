@@ -24,6 +24,11 @@ export function printLine(text: string): number {
   return 0;
 }
 
+/** Prints a line that is not what was asked for. */
+export function printError(text: string): void {
+  process.stderr.write(`${text}\n`);
+}
+
 /** Prints why a command did nothing, or has nothing to show; exit code 1. */
 export function refused(message: string): number {
   process.stderr.write(`${message}\n`);
@@ -74,4 +79,13 @@ export function row(cells: readonly string[], widths: readonly number[], columns
     .map(printable)
     .map((text, at) => text + ' '.repeat(Math.max((widths[at] ?? 0) - widthOf(text), 0)));
   return cut(padded.join('  ').trimEnd(), columns);
+}
+
+/** Rows of cells as the lines of a table on standard output, the first row its titles. */
+export function tableOf(rows: readonly (readonly string[])[], environment: NodeJS.ProcessEnv): string[] {
+  const widths: number[] = [];
+  for (const cells of rows)
+    for (const [at, cell] of cells.entries()) widths[at] = Math.max(widths[at] ?? 0, widthOf(printable(cell)));
+  const { columns } = terminalOf(process.stdout, environment);
+  return rows.map((cells) => row(cells, widths, columns));
 }

@@ -6,18 +6,23 @@ import type { Sources } from '../settings/modules.ts';
 /** The modules that were read last. `isWrong`: they do not make a configuration, so another file may be missing. */
 export type Seen = { sources: Sources; isWrong: boolean };
 
+/** The texts of files, by their paths; null for one that is missing. */
+export type Texts = ReadonlyMap<string, Buffer | null>;
+
 /** An editor writes a file in several steps. */
 const settleMilliseconds = 100;
 
 /**
  * Watches the files of a configuration by their folders, for editors replace files. Calls `run` when the text of one is another than the
- * one that was read; when a call is over, the next one may follow.
+ * one that was read, from the beginning on, since it may have been saved before that; when a call is over, the next one may follow. Each
+ * text is told of once: one that cannot be read, as with a syntax error, stays another one.
  *
+ * @param looked the texts of the files before the last attempt to read them.
  * @returns ends the watch.
  */
-export function watchSources(seen: () => Seen, run: () => Promise<void>): () => void {
+export function watchSources(seen: () => Seen, run: () => Promise<void>, looked: Texts = new Map()): () => void {
   const watchers = new Map<string, FSWatcher>();
-  let timer: NodeJS.Timeout | undefined;
+  let told = looked;
   let isRunning = false;
   let isClosed = false;
 
@@ -40,7 +45,15 @@ export function watchSources(seen: () => Seen, run: () => Promise<void>): () => 
   }
 
   async function look(isNew: boolean): Promise<void> {
-    if (isRunning || isClosed || !(isNew || filesOf(seen()).some(isOther))) return;
+    if (isRunning || isClosed) return;
+    const { sources } = seen();
+    const now = textsOf(sources);
+    const isOther = filesOf({ sources }).some(([file, read]) => {
+      const text = now.get(file) ?? null;
+      return !isText(text, read) && !(told.has(file) && isSame(text, told.get(file) ?? null));
+    });
+    if (!(isNew || isOther)) return;
+    told = now;
     isRunning = true;
     try {
       await run();
@@ -55,6 +68,7 @@ export function watchSources(seen: () => Seen, run: () => Promise<void>): () => 
   }
 
   follow();
+  let timer = setTimeout(() => look(false), settleMilliseconds);
   return () => {
     isClosed = true;
     clearTimeout(timer);
@@ -72,12 +86,25 @@ function isModule(file: string): boolean {
   return /\.(?:[cm]?[jt]s|json)$/.test(file);
 }
 
-/** A file that is missing is about to be replaced, or is gone: then it is told of when it is missed. */
-function isOther([file, text]: File): boolean {
+/** The texts that the files of these modules have now. */
+export function textsOf(sources: Sources): Texts {
+  return new Map(filesOf({ sources }).map(([file]) => [file, textIn(file)]));
+}
+
+/** A file that is missing is about to be replaced, or is gone. */
+function textIn(file: string): Buffer | null {
   try {
-    const now = readFileSync(file);
-    return typeof text === 'string' ? now.toString('utf8') !== text : !now.equals(text);
+    return readFileSync(file);
   } catch {
-    return true;
+    return null;
   }
+}
+
+function isText(now: Buffer | null, read: string | Uint8Array): boolean {
+  if (now === null) return false;
+  return typeof read === 'string' ? now.toString('utf8') === read : now.equals(read);
+}
+
+function isSame(one: Buffer | null, other: Buffer | null): boolean {
+  return one === null || other === null ? one === other : one.equals(other);
 }

@@ -30,7 +30,7 @@ export async function withoutPostgres(settings: Settings, reason: string | undef
         'Take ANNALS_LOG away if that database is lost',
     );
   const directory = existingLog(settings);
-  return await holdingAny(directory, 'annals log move', async (opened) => {
+  return await holdingAny(settings, 'annals log move', async (opened) => {
     if (readReplicaMark(directory) === null)
       throw new MoveError(`the data directory ${directory} is not that of a node: its log is its own`);
     const { finding } = verifyShown(directory);

@@ -1,21 +1,23 @@
 import { existsSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import type { Ids } from '../../events/ids.ts';
 import { BrokenLogError, isLog, upgradeLog, wayOut } from '../../events/log-file.ts';
 import { readReplicaMark } from '../../events/replica-mark.ts';
 import type { SqliteLog } from '../../events/sqlite-log.ts';
 import { openVault, type Vault } from '../../events/vault.ts';
 import { portOf } from '../../events/vault-port.ts';
+import { backUpBeforeUpgrade } from '../../projections/before-upgrade.ts';
 import { logFile } from '../../projections/files.ts';
 import { openCheckedLog } from '../../projections/seen.ts';
 import { lockDirectory } from '../../storage/lock.ts';
 import { openDatabase, type Sqlite } from '../../storage/sqlite.ts';
 import { recordKeyChanges } from '../audit/notary/keys.ts';
-import { UsageError } from '../settings/settings.ts';
+import { type Settings, UsageError } from '../settings/settings.ts';
 import { StartError } from '../writer/writer.ts';
+import { printError } from './terminal.ts';
 
 /** A data directory that a command holds alone, with its log and its vault open. */
-export type Opened = { directory: string; db: Sqlite; vault: Vault };
+export type Opened = { directory: string; db: Sqlite; vault: Vault; noBackup: boolean };
 
 /** The path of the vault of a data directory. @throws StartError if it has none: a new vault would not know the log. */
 export function existingVault(directory: string): string {
@@ -67,18 +69,21 @@ export function readReason(text: string | undefined, why: string, before: readon
  * @throws BrokenLogError if it is empty, damaged, or not the log that the vault has sealed and its keys have signed.
  */
 export function openToWrite(
-  { directory, db, vault }: Opened,
+  { directory, db, vault, noBackup }: Opened,
   ids: Ids,
   now: () => number,
 ): { log: SqliteLog; begin: () => void } {
   const seals = vault.seals();
   db.exec('BEGIN IMMEDIATE');
-  upgradeLog(db, seals);
+  const upgradedFrom = upgradeLog(db, seals);
   requireLog(db);
   const log = openCheckedLog(db, { directory, ids, now, seals, signed: vault.logKeys.signed() });
   return {
     log,
     begin() {
+      // A replica can be made anew.
+      if (upgradedFrom !== null && readReplicaMark(directory) === null)
+        backUpBeforeUpgrade(directory, upgradedFrom, { noBackup, tell: printError });
       db.exec('COMMIT');
       vault.remembersSealed(log.head().log);
     },
@@ -89,7 +94,11 @@ export function openToWrite(
  * Records the changes of keys in their log. No other process may have it open for writing. The read tables do not have the new
  * events yet.
  */
-export async function tellOfKeys({ directory, vault }: Omit<Opened, 'db'>, log: SqliteLog, ids: Ids): Promise<void> {
+export async function tellOfKeys(
+  { directory, vault }: Pick<Opened, 'directory' | 'vault'>,
+  log: SqliteLog,
+  ids: Ids,
+): Promise<void> {
   await recordKeyChanges({
     file: logFile(directory),
     keys: portOf(vault).logKeys,
@@ -103,22 +112,22 @@ export async function tellOfKeys({ directory, vault }: Omit<Opened, 'db'>, log: 
   });
 }
 
+/** The settings of a data directory that is held. */
+type Held = Pick<Settings, 'data' | 'noBackup'>;
+
 /** Takes a data directory for a command that writes to it. @throws LockedError if another process has it; StartError. */
-export async function holding<T>(
-  directory: string,
-  holder: string,
-  run: (opened: Opened) => T | Promise<T>,
-): Promise<T> {
-  refuseReplica(directory, holder, 'it would record what no other node has');
-  return await holdingAny(directory, holder, run);
+export async function holding<T>(settings: Held, holder: string, run: (opened: Opened) => T | Promise<T>): Promise<T> {
+  refuseReplica(resolve(settings.data), holder, 'it would record what no other node has');
+  return await holdingAny(settings, holder, run);
 }
 
 /** The same, also of a replica. */
 export async function holdingAny<T>(
-  directory: string,
+  { data, noBackup }: Held,
   holder: string,
   run: (opened: Opened) => T | Promise<T>,
 ): Promise<T> {
+  const directory = resolve(data);
   const vaultFile = existingVault(directory);
   const lock = lockDirectory(directory, holder);
   let vault: Vault | undefined;
@@ -126,7 +135,7 @@ export async function holdingAny<T>(
   try {
     db = openDatabase(logFile(directory), { durability: 'full' });
     vault = openVault(vaultFile);
-    return await run({ directory, db, vault });
+    return await run({ directory, db, vault, noBackup });
   } finally {
     vault?.close();
     db?.close();

@@ -8,7 +8,7 @@ import { strategy } from '../callers/authentication.ts';
 import { type Intake, intakeOf } from '../files/uploads/intake.ts';
 import { noPayload } from '../http/body.ts';
 import { createCursors } from '../queries/cursors.ts';
-import { readListQuery, readView } from '../queries/query.ts';
+import { documentParameters, readListQuery, readView } from '../queries/query.ts';
 import { idempotency } from './concurrency/idempotency.ts';
 import { ifMatch } from './concurrency/precondition.ts';
 import { create, remove, update } from './document-writes.ts';
@@ -86,7 +86,7 @@ function routesOf(server: Server, app: App, target: Target<Collection>): void {
         const moment = await readAsOf(app, request, target);
         const call = callOf(request);
         const { text, version } = await readableDocument(call);
-        const view = await readView(request.query, app, () => selectableOf(call));
+        const view = await readView(request.query, app, () => selectableOf(call), documentParameters);
         const answer = await present.text(request, text, view);
         const tag = present.tag(version, answer, { view, isStored: moment === null });
         return tellPosition(request, sendTagged(h, answer, tag));

@@ -1,5 +1,5 @@
 import type { Global } from '../../config/model.ts';
-import { documentStream, globalStream } from '../../events/catalogue.ts';
+import { documentStream } from '../../events/catalogue.ts';
 import type { Current } from '../../events/documents.ts';
 import type { Call, Target } from '../app.ts';
 import { idOf } from '../http/requests.ts';
@@ -12,8 +12,8 @@ export function idIn({ request, target }: Pick<Call, 'request' | 'target'>): str
 }
 
 /** The stream of a document or global. */
-export function streamOf({ model, slug }: Target, id: string): string {
-  return model.kind === 'global' ? globalStream(slug) : documentStream(slug, id);
+export function streamOf({ category }: Pick<Target, 'category'>, id: string): string {
+  return documentStream(category, id);
 }
 
 /** A document or global as rules, hooks and decisions see it; null when there is no such document. */

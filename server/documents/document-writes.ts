@@ -1,10 +1,8 @@
 import type { ResponseObject } from '@hapi/hapi';
 import type { JsonObject } from '../../config/schema.ts';
-import { type Current, decideCreate, decideDelete, decideGlobalUpdate, decideUpdate } from '../../events/documents.ts';
-import type { Change } from '../../events/log.ts';
-import { authorize } from '../access/access.ts';
+import { type Current, decideCreate, decideDelete } from '../../events/documents.ts';
+import { authorize, mayRead } from '../access/access.ts';
 import { refuseMissing } from '../access/document-access.ts';
-import type { Call } from '../app.ts';
 import { noteReason } from '../http/reason.ts';
 import { rejectQuery } from '../queries/parameters.ts';
 import { checkedValues } from './checked-values.ts';
@@ -13,6 +11,7 @@ import { beforeDelete, type HookContext, runAfterHooks } from './hooks.ts';
 import { sendTagged, sendText } from './sending.ts';
 import { admitted, beforeAppend, recorded, type Write } from './write-steps.ts';
 import { write as append } from './writes.ts';
+import { decideValues, writtenText } from './written.ts';
 
 /** Creates a document (contract, section 4.1). */
 export async function create(write: Write): Promise<ResponseObject> {
@@ -44,7 +43,7 @@ export async function update(write: Write): Promise<ResponseObject> {
     const current = await find(write, id);
     const hookContext = { app, request, target, operation: 'update', doc: current.document } as const;
     const values = await checkedValues(hookContext, body, upload?.values);
-    const change = decide(write, id, current, values);
+    const change = await decideValues(write, id, { current, values });
     const also = await beforeAppend(write, { id, change, version: current.version });
     const set = change?.events[0]?.data.set as JsonObject | undefined;
     const document = target.documentOf(id, { ...current.document, ...set });
@@ -55,27 +54,21 @@ export async function update(write: Write): Promise<ResponseObject> {
   return answerChange(write, changed);
 }
 
-function decide({ app, target }: Call, id: string, current: Current, values: JsonObject): Change | null {
-  const { at } = app.ids.next();
-  return target.model.kind === 'global'
-    ? decideGlobalUpdate(target.slug, current, values, at)
-    : decideUpdate(target, id, current, { values, at });
-}
-
 /** Deletes a document (contract, section 4.1). */
 export async function remove(write: Write): Promise<ResponseObject> {
-  const { app, request, target, present, h } = write;
+  const { app, request, target, h } = write;
   const id = idIn(write);
-  const hookContext = await append(write, streamOf(target, id), async () => {
+  const { hookContext, isReadable } = await append(write, streamOf(target, id), async () => {
     const current = await find(write, id);
     const hookContext = { app, request, target, operation: 'delete', doc: current.document } as const;
+    const isReadable = await mayRead(write, current.document);
     await beforeDelete(hookContext, current.document);
     const change = decideDelete(target, id, current);
     const also = await beforeAppend(write, { id, change, version: current.version });
-    return { decision: change, also, answer: hookContext };
+    return { decision: change, also, answer: { hookContext, isReadable } };
   });
   await recorded(write);
-  const answer = await present.document(request, hookContext.doc);
+  const answer = await writtenText(write, hookContext.doc, isReadable);
   await runAfterHooks(hookContext, 'afterDelete', hookContext.doc);
   return sendText(h, answer);
 }
@@ -95,10 +88,11 @@ async function find(write: Write, id: string): Promise<Current> {
 /** A document after a write; `hookContext` is null where nothing has changed. */
 type Changed = { hookContext: HookContext | null; document: JsonObject; version: number };
 
-/** Answers with the document as its hooks leave it. */
+/** Answers with the document as its hooks leave it, as far as the caller may read it now. */
 export async function answerChange(write: Write, { hookContext, document, version }: Changed): Promise<ResponseObject> {
-  const { request, present, h } = write;
+  const { present, h } = write;
   const shown = hookContext ? await runAfterHooks(hookContext, 'afterChange', document) : document;
-  const answer = await present.document(request, shown);
-  return sendTagged(h, answer, present.tag(version, answer, { isStored: shown === document }));
+  const isReadable = await mayRead(write, document);
+  const answer = await writtenText(write, shown, isReadable);
+  return sendTagged(h, answer, present.tag(version, answer, { isStored: isReadable && shown === document }));
 }

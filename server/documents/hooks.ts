@@ -2,7 +2,7 @@ import Boom from '@hapi/boom';
 import { DomainError } from '../../config/errors.ts';
 import type { Field, FieldHooks, Hook, Hooks, Operation } from '../../config/model.ts';
 import { mapObjectsAsync } from '../../config/nesting.ts';
-import { type JsonObject, memberOf } from '../../config/schema.ts';
+import { type Json, type JsonObject, memberOf } from '../../config/schema.ts';
 import type { Call } from '../app.ts';
 import { noteRequest } from '../http/pulse.ts';
 import { requestId, userOf, viewOf } from '../http/requests.ts';
@@ -20,7 +20,7 @@ export async function beforeChange(hookContext: HookContext, values: JsonObject)
   const { model, validator } = hookContext.target;
   const result = await aborting(async () => {
     const changed = await runFieldHooks(model.fields, { kind: 'beforeChange', hookContext, values, data: values });
-    return runHooks(model.hooks.beforeChange, hookContext, changed);
+    return runHooks('beforeChange', hookContext, changed);
   });
   try {
     return hookContext.operation === 'create' ? validator.create(result) : validator.update(result);
@@ -32,7 +32,7 @@ export async function beforeChange(hookContext: HookContext, values: JsonObject)
 
 /** Runs the hooks before a delete; what they return counts for nothing. */
 export async function beforeDelete(hookContext: HookContext, document: JsonObject): Promise<void> {
-  await aborting(() => runHooks(hookContext.target.model.hooks.beforeDelete, hookContext, document));
+  await aborting(() => runHooks('beforeDelete', hookContext, document));
 }
 
 /** Runs the hooks after a change or delete. One that throws is logged: what is recorded is recorded. */
@@ -46,7 +46,7 @@ export async function runAfterHooks(
   let result = document;
   for (const hook of model.hooks[kind] ?? []) {
     try {
-      result = (await hook(argsOf(hookContext, result))) ?? result;
+      result = (await heeded(hookContext, `${kind} hook`, hook, argsOf(hookContext, result))) ?? result;
     } catch (err) {
       app.log.error({ err, requestId: requestId(request) }, `an ${kind} hook of ${model.slug} threw`);
     }
@@ -58,15 +58,16 @@ export async function runAfterHooks(
 export async function onRead(hookContext: HookContext, document: JsonObject): Promise<JsonObject> {
   const { model } = hookContext.target;
   return aborting(async () => {
-    const read = await runHooks(model.hooks.beforeRead, hookContext, document);
+    const read = await runHooks('beforeRead', hookContext, document);
     const fields = await runFieldHooks(model.fields, { kind: 'afterRead', hookContext, values: read, data: read });
-    return runHooks(model.hooks.afterRead, hookContext, fields);
+    return runHooks('afterRead', hookContext, fields);
   });
 }
 
-async function runHooks(hooks: Hooks[keyof Hooks], hookContext: HookContext, data: JsonObject): Promise<JsonObject> {
+async function runHooks(kind: keyof Hooks, hookContext: HookContext, data: JsonObject): Promise<JsonObject> {
   let result = data;
-  for (const hook of hooks ?? []) result = (await hook(argsOf(hookContext, result))) ?? result;
+  for (const hook of hookContext.target.model.hooks[kind] ?? [])
+    result = (await heeded(hookContext, `${kind} hook`, hook, argsOf(hookContext, result))) ?? result;
   return result;
 }
 
@@ -83,7 +84,8 @@ async function runFieldHooks(fields: readonly Field[], run: FieldRun): Promise<J
       runFieldHooks(inside.fields, { ...run, values: inside.values }),
     );
     for (const hook of field.hooks?.[kind] ?? []) {
-      const returned = await hook({ value: changed, ...argsOf(hookContext, data) });
+      const args = { value: changed, ...argsOf(hookContext, data) };
+      const returned = await heeded(hookContext, `${kind} hook of the field ${field.name}`, hook, args);
       // null clears the field; nothing returned leaves it as it is.
       if (returned !== undefined) changed = returned;
     }
@@ -95,6 +97,38 @@ async function runFieldHooks(fields: readonly Field[], run: FieldRun): Promise<J
 function argsOf({ request, operation, doc }: HookContext, data: JsonObject): Parameters<Hook>[0] {
   noteRequest(request);
   return { user: userOf(request), req: viewOf(request), operation, data, doc };
+}
+
+const given = ['value', 'data', 'doc'] as const;
+
+/**
+ * Runs a hook. Only what it returns counts, so a change of what it was given is an error; not in production, where the comparison
+ * would cost each request, and its author does not look on.
+ */
+async function heeded<A extends Parameters<Hook>[0] & { value?: Json }, T>(
+  { app, target }: HookContext,
+  name: string,
+  hook: (args: A) => T | Promise<T>,
+  args: A,
+): Promise<T> {
+  if (app.isProduction) return hook(args);
+  const before = given.map((key) => textOf(args[key]));
+  // The hook may put others in their places, which changes nothing.
+  const returned = await hook({ ...args });
+  const changed = given.find((key, at) => textOf(args[key]) !== before[at]);
+  if (changed === undefined) return returned;
+  throw new Error(
+    `the ${name} of ${target.model.slug} changed ${changed} in place, where only what a hook returns counts: return a changed copy`,
+  );
+}
+
+/** As JSON; null for a value that a hook has made and JSON cannot hold: that is judged later. */
+function textOf(value: unknown): string | null {
+  try {
+    return JSON.stringify(value) ?? null;
+  } catch {
+    return null;
+  }
 }
 
 /** A hook's refusal is the author's answer to the caller; without a status it is a bug. */

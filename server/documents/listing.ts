@@ -6,7 +6,10 @@ import type { ListScope } from '../access/list-scope.ts';
 import type { Call } from '../app.ts';
 import { asOfFor } from '../http/requests.ts';
 import type { CountQuery, ListQuery } from '../queries/query.ts';
-import { type List, passing, rankedPage, searchedBy, withSearch } from './search/searching.ts';
+import type { Written } from '../reads/missing-index.ts';
+import { rankedPage } from '../reads/ranking.ts';
+import { advise, paceOf, readMany } from './reading.ts';
+import { passed, passing, searchedBy, withSearch } from './search/searching.ts';
 
 type Asked = Omit<ListQuery, 'view'> & Pick<ListRequest, 'only'>;
 
@@ -19,13 +22,15 @@ export async function pageOf(call: Call, query: Asked, { where, row }: ListScope
   const condition = both(where, query.where && (await servedBy(call, query.where)));
   const after = query.after && { mark: query.after.mark, isEach: row !== null };
   const asked: Plain = { where: condition, sort, limit, page, count, after, only };
-  if (!search) return row ? passingPage(call, asked, row) : list(call, asked);
+  const written: Written = { where: query.where, sort, hasWords: search !== null };
+  if (!search) return row ? passingPage(call, asked, { row, written }) : list(call, asked, written);
   const { terms, isRanked } = search;
   const fields = await searchedBy(call);
   const found = { ...asked, where: await withSearch(call, asked.where, { terms, fields }) };
-  if (!isRanked) return row ? passingPage(call, found, row) : list(call, found);
-  const every: List = (request) => list(call, request);
-  return rankedPage({ ...found, after: null }, { terms, fields, list: row ? passing(every, row) : every });
+  if (!isRanked) return row ? passingPage(call, found, { row, written }) : list(call, found, written);
+  const ranked: ListRequest = { ...found, after: null };
+  if (!row) return readMany(call, { kind: 'ranked', request: { ...ranked, words: { terms, fields } } }, written);
+  return rankedPage(ranked, { terms, fields, list: passing((one) => list(call, one, written), { row, call }) });
 }
 
 type Plain = Required<ListRequest>;
@@ -36,15 +41,16 @@ async function servedBy({ app, request, target }: Call, where: Where): Promise<W
 }
 
 /** A page of the documents that pass. */
-async function passingPage(call: Call, asked: Plain, row: Row): Promise<Page> {
+async function passingPage(call: Call, asked: Plain, by: By): Promise<Page> {
   const { after } = asked;
-  const counted = asked.count === 'exact' ? await allPassing(call, asked, row) : null;
+  advise(call, { kind: 'list', request: asked });
+  const counted = asked.count === 'exact' ? await allPassing(call, asked, by) : null;
   const start = after ? 0 : (asked.page - 1) * asked.limit;
   if (counted && !after) {
     const texts = counted.slice(start, start + asked.limit);
     return { texts, total: counted.length, hasNext: counted.length > start + asked.limit };
   }
-  const page = await walk(call, { ...asked, after: after ?? { mark: null, isEach: true } }, { row, start });
+  const page = await walk(call, { ...asked, after: after ?? { mark: null, isEach: true } }, { ...by, start });
   return counted ? { ...page, total: counted.length } : page;
 }
 
@@ -56,10 +62,9 @@ export async function countOf(
 ): Promise<number> {
   const allowed = both(where, asked && (await servedBy(call, asked)));
   const condition = terms ? await withSearch(call, allowed, { terms, fields: await searchedBy(call) }) : allowed;
-  if (row) return (await allPassing(call, { where: condition, sort: [] }, row)).length;
-  const { app, request, target } = call;
-  const moment = asOfFor(request);
-  return moment ? app.past.count(moment.position, target.tables, condition) : target.documents.count(condition);
+  const written: Written = { where: asked, hasWords: terms !== null };
+  if (row) return (await allPassing(call, { where: condition, sort: [] }, { row, written })).length;
+  return readMany(call, { kind: 'count', request: { where: condition } }, written);
 }
 
 function both(one: Where | null, other: Where | null): Where | null {
@@ -67,47 +72,44 @@ function both(one: Where | null, other: Where | null): Where | null {
 }
 
 /** A page of the documents that meet a condition, today or as of the moment that the request looks back to. */
-export async function list({ app, request, target }: Call, asked: ListRequest): Promise<Page> {
-  const moment = asOfFor(request);
-  return moment ? app.past.list(moment.position, target.tables, asked) : target.documents.list(asked);
+export function list(call: Call, request: ListRequest, written?: Written): Promise<Page> {
+  return readMany(call, { kind: 'list', request }, written);
 }
 
 /** Decides about one document. */
 export type Row = (document: JsonObject) => Promise<boolean>;
 
+/** Decides about each document of a list, for what the caller has written. */
+type By = { row: Row; written?: Written };
+
 /** The documents that meet a condition and pass. */
 export async function allPassing(
   call: Call,
   { where, sort }: Pick<ListRequest, 'where' | 'sort'>,
-  row: Row,
+  { row, written }: By,
 ): Promise<string[]> {
-  const { texts } = await list(call, { where, sort, limit: -1, page: 1 });
-  const passed: string[] = [];
-  for (const text of texts) if (await row(JSON.parse(text))) passed.push(text);
-  return passed;
+  const { texts } = await list(call, { where, sort, limit: -1, page: 1 }, written);
+  return passed(texts, { row, call });
 }
 
 /** A page of the documents that pass, without those that do not have to be looked at for it. @param start how many are passed over. */
 async function walk(
   call: Call,
   asked: ListRequest & { after: From },
-  { row, start }: { row: Row; start: number },
+  { row, written, start }: By & { start: number },
 ): Promise<Page> {
   const shown: { text: string; mark: Mark }[] = [];
   let left = start;
   let { mark } = asked.after;
+  const pace = paceOf(call);
   for (;;) {
     const {
       texts,
       marks = [],
       hasNext,
-    } = await list(call, {
-      ...asked,
-      limit: atOnce,
-      after: { mark, isEach: true },
-      count: 'none',
-    });
+    } = await list(call, { ...asked, limit: atOnce, after: { mark, isEach: true }, count: 'none' }, written);
     for (const [index, text] of texts.entries()) {
+      await pace();
       mark = marks[index] as Mark;
       if (!(await row(JSON.parse(text)))) continue;
       if (left > 0) left -= 1;

@@ -31,6 +31,7 @@ import {
   json,
   ofHooks,
   refusalForNow,
+  refusalOfAbsent,
   refusalOfOther,
   refusalOfRestore,
   refusalOfStale,
@@ -43,7 +44,7 @@ import {
 } from '../openapi/responses.ts';
 import { formOf, isUploadCollection } from '../openapi/uploads.ts';
 import { tell } from '../queries/parameters.ts';
-import { dryRunParameter, listParameters, readParameters } from '../queries/query.ts';
+import { documentParameters, dryRunParameter, listParameters, readParameters } from '../queries/query.ts';
 
 /** The id of a document, in a path. */
 export const idParameter = Joi.object({ id: Joi.string().guid().required().description('The id of the document.') });
@@ -101,7 +102,7 @@ export function listOperation(model: Model, target: Collection): Operation {
 
 /** `GET /api/collections/<slug>/{id}`, `GET /api/globals/<slug>` */
 export function readOperation(model: Model, target: Collection | Global): Operation {
-  const { named, it, missing } = subjectOf('read', target);
+  const { named, it } = subjectOf('read', target);
   const answer =
     target.kind === 'global'
       ? withExample(document('The global.', `globals.${target.slug}`), globalExample(target.fields))
@@ -110,9 +111,14 @@ export function readOperation(model: Model, target: Collection | Global): Operat
     ...named,
     summary: `Read ${it}`,
     description: target.kind === 'global' ? ofReadGlobal(model, target) : ofRead(model, target),
-    query: readParameters,
+    query: target.kind === 'global' ? readParameters : documentParameters,
     headers: ifKnown,
-    answers: { 200: asOfThen(answer), ...unchanged, ...readRefusals(model, target), ...refusals(missing) },
+    answers: {
+      200: asOfThen(answer),
+      ...unchanged,
+      ...readRefusals(model, target),
+      ...(target.kind === 'global' ? {} : refusalOfAbsent),
+    },
     caller: { kind: 'admitted', target, right: 'read' },
   };
 }
@@ -120,7 +126,7 @@ export function readOperation(model: Model, target: Collection | Global): Operat
 /** `POST /api/collections/<slug>` */
 export function createOperation(model: Model, target: Collection): Operation {
   const { slug } = target;
-  const isUnique = uniqueFields(slug, target.schema.fields).length > 0;
+  const isUnique = uniqueFields(target.category, target.schema.fields).length > 0;
   return {
     id: `create_${slug}`,
     tag: slug,
@@ -129,7 +135,7 @@ export function createOperation(model: Model, target: Collection): Operation {
     headers: headersOfWrite(target),
     ...(isUploadCollection(target) ? { form: formOf(target, 'create') } : { body: `collections.${slug}.create` }),
     answers: {
-      201: attempted(document('The document, as it was created.', `collections.${slug}`)),
+      201: attempted(document('The document, as it was created.', `collections.${slug}.written`)),
       ...refusalOfOther,
       ...writeRefusals(target),
       ...(isUnique ? refusals([409]) : {}),
@@ -152,7 +158,7 @@ export function updateOperation(model: Model, target: Collection | Global): Oper
     body: `${schema}.update`,
     ...(target.kind === 'collection' && isUploadCollection(target) ? { form: formOf(target, 'update') } : {}),
     answers: {
-      200: attempted(document(target.kind === 'global' ? 'The whole global.' : 'The whole document.', schema)),
+      200: attempted(document(target.kind === 'global' ? 'The global.' : 'The document.', `${schema}.written`)),
       ...refusalOfStale,
       ...refusalOfOther,
       ...writeRefusals(target),
@@ -173,7 +179,7 @@ export function deleteOperation(model: Model, target: Collection): Operation {
     params: idParameter,
     headers: headersOfWrite(target, { 'If-Match': ifMatch }),
     answers: {
-      200: attempted(json('The document that was.', `collections.${slug}`)),
+      200: attempted(json('The document that was.', `collections.${slug}.written`)),
       ...refusalOfStale,
       ...refusalOfOther,
       ...refusals([400, 404, 409, 500]),
@@ -196,7 +202,7 @@ export function restoreOperation(target: Collection | Global): Operation {
     headers: headersOfWrite(target, { 'If-Match': ifMatch }),
     body: 'Restore',
     answers: {
-      200: attempted(restored(`${target.kind}s.${target.slug}`)),
+      200: attempted(restored(`${target.kind}s.${target.slug}.written`)),
       ...refusalOfStale,
       ...refusalOfOther,
       ...writeRefusals(target),

@@ -69,7 +69,7 @@ export function accounts(write: Write): WriteStep {
 /** The password that was before is forgotten once the new one is recorded, and the new one where that is refused. */
 function newPassword(write: Write, password: string): WriteStep {
   const { app, request, target } = write;
-  const { slug } = target;
+  const { category } = target;
   const { keep, refused } = keeping(write, password);
   let before: string | null = null;
   let isRecorded = false;
@@ -78,14 +78,14 @@ function newPassword(write: Write, password: string): WriteStep {
     async beforeAppend({ id, change, version }) {
       const credential = await keep();
       // At this version: so it is known which password it replaces, and that no reset has come in between.
-      const account = app.accounts.account(slug, id);
+      const account = app.accounts.account(category, id);
       before = account?.credential ?? null;
       // One that was restored has a stream, but is an account only from here on.
-      const expectedVersion = account?.version ?? app.events.versionOf(accountStream(slug, id));
-      const keeps = ownSession(request, { slug, id });
-      const changed = { ...decidePassword({ slug, id }, credential, { keeps }), expectedVersion };
+      const expectedVersion = account?.version ?? app.events.versionOf(accountStream(category, id));
+      const keeps = ownSession(request, { category, id });
+      const changed = { ...decidePassword({ category, id }, credential, { keeps }), expectedVersion };
       // A user who stays as they are must be there still.
-      return change ? [changed] : [changed, decideNothing(documentStream(slug, id), version)];
+      return change ? [changed] : [changed, decideNothing(documentStream(category, id), version)];
     },
     async recorded() {
       isRecorded = true;
@@ -97,15 +97,15 @@ function newPassword(write: Write, password: string): WriteStep {
   };
 }
 
-function endOfAccount({ app, target: { slug } }: Write): WriteStep {
+function endOfAccount({ app, target: { category } }: Write): WriteStep {
   let credential: string | null = null;
 
   return {
     async beforeAppend({ id }) {
       // No password comes in between, which would be left when its account is gone.
-      const account = app.accounts.account(slug, id);
+      const account = app.accounts.account(category, id);
       credential = account?.credential ?? null;
-      return account ? [decideNothing(accountStream(slug, id), account.version)] : [];
+      return account ? [decideNothing(accountStream(category, id), account.version)] : [];
     },
     async recorded() {
       if (credential !== null) await app.passwords.forgetPassword(credential);
@@ -114,9 +114,9 @@ function endOfAccount({ app, target: { slug } }: Write): WriteStep {
 }
 
 /** A user who changes their own password stays logged in here. */
-function ownSession({ auth }: Request, { slug, id }: AccountRef): string | undefined {
+function ownSession({ auth }: Request, { category, id }: AccountRef): string | undefined {
   const session = auth.credentials.user?.session;
-  return session?.slug === slug && session.id === id ? session.sid : undefined;
+  return session?.category === category && session.id === id ? session.sid : undefined;
 }
 
 /** The refusal of one of too many. */

@@ -1,6 +1,12 @@
 import type { Collection, Field, Global, Model } from '../../config/model.ts';
 import { partsOf } from '../../config/nesting.ts';
-import type { CollectionSchema, FieldSchema, GlobalSchema, Schema } from '../../config/schema.ts';
+import {
+  type CollectionSchema,
+  categoryOf,
+  type FieldSchema,
+  type GlobalSchema,
+  type Schema,
+} from '../../config/schema.ts';
 import type { FieldRights } from '../access/field-access.ts';
 
 /** A field as `/api/schemas` shows it. */
@@ -35,7 +41,17 @@ export function showSchemas({ collections, globals }: Schema, model: Model) {
 function showCollection(schema: CollectionSchema, model: Collection | undefined) {
   const { slug, labels = null, fields, auth = false, upload = false, history = null, requireReason = false } = schema;
   const shown = showFields(fields, { models: model?.fields ?? [] });
-  return { slug, labels, fields: shown, auth, upload, history, requireReason, admin: schema.admin ?? {} };
+  return {
+    slug,
+    category: categoryOf(schema),
+    labels,
+    fields: shown,
+    auth,
+    upload,
+    history,
+    requireReason,
+    admin: schema.admin ?? {},
+  };
 }
 
 function showGlobal(schema: GlobalSchema, model: Global | undefined) {

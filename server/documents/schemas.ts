@@ -1,8 +1,9 @@
 import { hash } from 'node:crypto';
 import type { Request, Server } from '@hapi/hapi';
-import type { CollectionSchema, GlobalSchema } from '../../config/schema.ts';
+import { type CollectionSchema, type GlobalSchema, globalsCategory } from '../../config/schema.ts';
 import { epochsOf } from '../../projections/epochs.ts';
 import { requireSchemaAccess } from '../access/access.ts';
+import { erasesSome } from '../access/erasing.ts';
 import { rightsToFields } from '../access/field-access.ts';
 import { managesKeys } from '../access/key-management.ts';
 import { isOutsideScopes } from '../access/key-scopes.ts';
@@ -16,6 +17,7 @@ import { version } from '../platform/version.ts';
 import { readQuery } from '../queries/parameters.ts';
 import { momentParameter } from '../queries/query.ts';
 import { readSchemasAsOf, tellPosition } from './past/as-of.ts';
+import { withNamesOfToday } from './past/schema-names.ts';
 import { type ShownSchemas, showFields, showSchemas } from './schema-answers.ts';
 import { sendTagged } from './sending.ts';
 
@@ -38,7 +40,8 @@ export function schemas(server: Server, app: App): void {
       readQuery(momentParameter, request.query, app);
       const epoch = moment && epochsOf(app.events).findLast(({ position }) => position <= moment.position);
       // Before the first there was nothing.
-      const schema = moment ? (epoch?.schema ?? { collections: [], globals: [] }) : model.schema;
+      const then = epoch?.schema ?? { collections: [], globals: [] };
+      const schema = moment ? withNamesOfToday(then, app.names) : model.schema;
       const shown = moment ? showSchemas(schema, model) : all;
       const { admin, richText = null } = model;
       const text = JSON.stringify({
@@ -55,8 +58,10 @@ export function schemas(server: Server, app: App): void {
   function readableIn(request: Request, { collections, globals }: ShownSchemas): ShownSchemas {
     if (model.publicSchema) return { collections, globals };
     return {
-      collections: collections.filter(({ slug }) => !isOutsideScopes(request, { kind: 'collection', slug }, 'read')),
-      globals: globals.filter(({ slug }) => !isOutsideScopes(request, { kind: 'global', slug }, 'read')),
+      collections: collections.filter((one) => !isOutsideScopes(request, { ...one, kind: 'collection' }, 'read')),
+      globals: globals.filter(({ slug }) => {
+        return !isOutsideScopes(request, { kind: 'global', slug, category: globalsCategory }, 'read');
+      }),
     };
   }
 
@@ -93,8 +98,9 @@ export function schemas(server: Server, app: App): void {
   /** For callers with a credential. */
   async function aboutCaller(request: Request) {
     if (actorOf(request).type === 'anonymous') return {};
-    const [audit, keys] = await Promise.all([grantedScopes(app, request), managesKeys({ app, request })]);
-    return { user: { audit, keys }, limits: model.limits, version: version() };
+    const call = { app, request };
+    const [audit, keys, erase] = await Promise.all([grantedScopes(app, request), managesKeys(call), erasesSome(call)]);
+    return { user: { audit, keys, erase }, limits: model.limits, version: version() };
   }
 
   function tellOnce(rule: string, err: unknown): void {

@@ -5,7 +5,7 @@ import { mediaRoot } from '../../config/uploads.ts';
 import type { Sources } from '../../projections/joins.ts';
 import type { Members, Page } from '../../projections/lists.ts';
 import { someOf } from '../access/document-access.ts';
-import { filterableFields, readableFields, selectableFields } from '../access/field-access.ts';
+import { filterableFields, queryableBy, readableFields, selectableFields } from '../access/field-access.ts';
 import { type ListScope, scopeElsewhere } from '../access/list-scope.ts';
 import type { App, Call, Join, RouteCall, Target } from '../app.ts';
 import { asOfFor } from '../http/requests.ts';
@@ -89,8 +89,9 @@ function isAsStored({ depth, select }: View): boolean {
 /** Documents as the caller may see them: their joins, then hooks, then without what is not for this caller. */
 async function showAll(call: Call, stored: readonly JsonObject[], wanted: Members = null): Promise<JsonObject[]> {
   const { target } = call;
-  // Hooks get whole documents.
-  const joins = target.joins.filter(({ name }) => !wanted || target.hasReadHooks || wanted.has(name));
+  // Hooks get whole documents. The events of a document do not hold the links to it, so an answer that is proven has no joins.
+  const isWanted = (name: string) => !wanted || target.hasReadHooks || wanted.has(name);
+  const joins = asOfFor(call.request)?.fold ? [] : target.joins.filter(({ name }) => isWanted(name));
   const joined = (await withJoins(call, stored, joins)).map((one) => withFoundUrl(call, one));
   if (!target.hasReadHooks && !target.hasReadRules) return joined;
   return Promise.all(
@@ -170,11 +171,11 @@ async function sourcesOf({ app, request }: RouteCall, join: Join, ids: readonly 
   return new Map(shown);
 }
 
-/** The rule about each document that points by a field, with that about the field where it looks at the document; `none`: it is hidden. */
+/** The rule about each document that points by a field, with that about the field where it looks at the document; `none`: a rule or a hook hides it. */
 async function rowOf(call: Call, { row }: ListScope, name: string): Promise<ListScope['row'] | 'none'> {
   const isIn = (fields: readonly Field[]) => fields.some((field) => field.name === name);
-  if (!call.target.hasReadRules || isIn(await filterableFields(call))) return row;
-  if (!isIn(await selectableFields(call))) return 'none';
+  if (isIn(await filterableFields(call))) return row;
+  if (!isIn(queryableBy(call)) || !isIn(await selectableFields(call))) return 'none';
   return async (document) => {
     if (row && !(await row(document))) return false;
     return Object.hasOwn(await readableFields(call, document, String(document.id)), name);

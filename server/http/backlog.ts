@@ -1,3 +1,4 @@
+import type { ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
 import type { Request } from '@hapi/hapi';
 import type { Logger } from 'pino';
@@ -37,9 +38,11 @@ export type Backlog = {
   admit: (request: Request) => DomainError | null;
 };
 
+/** It does not hold the request: a response that is over may be in memory for long, and would keep all of that there. */
 type Answer = {
-  request: Request;
+  response: ServerResponse;
   socket: Socket & { _handle?: Transport | null };
+  address: string;
   /** As `networkOf` has it, once that was asked for. */
   network: string | null;
   /** Bytes that it holds until it is over. */
@@ -87,7 +90,8 @@ export function createBacklog(log: Pick<Logger, 'warn'>, bounds: BacklogBounds =
     if (bytes > bounds.pace.bytes && request.method === 'get' && isFull(bytes, request))
       return new DomainError('unavailable', 'too many answers wait to be read; try again later', [], retrySeconds);
     const held = bytes + (isCompressed(request, bytes) ? compressorBytes : 0);
-    const answer: Answer = { request, socket: req.socket, network: null, bytes: held, ...unseen };
+    const address = addressOf(request);
+    const answer: Answer = { response: res, socket: req.socket, address, network: null, bytes: held, ...unseen };
     answers.add(answer);
     total += held;
     res.on('close', () => leave(answer));
@@ -119,7 +123,7 @@ export function createBacklog(log: Pick<Logger, 'warn'>, bounds: BacklogBounds =
   function look(): void {
     isLooking = false;
     for (const answer of answers) {
-      if (answer.socket.destroyed || answer.request.raw.res.closed) leave(answer);
+      if (answer.socket.destroyed || answer.response.closed) leave(answer);
       else if (isTooSlow(answer)) cut(answer);
     }
     if (total > bounds.perAddress / 2) {
@@ -133,12 +137,12 @@ export function createBacklog(log: Pick<Logger, 'warn'>, bounds: BacklogBounds =
 
   /** By looks, not by the clock: while the thread or the process stood still, no client could read. */
   function isTooSlow(answer: Answer): boolean {
-    const { socket, request } = answer;
+    const { socket, response } = answer;
     const sent = sentOver(socket);
     if (answer.looks === 0) answer.begun = answer.marked = sent;
     answer.looks += 1;
     // A response of unknown size is measured while it waits; one whose turn has not come has no socket yet.
-    const grown = request.raw.res.socket ? Math.max(0, socket.writableLength - answer.bytes) : 0;
+    const grown = response.socket ? Math.max(0, socket.writableLength - answer.bytes) : 0;
     answer.bytes += grown;
     total += grown;
     const keepsPace = socket.writableLength === 0 || sent - answer.marked >= bounds.pace.bytes;
@@ -199,6 +203,6 @@ function speedOf({ socket, begun, looks }: Answer): number {
 }
 
 function networkAt(answer: Answer): string {
-  answer.network ??= networkOf(addressOf(answer.request));
+  answer.network ??= networkOf(answer.address);
   return answer.network;
 }

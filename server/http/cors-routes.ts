@@ -14,14 +14,14 @@ import { noRoute } from './requests.ts';
  */
 export function registerCors(
   server: Server,
-  app: Pick<App & RouteParts, 'model' | 'log' | 'baseUrl' | 'toldOrigins'>,
+  app: Pick<App & RouteParts, 'model' | 'log' | 'baseUrl' | 'isProduction' | 'toldOrigins'>,
   auth: string,
 ): AddHeaders {
-  const { model, log, baseUrl, toldOrigins: told } = app;
+  const { model, log, baseUrl, isProduction, toldOrigins: told } = app;
   const cors = corsOf(model.cors);
   const add = cors && corsRoutes(server, { current: () => cors, refusal: noRoute, auth });
   const advice = (origin: string) => `write cors: ['${[...model.cors, origin].join("', '")}'] in the configuration`;
-  const tell = tellOfRefused({ log, told, baseUrl, advice });
+  const tell = tellOfRefused({ log, told, baseUrl, advice: isProduction ? null : advice });
   return (request, headers) => {
     add?.(request, headers);
     tell(request, headers);

@@ -90,9 +90,14 @@ export function isExcludedFromCors(path: string): boolean {
   return closed.test(path);
 }
 
-/** Whether an origin is that of pages of the service: by the host that is called, or by where clients reach it. */
+/**
+ * Whether an origin is that of pages of the service: by where clients reach it, or by the host that is called. Where it is known how clients
+ * reach it, the scheme is that too: a page of http://… may be anybody's who is on the wire to https://….
+ */
 export function isOwnOrigin(text: string, ownHost: string, baseUrl: string | null): boolean {
   if (!URL.canParse(text)) return false;
-  const { host, origin } = new URL(text);
-  return host === ownHost || (baseUrl !== null && origin === new URL(baseUrl).origin);
+  const { host, origin, protocol } = new URL(text);
+  if (baseUrl === null) return host === ownHost;
+  const own = new URL(baseUrl);
+  return origin === own.origin || (host === ownHost && protocol === own.protocol);
 }

@@ -46,11 +46,12 @@ export type AddHeaders = (request: Request, headers: AnswerHeaders) => void;
  * where single fields are to blame. Any other error is a bug: it is logged and answered with a bare 500, but for a log
  * that was altered, which the caller has to know.
  *
+ * @param log logs a bug, and gives the message that the caller gets; undefined for none.
  * @param admit says why an answer is not sent, though there is one; null where it is.
  * @param additions headers of every response, also of those that are not errors.
  */
 export function answerErrors(
-  log: (error: Error, request: Request) => void,
+  log: (error: Error, request: Request) => string | undefined,
   admit: (request: Request) => DomainError | null,
   ...additions: readonly AddHeaders[]
 ): Lifecycle.Method {
@@ -69,7 +70,10 @@ export function answerErrors(
     const known = segmentRefusal(response) ?? unknownRefusal(response);
     const refusal = known ?? (isStoreFailure(response) ? storeRefusal(response) : response);
     const boom = refusal instanceof DomainError ? translate(refusal) : told(refusal);
-    if (boom.output.statusCode >= 500 && !(response instanceof DomainError)) log(response, request);
+    if (boom.output.statusCode >= 500 && !(response instanceof DomainError)) {
+      const message = log(response, request);
+      if (message !== undefined && !(refusal instanceof DomainError)) boom.output.payload.message = message;
+    }
     boom.output.headers['x-request-id'] = requestId(request);
     boom.output.headers['x-content-type-options'] = 'nosniff';
     add(request, boom.output.headers);

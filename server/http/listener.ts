@@ -2,6 +2,8 @@ import { once } from 'node:events';
 import type { IncomingMessage, Server as Listener, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import Boom from '@hapi/boom';
+import { type Connections, openConnections } from './connections.ts';
+import { isHeld } from './door.ts';
 import { boundBody } from './pace.ts';
 
 // As an import it would load all of fetch with it, for that is among what node:http exports: a tenth of a start.
@@ -14,6 +16,8 @@ export type Address = {
   port: number;
   /** True when other threads listen there too. */
   isShared: boolean;
+  /** How many seconds a connection is kept open for the next request. */
+  keepAliveSeconds: number;
 };
 
 /** How long a client may take with the head of a request; looked at every few seconds. */
@@ -34,49 +38,85 @@ export function createListener(): Listener {
 }
 
 /** The head of a request; one that a server makes up has no headers as they came. */
-type Head = Pick<IncomingMessage, 'headers' | 'httpVersion'> & { rawHeaders?: readonly string[] };
+type Head = Pick<IncomingMessage, 'headers' | 'httpVersion' | 'url'> & { rawHeaders?: readonly string[] };
 
 /**
- * Refuses a request with more than 1,000 lines of headers, or of HTTP/1.1 without `Host`, when it comes: by itself Node takes the one,
- * or some of its lines, and answers the other without a body.
+ * Refuses a request with more than 1,000 lines of headers, of HTTP/0.9, or that does not name one host (RFC 9112, sections 3.2 and
+ * 3.2.2), when it comes: by itself Node takes them, or answers without a body. A proxy may have looked at another host than we would.
  *
  * @throws a 431; a 400.
  */
-export function requireHead({ headers, httpVersion, rawHeaders }: Head): void {
+export function requireHead({ headers, httpVersion, rawHeaders, url = '' }: Head): void {
   if (rawHeaders && rawHeaders.length > 2 * maxHeaders) throw new Boom.Boom(undefined, { statusCode: 431 });
-  if (headers.host === undefined && httpVersion === '1.1') throw Boom.badRequest('the Host header is missing');
+  const { host } = headers;
+  if (host === undefined && httpVersion === '1.1') throw Boom.badRequest('the Host header is missing');
+  if (rawHeaders && countHosts(rawHeaders) > 1) throw Boom.badRequest('the Host header must be there once');
+  if (httpVersion === '0.9') throw Boom.badRequest('the request must be of HTTP/1.0 or HTTP/1.1');
+  if (host !== undefined && url[0] !== '/' && !isTargetOf(host, url))
+    throw Boom.badRequest('the request target names another host than the Host header');
+}
+
+/** How many lines of headers name a host: of several, Node shows the first. */
+function countHosts(rawHeaders: readonly string[]): number {
+  let count = 0;
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    const name = rawHeaders[index] as string;
+    if (name.length === 4 && (name === 'host' || name === 'Host' || name.toLowerCase() === 'host')) count += 1;
+  }
+  return count;
+}
+
+/** Whether a target that is no path names this host; a target without one, as `*`, or that cannot be read, names no other. */
+function isTargetOf(host: string, target: string): boolean {
+  if (!URL.canParse(target)) return true;
+  const { protocol, host: named } = new URL(target);
+  const own = `${protocol}//${host}`;
+  return URL.canParse(own) && new URL(own).host === named;
 }
 
 /**
  * Bounds the load by clients of a listener, and answers malformed requests in the contract's form. To be called when those
  * who answer its requests have been added to it.
  *
- * @returns the answers that are not over yet.
+ * @param isEnding whether answers are to say that their connection ends.
+ * @returns `inHand`: the answers that are not over yet.
  */
-export function guardListener(listener: Listener): ReadonlySet<ServerResponse> {
+export function guardListener(
+  listener: Listener,
+  isEnding: () => boolean,
+): { inHand: ReadonlySet<ServerResponse>; connections: Connections } {
   const inHand = new Set<ServerResponse>();
+  const connections = openConnections(listener, inHand, isEnding);
   listener.on('checkExpectation', refuseExpectation);
   // hapi answers malformed HTTP without a body; ours is the contract's.
   listener.removeAllListeners('clientError');
   const note = (request: IncomingMessage, response: ServerResponse) => {
     inHand.add(response);
-    response.on('close', () => inHand.delete(response));
+    connections.begun(response);
+    response.on('close', () => {
+      inHand.delete(response);
+      connections.over(response);
+    });
     boundBody(listener, request, bodyMilliseconds);
   };
   // A client that waits to be told to go on is another event.
   listener.on('request', note).on('checkContinue', note);
   listener.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
+    // The rest of a head is not read while requests before it wait.
+    if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT' && isHeld(socket)) return;
     const response = [...inHand].findLast(({ req }) => req.socket === socket);
     // The bytes after a whole request are wrong, not the request: its response comes first.
     if (response?.req.complete && !response.writableFinished) {
       response.once('close', () => answerClientError(error, socket));
     } else answerClientError(error, socket);
   });
-  return inHand;
+  return { inHand, connections };
 }
 
 /** Resolves when it listens. */
-export async function listen(listener: Listener, { host, port, isShared }: Address): Promise<void> {
+export async function listen(listener: Listener, address: Address): Promise<void> {
+  const { host, port, isShared, keepAliveSeconds } = address;
+  listener.keepAliveTimeout = keepAliveSeconds * 1000;
   listener.listen({ host, port, reusePort: isShared });
   await once(listener, 'listening');
 }

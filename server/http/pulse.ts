@@ -40,7 +40,10 @@ export function createPulse(): Pulse {
   return new SharedArrayBuffer(headBytes + textBytes);
 }
 
-/** From now on this thread shows that it goes on. */
+/**
+ * From now on this thread shows that it goes on: each request that begins or ends is a beat, so that one with much to do is not taken for
+ * stuck, though no timer runs meanwhile.
+ */
 export function showPulse(pulse: Pulse): void {
   const head = headOf(pulse);
   shown = { head, text: Buffer.from(pulse, headBytes) };
@@ -63,9 +66,11 @@ function taken(request: Request, head: Int32Array): Note {
   const note = { text, isOver: false };
   request.app.noted = note;
   notes.push(note);
+  Atomics.add(head, 0, 1);
   head[1] = (head[1] ?? 0) + 1;
   request.raw.res.on('close', () => {
     note.isOver = true;
+    Atomics.add(head, 0, 1);
     head[1] = (head[1] ?? 0) - 1;
     while (notes.at(-1)?.isOver) notes.pop();
     // Requests that overlap without a gap would leave all that are over before the last.

@@ -22,8 +22,8 @@ type Options = {
   told: ToldOrigins;
   /** Where clients reach the service; null: not configured. */
   baseUrl: string | null;
-  /** The advice about an origin, as the end of the sentence "to let it in, …". */
-  advice: (origin: string) => string;
+  /** The advice about an origin, as the end of the sentence "to let it in, …"; null in production, where a stranger made it up. */
+  advice: ((origin: string) => string) | null;
 };
 
 /**
@@ -37,15 +37,15 @@ export function tellOfRefused({ log, told, baseUrl, advice }: Options): AddHeade
     if (origin === null) return;
     const place = note(told, origin);
     if (place === null) return;
-    log.warn(
-      origin === 'null' ? ofNoOrigin : `a page of ${origin} may not call the service: to let it in, ${advice(origin)}`,
-    );
+    const refused =
+      origin === 'null' ? 'a page without an origin, from a file or in a sandbox,' : `a page of ${origin}`;
+    const help = origin === 'null' ? ofNoOrigin : `to let it in, ${advice?.(origin)}`;
+    log.warn(`${refused} may not call the service${advice === null ? '' : `: ${help}`}`);
     if (place === mostTold - 1) log.warn(`pages of ${mostTold} origins were refused; of more nothing is logged`);
   };
 }
 
-const ofNoOrigin =
-  'a page without an origin, from a file or in a sandbox, may not call the service: serve it over http, and let in what it then has';
+const ofNoOrigin = 'serve it over http, and let in what it then has';
 
 /** The origin of a refused cross-origin request, by the headers of browsers; null for any other request. */
 function refusedOrigin(request: Request, baseUrl: string | null): string | null {

@@ -2,6 +2,8 @@ import { randomUUID } from 'node:crypto';
 import type { Request } from '@hapi/hapi';
 import { DomainError } from '../../config/errors.ts';
 import type { Collection, Global, RequestView, User } from '../../config/model.ts';
+import type { Category, JsonObject } from '../../config/schema.ts';
+import type { AccountRef } from '../../events/accounts.ts';
 import type { KeyGrant } from '../../events/api-keys.ts';
 import type { Actor, Context } from '../../events/envelope.ts';
 import type { IdempotencyRecord } from '../../events/log.ts';
@@ -12,10 +14,17 @@ export type MadeKey = KeyGrant & { id: string; credential: string };
 /** How far a request may look back: to every document that was there, or to those that live today. */
 export type ReadScope = 'every' | 'living';
 
-/** A position of the log that a request looks back to; `scopeFor` is null where the caller may not. */
+/** A document as the events of its stream make it, in the names of today, and its version. */
+export type Folded = { document: JsonObject; version: number };
+
+/**
+ * A position of the log that a request looks back to; `scopeFor` is null where the caller may not. `fold` is there for a request whose
+ * answer is to be proven: it folds a stream from the log; null where there was no document.
+ */
 export type AsOf = {
   position: number;
-  scopeFor: (target: { model: Collection | Global; slug: string }) => ReadScope | null;
+  fold: ((stream: string) => Promise<Folded | null>) | null;
+  scopeFor: (target: { model: Collection | Global; slug: string; category: Category }) => ReadScope | null;
 };
 
 declare module '@hapi/hapi' {
@@ -28,6 +37,8 @@ declare module '@hapi/hapi' {
     user?: User | null;
     /** How the caller names this attempt to write, so as to repeat it. */
     attempt?: IdempotencyRecord | null;
+    /** Advice for the line of the log; absent without any. */
+    advice?: string;
     /** The moment that the request looks back to; absent when it looks at today. */
     asOf?: AsOf;
     /** Why the caller writes, once that was looked at; null where it is not told. */
@@ -38,8 +49,8 @@ declare module '@hapi/hapi' {
   interface UserCredentials {
     /** The actor that events name as their cause. */
     actor: Actor;
-    /** The session of the token that came, and the collection and id of its user. */
-    session: { sid: string; slug: string; id: string } | null;
+    /** The session of the token that came, and the account of its user. */
+    session: (AccountRef & { sid: string }) | null;
     /** The key that came alone, where it was made at run time: it gives the rights of its scopes. Absent for all other callers. */
     key?: MadeKey;
   }

@@ -7,12 +7,19 @@ import type { ResponseObject, ResponseToolkit } from '@hapi/hapi';
  * and take the stream down: together as much work as the query for a document. This one is written and ended in one step.
  */
 export function wholeText({ request }: ResponseToolkit, text: string): ResponseObject {
-  return request.generateResponse(text, { marshal: async ({ source }) => new WholeText(String(source)) });
+  return request.generateResponse(text, { marshal: take });
+}
+
+/** The response may be in memory for long after it was sent, of a connection with many requests ahead: the text is not, then. */
+async function take(response: ResponseObject): Promise<WholeText> {
+  const text = String(response.source);
+  Object.assign(response, { source: '' });
+  return new WholeText(text);
 }
 
 /** The payload of a response as hapi uses it: it is sent as it is, or piped to what compresses it. */
 class WholeText {
-  readonly #text: string;
+  #text: string;
   readonly #bytes: number;
 
   constructor(text: string) {
@@ -27,6 +34,7 @@ class WholeText {
   writeToStream(to: Writable): void {
     // The bytes of a text of ASCII alone are the same, and are copied without a look at each.
     to.end(this.#text, this.#bytes === this.#text.length ? 'latin1' : 'utf8');
+    this.#text = '';
   }
 
   pipe<T extends Writable>(to: T): T {

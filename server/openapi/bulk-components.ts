@@ -62,6 +62,6 @@ export function bulkBodies(collection: Collection): Record<string, Schema> {
 }
 
 /** The dotted names of the unique fields of a collection. */
-export function uniqueNames({ slug, schema }: Collection): string[] {
-  return uniqueFields(slug, schema.fields).map(({ path }: UniqueField) => path.join('.'));
+export function uniqueNames({ category, schema }: Collection): string[] {
+  return uniqueFields(category, schema.fields).map(({ path }: UniqueField) => path.join('.'));
 }

@@ -65,7 +65,7 @@ export function securityOf(model: Model, caller: Caller): Security {
       if (model.audit) return [{ apiKey: [] }, ...usersOf(model), {}];
       return [{ apiKey: [] }, ...usersOf(model, adminsOf(model))];
     case 'eraser':
-      return [{ apiKey: [] }, ...usersOf(model, adminsOf(model))];
+      return [{ apiKey: [] }, ...(model.erase ? usersOf(model) : usersOf(model, adminsOf(model)))];
     case 'manager':
       // Users of the collection of that name alone, and not of another admin collection.
       return [{ apiKey: [] }, ...(model.keys ? usersOf(model) : usersOf(model, managersOf(model)))];
@@ -99,17 +99,20 @@ function sentenceOf(reasons: readonly string[]): string {
   return `${text.charAt(0).toUpperCase()}${text.slice(1)}.`;
 }
 
-/** Without a rule, users of the admin collection may see all, and so may API keys but those that were made with less. */
+/** Without a rule, users of the admin collection may see headers, and API keys all but those that were made with less. */
 function refusalsOfAudit(
   model: Model,
   caller: Extract<Caller, { kind: 'auditor' | 'eraser' }>,
   comesByCookie: boolean,
 ): Answers {
   const isEraser = caller.kind === 'eraser';
-  const hasOthers = accountsOf(model).some(({ slug }) => slug !== model.adminCollection);
   const reasons = [
     isEraser ? 'the API key was not given the right' : 'the caller lacks the scope',
-    ...(isEraser && hasOthers ? ['the user is not of the admin collection'] : []),
+    ...(isEraser
+      ? [model.erase ? 'the rule said no' : 'the user may not delete the document, or not see all that it holds']
+      : []),
+    // Without an audit rule, the rules for reading are asked.
+    ...(!isEraser && caller.refusesKeys && !model.audit ? ['the caller may not read it today'] : []),
     ...(isEraser || caller.refusesKeys ? ['the accounts of the collection are closed to API keys'] : []),
     ...(comesByCookie && (isEraser || caller.refusesForeign) ? ['a cookie came from a page elsewhere'] : []),
   ];

@@ -2,7 +2,7 @@ import type { Collection, Field, Global, Model } from '../../config/model.ts';
 import { accountSchemas, usersSchemas, withPassword } from './account-components.ts';
 import { closed, count, described, flag, ignored, listOf, orNull, place, text, time } from './basics.ts';
 import { bulkBodies, bulkSchemas } from './bulk-components.ts';
-import { conflicts, errorSchema, errorSchemas, fieldErrors, stale } from './error-components.ts';
+import { conflicts, errorSchema, errorSchemas, fieldErrors, stale, turns } from './error-components.ts';
 import { objectOf, type Schema, schemaRef } from './fields.ts';
 import { keySchemas } from './key-components.ts';
 import { pointingSchemas, trashSchemas } from './pointing-components.ts';
@@ -19,7 +19,7 @@ export function componentsOf(model: Model): Record<string, Schema> {
     ...trashSchemas,
     ...keySchemas(model),
     ...webhookSchemas,
-    ...(model.collections.size > 0 ? { Count: closed({ count }) } : {}),
+    ...(model.collections.size > 0 ? { Count: closed({ count }), Absent: errorSchema(text, turns) } : {}),
     ...bulkSchemas([...model.collections.values()]),
     ...(hasAccounts ? accountSchemas : {}),
     ...(model.collections.size > 0 ? { ...groupSchemas, ...pointingSchemas } : {}),
@@ -32,21 +32,33 @@ export function componentsOf(model: Model): Record<string, Schema> {
 function collectionSchemas(model: Model, collection: Collection): Record<string, Schema> {
   const { slug, fields, auth } = collection;
   const name = `collections.${slug}`;
-  const made = fields.filter(({ type, isServerMade }) => type === 'join' || isServerMade);
-  const unread = made.map((field) => [field.name, ignored] as const);
+  const made = { id: { type: 'string', format: 'uuid' }, createdAt: time, updatedAt: time };
+  const unsent = fields.filter(({ type, isServerMade }) => type === 'join' || isServerMade);
+  const unread = unsent.map((field) => [field.name, ignored] as const);
   const own = { id: ignored, createdAt: ignored, updatedAt: ignored, ...Object.fromEntries(unread) };
   const bodyOf = (use: 'create' | 'update') => {
     const body = objectOf(fields, use, own);
     return auth ? withPassword(body) : body;
   };
   return {
-    [name]: objectOf(fields, 'answer', { id: { type: 'string', format: 'uuid' }, createdAt: time, updatedAt: time }),
+    [name]: objectOf(fields, 'answer', made),
+    [`${name}.written`]: writtenOf(fields, made),
     ...(isUploadCollection(collection) ? uploadSchemas(collection, own) : { [`${name}.create`]: bodyOf('create') }),
     [`${name}.update`]: bodyOf('update'),
     [`${name}.list`]: envelopeOf(name),
     [`${name}.where`]: whereOf(collection),
     ...bulkBodies(collection),
     ...(auth ? usersSchemas(model, collection, own) : {}),
+  };
+}
+
+/** The answer to a write. */
+function writtenOf(fields: readonly Field[], made: Record<string, Schema>): Schema {
+  return {
+    ...objectOf(fields, 'answer', made),
+    required: Object.keys(made),
+    description:
+      'The whole, for a caller who may read it; for any other its id, its times and the fields that were sent.',
   };
 }
 
@@ -70,8 +82,11 @@ function envelopeOf(name: string): Schema {
 function globalSchemas({ slug, fields }: Global): Record<string, Schema> {
   const name = `globals.${slug}`;
   const unwritten = { ...time, nullable: true };
+  const made = { createdAt: unwritten, updatedAt: unwritten };
+  const shown = fields.map(beforeItIsWritten);
   return {
-    [name]: objectOf(fields.map(beforeItIsWritten), 'answer', { createdAt: unwritten, updatedAt: unwritten }),
+    [name]: objectOf(shown, 'answer', made),
+    [`${name}.written`]: writtenOf(shown, made),
     [`${name}.update`]: objectOf(fields, 'update', { id: ignored, createdAt: ignored, updatedAt: ignored }),
   };
 }

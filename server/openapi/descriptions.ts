@@ -12,8 +12,8 @@ type Target = Collection | Global;
 export function ofList(model: Model, target: Collection): string {
   return paragraphs(
     'Returns a page of the documents that the caller may read; `total` counts all of them that match. `where` filters and `sort` ' +
-      'orders by fields that the caller may read, also through objects, lists and relationships by dotted paths. An unknown ' +
-      'parameter, path or operator is a 400 that names it.',
+      'orders by fields that the caller may read, also through objects, lists and relationships by dotted paths; by fields that ' +
+      'a read hook changes only where they are `queryable`. An unknown parameter, path or operator is a 400 that names it.',
     whoMay(model, target, 'read'),
   );
 }

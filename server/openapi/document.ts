@@ -3,7 +3,7 @@ import type { Model } from '../../config/model.ts';
 import type { App } from '../app.ts';
 import { version } from '../platform/version.ts';
 import type { Api } from '../ports.ts';
-import { auditSchemas } from './audit/components.ts';
+import { auditSchemasOf } from './audit/components.ts';
 import { refusalsOf, schemesOf, securityOf, withSite } from './callers.ts';
 import { componentsOf } from './components.ts';
 import { ofGlobalsTag, ofTag } from './descriptions.ts';
@@ -40,7 +40,7 @@ const contents: Record<Api, Contents> = {
     title: (name) => `${name}: audit`,
     description: auditDescription,
     tags: () => auditTags,
-    schemas: () => auditSchemas,
+    schemas: auditSchemasOf,
   },
 };
 

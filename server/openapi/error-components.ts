@@ -23,6 +23,18 @@ export const stale = {
   },
 };
 
+const turn = closed({
+  version: { type: 'integer', minimum: 1 },
+  position: { type: 'integer', minimum: 1 },
+  recordedAt: { type: 'string', format: 'date-time' },
+});
+
+/** Why a document is not there as of a moment: at most one of them. */
+export const turns = {
+  created: { ...turn, description: 'The later event that created the document.' },
+  deleted: { ...turn, description: 'The event that had deleted the document.' },
+};
+
 export const conflicts: Schema = {
   type: 'array',
   description: 'The unique values that others have, with the ids of those that the caller may read.',

@@ -4,6 +4,7 @@ import type { Collection, Field, UploadOptions } from '../../config/model.ts';
 import { isNesting, partsOf, tagOf } from '../../config/nesting.ts';
 import type { Operator } from '../../config/operators.ts';
 import type { Json, JsonObject } from '../../config/schema.ts';
+import { queryableFields } from '../../config/traits.ts';
 import { mediaPath } from '../../config/uploads.ts';
 import { leafOf } from '../queries/paths.ts';
 import { operatorsFor } from '../queries/values.ts';
@@ -34,9 +35,9 @@ export function globalExample(fields: readonly Field[]): JsonObject | undefined 
 }
 
 /** Filters of a collection. The first is one that most documents meet, since Swagger UI fills it in. */
-export function whereExamples({ fields }: Collection): Examples {
+export function whereExamples(target: Collection): Examples {
   const since: JsonObject = { createdAt: { greater_than_equal: '2024-01-01' } };
-  const ofField = firstOf(open(fields), conditionOf);
+  const ofField = firstOf(open(target), conditionOf);
   const either = { or: [ofField ?? { updatedAt: { less_than: '2024-01-01' } }, since] };
   return {
     since: { summary: 'Created on a day or later', value: since },
@@ -47,14 +48,14 @@ export function whereExamples({ fields }: Collection): Examples {
 }
 
 /** An order of the documents of a collection. */
-export function sortExample({ fields }: Collection): string {
-  const sortable = open(fields).find((field) => affinityOf(field) !== null && field.type !== 'boolean');
+export function sortExample(target: Collection): string {
+  const sortable = open(target).find((field) => affinityOf(field) !== null && field.type !== 'boolean');
   return sortable ? `${sortable.name},-createdAt` : '-updatedAt';
 }
 
 /** Those that every caller may filter and sort by. */
-function open(fields: readonly Field[]): Field[] {
-  return fields.filter(({ access }) => !access?.read);
+function open(target: Collection): Field[] {
+  return queryableFields(target).filter(({ access }) => !access?.read);
 }
 
 /** Operators that tell something, the best first. */

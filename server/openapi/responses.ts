@@ -66,6 +66,15 @@ export function asOfThen(answer: Answer): Answer {
   return { ...answer, headers: { ...answer.headers, ...ofThen } };
 }
 
+/** The refusal of a document that is not there, today or as of a moment. */
+export const refusalOfAbsent: Answers = {
+  404: json(
+    'There is no such document. With `asOf`, if it was created later or was deleted by then, and the caller may read it as it is ' +
+      'or last was, `created` or `deleted` tells where.',
+    'Absent',
+  ),
+};
+
 /** The refusal of what cannot be answered as of a moment just now. */
 export const refusalsOfThen: Answers = unavailable(
   'Too much of the past is being made ready, or too many answers wait to be read; try again later.',
@@ -132,7 +141,7 @@ export const refusalOfOther: Answers = {
 
 /** The answer to a restore: the document, or its state after one. */
 export function restored(schema: string): Answer {
-  const description = 'The whole document, with its `ETag`; or with `dryRun` what would be different.';
+  const description = 'The document, with its `ETag`; or with `dryRun` what would be different.';
   const { ETag } = ofDocument;
   return {
     description,

@@ -22,6 +22,7 @@ export const fieldSchema: Schema = {
       required: { type: 'boolean' },
       unique: { type: 'boolean' },
       index: { type: 'boolean' },
+      queryable: described(flag, 'Whether callers may filter by the stored value where a read hook shows another.'),
       defaultValue: {},
       options: { type: 'array', items: closed({ label: text, value: text }) },
       relationTo: text,
@@ -78,6 +79,7 @@ const aboutCaller = {
       description: 'The scopes of the history that the caller has.',
     },
     keys: { type: 'boolean', description: 'Whether the caller manages API keys.' },
+    erase: { type: 'boolean', description: 'Whether the caller may erase, some documents at least.' },
   }),
   limits: closed({
     body: { ...whole, minimum: 1, description: 'Bytes of a JSON body.' },
@@ -94,6 +96,10 @@ export function schemasOf({ admin, richText }: Model, hasAccounts: boolean): Sch
   };
   const collection = {
     slug: text,
+    category: described(
+      text,
+      'The slug that the collection began with: its streams are recorded under it, and a rename does not change it.',
+    ),
     labels: { ...closed({ singular: text, plural: text }), nullable: true },
     fields,
     auth: flag,

@@ -3,6 +3,7 @@ import { type Operator, operatorNames } from '../../config/operators.ts';
 import { ownFields } from '../../config/sorting.ts';
 import { leafOf } from '../queries/paths.ts';
 import { operatorsFor } from '../queries/values.ts';
+import { mostInWhere } from '../queries/where.ts';
 import { nullable, type Schema, schemaRef } from './fields.ts';
 
 /** The filter of a collection: `and` and `or`, its fields with the operators of their types, and paths below them. */
@@ -13,7 +14,9 @@ export function whereOf({ slug, fields }: Collection): Schema {
     type: 'object',
     description:
       'Fields with their conditions, all of which must hold. Another name is a dotted path through objects, lists and ' +
-      'relationships: the operators are those of the field that it leads to, and a path that leads nowhere is refused.',
+      'relationships: the operators are those of the field that it leads to, and a path that leads nowhere is refused. There ' +
+      `are at most ${mostInWhere.levels} levels, ${mostInWhere.conditions} conditions and ${mostInWhere.hops} relationships ` +
+      'on the way of all conditions together.',
     properties: {
       and: filters,
       or: filters,

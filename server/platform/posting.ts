@@ -1,20 +1,24 @@
+import type { IncomingMessage } from 'node:http';
 import { wrongCertificates } from '../../storage/certificate-errors.ts';
 import { codeOf, errorOf } from '../../storage/errors.ts';
 import { lookupPublic, PrivateAddressError, requirePublicHost } from './public-addresses.ts';
 
 /** The timeout of a call, in milliseconds, with all of its answer. */
 const patience = 10_000;
-/** Bytes of an answer that are read, and dropped, before the connection is closed. */
+/** Bytes of an answer that are read before the connection is closed. */
 const most = 64 * 1024;
 
 /** A call to another service. `url` may hold a name and a password, which become the header Authorization. */
 export type Posting = {
   url: string;
   headers: Record<string, string>;
-  body: string;
+  body: string | Uint8Array;
   /** Whether the address may be loopback, private or special otherwise. */
   allowPrivate: boolean;
 };
+
+/** An answer, read to its end. `type` is its media type, in lower case and without parameters. */
+export type Answer = { status: number; type: string; body: Buffer };
 
 /**
  * Posts to another service and resolves with the status of the answer. The connection goes to the address that was checked; redirects
@@ -22,13 +26,53 @@ export type Posting = {
  *
  * @throws Error saying why no answer came; nothing of the URL is in it.
  */
-export async function postTo({ url, headers, body, allowPrivate }: Posting, signal: AbortSignal): Promise<number> {
+export function postTo(posting: Posting, signal: AbortSignal): Promise<number> {
+  return send(posting, signal, async (response) => {
+    let length = 0;
+    try {
+      for await (const chunk of response) {
+        length += chunk.length;
+        if (length > most) break;
+      }
+    } catch {
+      // The status counts, whatever becomes of the rest.
+    }
+    return response.statusCode ?? 0;
+  });
+}
+
+/**
+ * Posts to another service as {@link postTo} does, and resolves with its answer.
+ *
+ * @throws Error saying why no whole answer came, as for one of more than 64 KiB; nothing of the URL is in it.
+ */
+export function postForAnswer(posting: Posting, signal: AbortSignal): Promise<Answer> {
+  return send(posting, signal, async (response) => {
+    const chunks: Buffer[] = [];
+    let length = 0;
+    for await (const chunk of response) {
+      length += chunk.length;
+      if (length > most) throw new AnswerError(`its answer has more than ${most} bytes`);
+      chunks.push(chunk);
+    }
+    const [type = ''] = (response.headers['content-type'] ?? '').split(';');
+    return { status: response.statusCode ?? 0, type: type.trim().toLowerCase(), body: Buffer.concat(chunks) };
+  });
+}
+
+class AnswerError extends Error {}
+
+async function send<T>(
+  { url, headers, body, allowPrivate }: Posting,
+  signal: AbortSignal,
+  read: (response: IncomingMessage) => Promise<T>,
+): Promise<T> {
   const address = new URL(url);
   if (!allowPrivate) requirePublicHost(address);
   // As imports they would load all of fetch with them.
   const { request } = await (address.protocol === 'https:' ? import('node:https') : import('node:http'));
   const late = AbortSignal.timeout(patience);
-  const { promise, resolve, reject } = Promise.withResolvers<number>();
+  const { promise, resolve, reject } = Promise.withResolvers<T>();
   const call = request(address, {
     method: 'POST',
     // A connection that is kept would be to an address that was checked for an earlier call.
@@ -37,21 +81,14 @@ export async function postTo({ url, headers, body, allowPrivate }: Posting, sign
     signal: AbortSignal.any([signal, late]),
     ...(allowPrivate ? {} : { lookup: lookupPublic }),
   });
-  call.on('error', (error) => reject(late.aborted ? tooLate() : failureOf(error)));
-  call.on('response', (response) => {
-    let length = 0;
-    response.on('data', (chunk: Buffer) => {
-      length += chunk.length;
-      if (length > most) response.destroy();
-    });
-    // The status counts, whatever becomes of the rest.
-    response.on('error', () => {});
-    response.on('close', () => resolve(response.statusCode ?? 0));
-  });
+  call.on('error', reject);
+  call.on('response', (response) => resolve(read(response)));
   // One that ends in another way, such as with another protocol.
-  call.on('close', () => reject(new Error('it closed the connection')));
+  call.on('close', () => reject(new AnswerError('it closed the connection')));
   call.end(body);
-  return promise;
+  return promise.catch((error: unknown) => {
+    throw late.aborted ? tooLate() : failureOf(error);
+  });
 }
 
 function tooLate(): Error {
@@ -59,7 +96,7 @@ function tooLate(): Error {
 }
 
 function failureOf(error: unknown): Error {
-  if (error instanceof PrivateAddressError) return error;
+  if (error instanceof PrivateAddressError || error instanceof AnswerError) return error;
   const code = codeOf(error);
   const certificate = code === undefined ? undefined : wrongCertificates[code];
   if (certificate !== undefined) return new Error(`it has ${certificate}`);

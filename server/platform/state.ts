@@ -40,6 +40,11 @@ export function stateIn(cell: StateCell): State {
   return isFull(cell) ? 'full' : phase;
 }
 
+/** Whether clients are to send their next request elsewhere. */
+export function endsSoon(state: State): boolean {
+  return state === 'draining' || state === 'stopping';
+}
+
 /** Sets what every thread sees from now on. */
 export function setState(cell: StateCell, phase: Phase): void {
   Atomics.store(cell, 0, phases.indexOf(phase));

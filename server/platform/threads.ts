@@ -9,6 +9,7 @@ export const threadModules = {
   helper: 'server/writer/helper-thread',
   http: 'server/running/threads/http-thread',
   openapi: 'server/running/threads/openapi-thread',
+  reads: 'server/reads/lane-thread',
   sealer: 'server/writer/sealer-thread',
   search: 'server/writer/search-thread',
   sites: 'server/running/threads/sites-thread',
@@ -16,9 +17,12 @@ export const threadModules = {
   writer: 'server/writer/writer-thread',
 } as const;
 
-/** Threads that work in the background: room for few young objects costs them some speed, and V8 would keep 8 MB more for each. */
-const background: ReadonlySet<ThreadName> = new Set(['sealer', 'verifier']);
-const backgroundLimits = { maxYoungGenerationSizeMb: 6 };
+/**
+ * Room for young objects, in MB; of the others V8 decides. Threads that work in the background: little costs them some speed, and V8 would
+ * keep 8 MB more for each. Those that answer requests: as much as they take by themselves, also where many requests were sent ahead, for
+ * which V8 would take 100 MB more and keep them.
+ */
+const roomForYoung: { [thread in ThreadName]?: number } = { sealer: 6, verifier: 6, http: 48, sites: 48 };
 
 /** A thread of the service. */
 export type ThreadName = keyof typeof threadModules;
@@ -32,7 +36,8 @@ export type ThreadName = keyof typeof threadModules;
 export function startThread(thread: ThreadName | URL, workerData?: object, transferList: MessagePort[] = []): Worker {
   const options: WorkerOptions = { workerData, transferList };
   if (thread instanceof URL) return new Worker(thread, options);
-  if (background.has(thread)) options.resourceLimits = backgroundLimits;
+  const maxYoungGenerationSizeMb = roomForYoung[thread];
+  if (maxYoungGenerationSizeMb !== undefined) options.resourceLimits = { maxYoungGenerationSizeMb };
   if (!isBinary()) return new Worker(ownModule(threadModules[thread]), options);
   // A module in the executable has no file, so the thread is given a text, which finds it (binary/bootstrap.cjs).
   const text = `globalThis.annalsEntry = ${JSON.stringify(`${thread}-thread`)};\n${bootstrapText()}`;

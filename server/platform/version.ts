@@ -4,11 +4,12 @@ import { existsSync, readdirSync, statSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { packageName } from '../../config/package-name.ts';
 import { binaryBuild, isBinary, isCheckout } from './carried.ts';
 
 const require = createRequire(import.meta.url);
 // By its own name, for from here it is farther away once it is built.
-const packageFile = 'annals/package.json';
+const packageFile = `${packageName}/package.json`;
 /** The file that build.ts writes of the build, in the package alone. */
 const buildFile = '../../build.json';
 /** Holds `config` and `server`, as they are here: the sources, or `dist` once they are built. */

@@ -1,4 +1,5 @@
-import { type FieldError, invalidField } from '../../config/errors.ts';
+import { setTimeout } from 'node:timers/promises';
+import { DomainError, type FieldError, invalidField } from '../../config/errors.ts';
 import { show } from '../../config/suggest.ts';
 import { readDate, readDatetime } from '../../config/times.ts';
 import type { LogReader } from '../../events/log-reader.ts';
@@ -6,6 +7,22 @@ import type { Parameter, Values } from './parameters.ts';
 
 /** A log, and what time it is. */
 export type Now = { events: Pick<LogReader, 'head' | 'positionAt'>; clock: { believed: () => number } };
+
+/** How long the read tables may be behind the log. */
+const patienceMilliseconds = 5000;
+
+/**
+ * Waits until the read tables have come to a position: for the moment between the commit of the log and theirs, it is ahead.
+ *
+ * @throws DomainError `unavailable` when they do not.
+ */
+export async function whenReadable(app: { readPosition: () => number }, position: number): Promise<void> {
+  const until = performance.now() + patienceMilliseconds;
+  while (app.readPosition() < position) {
+    if (performance.now() > until) throw new DomainError('unavailable', 'the read tables are behind the log', [], 1);
+    await setTimeout(2);
+  }
+}
 
 type Named = { kind: 'position'; position: number } | { kind: 'time'; first: number; last: number };
 

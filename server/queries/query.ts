@@ -67,6 +67,16 @@ const select = readElsewhere(
 /** The query of a document or global that is read. */
 export const readParameters = { depth: tell(depth, { example: 1 }), select, asOf };
 
+/** The query of a document of a collection. */
+export const documentParameters = {
+  ...readParameters,
+  proven: flag(
+    false,
+    'With `asOf`: the document is made of its events, each of which is proven as it is read, and not taken from the read tables. Not ' +
+      'with `depth` and `select`; fields of the type `join` are left out.',
+  ),
+};
+
 /** A query that says nothing but the moment. */
 export const momentParameter = { asOf };
 
@@ -157,12 +167,35 @@ export async function readCountQuery(query: Query, now: Now, reach: Sight['reach
  * @param selectable what the caller may select.
  * @throws DomainError `invalid` naming every wrong parameter.
  */
-export async function readView(query: Query, now: Now, selectable: Sight['selectable']): Promise<View> {
+export async function readView(
+  query: Query,
+  now: Now,
+  selectable: Sight['selectable'],
+  parameters: typeof readParameters | typeof documentParameters = readParameters,
+): Promise<View> {
   if (Object.keys(query).length === 0) return unasked;
-  const asked = askedOf(readParameters, query, now);
+  const asked = askedOf<Now, typeof readParameters>(parameters, query, now);
+  if (query.proven === 'true' && 'proven' in parameters) asked.errors.push(...againstProven(query));
   const select = query.select === undefined ? null : await selectOf(query.select, selectable, asked.errors);
   const { depth } = settle(asked);
   return { depth, select };
+}
+
+/** Only the document itself follows from its events. */
+function againstProven(query: Query): FieldError[] {
+  if (query.asOf === undefined)
+    return [
+      {
+        field: 'proven',
+        message: 'proven goes with asOf only: with asOf, the position of now is that of the last event',
+      },
+    ];
+  return ['depth', 'select']
+    .filter((name) => query[name] !== undefined)
+    .map((field) => ({
+      field,
+      message: `${field} cannot be used with proven: only the document itself is made of its events`,
+    }));
 }
 
 async function sortOf(text: unknown, reach: Reach, errors: FieldError[]): Promise<ListRequest['sort']> {

@@ -20,6 +20,10 @@ export type SearchReader = {
   ready: () => Promise<boolean>;
   /** The index that serves a search in some fields; null without one. */
   wordsOf: (tables: Tables, fields: readonly TextField[]) => ServingIndex | null;
+  /** The search file as another thread may attach it, in the state of the last `ready`; null without one. */
+  attachable: () => { file: string; number: number } | null;
+  /** The position that the index has come to. */
+  reached: () => number;
   /** A filter with its `like` conditions marked that the index serves, if it is there in time: else SQLite looks at every text. */
   served: (where: Where | null, tables: Tables) => Promise<Where | null>;
 };
@@ -33,7 +37,14 @@ export type SharedSearch = { file: string; cell: SearchCell } | null;
 /** Opens the search index for a connection to the read tables: the file is attached to it by the first search. */
 export function openSearchReader(read: Sqlite, schema: Schema, shared: SharedSearch): SearchReader {
   if (shared === null) {
-    return { servesWords: () => false, ready: async () => true, wordsOf: () => null, served: async (where) => where };
+    return {
+      servesWords: () => false,
+      ready: async () => true,
+      wordsOf: () => null,
+      attachable: () => null,
+      reached: () => Number.POSITIVE_INFINITY,
+      served: async (where) => where,
+    };
   }
   const { file, cell } = shared;
   const selectPosition = read.prepare<[], number>('SELECT position FROM checkpoint').pluck();
@@ -72,7 +83,14 @@ export function openSearchReader(read: Sqlite, schema: Schema, shared: SharedSea
     return marked === where || (await ready()) ? marked : where;
   }
 
-  return { servesWords: ({ key }) => Boolean(all.get(key)?.words), ready, wordsOf, served };
+  return {
+    servesWords: ({ key }) => Boolean(all.get(key)?.words),
+    ready,
+    wordsOf,
+    attachable: () => (attached === null ? null : { file, number: attached }),
+    reached: () => searchPosition(cell),
+    served,
+  };
 }
 
 type All = ReadonlyMap<string, SearchTables>;

@@ -7,8 +7,10 @@ import { isWhereParameter, maxQueryErrors, type Query, refuse } from './paramete
 import { type Found, type Reach, resolvePath } from './paths.ts';
 import { operatorsFor, readValues } from './values.ts';
 
-const maxLevels = 20;
-const maxConditions = 200;
+const mostConditions = 200;
+
+/** How much a filter may hold; `hops`: relationships that its conditions follow together, each a look into another table. */
+export const mostInWhere = { levels: 20, conditions: mostConditions, hops: 2 * mostConditions };
 
 /**
  * Reads the `where` of a query (contract, section 4.9; also as JSON), against what the caller may see.
@@ -27,13 +29,17 @@ export async function readWhere(query: Query, reach: Reach): Promise<Where | nul
  * @throws DomainError `invalid` naming every wrong part.
  */
 export async function readWhereObject(raw: object, reach: Reach): Promise<Where> {
-  const reading: Reading = { reach, errors: [], conditions: 0 };
+  const reading: Reading = { reach, errors: [], conditions: 0, hops: 0 };
   const where = await readLevel({ raw, at: 'where', level: 1 }, reading);
   refuse(reading.errors);
+  if (reading.hops > mostInWhere.hops) {
+    const problem = `where must follow at most ${mostInWhere.hops} relationships in all its conditions together`;
+    throw invalid('where', `${problem}, got ${reading.hops}`);
+  }
   return where;
 }
 
-type Reading = { reach: Reach; errors: FieldError[]; conditions: number };
+type Reading = { reach: Reach; errors: FieldError[]; conditions: number; hops: number };
 
 /** A part of a filter as it came: nested objects, lists of alternatives, values. Its path as errors name it, and how deep in the filter it stands. */
 type Part = { raw: unknown; at: string; level: number };
@@ -51,7 +57,8 @@ function rawWhere(query: Query): unknown {
     const path = [...name.matchAll(/\[([^[\]]*)\]/g)].map(([, key]) => key as string);
     if (name !== `where${path.map((key) => `[${key}]`).join('')}`)
       throw invalid(name, `${name.slice(0, 100)} is not of the form where[field][operator]`);
-    if (path.length > maxLevels * 2 + 2) throw invalid('where', `where must be at most ${maxLevels} levels deep`);
+    if (path.length > mostInWhere.levels * 2 + 2)
+      throw invalid('where', `where must be at most ${mostInWhere.levels} levels deep`);
     if (!put(root, path, query[name])) throw invalid(name, `${name.slice(0, 100)} contradicts another parameter`);
   }
   return root;
@@ -87,7 +94,7 @@ function put(root: Record<string, unknown>, path: readonly string[], value: unkn
 }
 
 async function readLevel({ raw, at, level }: Part, reading: Reading): Promise<Where> {
-  if (level > maxLevels) throw invalid('where', `where must be at most ${maxLevels} levels deep`);
+  if (level > mostInWhere.levels) throw invalid('where', `where must be at most ${mostInWhere.levels} levels deep`);
   if (!isObject(raw)) {
     fail(reading, at, `must be an object of fields, got ${show(raw)}`);
     return { and: [] };
@@ -135,12 +142,14 @@ async function readField(name: string, { raw, at }: Part, reading: Reading): Pro
     fail(reading, at, `needs an operator, like ${at}[equals]=value; operators: ${showAll(operatorsFor(found))}`);
     return [];
   }
+  const hops = found.steps.filter(({ kind }) => kind === 'related').length;
   const parts: Where[] = [];
   for (const [word, value] of Object.entries(raw)) {
     if (isTold(reading)) break;
     reading.conditions += 1;
-    if (reading.conditions > maxConditions)
-      throw invalid('where', `where must have at most ${maxConditions} conditions`);
+    reading.hops += hops;
+    if (reading.conditions > mostInWhere.conditions)
+      throw invalid('where', `where must have at most ${mostInWhere.conditions} conditions`);
     const part = conditionOf(found, word, value);
     if (typeof part === 'string') fail(reading, `${at}[${word.slice(0, 100)}]`, part);
     else parts.push(part);

@@ -126,7 +126,9 @@ export function createAccountService(options: Options): AccountService {
 }
 
 function passwordOptions({ bcryptCost, rateLimit, collections }: Model) {
-  const rules = new Map([...collections].flatMap(([slug, { auth }]) => (auth ? [[slug, auth] as const] : [])));
+  const rules = new Map(
+    [...collections.values()].flatMap(({ category, auth }) => (auth ? [[category, auth] as const] : [])),
+  );
   return { rules, bcryptCost, rateLimit };
 }
 
@@ -154,7 +156,7 @@ function setupUrlOf(app: OpenApp, baseUrl: string, token: MainPasswordService['t
   const slug = String(app.model.adminCollection);
   const target = app.collections.get(slug);
   if (!target || hasUsers(target)) return null;
-  const text = token('setup', slug, setupTokenId(app, slug));
+  const text = token('setup', target.category, setupTokenId(app, target.category));
   const path = accountPath('setup', slug, worksInAdmin(app.model, slug));
   return `${baseUrl}${path}?token=${text}${app.site === null ? '' : `&site=${app.site}`}`;
 }

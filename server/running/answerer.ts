@@ -2,6 +2,7 @@ import type { Server } from '@hapi/hapi';
 import type { Logger } from 'pino';
 import { createBacklog } from '../http/backlog.ts';
 import type { Address } from '../http/listener.ts';
+import { endsSoon } from '../platform/state.ts';
 import { openServer } from './http-server.ts';
 import type { OpenApp } from './open-app.ts';
 import { listenFor, type Served } from './served.ts';
@@ -58,7 +59,7 @@ export function createAnswerer(log: Logger): Answerer {
     async listen(app, address) {
       const opened = await open(app);
       current = opened;
-      served = await listenFor(opened.server, address);
+      served = await listenFor(opened.server, address, () => endsSoon(app.state()));
       return served.port;
     },
     async prepare(app) {

@@ -87,7 +87,7 @@ export function answerInThreads({ settings, loaded, ...rest }: AnsweringOptions)
 }
 
 /** The main thread: a fifth less to start, and a quarter less memory. */
-export function answerHere({ settings: { host, port }, log, metrics }: AnsweringOptions): Answering {
+export function answerHere({ settings: { host, port, keepAliveSeconds }, log, metrics }: AnsweringOptions): Answering {
   // Where threads answer, this one needs no hapi.
   const opening = import('./answerer.ts').then(({ createAnswerer }) => createAnswerer(log));
   let counting: ThreadMetrics | null = null;
@@ -96,7 +96,7 @@ export function answerHere({ settings: { host, port }, log, metrics }: Answering
     async listen({ ways }) {
       const answerer = await opening;
       counting = metrics && startCounting({ port: metrics.join(), tokenHash: metrics.tokenHash, isMain: true });
-      return answerer.listen(ways().openHere(counting), { host, port, isShared: false });
+      return answerer.listen(ways().openHere(counting), { host, port, isShared: false, keepAliveSeconds });
     },
     prepare: async (_next, ways) => (await opening).prepare(ways.openHere(counting)),
     begin: async () => (await opening).begin(),

@@ -1,10 +1,11 @@
 import type { Logger } from 'pino';
 import { logFile } from '../../projections/files.ts';
+import { openAlteredNote } from '../audit/notary/altered-note.ts';
 import { type Anchoring, openAnchoring } from '../audit/notary/anchoring.ts';
 import { type MainNotary, type NotaryOptions, openNotary } from '../audit/notary/signing.ts';
 import { openVerifying, type Verifying } from '../audit/notary/verifying.ts';
 import type { BlobGuard } from '../files/blobs/guard.ts';
-import type { Notary } from '../ports.ts';
+import type { Notary, Verification } from '../ports.ts';
 import { certificatesIn } from '../settings/certificates.ts';
 import { parseWitness } from '../settings/cosigners.ts';
 import type { Settings } from '../settings/settings.ts';
@@ -19,13 +20,18 @@ export type Checkpointing = {
    * @throws StartError when the log is not the one that was anchored.
    */
   start: (opened: Opened) => Promise<{ notary: Notary; signedAtStart: number }>;
+  /** The result of the background check; null before the start. */
+  verification: () => Verification | null;
   /** Signs the last events; also where the start was cut short. */
   close: () => Promise<void>;
 };
 
-/** `upToDate`, `tell` and `onKey` as the notary has them. */
+/** `upToDate`, `tell` and `onKey` as the notary has them. `found`: events in the log before this start. */
 type Opened = Required<Pick<NotaryOptions, 'upToDate' | 'tell' | 'onKey'>> & {
   logId: string;
+  /** Events in the log. */
+  size: number;
+  found: number;
   store: BlobGuard['store'];
 };
 
@@ -41,13 +47,23 @@ type Options = {
   onContradiction: (error: Error) => void;
 };
 
-/** @throws StartError for a webhook to which checkpoints would go in the open through the Internet. */
-function requireSecrecy({ webhook, webhookAllowPrivate, isProduction }: Settings): void {
-  if (!isProduction || webhookAllowPrivate || webhook === undefined || webhook.startsWith('https:')) return;
-  throw new StartError(
-    'ANNALS_CHECKPOINT_WEBHOOK must be https in production; ANNALS_CHECKPOINT_WEBHOOK_ALLOW_PRIVATE=true allows http to a network of ' +
-      'your own',
-  );
+/**
+ * A time-stamp authority sees a hash alone, and most of them are reached by http.
+ *
+ * @throws StartError for a webhook or a witness to which checkpoints would go in the open through the Internet.
+ */
+export function requireSecrecy(settings: Settings): void {
+  if (!settings.isProduction) return;
+  const { webhook = 'https:', webhookAllowPrivate, witnesses, witnessAllowPrivate } = settings;
+  if (!webhookAllowPrivate && !webhook.startsWith('https:'))
+    throw new StartError(
+      'ANNALS_CHECKPOINT_WEBHOOK must be https in production; ANNALS_CHECKPOINT_WEBHOOK_ALLOW_PRIVATE=true allows http to a network of ' +
+        'your own',
+    );
+  if (!witnessAllowPrivate && !witnesses.every((witness) => parseWitness(witness).prefix.startsWith('https:')))
+    throw new StartError(
+      'ANNALS_WITNESSES must be https addresses in production; ANNALS_WITNESS_ALLOW_PRIVATE=true allows http to a network of your own',
+    );
 }
 
 /** Prepares the checkpoints of a log; nothing is opened before `start`. */
@@ -55,15 +71,23 @@ export function createCheckpointing(options: Options): Checkpointing {
   const { settings, directory, keep, now, log, isBrief, onContradiction } = options;
   const file = logFile(directory.path);
   const keys = directory.vaultPort.logKeys;
+  const note = openAlteredNote(directory.path);
   let signing: MainNotary | null = null;
   let anchoring: Anchoring | null = null;
   let verifying: Verifying | null = null;
 
-  async function start({ logId, store, ...ways }: Opened): Promise<{ notary: Notary; signedAtStart: number }> {
+  async function start({
+    logId,
+    size,
+    found,
+    store,
+    ...ways
+  }: Opened): Promise<{ notary: Notary; signedAtStart: number }> {
     requireSecrecy(settings);
     const sealKey = directory.vault.seals().key;
     const onSigned = () => anchoring?.wake();
-    const notary = openNotary({ file, keys, keep, now, log, sealKey, ...ways, onSigned });
+    const altered = note.read;
+    const notary = openNotary({ file, keys, keep, now, log, sealKey, ...ways, altered, onSigned });
     signing = notary;
     const signedAtStart = await notary.signedSize();
     if (!isBrief) {
@@ -71,14 +95,16 @@ export function createCheckpointing(options: Options): Checkpointing {
       await anchoring.start();
     }
     notary.begin();
+    // A service that is killed again and again, soon after each start, would leave them unsigned.
+    if (!isBrief && signedAtStart < found) await notary.signQuietly();
     const percent = isBrief ? 0 : settings.verifyPercent;
-    const checks = openVerifying({ file, logId, keys, sealKey, now, percent, log });
+    const checks = openVerifying({ file, logId, keys, sealKey, now, percent, size, note, log });
     verifying = checks;
     return { notary: { ...notary, verification: async () => checks.verification() }, signedAtStart };
   }
 
   function openCopies(notary: MainNotary, store: BlobGuard['store'], upToDate: () => Promise<void>): Anchoring {
-    const { webhook, webhookAllowPrivate: allowPrivate, tsaUrl: url, tsaCa } = settings;
+    const { webhook, webhookAllowPrivate, tsaUrl, tsaAllowPrivate, tsaCa, witnesses, witnessAllowPrivate } = settings;
     const trusted = tsaCa === undefined ? [] : certificatesIn(tsaCa);
     return openAnchoring({
       file,
@@ -86,9 +112,9 @@ export function createCheckpointing(options: Options): Checkpointing {
       keep,
       store,
       upToDate,
-      webhook: webhook === undefined ? null : { url: webhook, allowPrivate },
-      authority: url === undefined ? null : { url, trusted },
-      witnesses: settings.witnesses.map(parseWitness),
+      webhook: webhook === undefined ? null : { url: webhook, allowPrivate: webhookAllowPrivate },
+      authority: tsaUrl === undefined ? null : { url: tsaUrl, allowPrivate: tsaAllowPrivate, trusted },
+      witnesses: witnesses.map((witness) => ({ ...parseWitness(witness), allowPrivate: witnessAllowPrivate })),
       onContradiction(error) {
         notary.refuse(error);
         onContradiction(error);
@@ -104,5 +130,5 @@ export function createCheckpointing(options: Options): Checkpointing {
     await anchoring?.close();
   }
 
-  return { start, close };
+  return { start, verification: () => verifying?.verification() ?? null, close };
 }

@@ -78,6 +78,20 @@ export function behind(lag: number): string {
   );
 }
 
+/** The last event is older where a service rested, or the clock is wrong: nothing but the operator can tell. */
+const restedMilliseconds = 30 * 24 * 3600 * 1000;
+
+/** Warns at a start of a clock that is far ahead of the last event. @param foundAt when that was recorded. */
+export function warnOfRest(log: Logger, { foundAt, now }: { foundAt: string; now: number }): void {
+  const ahead = now - Date.parse(foundAt);
+  if (!(ahead > restedMilliseconds)) return;
+  log.warn(
+    `the last event was recorded at ${foundAt}, and the clock of this machine says ${new Date(now).toISOString()}, ${inWords(ahead)} ` +
+      'later: if the clock is wrong, stop the service and set it right, for what is recorded now has that time; annals clock correct ' +
+      '--help says what to do then',
+  );
+}
+
 const caughtUp = 'the clock has come to the time of the last event again';
 
 type Options = {

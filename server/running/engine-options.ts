@@ -20,6 +20,8 @@ export type EngineOptions = {
   onFailure: (error: Error, message: string) => void;
   /** Shows how far the read tables are, where they must be built first. */
   progress?: Progress;
+  /** Is told how the log is brought to another format; by default the log of the service is. */
+  onUpgrade?: ((line: string) => void) | undefined;
   /** The holder of the data directory, as another process that wants it is told. */
   holder?: string;
   /** True for one that runs a single command: it sends no mail, which goes on waiting, since it would end in the middle. */

@@ -1,4 +1,5 @@
 import { DomainError } from '../../config/errors.ts';
+import { withCategories } from '../../events/categories.ts';
 import { createClock, newClockCell } from '../../events/clock.ts';
 import { createIds, newestOf } from '../../events/ids.ts';
 import { type Draft, usualSizes } from '../../events/sealing.ts';
@@ -6,6 +7,7 @@ import { logFile, webhooksFile } from '../../projections/files.ts';
 import { searchFileOf, searchTablesOf } from '../../projections/search-tables.ts';
 import { createKeyService } from '../accounts/keys/service.ts';
 import { type ErasureWorker, openErasureWorker } from '../audit/erasure/worker.ts';
+import { openPlaceCounts } from '../callers/places.ts';
 import { type BlobGuard, openBlobGuard, requireFit } from '../files/blobs/guard.ts';
 import { createPins } from '../files/blobs/pins.ts';
 import { blobSettingsOf } from '../files/blobs/store.ts';
@@ -17,7 +19,7 @@ import { readConditions } from '../webhooks/conditions.ts';
 import { createWebhookService, type WebhookService } from '../webhooks/service.ts';
 import { connectWriter } from '../writer/append.ts';
 import { findSegmentsOf } from '../writer/away.ts';
-import type { Following } from '../writer/messages.ts';
+import type { Following, Kept } from '../writer/messages.ts';
 import { type Moving, openMoving } from '../writer/moving.ts';
 import { openSealing } from '../writer/sealing.ts';
 import { startSearch } from '../writer/search.ts';
@@ -25,7 +27,7 @@ import { createSearchCell } from '../writer/search-cell.ts';
 import { startWriter } from '../writer/writer.ts';
 import { type AccountLinks, createAccountService } from './account-service.ts';
 import { createCheckpointing } from './checkpointing.ts';
-import { watchClock } from './clock.ts';
+import { warnOfRest, watchClock } from './clock.ts';
 import { type Directory, openDirectory } from './directory.ts';
 import type { EngineOptions } from './engine-options.ts';
 import { erasurePortOf } from './erasure-port.ts';
@@ -134,8 +136,10 @@ export function startEngine(options: EngineOptions): Engine {
       state,
       acceptsClock: settings.acceptClock,
       isStrict: settings.strictSchema,
+      acceptsLoss: settings.acceptLoss,
       sealing: isBrief ? null : sizes,
       blobs,
+      noBackup: settings.noBackup,
       ...(settings.log !== undefined && {
         shared: { address: settings.log, node: settings.node, appliesSchema: settings.applySchema },
       }),
@@ -146,16 +150,17 @@ export function startEngine(options: EngineOptions): Engine {
         for (const line of lines) log.warn(line);
       },
       onSealed: directory.vault.remembersSealed,
+      onUpgrade: options.onUpgrade ?? ((line) => log.warn(line)),
       onSealable: () => sealing.seal(),
       onWarning: (message) => log.warn(message),
       onErased: () => erasures?.wake(),
     },
     (error) => onFailure(error, 'the writer failed, and the next start recovers from the log'),
   );
-  async function keep(draft: Draft): Promise<boolean> {
-    const isKept = await writer.keepSegment(draft);
-    if (isKept) moving?.wake();
-    return isKept;
+  async function keep(draft: Draft): Promise<Kept> {
+    const kept = await writer.keepSegment(draft);
+    if (kept.isKept) moving?.wake();
+    return kept;
   }
   const sealing = openSealing({ file, sizes, blobs, keep, log });
   const mayRecord = () => agreementIn(state) === 'current';
@@ -192,9 +197,14 @@ export function startEngine(options: EngineOptions): Engine {
 
   async function start(): Promise<EngineReady> {
     const { isProduction } = settings;
-    const conditions = await readConditions(model, isProduction);
+    await readConditions(loaded.model, isProduction);
     await accounts.passwords.ready;
-    const { readFile, log: logName, size, found, upgradedFrom } = await writer.ready;
+    const { readFile, log: logName, size, found, foundAt, upgradedFrom, categories } = await writer.ready;
+    // Only the log knows them.
+    const model = withCategories(loaded.model, categories);
+    const conditions = await readConditions(model, isProduction);
+    (await accounts.prepare(model)).begin();
+    if (!node) warnOfRest(log, { foundAt, now: now() });
     // Now it is certain that they are in PostgreSQL.
     if (directory.node) forgetFormer(directory.path);
     const searchFile = searchFileOf(readFile, model.schema);
@@ -232,6 +242,8 @@ export function startEngine(options: EngineOptions): Engine {
     if (!isBrief) mover.wake();
     const { notary, signedAtStart } = await checkpointing.start({
       logId: logName,
+      size,
+      found,
       store: blobGuard.store,
       upToDate,
       ...keys,
@@ -251,6 +263,7 @@ export function startEngine(options: EngineOptions): Engine {
     erasures = worker;
     worker.wake();
     const shared = {
+      categories,
       readFile,
       search: search && searchFile !== null ? { file: searchFile, cell: searchCell } : null,
       logFile: file,
@@ -270,6 +283,8 @@ export function startEngine(options: EngineOptions): Engine {
     });
     webhooks = delivering;
     if (!isBrief) delivering.start({ log: logName, logFile: file, readFile, path: webhooksFile(directory.path) });
+    // Those that are open when the configuration is read again count on.
+    const placeCounts = openPlaceCounts();
     const openFor = (configured: Configured, generation: number | null) =>
       openWays({
         loaded: configured,
@@ -288,6 +303,7 @@ export function startEngine(options: EngineOptions): Engine {
           elsewhere: elsewhereOf(settings, writer.standing),
         }),
         webhooks: delivering.port,
+        placeCounts,
         reload,
         directory: directory.path,
         log,
@@ -298,7 +314,7 @@ export function startEngine(options: EngineOptions): Engine {
 
     async function prepare(next: Loaded): Promise<PreparedEngine> {
       if (shared.blobs.kind === 'bucket') requireFit(next.model);
-      const { model } = next;
+      const model = withCategories(next.model, categories);
       const preparedWebhooks = await delivering.prepare(model);
       const preparedAccounts = await accounts.prepare(model);
       const following = generation + 1;
@@ -340,6 +356,7 @@ export function startEngine(options: EngineOptions): Engine {
       state,
       now: clock.believed,
       standing: settings.log === undefined ? null : writer.standing,
+      verification: checkpointing.verification,
     };
     return { size, unsigned, shared, ways: () => current, prepare, observed, announce };
   }

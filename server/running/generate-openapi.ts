@@ -30,7 +30,9 @@ export async function generateOpenApi(api: Api, model: Model, shared: Shared): P
     elsewhere: refuse,
     progress: refuse,
   };
-  const webhooks = { all: refuse, deliveries: refuse, retry: refuse };
+  const webhooks = { all: refuse, deliveries: refuse, retry: refuse, retryAll: refuse };
+  const places = { take: refuse, free: refuse };
+  const bulkTurns = { take: refuse, begin: refuse, end: refuse };
   const writing = { append: refuse, appendAnyway: refuse, isCrowded: () => false, waiting: () => 0 };
   const log = createLog('silent', { write: () => {} });
   const app = openApp({
@@ -43,6 +45,8 @@ export async function generateOpenApi(api: Api, model: Model, shared: Shared): P
     pins,
     erasures,
     webhooks,
+    places,
+    bulkTurns,
     reload: refuse,
     log,
     openApi: refuse,

@@ -2,11 +2,12 @@ import { basename } from 'node:path';
 import { compileValidator, defaultDocument } from '../../config/documents.ts';
 import { DomainError } from '../../config/errors.ts';
 import type { Collection, Global, Model } from '../../config/model.ts';
-import { dataFields } from '../../config/schema.ts';
+import { type Category, categoryOf, dataFields } from '../../config/schema.ts';
 import { compileDocument, compileGlobal, compileShape } from '../../config/shape.ts';
 import { searchedFields } from '../../config/text-fields.ts';
-import { hasReadHooks, hasReadRules } from '../../config/traits.ts';
+import { hasReadHooks, hasReadRules, queryableFields } from '../../config/traits.ts';
 import { globalStream } from '../../events/catalogue.ts';
+import { type Categories, formerSlugs, namesOf, withCategories } from '../../events/categories.ts';
 import { uniqueFields } from '../../events/claims.ts';
 import { createClock } from '../../events/clock.ts';
 import { readIdempotencyRecords } from '../../events/idempotency.ts';
@@ -20,13 +21,14 @@ import { openAuditIndex } from '../../projections/audit.ts';
 import type { CopyRoom } from '../../projections/copy-room.ts';
 import { openDocuments, registerFunctions } from '../../projections/documents.ts';
 import { epochsOf } from '../../projections/epochs.ts';
+import { interruptible } from '../../projections/going-on.ts';
 import { type JoinField, oldestFirst, openJoin } from '../../projections/joins.ts';
 import { openPast } from '../../projections/past.ts';
 import { snapshotLimits } from '../../projections/snapshots.ts';
 import { type Tables, tablesOf } from '../../projections/tables.ts';
 import { openBlobStore } from '../../storage/blob-store.ts';
 import type { BlobSettings } from '../../storage/blobs.ts';
-import { openDatabase, type Sqlite } from '../../storage/sqlite.ts';
+import { late, openDatabase, type Sqlite } from '../../storage/sqlite.ts';
 import { readCondition } from '../access/conditions.ts';
 import type { App, RouteParts, Target } from '../app.ts';
 import { keyHistory } from '../audit/notary/keys.ts';
@@ -37,6 +39,8 @@ import { agreementIn, stateIn } from '../platform/state.ts';
 import type { Api, Credentials, ToldOrigins } from '../ports.ts';
 import { ownSortKeys } from '../queries/paths.ts';
 import { openSearchReader, type SharedSearch } from '../queries/search-index.ts';
+import type { TableState } from '../reads/kept.ts';
+import { joinLane } from '../reads/lane.ts';
 import type { Reads } from '../settings/settings.ts';
 import type { Writing } from '../writer/append.ts';
 import { findSegmentsOf } from '../writer/away.ts';
@@ -46,6 +50,8 @@ import type { UpToDate } from './nodes/up-to-date.ts';
 
 /** The data that each thread which answers requests starts with; it can be sent to another thread. */
 export type Shared = {
+  /** The categories of collections that were renamed. */
+  categories: Categories;
   readFile: string;
   /** The search index; null where nothing is indexed, or it is not kept up. */
   search?: SharedSearch;
@@ -65,8 +71,12 @@ export type Shared = {
   toldOrigins: ToldOrigins;
   isProduction: boolean;
   /** For {@link App}. */
+  tellsErrors?: boolean;
+  /** For {@link App}. */
   adminFolder?: string | undefined;
   blobs: BlobSettings;
+  /** How long a read may take that no index serves. */
+  readSeconds: number;
 };
 
 /** Gives an OpenAPI document as text; it is called once for each, unless it fails. */
@@ -86,7 +96,10 @@ type OpenOptions = {
   metrics?: ThreadMetrics | null;
   /** That of this thread; absent where it answers no requests. */
   copyRoom?: CopyRoom;
-} & Pick<App & RouteParts, 'passwords' | 'keyService' | 'notary' | 'pins' | 'erasures' | 'webhooks' | 'reload' | 'log'>;
+} & Pick<
+  App & RouteParts,
+  'passwords' | 'keyService' | 'notary' | 'pins' | 'erasures' | 'webhooks' | 'places' | 'bulkTurns' | 'reload' | 'log'
+>;
 
 /** The service as one thread has it, with all that its routes are made from. */
 export type OpenApp = App &
@@ -94,8 +107,9 @@ export type OpenApp = App &
 
 /** Opens the service for one thread, to be closed by it too. */
 export function openApp(options: OpenOptions): OpenApp {
-  const { model, shared, writing, passwords, keyService, notary, pins, erasures, reload, log, openApi } = options;
-  const { webhooks, metrics = null, copyRoom, following = null } = options;
+  const { shared, writing, passwords, keyService, notary, pins, erasures, reload, log, openApi } = options;
+  const model = withCategories(options.model, shared.categories);
+  const { webhooks, places, bulkTurns, metrics = null, copyRoom, following = null } = options;
   const { readFile, logFile, counter, state, credentials, baseUrl, isProduction, adminFolder } = shared;
   const clock = createClock(shared.clockCell);
   const unwatch = metrics?.watch(shared.site ?? '', writing.waiting);
@@ -108,13 +122,19 @@ export function openApp(options: OpenOptions): OpenApp {
   findSegmentsOf(logFile, shared.blobs, false);
   const eventReader = readLog(events);
   let upcaster: Upcaster | null = null;
-  let removedAuthCollections: ReadonlySet<string> | null = null;
+  let formerNames: ReadonlyMap<string, string> | null = null;
+  let removedAuthCollections: ReadonlySet<Category> | null = null;
   const targets = openTargets(read, model);
   const past = openPast(readFile, snapshotLimits, copyRoom);
   const selectPosition = read.prepare('SELECT position FROM checkpoint').pluck();
+  const selectState = read.prepare<[], TableState>(
+    'SELECT position, (SELECT count FROM erasures) AS erasures FROM checkpoint',
+  );
+  const { lane, leave } = joinLane(copyRoom);
   return {
     model,
     ...targets,
+    names: namesOf(model.schema.collections),
     ...writing,
     search: openSearchReader(read, model.schema, shared.search ?? null),
     auditIndex: openAuditIndex(read),
@@ -127,6 +147,10 @@ export function openApp(options: OpenOptions): OpenApp {
       upcaster ??= compileUpcaster(epochsOf(eventReader));
       return upcaster;
     },
+    formerSlugs() {
+      formerNames ??= formerSlugs(epochsOf(eventReader), model.schema);
+      return formerNames;
+    },
     removedAuthCollections() {
       removedAuthCollections ??= accountsBesides(model, epochsOf(eventReader));
       return removedAuthCollections;
@@ -134,6 +158,9 @@ export function openApp(options: OpenOptions): OpenApp {
     cacheVariant: `${shared.site === null ? '' : `${shared.site}.`}${basename(readFile, '.db').slice('read-'.length)}`,
     past,
     readPosition: () => (selectPosition.get() as number | undefined) ?? 0,
+    readState: () => selectState.get() ?? { position: 0, erasures: 0 },
+    readFile,
+    longReads: { lane, seconds: shared.readSeconds, note: (end) => metrics?.noteRead(shared.site ?? '', end) },
     async keyHistory() {
       const verifierKey = await notary.verifierKey();
       return keyHistory(events, { id: parseVerifierKey(verifierKey).id, verifierKey });
@@ -154,6 +181,8 @@ export function openApp(options: OpenOptions): OpenApp {
     erasures,
     reload,
     webhooks,
+    places,
+    bulkTurns,
     credentials,
     log,
     state: () => stateIn(state),
@@ -162,6 +191,7 @@ export function openApp(options: OpenOptions): OpenApp {
     basePath: baseUrl === null ? '/' : new URL(baseUrl).pathname,
     toldOrigins: shared.toldOrigins,
     isProduction,
+    tellsErrors: shared.tellsErrors ?? false,
     adminFolder,
     inBackground(run, failure) {
       const running = run()
@@ -177,6 +207,7 @@ export function openApp(options: OpenOptions): OpenApp {
     close: async () => {
       unwatch?.();
       await Promise.all(background);
+      await leave(readFile);
       await past.close();
       blobs.close();
       read.close();
@@ -196,29 +227,31 @@ async function refuseToChangeKey(): Promise<never> {
   );
 }
 
-function accountsBesides(model: Model, epochs: ReturnType<typeof epochsOf>): ReadonlySet<string> {
-  const declared = epochs.flatMap(({ schema }) => schema.collections);
-  return new Set(declared.filter(({ auth, slug }) => auth && !model.collections.has(slug)).map(({ slug }) => slug));
+function accountsBesides(model: Model, epochs: ReturnType<typeof epochsOf>): ReadonlySet<Category> {
+  const declared = new Set(model.schema.collections.map(categoryOf));
+  const known = epochs.flatMap(({ schema }) => schema.collections.filter(({ auth }) => auth));
+  return new Set(known.map(categoryOf)).difference(declared);
 }
 
-function openTargets(db: Sqlite, model: Model): Pick<App, 'collections' | 'globals'> {
+function openTargets(db: Sqlite, model: Model): Pick<App, 'collections' | 'globals' | 'byCategory'> {
   const tables = new Map(tablesOf(model.schema).map((described) => [described.key, described]));
   const tablesAt = (key: string) => tables.get(key) as Tables;
   const collections = [...model.collections.values()].map((collection) => {
     const joins = collection.fields
       .filter(({ type }) => type === 'join')
       .map(({ name, collection: slug = '', on = '', limit = null, sort }) => {
-        const fields = model.collections.get(slug)?.fields ?? [];
-        const order = sort === undefined ? oldestFirst : ownSortKeys(sort, fields);
-        const field: JoinField = { tables: tablesAt(slug), field: on, sort: order };
+        const joined = model.collections.get(slug) as Collection;
+        const order = sort === undefined ? oldestFirst : ownSortKeys(sort, joined.fields);
+        const field: JoinField = { tables: tablesAt(joined.category), field: on, sort: order };
         return { name, collection: slug, limit, field, sources: openJoin(db, field) };
       });
-    return [collection.slug, { ...openTarget(db, tablesAt(collection.slug), collection), joins }] as const;
+    return [collection.slug, { ...openTarget(db, tablesAt(collection.category), collection), joins }] as const;
   });
   const globals = [...model.globals.values()].map((global) => {
     return [global.slug, openTarget(db, tablesAt(globalStream(global.slug)), global)] as const;
   });
-  return { collections: new Map(collections), globals: new Map(globals) };
+  const byCategory = new Map(collections.map(([, target]) => [target.category, target]));
+  return { collections: new Map(collections), globals: new Map(globals), byCategory };
 }
 
 function openTarget<M extends Collection | Global>(db: Sqlite, tables: Tables, model: M): Target<M> {
@@ -228,15 +261,18 @@ function openTarget<M extends Collection | Global>(db: Sqlite, tables: Tables, m
   return {
     model,
     slug: model.slug,
+    category: model.category,
     documents: openDocuments(db, tables),
+    interruptible: late(() => openDocuments(db, interruptible(tables))),
     validator: compileValidator(model),
     documentOf: isGlobal ? compileGlobal(fields) : compileDocument(fields, model.upload ? model.slug : null),
     defaults: isGlobal ? () => shape(defaultDocument(model.fields)) : null,
-    unique: isGlobal ? [] : uniqueFields(model.slug, model.schema.fields),
+    unique: isGlobal ? [] : uniqueFields(model.category, model.schema.fields),
     joins: [],
     tables,
     searched: model.kind === 'collection' ? searchedFields(model.schema) : [],
     hasReadHooks: hasReadHooks(model),
+    queryable: queryableFields(model),
     hasReadRules: hasReadRules(model),
   };
 }

@@ -1,18 +1,20 @@
 import type { Request, Server } from '@hapi/hapi';
-import { normalEmail } from '../../config/addresses.ts';
+import Joi from 'joi';
 import { readKeyEnd } from '../../config/api-keys.ts';
-import { readRevocation, readUnlock } from '../../config/credentials.ts';
+import { readNewPassword, readRevocation, readUnlock, readUsersAsked } from '../../config/credentials.ts';
 import { compileMembers } from '../../config/documents.ts';
 import { DomainError, invalidField } from '../../config/errors.ts';
 import { readKeyChange } from '../../config/signing-keys.ts';
 import { didYouMean, show } from '../../config/suggest.ts';
-import { decideRevoke, decideUnlock } from '../../events/accounts.ts';
+import { type AccountRef, decideRevoke, decideUnlock } from '../../events/accounts.ts';
 import type { NoRule } from '../access/admission.ts';
 import { revokeKey } from '../accounts/keys/manage.ts';
+import { listedUsers } from '../accounts/listed-users.ts';
 import { record } from '../accounts/record.ts';
+import { accountCalled, setPassword } from '../accounts/set-password.ts';
 import type { App, RouteParts } from '../app.ts';
 import { strategy } from '../callers/authentication.ts';
-import { authTargets, userWith } from '../callers/sessions.ts';
+import { type AuthTarget, authTargets } from '../callers/sessions.ts';
 import { readCandidates } from '../files/blobs/collector.ts';
 import { readSuspects, recordLosses } from '../files/blobs/losses.ts';
 import { noPayload, readBody } from '../http/body.ts';
@@ -22,7 +24,7 @@ import { applyPath } from './nodes/up-to-date.ts';
 import { reloadPath } from './served.ts';
 import { changeKeyPath } from './signing-keys.ts';
 
-const readNothing = compileMembers<object>({});
+const readAccepted = compileMembers<{ acceptLoss?: boolean }>({ acceptLoss: Joi.boolean() });
 
 /** Enough for the longest list of candidates, independent of the configured limit of bodies. */
 const maxCandidatesBytes = 64 * 1024;
@@ -40,18 +42,28 @@ export function operator(
   post('/api/operator/unlock', async (request) => {
     const { collection, email } = readUnlock(await bodyFor(request));
     const user = find(collection, email);
-    if (!(await app.passwords.unlock(user.slug, email))) {
+    if (!(await app.passwords.unlock(user.category, email))) {
       throw new DomainError('conflict', `${show(email)} is not locked, and no failed login is counted`);
     }
     await record({ app, request }, decideUnlock(user));
     return { id: user.id };
   });
 
+  post('/api/operator/set-password', async (request) => {
+    const { collection, email, password } = readNewPassword(await bodyFor(request));
+    return setPassword({ app, request, target: targetCalled(collection) }, { email, password });
+  });
+
+  post('/api/operator/users', async (request) => {
+    const { collection, after = null } = readUsersAsked(await bodyFor(request));
+    return listedUsers(app, targetCalled(collection), after);
+  });
+
   post('/api/operator/sessions/revoke', async (request) => {
     const { collection, email, sid = null } = readRevocation(await bodyFor(request));
     const user = find(collection, email);
     const ended = app.accounts
-      .sessions(user.slug, user.id)
+      .sessions(user.category, user.id)
       .filter((session) => session.expiresAt > app.clock.believed() && (sid === null || session.sid === sid));
     if (sid !== null && ended.length === 0) {
       throw new DomainError('not-found', `${show(email)} has no session ${show(sid)}`);
@@ -73,8 +85,8 @@ export function operator(
   });
 
   post(reloadPath, async (request) => {
-    readNothing(await bodyFor(request));
-    return app.reload();
+    const { acceptLoss = false } = readAccepted(await bodyFor(request));
+    return app.reload({ acceptsLoss: acceptLoss });
   });
 
   post(changeKeyPath, async (request) => {
@@ -83,8 +95,8 @@ export function operator(
   });
 
   post(applyPath, async (request) => {
-    readNothing(await bodyFor(request));
-    return app.applySchema();
+    const { acceptLoss = false } = readAccepted(await bodyFor(request));
+    return app.applySchema({ acceptsLoss: acceptLoss });
   });
 
   function post(path: string, handler: (request: Request) => Promise<object>): void {
@@ -98,13 +110,14 @@ export function operator(
     return readBody(request, maxBytes);
   }
 
-  function find(slug: string, email: string): { slug: string; id: string } {
+  function targetCalled(slug: string): AuthTarget {
     const target = targets.get(slug);
-    if (!target) {
-      throw invalidField('collection', `must be one with auth, got ${show(slug)}${didYouMean(slug, targets.keys())}`);
-    }
-    const id = userWith(target, normalEmail(email));
-    if (id === null) throw new DomainError('not-found', `there is no account ${show(email)} in ${slug}`);
-    return { slug, id };
+    if (target) return target;
+    throw invalidField('collection', `must be one with auth, got ${show(slug)}${didYouMean(slug, targets.keys())}`);
+  }
+
+  function find(slug: string, email: string): AccountRef {
+    const target = targetCalled(slug);
+    return { category: target.category, id: accountCalled(target, email) };
   }
 }

@@ -1,4 +1,6 @@
 import type { Plugin, Request, Server } from '@hapi/hapi';
+import { DomainError } from '../../config/errors.ts';
+import { isOutsideScopes } from '../access/key-scopes.ts';
 import { accountStates } from '../accounts/account-routes.ts';
 import { boot } from '../accounts/boot-routes.ts';
 import { invitations } from '../accounts/invitations.ts';
@@ -35,7 +37,8 @@ import { type Backlog, createBacklog } from '../http/backlog.ts';
 import { noPayload } from '../http/body.ts';
 import { registerCors } from '../http/cors-routes.ts';
 import { answerErrors } from '../http/errors.ts';
-import { noRoute, requestId } from '../http/requests.ts';
+import { actorOf, noRoute, requestId } from '../http/requests.ts';
+import { securityTxt } from '../http/security-txt.ts';
 import { registerStatic } from '../http/static.ts';
 import { docs } from '../openapi/docs/routes.ts';
 import { webhooks } from '../webhooks/routes.ts';
@@ -80,6 +83,7 @@ const resources: readonly Resource[] = [
   search,
   openApi,
   docs,
+  securityTxt,
   health,
 ];
 
@@ -89,8 +93,10 @@ export const routes: Plugin<{ app: RoutedApp; backlog?: Backlog }> = {
   async register(server, { app, backlog = createBacklog(app.log) }) {
     await registerStatic(server);
     registerAuthentication(server, app);
-    const log = (err: Error, request: Request) =>
+    const log = (err: Error, request: Request) => {
       app.log.error({ err, requestId: requestId(request) }, 'a request failed');
+      return app.tellsErrors ? err.message : undefined;
+    };
     server.ext(
       'onPreResponse',
       answerErrors(
@@ -106,13 +112,24 @@ export const routes: Plugin<{ app: RoutedApp; backlog?: Backlog }> = {
       path: '/{any*}',
       options: { auth: strategy, payload: noPayload },
       handler: (request) => {
-        throw noRoute(request);
+        throw formerPath(app, request) ?? noRoute(request);
       },
     });
     answerWhole(server);
     if (app.hasBucket) awaitSegments(server);
   },
 };
+
+/** The refusal of a path that a collection had before it was renamed, for callers who may know the names of collections. */
+function formerPath({ model, collections, formerSlugs }: RoutedApp, request: Request): DomainError | null {
+  const [, before = '', slug = ''] = /^(\/api\/(?:collections|media)\/)([^/]+)/.exec(request.path) ?? [];
+  const target = slug === '' ? undefined : collections.get(formerSlugs().get(slug) ?? '');
+  if (!target) return null;
+  const isNamed = actorOf(request).type !== 'anonymous' && !isOutsideScopes(request, target.model, 'read');
+  if (!isNamed && !model.publicSchema) return null;
+  const now = `the collection ${slug} is ${target.slug} now, under ${before}${target.slug}`;
+  return new DomainError('not-found', `${noRoute(request).message}: ${now}`);
+}
 
 /** By default hapi cuts any answer to the `Range` that is asked for: half a JSON document is not one. Files have ranges of their own. */
 function answerWhole(server: Server): void {

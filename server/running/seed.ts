@@ -20,7 +20,9 @@ export async function runSeed({ loaded, directory, settings, baseUrl }: Options)
   await directory.jobs.once('seed', async () => {
     const progress = showProgress(`loading the first documents${site === null ? '' : ` of ${site}`}`);
     await seed({ baseUrl, apiKey, siteId: site, progress }).catch((error: Error) => {
-      throw new StartError(`the first load failed, the next start goes on with it: ${error.message}`);
+      throw new StartError(
+        `the first load failed: ${error.message}; run the same command again, and it goes on with it`,
+      );
     });
   });
 }

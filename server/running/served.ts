@@ -1,5 +1,4 @@
 import type { IncomingMessage, Server as Listener, ServerResponse } from 'node:http';
-import type { Socket } from 'node:net';
 import type { Server } from '@hapi/hapi';
 import { type Address, createListener, guardListener, listen } from '../http/listener.ts';
 
@@ -31,17 +30,16 @@ export const reloadPath = '/api/operator/reload';
 
 type Answer = (request: IncomingMessage, response: ServerResponse) => void;
 
-/** Listens, and has a server answer that does not listen itself. */
-export async function listenFor(first: Server, address: Address): Promise<Served> {
+/**
+ * Listens, and has a server answer that does not listen itself.
+ *
+ * @param isEnding whether answers are to say that their connection ends.
+ */
+export async function listenFor(first: Server, address: Address, isEnding: () => boolean): Promise<Served> {
   const listener = createListener();
   let server = first;
   attach(listener, server);
-  const inHand = guardListener(listener);
-  const sockets = new Set<Socket>();
-  listener.on('connection', (socket) => {
-    sockets.add(socket);
-    socket.once('close', () => sockets.delete(socket));
-  });
+  const { inHand, connections } = guardListener(listener, isEnding);
   await listen(listener, address);
 
   function replace(next: Server): Former {
@@ -62,9 +60,7 @@ export async function listenFor(first: Server, address: Address): Promise<Served
 
   async function stop(): Promise<void> {
     const closed = Promise.withResolvers<void>();
-    listener.close(() => closed.resolve());
-    const busy = new Set([...inHand].map(({ req }) => req.socket));
-    for (const socket of sockets) if (!busy.has(socket)) socket.end();
+    await connections.end(closed.resolve);
     await server.stop();
     await within(stopMilliseconds, closed.promise);
     listener.closeAllConnections();

@@ -32,7 +32,7 @@ export type Ready = Announced &
   };
 
 type Options = Omit<AnsweringOptions, 'log' | 'metrics' | 'onFailure'> &
-  Pick<EngineOptions, 'log' | 'node' | 'isBrief' | 'takesFiles'>;
+  Pick<EngineOptions, 'log' | 'node' | 'isBrief' | 'takesFiles' | 'onUpgrade'>;
 
 /**
  * Starts a service of its own process: the engine on the data directory, and the request handlers.
@@ -40,7 +40,7 @@ type Options = Omit<AnsweringOptions, 'log' | 'metrics' | 'onFailure'> &
  * @throws LockedError when another process works on the data directory.
  */
 export function startService(options: Options): Service {
-  const { settings, loaded, sink, log, node = null, isBrief = false, takesFiles, patience } = options;
+  const { settings, loaded, sink, log, node = null, isBrief = false, takesFiles, onUpgrade, patience } = options;
   // SQLite reads it when its first file is opened. There is room where the data is, and other users may not look there.
   process.env.SQLITE_TMPDIR ??= resolve(settings.data);
   const engine = startEngine({
@@ -50,7 +50,8 @@ export function startService(options: Options): Service {
     node,
     isBrief,
     takesFiles,
-    ...(!isBrief && { reload: () => reloader.reload() }),
+    onUpgrade,
+    ...(!isBrief && { reload: (asked) => reloader.reload(asked) }),
     progress: showProgress('building the read tables'),
     onFailure: (error, message) => die(log, error, message),
   });

@@ -9,17 +9,19 @@ export const operatorSecret = 'operator';
 
 /** The settings and secrets that threads are given. */
 export function sharedOf(settings: Settings, { apiKeys, secrets, vault, common }: Directory) {
-  const { isProduction, baseUrl, site, adminFolder } = settings;
+  const { isProduction, isDev, baseUrl, site, adminFolder } = settings;
   const operatorHash = hash('sha256', vault.secret(operatorSecret), 'buffer');
   return {
     credentials: { apiKeys, secrets, operatorHash },
     attemptSecret: common.secret('attempts'),
     reads: settings.log === undefined ? null : (settings.reads ?? 'linear'),
     isProduction,
+    tellsErrors: isDev && !isProduction,
     adminFolder,
     site,
     baseUrl: baseUrl ?? null,
     toldOrigins: createToldOrigins(),
     blobs: blobSettingsOf(settings),
+    readSeconds: settings.readSeconds,
   };
 }

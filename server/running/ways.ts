@@ -1,17 +1,29 @@
-import { openRoom } from '../../projections/copy-room.ts';
+import type { MessagePort } from 'node:worker_threads';
+import { newSeats, openRoom } from '../../projections/copy-room.ts';
+import type { PlaceCounts } from '../callers/places.ts';
 import type { BlobGuard } from '../files/blobs/guard.ts';
 import { type Made, openDocumentCache } from '../openapi/cache.ts';
 import { callsThrough } from '../platform/calls.ts';
 import type { Log } from '../platform/logging.ts';
-import type { Api, ErasurePort, KeyService, Notary, PasswordService, Reloading, WebhookPort } from '../ports.ts';
+import type {
+  Api,
+  BulkTurns,
+  ErasurePort,
+  KeyService,
+  Notary,
+  PasswordService,
+  Reloading,
+  WebhookPort,
+} from '../ports.ts';
 import type { Loaded } from '../settings/configuration.ts';
 import { connectWriter } from '../writer/append.ts';
 import type { Following } from '../writer/messages.ts';
 import type { Writer } from '../writer/writer.ts';
+import { createBulkTurns } from './bulk-turns.ts';
 import type { ThreadMetrics } from './metrics/counting.ts';
 import { type Describe, type Describing, type OpenApp, openApp, type Shared } from './open-app.ts';
 import type { Ports } from './threads/http-app.ts';
-import { portTo, portToNotary, portToPins } from './threads/message-ports.ts';
+import { portTo, portToNotary, portToPins, portToPlaces } from './threads/message-ports.ts';
 import { generateOpenApiInWorker } from './threads/openapi.ts';
 
 /** A configuration. Without a path it is an object, which no command and no other thread can look at. */
@@ -39,6 +51,7 @@ type Options = {
   guard: BlobGuard;
   erasures: ErasurePort;
   webhooks: WebhookPort;
+  placeCounts: PlaceCounts;
   reload: Reloading['reload'];
   /** The data directory. */
   directory: string;
@@ -46,12 +59,15 @@ type Options = {
 };
 
 /** That of this thread, for all engines: in a process with other threads that answer requests, it makes no copies. */
-const copyRoom = openRoom();
+const copyRoom = openRoom({ seats: newSeats(2), own: 0 });
+
+/** Those of this process, for all engines. */
+const bulkTurns = createBulkTurns();
 
 /** Opens the ways to an engine. */
 export function openWays(options: Options): Ways {
   const { loaded, generation, shared, writer, passwords, keyService, notary, guard, erasures, reload } = options;
-  const { webhooks, directory, log } = options;
+  const { webhooks, placeCounts, directory, log } = options;
   const { model } = loaded;
   const documents = openDocumentCache({ directory, subject: { model, ...shared }, log });
   const openApi: Describe = (api) => documents.read(api, () => describeService(api, loaded, shared));
@@ -65,12 +81,16 @@ export function openWays(options: Options): Ways {
       pins: portToPins(guard),
       erasures: portTo<ErasurePort>(erasures),
       webhooks: portTo<WebhookPort>(webhooks),
+      places: portToPlaces(placeCounts),
+      bulkTurns: portToTurns(),
       openApi: portTo<Describing>({ describe: openApi }),
       reloading: portTo<Reloading>({ reload }),
       ...(shared.reads && { following: writer.follow() }),
     }),
     openHere(metrics = null) {
       const { release, ...pins } = guard.join();
+      const { release: leavePlaces, ...places } = placeCounts.join();
+      const turns = bulkTurns.join();
       const writing = connectWriter(writer.connect(generation));
       const here = openApp({
         model,
@@ -82,6 +102,8 @@ export function openWays(options: Options): Ways {
         pins,
         erasures,
         webhooks,
+        places,
+        bulkTurns: turns,
         openApi,
         reload,
         log,
@@ -93,12 +115,20 @@ export function openWays(options: Options): Ways {
         ...here,
         async close() {
           await here.close();
+          leavePlaces();
+          turns.release();
           await release();
         },
       };
     },
     close: documents.close,
   };
+}
+
+/** The turns of one thread, which end with it. */
+function portToTurns(): MessagePort {
+  const { release, ...turns } = bulkTurns.join();
+  return portTo<BulkTurns>(turns, release);
 }
 
 /** Generates in a worker where that can load the configuration: the functions of an object do not pass between threads. */

@@ -97,6 +97,8 @@ function readVariables({ variables: given, problems }: Reading, flagged: object)
   for (const name of ['ANNALS_READS', 'ANNALS_NODE', 'ANNALS_APPLY_SCHEMA'])
     if (name in given && !('ANNALS_LOG' in given))
       problems.push(`${name} is set, and ANNALS_LOG is not: it is for nodes`);
+  if ('applySchema' in flagged && !('ANNALS_LOG' in given))
+    problems.push('--apply-schema is given, and ANNALS_LOG is not set: it is for nodes');
   if (Object.keys(bucket).length > 0) result.bucket = wholeBucket(bucket, given, problems);
   return result;
 }

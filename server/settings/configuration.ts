@@ -4,6 +4,7 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 import { checkConfig } from '../../config/check.ts';
 import type { Seed } from '../../config/define.ts';
 import type { Model } from '../../config/model.ts';
+import { packageName } from '../../config/package-name.ts';
 import { isFunction } from '../../config/problems.ts';
 import { messageOf } from '../../storage/errors.ts';
 import { ownModule } from '../platform/carried.ts';
@@ -19,7 +20,7 @@ const example = fileURLToPath(ownModule('examples/atlas/annals.config'));
 export const defaultNames = ['ts', 'mts', 'js', 'mjs', 'json'].map((extension) => `annals.config.${extension}`);
 
 /** A configuration to begin with. */
-export const firstConfiguration = `import { defineConfig } from 'annals';
+export const firstConfiguration = `import { defineConfig } from '${packageName}';
 
 export default defineConfig({
   collections: [

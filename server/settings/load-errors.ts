@@ -16,7 +16,7 @@ const extensions = ['.ts', '.mts', '.js', '.mjs', '.cts', '.cjs', '.json'];
  */
 export function loadProblem(file: string, error: unknown): string {
   if (!(error instanceof Error)) return `it throws ${show(error)}, and no error`;
-  const message = error.message.split('\n')[0] ?? '';
+  const message = error.message.split('\n')[0]?.replace(/ in strip-only mode$/, '') ?? '';
   const place = placeOf(file, error);
   return `${message}${place ? `, at ${place}` : ''}${hintFor(error)}`;
 }
@@ -48,8 +48,8 @@ function checkedPlace(file: string): string | null {
   return markedPlace(spawnSync(process.execPath, ['--check', file], check).stderr ?? '');
 }
 
-/** The innermost call in a file of the author's: errors of packages and of Node come from a call there. */
-function thrownPlace(stack: string): string | null {
+/** The innermost call of a stack in a file of the author's, as `file:line:column`; null without one. Errors of packages and of Node come from a call there. */
+export function thrownPlace(stack: string): string | null {
   for (const [, url = '', at] of stack.matchAll(/(?:\(|at (?:async )?)((?:file:|\/|[A-Z]:\\).+?):(\d+:\d+)\)?$/gm)) {
     const path = pathOf(url);
     if (!path.startsWith(ours) && !path.includes(`${sep}node_modules${sep}`)) return `${path}:${at}`;
@@ -61,10 +61,21 @@ function pathOf(url: string): string {
   return url.startsWith('file:') ? fileURLToPath(url) : url;
 }
 
+/** TypeScript that is more than types, which Node does not compile, by how its message names it, with the way to write it. */
+const uncompiled: readonly [construct: string, instead: string][] = [
+  ['enum', "write an object, const Status = { draft: 'draft' } as const"],
+  ['namespace', 'write a module, and import it'],
+  ['parameter property', 'declare the property in the class, and set it in the constructor'],
+  ['import equals', 'write an import as ES modules have it'],
+  ['export assignment', 'write export default'],
+];
+
 function hintFor(error: Error): string {
   const missing = missingImport(error);
   if (missing?.meant) return `; write '${missing.meant}'`;
   const isScript = /^Cannot use import statement outside a module|^Unexpected token 'export'/.test(error.message);
+  const instead = uncompiled.find(([construct]) => error.message.startsWith(`TypeScript ${construct} `))?.[1];
+  if (instead) return `; types are only removed here, and it is more than a type: ${instead}`;
   return isScript ? '; call it .mts or .mjs, or put "type": "module" into package.json' : '';
 }
 

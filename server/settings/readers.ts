@@ -54,6 +54,26 @@ export const readDrainSeconds = wholeNumber(
   `a whole number of seconds from 0 to ${maxDrainSeconds}`,
 );
 
+/** The seconds for which a connection is kept open. */
+export const readKeepAliveSeconds = wholeNumber(
+  1,
+  maxDrainSeconds,
+  `a whole number of seconds from 1 to ${maxDrainSeconds}`,
+);
+
+/** A minute: no client waits longer. */
+const maxReadSeconds = 60;
+const leastReadSeconds = 0.05;
+
+/** The seconds that a read may take. */
+export function readReadSeconds(text: string, source: string): number {
+  const seconds = Number(text);
+  if (/^\d+(\.\d+)?$/.test(text) && seconds >= leastReadSeconds && seconds <= maxReadSeconds) return seconds;
+  throw new Error(
+    `${source} must be a number of seconds from ${leastReadSeconds} to ${maxReadSeconds}, got ${JSON.stringify(text)}`,
+  );
+}
+
 const countOfThreads = wholeNumber(0, maxThreads, `a whole number from 0 to ${maxThreads}`);
 
 /** A number of threads. */

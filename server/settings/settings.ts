@@ -10,6 +10,7 @@ import {
   readDays,
   readDrainSeconds,
   readEndpoint,
+  readKeepAliveSeconds,
   readList,
   readLogAddress,
   readLogLevel,
@@ -18,6 +19,7 @@ import {
   readNodeName,
   readPercent,
   readPort,
+  readReadSeconds,
   readReads,
   readSender,
   readSmtpUrl,
@@ -42,6 +44,8 @@ export type Settings = {
   threads: number;
   /** How long requests are answered after SIGTERM, while `/ready` says that the service stops. */
   drainSeconds: number;
+  /** How long a connection is kept open for the next request. */
+  keepAliveSeconds: number;
   /** Where clients reach the service, without a slash at the end; undefined: its own address. */
   baseUrl: string | undefined;
   /** Empty: one is generated. */
@@ -51,6 +55,8 @@ export type Settings = {
   logLevel: string;
   /** Whether to refuse a start with a configuration that changes the answers for existing documents. */
   strictSchema: boolean;
+  /** Whether to start with a configuration by which documents show less than before. */
+  acceptLoss: boolean;
   /** The mail server, in place of the configuration's; undefined: that one. The URL holds a password. */
   smtpUrl: string | undefined;
   mailFrom: string | undefined;
@@ -66,16 +72,26 @@ export type Settings = {
   webhookAllowPrivate: boolean;
   /** The time-stamp authority (RFC 3161) that is asked; undefined: none. The URL may hold a secret. */
   tsaUrl: string | undefined;
+  /** Whether that may be an address that is not a public one. */
+  tsaAllowPrivate: boolean;
   /** Certificates in PEM that its certificate must chain to; undefined: any is accepted. */
   tsaCa: string | undefined;
   /** The witnesses that cosign checkpoints, each as `VERIFIER-KEY=URL`. A URL may hold a secret. */
   witnesses: string[];
+  /** Whether those may be addresses that are not public. */
+  witnessAllowPrivate: boolean;
+  /** How many seconds a read may take that no index serves, and wait for its turn. */
+  readSeconds: number;
   /** Whether to start with a clock that is more than a day behind the last event. */
   acceptClock: boolean;
+  /** Whether the format of the log is changed without a backup before it. */
+  noBackup: boolean;
   /** The share of one core for the background verification of the log, from 0 (off) to 100 (without a pause). */
   verifyPercent: number;
   /** `NODE_ENV=production`. */
   isProduction: boolean;
+  /** Whether `annals dev` runs the service, and tells of reloads itself. */
+  isDev: boolean;
   /** Where the built admin application is looked for, in tests; undefined: where the installation has it. */
   adminFolder: string | undefined;
   /** The id of the site of these settings; null for a single site, which has no name. */
@@ -154,11 +170,18 @@ export const settings: readonly Setting[] = [
     kind: 'number',
     read: readDrainSeconds,
   },
+  {
+    name: 'keepAliveSeconds',
+    environment: 'ANNALS_KEEP_ALIVE_SECONDS',
+    kind: 'number',
+    read: readKeepAliveSeconds,
+  },
   { name: 'baseUrl', environment: 'ANNALS_BASE_URL', read: readBaseUrl, ofSite: 'default' },
   { name: 'apiKeys', environment: 'ANNALS_API_KEY', kind: 'list', read: readList, ofSite: 'only' },
   { name: 'secrets', environment: 'ANNALS_SECRET', kind: 'list', read: readList, ofSite: 'only' },
   { name: 'logLevel', environment: 'ANNALS_LOG_LEVEL', read: readLogLevel },
   { name: 'strictSchema', flag: 'strict-schema', environment: 'ANNALS_STRICT_SCHEMA', ...boolean, ofSite: 'default' },
+  { name: 'acceptLoss', flag: 'accept-loss', environment: 'ANNALS_ACCEPT_LOSS', ...boolean, ofSite: 'default' },
   { name: 'smtpUrl', environment: 'ANNALS_SMTP_URL', read: readSmtpUrl, ofSite: 'default' },
   { name: 'mailFrom', environment: 'ANNALS_MAIL_FROM', read: readSender, ofSite: 'default' },
   { name: 'bucket', part: 'endpoint', environment: 'ANNALS_S3_ENDPOINT', read: readEndpoint, ofSite: 'only' },
@@ -191,15 +214,24 @@ export const settings: readonly Setting[] = [
     ofSite: 'default',
   },
   { name: 'tsaUrl', environment: 'ANNALS_TSA_URL', read: readWebhook, ofSite: 'default' },
+  { name: 'tsaAllowPrivate', environment: 'ANNALS_TSA_ALLOW_PRIVATE', ...boolean, ofSite: 'default' },
   { name: 'tsaCa', environment: 'ANNALS_TSA_CA', read: readCertificates, ofSite: 'default' },
   { name: 'witnesses', environment: 'ANNALS_WITNESSES', kind: 'list', read: readWitnesses, ofSite: 'default' },
+  { name: 'witnessAllowPrivate', environment: 'ANNALS_WITNESS_ALLOW_PRIVATE', ...boolean, ofSite: 'default' },
   { name: 'log', environment: 'ANNALS_LOG', read: readLogAddress },
   { name: 'node', environment: 'ANNALS_NODE', read: readNodeName },
   { name: 'applySchema', flag: 'apply-schema', environment: 'ANNALS_APPLY_SCHEMA', ...boolean },
   { name: 'reads', environment: 'ANNALS_READS', read: readReads },
+  {
+    name: 'readSeconds',
+    environment: 'ANNALS_READ_SECONDS',
+    kind: 'number',
+    read: readReadSeconds,
+  },
   { name: 'metricsToken', environment: 'ANNALS_METRICS_TOKEN', read: readMetricsToken },
   { name: 'metricsAddress', environment: 'ANNALS_METRICS_ADDRESS', read: readMetricsAddress },
   { name: 'acceptClock', flag: 'accept-clock', environment: 'ANNALS_ACCEPT_CLOCK', ...boolean, ofSite: 'default' },
+  { name: 'noBackup', flag: 'no-backup', environment: 'ANNALS_NO_BACKUP', ...boolean, ofSite: 'default' },
   { name: 'verifyPercent', environment: 'ANNALS_VERIFY_PERCENT', kind: 'number', read: readPercent },
   { name: 'sites', environment: sitesVariable, read: nonEmpty },
 ];
@@ -212,11 +244,13 @@ export const defaultSettings: Settings = {
   port: 4000,
   threads: canShareAPort ? availableParallelism() : 1,
   drainSeconds: 0,
+  keepAliveSeconds: 65,
   baseUrl: undefined,
   apiKeys: [],
   secrets: [],
   logLevel: 'info',
   strictSchema: false,
+  acceptLoss: false,
   smtpUrl: undefined,
   mailFrom: undefined,
   bucket: undefined,
@@ -225,11 +259,16 @@ export const defaultSettings: Settings = {
   webhook: undefined,
   webhookAllowPrivate: false,
   tsaUrl: undefined,
+  tsaAllowPrivate: false,
   tsaCa: undefined,
   witnesses: [],
+  witnessAllowPrivate: false,
+  readSeconds: 2,
   acceptClock: false,
+  noBackup: false,
   verifyPercent: 3,
   isProduction: false,
+  isDev: false,
   adminFolder: undefined,
   log: undefined,
   node: undefined,
@@ -243,7 +282,7 @@ export const defaultSettings: Settings = {
 export const siteSettings: readonly Setting[] = settings.filter(({ ofSite }) => ofSite);
 
 /** Settings of the process that an embedded service has too. */
-const ofProcess: (keyof Settings)[] = ['logLevel', 'verifyPercent'];
+const ofProcess: (keyof Settings)[] = ['logLevel', 'verifyPercent', 'readSeconds'];
 
 /** The settings of an embedded service. */
 export const embeddedSettings: readonly Setting[] = settings.filter(

@@ -35,7 +35,7 @@ export async function readConditions(model: Model, isProduction: boolean): Promi
       const own = tables.get(key) as Tables;
       const where = await read(webhook.where, reachOf(model, tables, target)).catch((error: unknown) => {
         for (const message of messagesOf(error))
-          problems.push({ path: `${path}.where`, message: `in ${key}: ${message}` });
+          problems.push({ path: `${path}.where`, message: `in ${own.name}: ${message}` });
         return null;
       });
       if (where) found.set(key, { tables: own, where });
@@ -58,8 +58,8 @@ export function includes(slugs: readonly string[] | '*', slug: string): boolean 
   return slugs === '*' || slugs.includes(slug);
 }
 
-function keyOf({ kind, slug }: Collection | Global): string {
-  return kind === 'global' ? globalStream(slug) : slug;
+function keyOf({ kind, slug, category }: Collection | Global): string {
+  return kind === 'global' ? globalStream(slug) : category;
 }
 
 /** Every field: the condition is the author's. */

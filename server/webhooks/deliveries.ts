@@ -115,6 +115,19 @@ export function openDeliveries(path: string, log: { id: string; size: number }, 
   const release = db.prepare(
     'UPDATE deliveries SET due_at = :at WHERE webhook = :webhook AND position = :first AND (due_at IS NULL OR due_at > :at)',
   );
+  const releaseFound = db.prepare(
+    `UPDATE deliveries SET due_at = :at WHERE webhook = :webhook AND due_at > :at AND give_up_at > :since + ${patience}`,
+  );
+  const unpark = db.prepare(
+    'UPDATE deliveries SET is_parked = 0, give_up_at = :giveUpAt WHERE webhook = :webhook AND is_parked = 1',
+  );
+  const releaseEarliest = db.prepare(
+    `UPDATE deliveries SET due_at = CASE WHEN position = (
+       SELECT min(other.position) FROM deliveries AS other
+       WHERE other.webhook = :webhook AND other.stream = deliveries.stream AND other.is_parked = 0
+     ) THEN min(coalesce(due_at, :at), :at) END
+     WHERE webhook = :webhook AND is_parked = 0`,
+  );
   const selectFirst = db
     .prepare<Pick<Found, 'webhook' | 'stream'>, number | null>(
       'SELECT min(position) FROM deliveries WHERE webhook = :webhook AND stream = :stream AND is_parked = 0',
@@ -131,7 +144,10 @@ export function openDeliveries(path: string, log: { id: string; size: number }, 
   );
 
   const enqueue = db.transaction((names: readonly string[], upTo: number, found: readonly Found[], at: number) => {
-    for (const one of found) insert.run({ ...one, now: at, giveUpAt: at + patience });
+    for (const one of found) {
+      insert.run({ ...one, now: at, giveUpAt: at + patience });
+      release.run({ webhook: one.webhook, first: selectFirst.get(one) ?? one.position, at });
+    }
     for (const name of names) setPosition.run({ name, upTo });
   });
 
@@ -168,6 +184,11 @@ export function openDeliveries(path: string, log: { id: string; size: number }, 
     return deliveryOf(selectById.get(webhook, id) ?? row);
   });
 
+  const retryAll = db.transaction((webhook: string, at: number): void => {
+    unpark.run({ webhook, giveUpAt: at + patience });
+    releaseEarliest.run({ webhook, at });
+  });
+
   const page = db.transaction((webhook: string, request: DeliveryQuery): { found: Delivery[]; total: number } => {
     const { state, limit, page } = request;
     const { waiting, parked } = countsOf(webhook);
@@ -187,7 +208,10 @@ export function openDeliveries(path: string, log: { id: string; size: number }, 
     position: (name: string): number => selectPosition.get(name) ?? 0,
     /** Whether a delivery is still as it was given: neither made nor tried since. */
     isDue: ({ webhook, id, attempts }: Delivery): boolean => selectById.get(webhook, id)?.attempts === attempts,
-    /** Keeps the deliveries of events up to a position, up to which these webhooks then have been looked after. */
+    /**
+     * Keeps the deliveries of events up to a position, up to which these webhooks then have been looked after. If an earlier one of
+     * the document waits for its next attempt, that is due now.
+     */
     enqueue: (names: readonly string[], upTo: number, found: readonly Found[], at: number): void =>
       enqueue.immediate(names, upTo, found, at),
     /** Deliveries that are due, those that wait longest first; of a document one at most. */
@@ -196,6 +220,10 @@ export function openDeliveries(path: string, log: { id: string; size: number }, 
     fail: (one: Delivery, failed: Failed): void => fail.immediate(one, failed),
     /** Makes a delivery due now, or the earlier one that it waits for; gives it as it is then. */
     retry: (webhook: string, id: string, at: number): Delivery | null => retry.immediate(webhook, id, at),
+    /** Makes those that wait for their next attempt due now, if they were found after `since` (milliseconds since the epoch). */
+    release: (webhook: string, at: number, since: number): void => void releaseFound.run({ webhook, at, since }),
+    /** Makes all due now, of each document the earliest; parked ones are tried for another 3 days. */
+    retryAll: (webhook: string, at: number): void => retryAll.immediate(webhook, at),
     page: (webhook: string, request: DeliveryQuery) => page(webhook, request),
     progress: (name: string): Progress => ({
       position: selectPosition.get(name) ?? 0,

@@ -28,6 +28,11 @@ const atOnce = 4;
 const spread = 0.25;
 /** How long a document rests whose outcome could not be kept: a full disk must not become a storm of deliveries. */
 const troubleMilliseconds = 10_000;
+/**
+ * How often successes make due what had its turn by an earlier one: a receiver that refuses some documents and takes others must not
+ * get the former again with each of the latter.
+ */
+const releaseMilliseconds = 10 * 60 * 1000;
 
 /** Opens the lane of a webhook. */
 export function openLane({ name, deliveries, send, turn = null, retrySeconds, log, now }: Options): Lane {
@@ -35,6 +40,10 @@ export function openLane({ name, deliveries, send, turn = null, retrySeconds, lo
   const running = new Set<Promise<void>>();
   let isClosing = false;
   let isFailing = false;
+  // By an earlier process, or by another node.
+  let mayWait = true;
+  let releasedAt = Number.NEGATIVE_INFINITY;
+  let allReleasedAt = Number.NEGATIVE_INFINITY;
   let filling = Promise.resolve();
   let isAsked = false;
 
@@ -88,8 +97,20 @@ export function openLane({ name, deliveries, send, turn = null, retrySeconds, lo
       return;
     }
     await deliveries.succeed(delivery, now());
+    if (mayWait) await release();
     if (isFailing) log.info({ webhook: name }, `the webhook ${name} takes deliveries again`);
     isFailing = false;
+  }
+
+  /** The receiver answers again: it gets what waits for it. */
+  async function release(): Promise<void> {
+    const at = now();
+    const isAll = at - allReleasedAt >= releaseMilliseconds;
+    // A failure from now on sets it again.
+    if (isAll) mayWait = false;
+    await deliveries.release(name, at, isAll ? 0 : releasedAt);
+    releasedAt = at;
+    if (isAll) allReleasedAt = at;
   }
 
   async function failed(delivery: Delivery, failure: string): Promise<void> {
@@ -102,6 +123,7 @@ export function openLane({ name, deliveries, send, turn = null, retrySeconds, lo
     else if (!isFailing)
       log.warn({ webhook: name }, `the webhook ${name} takes no delivery: ${failure}; it is retried`);
     isFailing = true;
+    mayWait = true;
   }
 
   function pauseAfter(failures: number): number {

@@ -1,11 +1,18 @@
 import { createHmac } from 'node:crypto';
 import type { Webhook, WebhookEvent } from '../../config/model.ts';
+import { globalsCategory } from '../../config/schema.ts';
 import { splitStream } from '../../events/catalogue.ts';
+import type { Names } from '../../events/categories.ts';
 import type { Header } from '../../events/envelope.ts';
 import type { DeliveryView } from '../ports.ts';
 
-/** The document or global that an event is about, and what happened to it. */
-export type Subject = { kind: 'collection' | 'global'; slug: string; id: string; event: WebhookEvent };
+/** The document or global that an event is about, and what happened to it; `key` is that of the schema. */
+export type Subject = {
+  target: { kind: 'collection' | 'global'; slug: string };
+  key: string;
+  id: string;
+  event: WebhookEvent;
+};
 
 /** The types of events that webhooks are told of. An erased document is gone, too. */
 const events: { readonly [type: string]: WebhookEvent } = {
@@ -19,20 +26,21 @@ const events: { readonly [type: string]: WebhookEvent } = {
 };
 
 /** The subject of an event; null for one that webhooks are not told of. */
-export function subjectOf({ type, stream }: Pick<Header, 'type' | 'stream'>): Subject | null {
+export function subjectOf({ type, stream }: Pick<Header, 'type' | 'stream'>, names: Names): Subject | null {
   const event = Object.hasOwn(events, type) ? events[type] : undefined;
   if (event === undefined) return null;
-  const [slug, id] = splitStream(stream);
-  return slug === 'globals' ? { kind: 'global', slug: id, id, event } : { kind: 'collection', slug, id, event };
+  const [category, id] = splitStream(stream);
+  if (category === globalsCategory) return { target: { kind: 'global', slug: id }, key: stream, id, event };
+  return { target: { kind: 'collection', slug: names.slugFor(category) }, key: category, id, event };
 }
 
 /** The message about an event: no content, so that nothing has to be erased at a receiver. `id` is null for a global. */
 export type Message = Pick<DeliveryView, 'type' | 'timestamp' | 'data'>;
 
 /** The message about an event, the same for each attempt. */
-export function messageOf({ type, stream, recordedAt, version, position, batch }: Header): Message {
-  const [slug, id] = splitStream(stream);
-  const about = slug === 'globals' ? { global: id, id: null } : { collection: slug, id };
+export function messageOf({ type, stream, recordedAt, version, position, batch }: Header, names: Names): Message {
+  const [category, id] = splitStream(stream);
+  const about = category === globalsCategory ? { global: id, id: null } : { collection: names.slugFor(category), id };
   return { type, timestamp: recordedAt, data: { ...about, version, position, batch: batch ?? null } };
 }
 

@@ -42,6 +42,20 @@ export function listDeliveriesOperation(): Operation {
   };
 }
 
+/** `POST /api/webhooks/{name}/retry` */
+export function retryDeliveriesOperation(): Operation {
+  return {
+    id: 'retryDeliveries',
+    tag,
+    summary: 'Make all deliveries of a webhook again',
+    description:
+      'Makes all deliveries that did not succeed yet due now, of each document the earliest; parked ones are tried for another 3 days.',
+    params: Joi.object({ name }),
+    answers: { 200: json('The webhook, with its deliveries.', 'Webhook'), ...noWebhook, ...refusals([400, 500]) },
+    caller,
+  };
+}
+
 /** `POST /api/webhooks/{name}/deliveries/{id}/retry` */
 export function retryDeliveryOperation(): Operation {
   return {

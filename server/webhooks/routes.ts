@@ -13,6 +13,7 @@ import {
   deliveryParameters,
   listDeliveriesOperation,
   listWebhooksOperation,
+  retryDeliveriesOperation,
   retryDeliveryOperation,
 } from './operations.ts';
 
@@ -47,6 +48,19 @@ export function webhooks(server: Server, app: App & Pick<RouteParts, 'webhooks'>
         const { total } = found;
         const shown = { texts, total, hasNext: page * limit < total };
         return sendText(h, listText(texts, shown, { limit, page, after: null, count: 'exact', next: null }));
+      },
+    },
+    {
+      method: 'POST',
+      path: `${path}/{name}/retry`,
+      options: { auth: strategy, payload: noPayload, plugins: { openApi: retryDeliveriesOperation } },
+      handler: async (request) => {
+        await requireKeyManager({ app, request });
+        rejectQuery(request.query);
+        const name = nameOf(request);
+        const webhook = await app.webhooks.retryAll(name);
+        if (webhook) return webhook;
+        throw noWebhook(name);
       },
     },
     {

@@ -1,5 +1,5 @@
 import type { Webhook } from '../../config/model.ts';
-import { globalStream } from '../../events/catalogue.ts';
+import type { Names } from '../../events/categories.ts';
 import { type Header, headerOf } from '../../events/envelope.ts';
 import { readLog } from '../../events/log-reader.ts';
 import { openPast } from '../../projections/past.ts';
@@ -23,6 +23,7 @@ export type Scanner = {
 type Options = {
   webhooks: readonly Webhook[];
   conditions: Conditions;
+  names: Names;
   deliveries: Deliveries;
   logFile: string;
   readFile: string;
@@ -32,13 +33,21 @@ type Options = {
 const eventsAtOnce = 200;
 
 /** Opens the log and the read tables to look for events that webhooks are to be told of. */
-export function openScanner({ webhooks, conditions, deliveries, logFile, readFile, now }: Options): Scanner {
+export function openScanner({
+  webhooks,
+  conditions,
+  deliveries,
+  logFile,
+  readFile,
+  now,
+  ...options
+}: Options): Scanner {
   const db = openDatabase(logFile, { readonly: true, cacheMiB: 1 });
   const log = readLog(db);
   const read = openDatabase(readFile, { readonly: true, cacheMiB: 1 });
   const selectPosition = read.prepare<[], number>('SELECT position FROM checkpoint').pluck();
   const past = openPast(readFile);
-  const names = webhooks.map(({ name }) => name);
+  const all = webhooks.map(({ name }) => name);
   let seen = new Map<string, number>();
 
   function end(): number {
@@ -46,7 +55,7 @@ export function openScanner({ webhooks, conditions, deliveries, logFile, readFil
   }
 
   async function remember(): Promise<void> {
-    const positions = names.map(async (name) => [name, await deliveries.position(name)] as const);
+    const positions = all.map(async (name) => [name, await deliveries.position(name)] as const);
     seen = new Map(await Promise.all(positions));
   }
 
@@ -60,14 +69,14 @@ export function openScanner({ webhooks, conditions, deliveries, logFile, readFil
       const found: Found[] = [];
       for (const text of log.headers(from, upTo)) found.push(...(await deliveriesOf(headerOf(text))));
       if (signal.aborted) return;
-      await deliveries.enqueue(names, upTo, found, now());
+      await deliveries.enqueue(all, upTo, found, now());
       for (const [name, position] of seen) seen.set(name, Math.max(position, upTo));
       await yieldToEventLoop();
     }
   }
 
   async function deliveriesOf({ id, type, stream, position }: Header): Promise<Found[]> {
-    const subject = subjectOf({ type, stream });
+    const subject = subjectOf({ type, stream }, options.names);
     if (!subject) return [];
     const found: Found[] = [];
     for (const webhook of webhooks) {
@@ -81,9 +90,9 @@ export function openScanner({ webhooks, conditions, deliveries, logFile, readFil
   }
 
   /** Whether the document met the condition before the event or meets it after it. */
-  async function meets({ name, where }: Webhook, { kind, slug, id }: Subject, position: number): Promise<boolean> {
+  async function meets({ name, where }: Webhook, { key, id }: Subject, position: number): Promise<boolean> {
     if (where === null) return true;
-    const condition = conditions.get(name)?.get(kind === 'global' ? globalStream(slug) : slug);
+    const condition = conditions.get(name)?.get(key);
     // It is not configured any more.
     if (!condition) return false;
     const isMetAt = (at: number) => past.matches(at, condition.tables, id, condition.where);
@@ -106,6 +115,6 @@ export function openScanner({ webhooks, conditions, deliveries, logFile, readFil
   };
 }
 
-function isFor(webhook: Webhook, { kind, slug, event }: Subject): boolean {
+function isFor(webhook: Webhook, { target: { kind, slug }, event }: Subject): boolean {
   return webhook.events.includes(event) && includes(kind === 'global' ? webhook.globals : webhook.collections, slug);
 }

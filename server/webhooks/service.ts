@@ -1,5 +1,6 @@
 import type { Logger } from 'pino';
-import type { Model } from '../../config/model.ts';
+import type { Model, Webhook } from '../../config/model.ts';
+import { namesOf } from '../../events/categories.ts';
 import { readLog } from '../../events/log-reader.ts';
 import { withDatabase } from '../../storage/sqlite.ts';
 import type { WebhookPort } from '../ports.ts';
@@ -47,23 +48,24 @@ export function createWebhookService(options: Options): WebhookService {
   let opened: Promise<Webhooks | null> = Promise.resolve(null);
 
   /** A new webhook begins at the end that the log has now. */
-  function open(): () => Promise<Webhooks | null> {
+  function open(released: readonly string[]): () => Promise<Webhooks | null> {
     const { webhooks } = configured.model;
     if (!feed || webhooks.length === 0) return async () => null;
     const { log: logId, path, ...files } = feed;
     const size = withDatabase(files.logFile, { readonly: true, cacheMiB: 1 }, (db) => readLog(db).head().size);
-    const { conditions } = configured;
+    const { conditions, model } = configured;
+    const names = namesOf(model.schema.collections);
     return async () => {
       const deliveries = node ? node.deliveries() : deliveriesIn(path, { id: logId, size }, now());
       const turn = node?.openTurn() ?? null;
       const feed = { log: logId, size, ...files };
-      return await openWebhooks({ webhooks, conditions, deliveries, turn, feed, log, now });
+      return await openWebhooks({ webhooks, conditions, names, deliveries, released, turn, feed, log, now });
     };
   }
 
   /** One after the other, for both have the same file. */
-  function follow(): void {
-    const next = open();
+  function follow(released: readonly string[]): void {
+    const next = open(released);
     opened = opened
       .then(async (former) => {
         await former?.close();
@@ -79,24 +81,33 @@ export function createWebhookService(options: Options): WebhookService {
     port: {
       all: async () => (await opened)?.all() ?? [],
       deliveries: async (name, query) => (await opened)?.deliveries(name, query) ?? null,
+      retryAll: async (name) => (await opened)?.retryAll(name) ?? null,
       retry: async (name, id) => (await opened)?.retry(name, id) ?? null,
     },
     start(given) {
       feed = given;
-      follow();
+      follow(configured.model.webhooks.map(({ name }) => name));
     },
     async prepare(next) {
       const conditions = await readConditions(next, isProduction);
       return {
         begin() {
           const isSame = asText(configured.model) === asText(next);
+          const released = readdressed(configured.model, next);
           configured = { model: next, conditions };
-          if (!isSame) follow();
+          if (!isSame) follow(released);
         },
       };
     },
     close: async () => (await opened)?.close(),
   };
+}
+
+/** The names of webhooks that reach their receiver in another way than before. */
+function readdressed(former: Model, next: Model): string[] {
+  const wayOf = ({ url, secret, allowPrivate }: Webhook) => JSON.stringify([url, secret, allowPrivate]);
+  const ways = new Map(former.webhooks.map((webhook) => [webhook.name, wayOf(webhook)]));
+  return next.webhooks.filter((webhook) => ways.get(webhook.name) !== wayOf(webhook)).map(({ name }) => name);
 }
 
 /** All that deliveries depend on: conditions also on the fields. */

@@ -16,15 +16,20 @@ export function openSharedDeliveries({ log, read, write, change }: VaultRows): D
     return row ?? null;
   }
 
+  const ofDocument = 'WHERE log = $1 AND webhook = $2 AND stream = $3 AND NOT is_parked';
+  const first = `(SELECT min(position) FROM ${table} ${ofDocument})`;
+
   /** Of a document the earliest one alone is due; `at`: that one at once. */
-  function inOrder({ webhook, stream }: Found, at: number | null): Statement[] {
-    const first = `(SELECT min(position) FROM ${table} WHERE log = $1 AND webhook = $2 AND stream = $3 AND NOT is_parked)`;
-    const values = [log, webhook, stream];
-    const ofDocument = 'WHERE log = $1 AND webhook = $2 AND stream = $3 AND NOT is_parked';
-    const held = { text: `UPDATE ${table} SET due_at = NULL ${ofDocument} AND position > ${first}`, values };
-    if (at === null) return [held];
+  function inOrder(one: Found, at: number | null): Statement[] {
+    const { webhook, stream } = one;
+    const text = `UPDATE ${table} SET due_at = NULL ${ofDocument} AND position > ${first}`;
+    const held = { text, values: [log, webhook, stream] };
+    return at === null ? [held] : [held, earliestDue(one, at)];
+  }
+
+  function earliestDue({ webhook, stream }: Found, at: number): Statement {
     const text = `UPDATE ${table} SET due_at = $4 ${ofDocument} AND position = ${first} AND (due_at IS NULL OR due_at > $4)`;
-    return [held, { text, values: [...values, at] }];
+    return { text, values: [log, webhook, stream, at] };
   }
 
   const at = ({ webhook, position }: Found) => [log, webhook, position];
@@ -61,13 +66,15 @@ export function openSharedDeliveries({ log, read, write, change }: VaultRows): D
           // A node that was overtaken may come with deliveries that another one has made since.
           const reached = new Map<string, number>(rows.map(({ name, position }) => [name, position]));
           const news = found.filter(({ webhook, position }) => position > (reached.get(webhook) ?? 0));
-          const inserted = news.map(({ webhook, position, id, stream }) => ({
-            text: `INSERT INTO ${table} (log, webhook, position, id, stream, is_parked, attempts, due_at, give_up_at)
+          const inserted = news.flatMap((one) => {
+            const { webhook, position, id, stream } = one;
+            const text = `INSERT INTO ${table} (log, webhook, position, id, stream, is_parked, attempts, due_at, give_up_at)
                    SELECT $1::int, $2::text, $3::bigint, $4::text, $5::text, false, 0, CASE WHEN EXISTS (
                      SELECT 1 FROM ${table} WHERE log = $1 AND webhook = $2 AND stream = $5 AND NOT is_parked
-                   ) THEN NULL ELSE $6::bigint END, $7::bigint`,
-            values: [log, webhook, position, id, stream, now, now + patience],
-          }));
+                   ) THEN NULL ELSE $6::bigint END, $7::bigint`;
+            const values = [log, webhook, position, id, stream, now, now + patience];
+            return [{ text, values }, earliestDue(one, now)];
+          });
           const moved = {
             text: 'UPDATE annals_vault.webhooks SET position = $3 WHERE log = $1 AND name = ANY($2::text[]) AND position < $3',
             values: [log, names, upTo],
@@ -114,6 +121,23 @@ export function openSharedDeliveries({ log, read, write, change }: VaultRows): D
         ...inOrder(found, now),
       );
       return (await one(webhook, id)) ?? found;
+    },
+    async release(webhook, now, since) {
+      const text = `UPDATE ${table} SET due_at = $3::bigint WHERE log = $1 AND webhook = $2 AND due_at > $3 AND give_up_at > $4::bigint`;
+      await write(lock, { text, values: [log, webhook, now, since + patience] });
+    },
+    async retryAll(webhook, now) {
+      const unparked = `UPDATE ${table} SET is_parked = false, give_up_at = $3 WHERE log = $1 AND webhook = $2 AND is_parked`;
+      const released = `UPDATE ${table} AS one SET due_at = CASE WHEN position = (
+           SELECT min(other.position) FROM ${table} AS other
+           WHERE other.log = $1 AND other.webhook = $2 AND other.stream = one.stream AND NOT other.is_parked
+         ) THEN least(coalesce(due_at, $3::bigint), $3::bigint) END
+         WHERE log = $1 AND webhook = $2 AND NOT is_parked`;
+      await write(
+        lock,
+        { text: unparked, values: [log, webhook, now + patience] },
+        { text: released, values: [log, webhook, now] },
+      );
     },
     async page(webhook, { state, limit, page }) {
       const { waiting, parked } = await progress(webhook);

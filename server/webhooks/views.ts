@@ -1,4 +1,5 @@
 import type { Webhook } from '../../config/model.ts';
+import type { Names } from '../../events/categories.ts';
 import type { Header } from '../../events/envelope.ts';
 import type { DeliveryView, WebhookPort, WebhookView } from '../ports.ts';
 import type { Deliveries, Delivery } from './deliveries.ts';
@@ -8,11 +9,12 @@ type Options = {
   webhooks: readonly Webhook[];
   deliveries: Deliveries;
   header: (position: number) => Header;
+  names: Names;
   now: () => number;
 };
 
 /** Webhooks and deliveries as answers show them: never a secret, and of a URL the origin alone, for a path may hold one. */
-export function openViews({ webhooks, deliveries, header, now }: Options): WebhookPort {
+export function openViews({ webhooks, deliveries, header, names, now }: Options): WebhookPort {
   const isKnown = (name: string) => webhooks.some((webhook) => webhook.name === name);
 
   async function viewOf({ name, url, collections, globals, events }: Webhook): Promise<WebhookView> {
@@ -25,7 +27,7 @@ export function openViews({ webhooks, deliveries, header, now }: Options): Webho
     return {
       id,
       state: isParked ? 'parked' : 'waiting',
-      ...messageOf(header(position)),
+      ...messageOf(header(position), names),
       attempts,
       lastAttemptAt: timeOf(triedAt),
       nextAttemptAt: timeOf(dueAt),
@@ -39,6 +41,12 @@ export function openViews({ webhooks, deliveries, header, now }: Options): Webho
       if (!isKnown(name)) return null;
       const { found, total } = await deliveries.page(name, query);
       return { deliveries: found.map(deliveryOf), total };
+    },
+    async retryAll(name) {
+      const webhook = webhooks.find((one) => one.name === name);
+      if (!webhook) return null;
+      await deliveries.retryAll(name, now());
+      return viewOf(webhook);
     },
     async retry(name, id) {
       const delivery = isKnown(name) ? await deliveries.retry(name, id, now()) : null;

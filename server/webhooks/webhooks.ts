@@ -1,6 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { Webhook } from '../../config/model.ts';
+import type { Names } from '../../events/categories.ts';
 import { postTo } from '../platform/posting.ts';
 import type { WebhookPort } from '../ports.ts';
 import type { Conditions } from './conditions.ts';
@@ -19,8 +20,11 @@ export type Webhooks = WebhookPort & {
 type Options = {
   webhooks: readonly Webhook[];
   conditions: Conditions;
+  names: Names;
   /** Their queue, which is closed with them. */
   deliveries: Deliveries;
+  /** Names of those whose deliveries are due at once, however long they would have to wait. */
+  released: readonly string[];
   /** The turn of this node, where several have the same webhooks; absent where it is the only one. */
   turn?: WebhookTurn | null;
   /** The log that drives them, how many events it has, and its read tables. */
@@ -52,6 +56,7 @@ const retryDelays = [12, minute, 5 * minute, 20 * minute, hour, 2 * hour, 4 * ho
 export async function openWebhooks(options: Options): Promise<Webhooks> {
   const { webhooks, deliveries, feed, log, now, turn = null, pollMilliseconds = 200, closeSeconds = 5 } = options;
   for (const { name } of webhooks) await deliveries.begin(name, feed.size);
+  for (const name of options.released) await deliveries.release(name, now(), 0);
   const scanner = openScanner({ ...options, ...feed, deliveries });
   const closing = new AbortController();
   const retrySeconds = options.retrySeconds ?? retryDelays;
@@ -74,7 +79,7 @@ export async function openWebhooks(options: Options): Promise<Webhooks> {
 
   function bodyOf(position: number): string {
     try {
-      return JSON.stringify(messageOf(scanner.header(position)));
+      return JSON.stringify(messageOf(scanner.header(position), options.names));
     } catch (err) {
       log.error({ err, position }, 'an event cannot be read for a webhook');
       // Callers see why a delivery failed.
@@ -104,7 +109,7 @@ export async function openWebhooks(options: Options): Promise<Webhooks> {
   look();
 
   return {
-    ...openViews({ webhooks, deliveries, header: scanner.header, now }),
+    ...openViews({ webhooks, deliveries, header: scanner.header, names: options.names, now }),
     async close() {
       clearInterval(timer);
       const late = new AbortController();

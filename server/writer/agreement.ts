@@ -1,3 +1,4 @@
+import { categoryOf, globalsCategory } from '../../config/schema.ts';
 import { schemaStream, splitStream } from '../../events/catalogue.ts';
 import { payloadOf } from '../../events/envelope.ts';
 import type { OutdatedError } from '../../events/outdated.ts';
@@ -25,7 +26,7 @@ export function openAgreement({ state, shared, declared, isPending, warn }: Opti
   let isWaiting = isPending;
   let outdated: { reason: string; timer: NodeJS.Timeout; isOver: boolean } | null = null;
   let scanned = 0;
-  const content = new Set(declared.schema.collections.filter(({ auth }) => !auth).map(({ slug }) => slug));
+  const content = new Set(declared.schema.collections.filter(({ auth }) => !auth).map(categoryOf));
   if (isPending) setAgreement(state, 'waiting');
 
   /** Why a replica for this configuration may not have an event; null where it may. */
@@ -73,7 +74,7 @@ export function openAgreement({ state, shared, declared, isPending, warn }: Opti
 
   function isContent(stream: string): boolean {
     const [category] = splitStream(stream);
-    return category === 'globals' || content.has(category);
+    return category === globalsCategory || content.has(category);
   }
 
   return {

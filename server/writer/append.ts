@@ -4,7 +4,7 @@ import { clockJumped } from '../../events/clock.ts';
 import { type Append, type Command, type Outcome, UnknownOutcomeError, UnreadError } from '../../events/log.ts';
 import type { WriterAnswer, WriterAnswers, WriterRequests } from './messages.ts';
 import { noRoom } from './no-room.ts';
-import { formerRules, logMoved, logUnreachable, mostWaiting, tooMany, UnknownWriteError } from './waiting.ts';
+import { formerRules, logMoved, logUnreachable, mostWaiting, tooMany } from './waiting.ts';
 
 /** One command that waits for the writer: how long its text is, and since when. */
 type Waiting = { bytes: number; since: number; resolve: (outcome: Outcome) => void; reject: (error: Error) => void };
@@ -60,7 +60,7 @@ export function connectWriter(port: MessagePort, now = () => performance.now()):
   }
 
   function appendAnyway(command: Command): Promise<Outcome> {
-    if (isClosed) return Promise.reject(new Error('the writer thread ended: nothing was sent to it'));
+    if (isClosed) return Promise.reject(logUnreachable());
     lastId += 1;
     const id = lastId;
     const text = JSON.stringify(command);
@@ -96,9 +96,10 @@ function errorOf(answer: Extract<WriterAnswer, { failure: string }>): Error {
   if (answer.failure === 'former') return formerRules();
   if (answer.failure === 'unreachable') return logUnreachable();
   if (answer.failure === 'moved') return logMoved();
-  if (answer.failure === 'unknown') return new UnknownWriteError();
+  if (answer.failure === 'unknown')
+    return new UnknownOutcomeError('the shared log did not answer in time: it may be recorded yet');
   if (answer.failure === 'unread') {
-    return new UnreadError('unavailable', 'the change was recorded, but there is no room on the disk to show it yet');
+    return new UnreadError('unavailable', 'the change was recorded, but the disk does not let it be shown yet');
   }
   return new Error(answer.message);
 }

@@ -6,7 +6,7 @@ import type { Prepared, SqliteLog } from '../../events/sqlite-log.ts';
 import { type BootOptions, schemaCommand } from '../../projections/boot.ts';
 import { differenceTo, epochsOf } from '../../projections/epochs.ts';
 import { claimsIn } from '../../projections/fit.ts';
-import { lookAtChanges, requireFit, SchemaError } from '../../projections/schema-check.ts';
+import { lookAtChanges, requireFit, SchemaError, settledIn } from '../../projections/schema-check.ts';
 import { messageOf } from '../../storage/errors.ts';
 import { isDiskFull, type Sqlite } from '../../storage/sqlite.ts';
 import { type StateCell, stateIn } from '../platform/state.ts';
@@ -14,7 +14,7 @@ import type { NodeAgreement } from './agreement.ts';
 import type { AppliedSchema } from './messages.ts';
 
 /** The configuration with which a node was started. */
-export type Configured = Pick<BootOptions, 'directory' | 'schema' | 'rules' | 'isStrict' | 'ids'>;
+export type Configured = Pick<BootOptions, 'directory' | 'schema' | 'rules' | 'isStrict' | 'acceptsLoss' | 'ids'>;
 
 /** The parts of a node that waits. `read`, `readFile`: its read tables, which are those of its configuration. */
 type Parts = {
@@ -35,39 +35,46 @@ const patience = 60_000;
 const shortestHold = 2000;
 const slowerUnderLoad = 4;
 
+const renamedMeanwhile =
+  'since this node was started, the collections of the log have become others than those that renamedFrom names: start it again';
+
 /** Thrown where there is nothing left to apply. */
 class NothingToApplyError extends Error {}
 
 /** Records the schema and rules of a node in the log of all nodes, with the claims that hold under them. */
 export function openApplying({ log, read, readFile, configured, agreement, writer, readable }: Parts) {
   const { schema, rules, isStrict = false } = configured;
-  let running: Promise<AppliedSchema> | null = null;
+  // By whether losses are accepted.
+  const running = new Map<boolean, Promise<AppliedSchema>>();
 
   /** @throws SchemaError when documents stand against it; NothingToApplyError; DomainError. */
-  function prepare(): Prepared {
+  function prepare(acceptsLoss: boolean): Prepared {
     if (!agreement.isWaiting()) throw new NothingToApplyError();
     if (readable() < log.head().size) throw noRoomHere();
     const epochs = epochsOf(log);
+    // Others may have renamed a collection meanwhile, or written to one that was empty.
+    const { schema: settled } = settledIn(log, epochs, schema);
+    if (JSON.stringify(settled) !== JSON.stringify(schema)) throw new SchemaError(renamedMeanwhile);
     const command = schemaCommand(log, configured);
     if (!differenceTo(epochs.at(-1), { schema, rules }).isChanged) return log.prepare([command]);
-    if (isStrict) lookAtChanges({ ...configured, isStrict }, log, epochs);
+    if (isStrict || !acceptsLoss) lookAtChanges({ ...configured, acceptsLoss }, log, epochs);
     requireFit(log, schema, readFile);
     return log.prepareSchema(command, claimsIn(read, schema));
   }
 
   /** Decides all of it while others can write, so that what stands against it is found, and for how long they will have to wait. */
-  function rehearse(): number {
+  function rehearse(acceptsLoss: boolean): number {
     const begun = performance.now();
-    prepare().rollBack();
+    prepare(acceptsLoss).rollBack();
     return performance.now() - begun;
   }
 
-  async function run(): Promise<AppliedSchema> {
+  async function run(acceptsLoss: boolean): Promise<AppliedSchema> {
     const former = agreement.outdated();
     if (former !== null) throw new DomainError('conflict', `this node is outdated, and applies nothing: ${former}`);
     try {
-      const took = await writer.between(rehearse);
-      await writer.appendWith(prepare, patience, shortestHold + slowerUnderLoad * took);
+      const took = await writer.between(() => rehearse(acceptsLoss));
+      await writer.appendWith(() => prepare(acceptsLoss), patience, shortestHold + slowerUnderLoad * took);
       return { outcome: 'applied', position: log.head().size };
     } catch (error) {
       if (error instanceof NothingToApplyError) return { outcome: 'current', position: log.head().size };
@@ -83,11 +90,13 @@ export function openApplying({ log, read, readFile, configured, agreement, write
   }
 
   /** Once for all that ask at the same time. */
-  function apply(): Promise<AppliedSchema> {
-    running ??= run().finally(() => {
-      running = null;
-    });
-    return running;
+  function apply(options = { acceptsLoss: false }): Promise<AppliedSchema> {
+    const acceptsLoss = options.acceptsLoss || configured.acceptsLoss === true;
+    const found = running.get(acceptsLoss);
+    if (found) return found;
+    const begun = run(acceptsLoss).finally(() => running.delete(acceptsLoss));
+    running.set(acceptsLoss, begun);
+    return begun;
   }
 
   let timer: NodeJS.Timeout | undefined;

@@ -1,5 +1,6 @@
 import type { MessagePort } from 'node:worker_threads';
 import type { AwayFrame } from '../../events/away.ts';
+import type { Categories } from '../../events/categories.ts';
 import type { CheckpointChange } from '../../events/checkpoints.ts';
 import type { Outcome } from '../../events/log.ts';
 import type { Draft, SealingSizes } from '../../events/sealing.ts';
@@ -15,7 +16,10 @@ import type { SearchCell } from './search-cell.ts';
 
 /** The start data of the writer thread: the cells of ids and of the clock, and the options of a boot that can be sent. */
 export type WriterInput = Required<
-  Pick<BootOptions, 'directory' | 'schema' | 'rules' | 'logId' | 'signed' | 'seals' | 'isStrict' | 'acceptsClock'>
+  Pick<
+    BootOptions,
+    'directory' | 'schema' | 'rules' | 'logId' | 'signed' | 'seals' | 'isStrict' | 'acceptsLoss' | 'acceptsClock'
+  >
 > & {
   counter: BigInt64Array<SharedArrayBuffer>;
   clockCell: BigInt64Array<SharedArrayBuffer>;
@@ -26,6 +30,7 @@ export type WriterInput = Required<
   sealing: SealingSizes | null;
   /** Where segments are that are not here. */
   blobs: BlobSettings;
+  noBackup: boolean;
 } & {
   /** Where the log is that several nodes append to; absent: the data directory has the log to itself. */
   shared?: SharedInput;
@@ -61,14 +66,22 @@ export type WriterOrder =
   | { kind: 'following'; port: MessagePort }
   | { kind: 'close' };
 
+/** Whether a draft is a segment now; not where it has been overtaken, or the log had no room. `failure`: why its file could not be. */
+export type Kept = { isKept: boolean; failure: string | null };
+
 /** Messages to the main thread. `changes`: those that a new schema makes to documents. `refused`: why it did not start. */
 export type WriterMessage =
   | { kind: 'progress'; done: number; total: number }
   | { kind: 'changes'; lines: readonly string[] }
   | { kind: 'sealed'; log: string }
+  /** For the operator, about the upgrade of the log. */
+  | { kind: 'upgrade'; line: string }
   /** `log` is its id, `size` its number of events by now. */
-  | ({ kind: 'ready'; log: string; size: number } & Pick<Booted, 'readFile' | 'found' | 'upgradedFrom'>)
-  | { kind: 'refused'; message: string }
+  | ({ kind: 'ready'; log: string; size: number; categories: Categories } & Pick<
+      Booted,
+      'readFile' | 'found' | 'foundAt' | 'upgradedFrom'
+    >)
+  | { kind: 'refused'; message: string; isLoss: boolean }
   | { kind: 'settled' }
   /** False: there was no room. */
   | { kind: 'kept'; isKept: boolean }
@@ -76,8 +89,7 @@ export type WriterMessage =
   | { kind: 'scrubbed'; scrubbed: Scrubbed }
   /** There are enough events for a segment. */
   | { kind: 'sealable' }
-  /** False: the draft has been overtaken, or there was no room. */
-  | { kind: 'segment'; isKept: boolean }
+  | ({ kind: 'segment' } & Kept)
   /** False: there was no room yet, and the next write tries again. */
   | { kind: 'adopted'; isRecorded: boolean }
   /** For the operator, about the shared log. */
@@ -92,7 +104,7 @@ export type WriterMessage =
 
 /**
  * `clock`: it has jumped, nothing was recorded. `full`: there was no room, nothing was recorded. `unread`: recorded, but the read
- * tables have no room for it. `away`: it needs a segment that could not be fetched, nothing was recorded. `former`: a rule admitted it that is not in force any more, nothing was recorded.
+ * tables have no room for it, or too many files are open. `away`: it needs a segment that could not be fetched, nothing was recorded. `former`: a rule admitted it that is not in force any more, nothing was recorded.
  * `unreachable`: the log could not be had in time, nothing was recorded. `moved`: it is in PostgreSQL now, nothing was recorded. `unknown`: whether it was recorded there is not known.
  */
 export type WriterAnswer =
@@ -119,5 +131,5 @@ export type Following = {
   /** Waits until all that this node has is durable in the shared log: only then may it say that something was done. */
   durable: () => Promise<void>;
   /** Applies the configuration of this node. @throws DomainError as {@link openApplying}. */
-  apply: () => Promise<AppliedSchema>;
+  apply: (options?: { acceptsLoss: boolean }) => Promise<AppliedSchema>;
 };

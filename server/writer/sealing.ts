@@ -3,6 +3,7 @@ import { type Draft, hasRemovals, type SealingSizes } from '../../events/sealing
 import type { BlobSettings } from '../../storage/blobs.ts';
 import { withDatabase } from '../../storage/sqlite.ts';
 import { startThread } from '../platform/threads.ts';
+import type { Kept } from './messages.ts';
 import type { SealerInput, SealerMessage, SealerOrder } from './sealer-thread.ts';
 
 /** Makes segments of a log, and writes them anew, beside the writer. */
@@ -23,7 +24,7 @@ type Options = {
   sizes: SealingSizes;
   /** Where segments are that are not here. */
   blobs: BlobSettings;
-  keep: (draft: Draft) => Promise<boolean>;
+  keep: (draft: Draft) => Promise<Kept>;
   log: Logger;
 };
 
@@ -31,7 +32,7 @@ type Options = {
 const maxTries = 5;
 /** After so many segments an erasure, or another log, has its turn: a log from before segments has hundreds of them. */
 const mostInTurn = 4;
-/** Where there was no room on the disk it is tried again after so long, also if no event comes. */
+/** Where the disk did not let it be it is tried again after so long, also if no event comes. */
 const retryMilliseconds = 60_000;
 
 /** One thread at a time seals, of all the logs of a process. */
@@ -84,7 +85,11 @@ export function openSealing({ file, sizes, blobs, keep, log }: Options): Sealing
       for (let tries = 0; tries < maxTries && made < most && !isClosed; ) {
         const draft = await drafted();
         if (!draft || isClosed) return false;
-        const isKept = await keep(draft);
+        const { isKept, failure } = await keep(draft);
+        if (failure !== null) {
+          fail(order, { failure, isLogs: false, isFull: false });
+          return false;
+        }
         tries = isKept ? 0 : tries + 1;
         if (!isKept) continue;
         made += 1;
@@ -116,7 +121,7 @@ export function openSealing({ file, sizes, blobs, keep, log }: Options): Sealing
 
   function fail(order: SealerOrder, { failure, isLogs, isFull }: Extract<SealerMessage, { failure: string }>): void {
     clearTimeout(timer);
-    if (isFull && order === 'seal') timer = setTimeout(seal, retryMilliseconds).unref();
+    if (!isLogs && order === 'seal') timer = setTimeout(seal, retryMilliseconds).unref();
     if (told === failure) return;
     told = failure;
     const what = order === 'seal' ? 'the log could not be sealed further' : 'a segment could not be written anew';

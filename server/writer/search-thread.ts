@@ -2,7 +2,8 @@ import { type MessagePort, workerData } from 'node:worker_threads';
 import { removeDatabase } from '../../projections/files.ts';
 import { openSearchFile, type SearchFile, type SearchSource } from '../../projections/search-file.ts';
 import { errorOf } from '../../storage/errors.ts';
-import { isDamage } from '../../storage/sqlite.ts';
+import { DamagedPageError } from '../../storage/pages.ts';
+import { isDamage, isDiskTrouble } from '../../storage/sqlite.ts';
 import { parent } from '../platform/parent.ts';
 import { stepBack } from '../platform/priority.ts';
 import { giveBackAtRest } from '../platform/rest.ts';
@@ -84,13 +85,18 @@ function turn(): void {
   if (next !== null) schedule(next);
 }
 
-/** A disk that is full may have room later; a damaged file is made anew. */
+/** A disk that is full may have room later; a file that is damaged, or that the disk fails on, is made anew. */
 function fail(error: unknown): number {
   tell({ kind: 'failed', message: errorOf(error).message });
-  file?.close();
+  const isLost = isDamage(error) || isDiskTrouble(error) || error instanceof DamagedPageError;
+  try {
+    file?.close();
+    if (source && isLost) removeDatabase(source.searchFile);
+  } catch (further) {
+    tell({ kind: 'failed', message: errorOf(further).message });
+  }
   file = null;
   building = null;
-  if (source && isDamage(error)) removeDatabase(source.searchFile);
   const now = pause;
   pause = Math.min(2 * pause, retryMilliseconds.longest);
   return now;

@@ -1,12 +1,15 @@
 import type { Draft, SealingSizes } from '../../events/sealing.ts';
 import type { SqliteLog } from '../../events/sqlite-log.ts';
+import { isSystemError } from '../../storage/disk.ts';
+import { messageOf } from '../../storage/errors.ts';
+import type { Kept } from './messages.ts';
 
 /** A slice of rows is as many as are gone in about so many milliseconds; then the writer rests for so many times as long. */
 const sliceMilliseconds = 8;
 const restFactor = 9;
 const retryMilliseconds = 5000;
 
-/** `sizes`: null to seal nothing more. `onDue`: there are enough events for a segment. `onFailure`: throws an error that is not one of no room.
+/** `sizes`: null to seal nothing more. `onDue`: there are enough events for a segment. `onFailure`: throws an error of the log that does not pass.
  * `between`: runs what writes to the log between the turns of the writer; at once by default. */
 type Options = {
   sizes: SealingSizes | null;
@@ -34,15 +37,17 @@ export function keepSegments(
     onDue();
   }
 
-  function keep(draft: Draft): boolean {
+  function keep(draft: Draft): Kept {
     try {
       const isKept = segments.keep(draft);
       findDue();
       shedSoon(0);
-      return isKept;
+      return { isKept, failure: null };
     } catch (error) {
+      // Of its file or folder: the log is as it was.
+      if (isSystemError(error)) return { isKept: false, failure: messageOf(error) };
       onFailure(error);
-      return false;
+      return { isKept: false, failure: null };
     }
   }
 

@@ -125,7 +125,7 @@ export function serveNode({ scrubber, ...started }: Started, node: Node, parts: 
         cleaning.take(order.remaining);
         return;
       case 'segment':
-        between(() => say({ kind: 'segment', isKept: segments.keep(order.draft) }));
+        between(() => say({ kind: 'segment', ...segments.keep(order.draft) }));
         return;
       case 'adopt':
         say({ kind: 'adopted', isRecorded: false });

@@ -6,7 +6,7 @@ import { isMovedAway } from '../../events/moved.ts';
 import type { Booted } from '../../projections/boot.ts';
 import type { Scrubber } from '../../projections/scrub.ts';
 import { messageOf } from '../../storage/errors.ts';
-import { isBusy, isDiskFull } from '../../storage/sqlite.ts';
+import { isBusy, isDiskFull, isOutOfFiles, isUnopened } from '../../storage/sqlite.ts';
 import { type StateCell, setFull } from '../platform/state.ts';
 import type { WriterAnswer, WriterInput, WriterMessage } from './messages.ts';
 
@@ -29,17 +29,20 @@ export function internal(error: Error): WriterAnswer {
   const { message } = error;
   if (error instanceof SegmentAwayError) return { ok: false, failure: 'away', message, missing: error.missing };
   if (isMovedAway(error)) return { ok: false, failure: 'moved', message };
-  return { ok: false, failure: 'internal', message };
+  return { ok: false, failure: isOutOfFiles(error) ? 'unreachable' : 'internal', message };
 }
 
-/** Makes what tells errors of no room, which is noted in the cell, from all others. */
+/** Makes what tells errors that pass from all others. No room is noted in the cell. */
 export function refusalsOf(state: StateCell) {
-  /** No room is answered and may pass. Anything else, a failed fsync first of all, leaves no state to trust: stop. */
+  /** No room, and too many open files, are answered and may pass. Anything else, a failed fsync first of all, leaves no state to trust: stop. */
   function failure(error: unknown, kind: 'full' | 'unread') {
     const message = messageOf(error);
     if (isMovedAway(error)) return { ok: false, failure: 'moved', message } as const;
     // A command that moves the log has it to itself for a moment.
     if (kind === 'full' && isBusy(error)) return { ok: false, failure: 'unreachable', message } as const;
+    // A temporary file of a statement, which was undone with all that was to be committed with it.
+    if (isOutOfFiles(error) || isUnopened(error))
+      return { ok: false, failure: kind === 'full' ? 'unreachable' : kind, message } as const;
     if (!isDiskFull(error)) throw error;
     setFull(state, true);
     return { ok: false, failure: kind, message } as const;
@@ -47,7 +50,7 @@ export function refusalsOf(state: StateCell) {
 
   return {
     failure,
-    /** @throws unless there was no room. */
+    /** @throws unless it passes. */
     failsOnly(error: unknown): void {
       failure(error, 'full');
     },

@@ -62,7 +62,7 @@ export function serveAlone({ log, projector, scrubber }: Started, parts: ThreadP
       return;
     }
     if (order.kind === 'segment') {
-      say({ kind: 'segment', isKept: segments.keep(order.draft) });
+      say({ kind: 'segment', ...segments.keep(order.draft) });
       return;
     }
     // Only a node follows another log.

@@ -40,18 +40,20 @@ export function logMoved(): DomainError {
   return new DomainError('unavailable', movedAway);
 }
 
-/** Thrown where the shared log was sent a write, and did not answer in time: it may be recorded yet. */
-export class UnknownWriteError extends UnknownOutcomeError {
-  override name = 'UnknownWriteError';
-
-  constructor() {
-    super(
-      'it is not known whether this write was recorded: sent again with the same Idempotency-Key, it is recorded once',
-    );
-  }
+/** The refusal of what waits for a writer that has ended: the next start goes on. */
+export function writerEnded(): DomainError {
+  return new DomainError(
+    'unavailable',
+    'the service cannot write any more, and ends: try again later',
+    [],
+    retrySeconds,
+  );
 }
 
-/** The refusal of a write of unknown outcome; null for another error. */
+/** The refusal of a write of which the writer did not say in time whether it was recorded; null for another error. */
 export function unknownRefusal(error: unknown): DomainError | null {
-  return error instanceof UnknownWriteError ? new DomainError('unavailable', error.message, [], retrySeconds) : null;
+  if (!(error instanceof UnknownOutcomeError)) return null;
+  const message =
+    'it is not known whether this write was recorded: sent again with the same Idempotency-Key, it is recorded once';
+  return new DomainError('unavailable', message, [], retrySeconds);
 }

@@ -1,8 +1,10 @@
 import { workerData } from 'node:worker_threads';
+import { categoriesIn } from '../../events/categories.ts';
 import { createClock } from '../../events/clock.ts';
 import { createIds } from '../../events/ids.ts';
 import { boot } from '../../projections/boot.ts';
 import { logFile } from '../../projections/files.ts';
+import { SchemaError } from '../../projections/schema-check.ts';
 import { openScrubber } from '../../projections/scrub.ts';
 import { searchFileOf } from '../../projections/search-tables.ts';
 import { errorOf } from '../../storage/errors.ts';
@@ -17,7 +19,7 @@ import type { Started } from './thread-parts.ts';
 import { serveAlone } from './turns.ts';
 
 const main = parent();
-const { counter, clockCell, meter, state, sealing, blobs, shared, ...options }: WriterInput = workerData;
+const { counter, clockCell, meter, state, sealing, blobs, shared, noBackup, ...options }: WriterInput = workerData;
 const clock = createClock(clockCell);
 const parts = { main, say, clock, ids: createIds(counter, clock.believed), meter, state, sealing };
 
@@ -34,21 +36,23 @@ function start(means: Means): Started {
     ...options,
     ...means,
     onChanges: (lines) => say({ kind: 'changes', lines }),
+    upgrading: { noBackup, tell: (line) => say({ kind: 'upgrade', line }) },
     onSealed: (log) => say({ kind: 'sealed', log }),
     progress: (done, total) => say({ kind: 'progress', done, total }),
     helpers: openHelpers(),
   });
   // From here on writes would wait.
   findSegmentsOf(file, blobs, false);
-  const { directory, schema } = options;
+  const { directory } = options;
+  const { schema, databases, log } = booted;
   const searchFile = searchFileOf(booted.readFile, schema);
-  const { databases, log } = booted;
   const scrubber = openScrubber({ directory, databases, searchFile, log });
   // Finishes erasures of a killed process before any reader opens the files; those in other stores are for the main thread.
   scrubber.scrub([]);
-  const { readFile, found, upgradedFrom } = booted;
+  const { readFile, found, foundAt, upgradedFrom } = booted;
   const head = log.head();
-  say({ kind: 'ready', readFile, log: head.log, size: head.size, found, upgradedFrom });
+  const categories = categoriesIn(schema);
+  say({ kind: 'ready', readFile, log: head.log, size: head.size, found, foundAt, upgradedFrom, categories });
   return { ...booted, scrubber };
 }
 
@@ -59,7 +63,7 @@ async function startNode({ appliesSchema, ...shared }: SharedInput): Promise<() 
   const node = await joinLog({ ...options, ...shared, counter, clock, meter, say });
   try {
     const started = start({ ids: node.ids, now: node.clock.now, isReplica: true });
-    const configured = { ...options, ids: node.ids };
+    const configured = { ...options, schema: started.schema, ids: node.ids };
     return () => serveNode(started, node, { ...parts, configured, appliesSchema });
   } catch (error) {
     await node.membership.leave();
@@ -77,7 +81,8 @@ let serve: (() => void) | null = null;
 try {
   serve = shared ? await startNode(shared) : startAlone();
 } catch (error) {
-  say({ kind: 'refused', message: advised(errorOf(error)) });
+  const isLoss = error instanceof SchemaError && error.isLoss;
+  say({ kind: 'refused', message: advised(errorOf(error)), isLoss });
 }
 if (serve) {
   // Where the cores are too few for all, reads go first: a write waits for the disk anyway.

@@ -7,13 +7,19 @@ import type { Remaining, Scrubbed } from '../../projections/scrub.ts';
 import { errorOf } from '../../storage/errors.ts';
 import { startThread } from '../platform/threads.ts';
 import type { NodeStanding } from './membership.ts';
-import type { WriterInput, WriterMessage, WriterOrder } from './messages.ts';
+import type { Kept, WriterInput, WriterMessage, WriterOrder } from './messages.ts';
 import { noRoomToSign } from './no-room.ts';
 import type { SearchCell } from './search-cell.ts';
+import { writerEnded } from './waiting.ts';
 
 /** Thrown when the data directory cannot be opened for writing: a broken log, or documents against the schema. */
 export class StartError extends Error {
   override name = 'StartError';
+}
+
+/** Thrown when documents would show less by the schema, and that is not accepted. */
+export class LossError extends StartError {
+  override name = 'LossError';
 }
 
 /** The writer thread, seen from the main thread. */
@@ -54,8 +60,8 @@ export type Writer = {
   cleaned: () => number | null;
   /** Of a node: how it and all others are; null before its first report. */
   standing: () => NodeStanding | null;
-  /** Makes a segment of a draft; false when it has been overtaken, or there was no room. */
-  keepSegment: (draft: Draft) => Promise<boolean>;
+  /** Makes a segment of a draft. */
+  keepSegment: (draft: Draft) => Promise<Kept>;
   /** Tells the thread of the search index from now on that there is something new. */
   tellSearch: (pokes: MessagePort, cell: SearchCell) => void;
   /** A way for one thread to wait for what other nodes have appended; for a node alone. */
@@ -72,6 +78,8 @@ type Listener = {
   onChanges: (lines: readonly string[]) => void;
   /** The head of the log is sealed: from here on it must always be. */
   onSealed: (log: string) => void;
+  /** The log is brought to another format: a line for the operator. */
+  onUpgrade?: (line: string) => void;
   /** There are enough events for a segment. */
   onSealable: () => void;
   /** Of a node: what the operator should know about the shared log. */
@@ -87,7 +95,15 @@ type Listener = {
  */
 export function startWriter(
   input: WriterInput,
-  { progress, onChanges, onSealed, onSealable, onWarning = () => {}, onErased = () => {} }: Listener,
+  {
+    progress,
+    onChanges,
+    onSealed,
+    onUpgrade = () => {},
+    onSealable,
+    onWarning = () => {},
+    onErased = () => {},
+  }: Listener,
   onDeath: (error: Error) => void,
 ): Writer {
   const worker = startThread('writer', input);
@@ -99,7 +115,7 @@ export function startWriter(
   const keeping: PromiseWithResolvers<void>[] = [];
   const scrubbing: PromiseWithResolvers<Scrubbed>[] = [];
   const adopting: PromiseWithResolvers<boolean>[] = [];
-  const sealing: PromiseWithResolvers<boolean>[] = [];
+  const sealing: PromiseWithResolvers<Kept>[] = [];
   let isReady = false;
   let isClosing = false;
   let cleaned: number | null = null;
@@ -114,10 +130,11 @@ export function startWriter(
     } else if (message.kind === 'progress') progress(message.done, message.total);
     else if (message.kind === 'changes') onChanges(message.lines);
     else if (message.kind === 'sealed') onSealed(message.log);
+    else if (message.kind === 'upgrade') onUpgrade(message.line);
     else if (message.kind === 'refused') {
       // The thread ends by itself now, and that is not a death.
       isClosing = true;
-      ready.reject(new StartError(message.message));
+      ready.reject(message.isLoss ? new LossError(message.message) : new StartError(message.message));
     } else if (message.kind === 'settled') settling.shift()?.(true);
     else if (message.kind === 'kept') {
       if (message.isKept) keeping.shift()?.resolve();
@@ -127,7 +144,7 @@ export function startWriter(
       if (message.isHindered) tellHindered();
     } else if (message.kind === 'scrubbed') scrubbing.shift()?.resolve(message.scrubbed);
     else if (message.kind === 'sealable') onSealable();
-    else if (message.kind === 'segment') sealing.shift()?.resolve(message.isKept);
+    else if (message.kind === 'segment') sealing.shift()?.resolve(message);
     else if (message.kind === 'warning') onWarning(message.message);
     else if (message.kind === 'standing') standing = message.standing;
     else if (message.kind === 'erased') onErased();
@@ -151,7 +168,7 @@ export function startWriter(
       ...adopting.splice(0),
       ...sealing.splice(0),
     ])
-      reject(error);
+      reject(writerEnded());
     for (const resolve of settling.splice(0)) resolve(false);
     onDeath(error);
   }
@@ -177,7 +194,7 @@ export function startWriter(
   }
 
   function ask<T>(order: WriterOrder, waiting: PromiseWithResolvers<T>[]): Promise<T> {
-    if (death) return Promise.reject(death);
+    if (death) return Promise.reject(writerEnded());
     const asked = Promise.withResolvers<T>();
     waiting.push(asked);
     worker.postMessage(order);

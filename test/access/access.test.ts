@@ -30,6 +30,7 @@ export default { collections: [
     update: ({ doc, data }) => doc?.isPublic === true && data?.title !== 'shut',
     delete: ({ doc }) => doc?.isPublic === true,
   } },
+  { slug: 'failing', fields, access: { read: ({ doc }) => doc.title === 'bad' ? bang() : doc.isPublic } },
   { slug: 'bare', fields, access: { read: ({ doc }) => doc.isPublic, update: ({ doc }) => doc.isPublic, delete: ({ doc }) => doc.isPublic } },
   { slug: 'seen', fields, access: { read: ({ req }) => {
     const { headers, ...rest } = req;
@@ -260,6 +261,22 @@ describe('A rule that fails', () => {
       );
       assert.equal(line.msg, `the read rule of ${slug} threw`);
       assert.equal(line.err.message, 'rule secret: /etc/passwd');
+    }
+  });
+
+  it('leaves documents out of a list over which it throws, and the list goes on', async () => {
+    const path = '/api/collections/failing';
+    for (const [title, isPublic] of Object.entries({ first: true, bad: true, hidden: false, last: true }))
+      await service.call('POST', path, { title, isPublic });
+    for (const query of ['', '?count=none', '?after=&limit=3']) {
+      const { status, body } = await service.call('GET', path + query, undefined, anonymous);
+      assert.equal(status, 200);
+      assert.deepEqual(
+        body.docs.map(({ title }: { title: string }) => title),
+        ['last', 'first'],
+        query,
+      );
+      assert.equal(body.totalDocs ?? 2, 2);
     }
   });
 

@@ -177,6 +177,8 @@ describe('A token', () => {
       'HS256 under an empty key': sign(good, ''),
       'HS256 under both secrets as they were written': sign(good, `${secret},${oldSecret}`),
       'HS384 under the right key': sign(good, secret, { alg: 'HS384' }, 'sha384'),
+      'an extension that has to be understood (crit)': sign(good, secret, { alg: 'HS256', crit: ['b64'], b64: true }),
+      'an empty list of these': sign(good, secret, { alg: 'HS256', crit: [] }),
       'HS512 under the right key': sign(good, secret, { alg: 'HS512' }, 'sha512'),
       'RS256, with an HMAC for a signature': sign(good, secret, { alg: 'RS256' }),
       'a key of its own': sign(good, 'x'.repeat(40), { alg: 'HS256', jwk: { kty: 'oct', k: encode('x'.repeat(40)) } }),

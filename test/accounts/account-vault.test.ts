@@ -10,6 +10,7 @@ import { openLog } from '../../events/sqlite-log.ts';
 import { openDatabase } from '../../storage/sqlite.ts';
 import { sealsIn } from '../events/logs.ts';
 import { login } from '../helpers/accounts.ts';
+import { category } from '../helpers/category.ts';
 import { startHere } from '../helpers/embedded.ts';
 import { runHere } from '../helpers/in-process.ts';
 import { temporaryFolder, writeConfig } from '../helpers/service.ts';
@@ -120,7 +121,7 @@ function setAsBefore(data: string, id: string): void {
   vault.close();
   const db = openDatabase(join(data, 'log.db'), { durability: 'full' });
   const ids = createIds(new BigInt64Array(new SharedArrayBuffer(8)), Date.now);
-  const change = decidePassword({ slug: 'users', id }, credential);
+  const change = decidePassword({ category: category('users'), id }, credential);
   openLog(db, { ids, now: Date.now, seals: sealsIn(data) }).append([
     { ...change, actor: { type: 'system' }, correlationId: ids.next().id, context: {} },
   ]);

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { type IncomingMessage, request } from 'node:http';
 import { before, describe, it } from 'node:test';
 import { anonymous, bearer, type LoggedIn, loggedIn, login } from '../helpers/accounts.ts';
+import { startHere } from '../helpers/embedded.ts';
 import { useMailbox } from '../helpers/mail.ts';
 import { assertRecorded } from '../helpers/recorded.ts';
 import type { Answer, CallOptions } from '../helpers/service.ts';
@@ -145,6 +146,7 @@ describe('A user who logs in (2.6, 4.4)', () => {
     );
     assert.equal(status, 200);
     assert.equal(headers.get('content-length') ?? '0', '0');
+    assert.equal(headers.get('clear-site-data'), '"cache"');
     assert.equal((await service.call('GET', '/api/collections/users/me', undefined, first.as)).status, 401);
     assert.equal((await service.call('GET', '/api/collections/users/me', undefined, second.as)).status, 200);
   });
@@ -164,8 +166,17 @@ describe('A user who logs in (2.6, 4.4)', () => {
       { type: 'session.revoked', stream: `accounts/users/${here.id}`, data: { sid: its.sid } },
     ]);
     assert.equal(ended.status, 200);
+    assert.equal(ended.headers.get('clear-site-data'), null);
     assert.equal((await service.call('GET', '/api/collections/users/me', undefined, there.as)).status, 401);
     assert.equal((await end()).status, 404);
+    for (const [one, path] of [
+      [here, '/api/collections/users/sessions'],
+      [other, `/api/collections/users/${other.id}/sessions`],
+    ] as const) {
+      const { sessions } = (await service.call('GET', '/api/collections/users/sessions', undefined, one.as)).body;
+      const own = await service.call('DELETE', `${path}/${sessions.find(isCurrent).sid}`, undefined, one.as);
+      assert.deepEqual([own.status, own.headers.get('clear-site-data')], [200, '"cache"']);
+    }
   });
 
   it('is needed where an API key alone is not enough', async () => {
@@ -656,5 +667,18 @@ describe('A cookie (5)', () => {
     const gone = await call('GET', '/api/collections/users/me');
     assert.equal(gone.status, 401);
     assert.match(cookieOf(gone.headers), /^annals-users=; Max-Age=0;/);
+  });
+
+  it('gives no right to write to a page of the same host in another scheme than ANNALS_BASE_URL has', async (t) => {
+    const auth = { useAPIKey: true };
+    const here = await startHere(t, { bcryptCost: 4, collections: [{ slug: 'users', auth, fields: [] }] });
+    await here.call('POST', '/api/collections/users', { email: 'xenia@example.org', password });
+    const { headers } = await login(here, 'users', 'xenia@example.org', password);
+    const cookie = cookieOf(headers).split(';')[0] as string;
+    const from = (origin: string) =>
+      here.call('POST', '/api/collections/users/refresh-token', undefined, { key: null, headers: { cookie, origin } });
+    const { origin } = new URL(here.url);
+    assert.equal((await from(origin)).status, 200);
+    assert.equal((await from(origin.replace('http:', 'https:'))).status, 403);
   });
 });

@@ -11,6 +11,7 @@ import type { LockRule } from '../../server/accounts/lockout.ts';
 import { createPasswordService, type MainPasswordService } from '../../server/accounts/password-service.ts';
 import type { Checked, PasswordService } from '../../server/ports.ts';
 import { openDatabase } from '../../storage/sqlite.ts';
+import { category } from '../helpers/category.ts';
 import { temporaryFolder } from '../helpers/service.ts';
 
 const password = 'correct horse';
@@ -43,8 +44,8 @@ function start(t: TestContext, given: Given = {}): Keeping {
     vault: portOf(vault),
     secret: vault.secret,
     rules: new Map([
-      ['users', itsRule],
-      ['clients', itsRule],
+      [category('users'), itsRule],
+      [category('clients'), itsRule],
     ]),
     bcryptCost,
     rateLimit: { address: 3, email: 2 },
@@ -87,7 +88,7 @@ function login(
   email = 'ada@example.com',
   address = home,
 ) {
-  return passwords.checkPassword({ address, collection: 'users', email, credential, password: given });
+  return passwords.checkPassword({ address, category: category('users'), email, credential, password: given });
 }
 
 async function times(count: number, run: () => Promise<Checked>): Promise<Checked[]> {
@@ -243,7 +244,7 @@ describe('locking accounts', () => {
     const credential = await keep(passwords);
     await times(5, () => login(passwords, credential, 'a wrong horse', ' ADA@example.com'));
     assert.equal((await login(passwords, credential)).kind, 'locked');
-    const client = { address: home, collection: 'clients', email: 'ada@example.com', credential, password };
+    const client = { address: home, category: category('clients'), email: 'ada@example.com', credential, password };
     assert.deepEqual(await passwords.checkPassword(client), { kind: 'right' });
   });
 
@@ -275,12 +276,12 @@ describe('locking accounts', () => {
     first.finally(() => {
       isOver = true;
     });
-    while ((await passwords.lockOf('users', 'ada@example.com')).failures === 0) {
+    while ((await passwords.lockOf(category('users'), 'ada@example.com')).failures === 0) {
       assert.ok(!isOver, 'it was never counted');
       await new Promise(setImmediate);
     }
     assert.deepEqual(await Promise.all([first, login(passwords, credential)]), [{ kind: 'right' }, { kind: 'right' }]);
-    assert.deepEqual(await passwords.lockOf('users', 'ada@example.com'), { failures: 0, lockedUntil: null });
+    assert.deepEqual(await passwords.lockOf(category('users'), 'ada@example.com'), { failures: 0, lockedUntil: null });
   });
 
   it('keeps counts and locks over a restart', async (t) => {
@@ -309,10 +310,10 @@ describe('locking accounts', () => {
   it('is ended by hand, and says whether there was something to end', async (t) => {
     const { passwords } = start(t);
     const credential = await keep(passwords);
-    assert.equal(await passwords.unlock('users', 'ada@example.com'), false);
+    assert.equal(await passwords.unlock(category('users'), 'ada@example.com'), false);
     await times(5, () => login(passwords, credential, 'a wrong horse'));
-    assert.equal(await passwords.unlock('clients', 'ada@example.com'), false);
-    assert.equal(await passwords.unlock('users', 'Ada@example.com '), true);
+    assert.equal(await passwords.unlock(category('clients'), 'ada@example.com'), false);
+    assert.equal(await passwords.unlock(category('users'), 'Ada@example.com '), true);
     assert.deepEqual(await login(passwords, credential), { kind: 'right' });
   });
 });
@@ -374,24 +375,24 @@ describe('one-time tokens', () => {
 
   it('are opened by what they were made for and nothing else, after a restart too', async (t) => {
     const { main, restart } = start(t);
-    const token = main.token('invite', 'users', id);
+    const token = main.token('invite', category('users'), id);
     assert.match(token, /^[\w-]+$/);
     assert.ok(!token.includes(id));
     const { passwords: next } = await restart();
-    assert.equal(await next.openToken('invite', 'users', token), id);
-    assert.equal(await next.openToken('reset', 'users', token), null);
-    assert.equal(await next.openToken('invite', 'clients', token), null);
+    assert.equal(await next.openToken('invite', category('users'), token), id);
+    assert.equal(await next.openToken('reset', category('users'), token), null);
+    assert.equal(await next.openToken('invite', category('clients'), token), null);
   });
 
   it('are not opened by another service', async (t) => {
-    const token = start(t).main.token('invite', 'users', id);
-    assert.equal(await start(t).passwords.openToken('invite', 'users', token), null);
+    const token = start(t).main.token('invite', category('users'), id);
+    assert.equal(await start(t).passwords.openToken('invite', category('users'), token), null);
   });
 
   it('are not opened when any character is changed, missing or added', async (t) => {
     const { passwords, main } = start(t);
-    const token = main.token('reset', 'users', id);
-    const open = (text: string) => passwords.openToken('reset', 'users', text);
+    const token = main.token('reset', category('users'), id);
+    const open = (text: string) => passwords.openToken('reset', category('users'), text);
     for (let index = 0; index < token.length; index += 1) {
       for (const other of ['A', 'B', '_', '=', '\0', 'é']) {
         const changed = token.slice(0, index) + other + token.slice(index + 1);
@@ -420,7 +421,7 @@ describe('one-time tokens', () => {
       randomBytes(68).toString('base64url'),
       randomBytes(10_000).toString('base64'),
     ];
-    for (const text of garbage) assert.equal(await passwords.openToken('setup', 'users', text), null, text);
+    for (const text of garbage) assert.equal(await passwords.openToken('setup', category('users'), text), null, text);
   });
 });
 

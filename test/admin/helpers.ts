@@ -4,7 +4,7 @@ import { afterEach, describe } from 'node:test';
 import type { Browser, BrowserContext, BrowserContextOptions, Page, Request } from 'playwright-core';
 import { describeInBrowser } from '../helpers/browser.ts';
 import { executablePath } from '../helpers/chromium.ts';
-import { patience } from '../helpers/in-time.ts';
+import { patience } from '../helpers/patience.ts';
 import type { Service } from '../helpers/service.ts';
 
 const root = new URL('../../', import.meta.url);

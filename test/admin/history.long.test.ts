@@ -133,6 +133,89 @@ describeAdmin('The history of a document', (open) => {
     await settled(page);
   });
 
+  it('says of a document that was not made yet when it was made, on its pages, and leads there and to now', async () => {
+    const before = firstPosition - 1;
+    const { page, go } = await open({
+      service,
+      user: chief,
+      path: `/c/articles/${id}?asOf=${before}`,
+      refusals: [404],
+    });
+    const main = page.locator('main');
+    for (const part of ['', '/history', '/references']) {
+      await go(`/c/articles/${id}${part}?asOf=${before}`);
+      await main.getByText('This document was not made yet').waitFor();
+      await main.getByText(new RegExp(`It was created on .*, at position ${firstPosition} of the log`)).waitFor();
+      assert.doesNotMatch(await main.innerText(), /deleted|no longer|no such/);
+    }
+    await main.getByRole('link', { name: 'See it as it was created' }).click();
+    await page.waitForURL((url) => url.search === `?asOf=${firstPosition}`);
+    await go(`/c/articles/${id}?asOf=${before}`);
+    await main.getByRole('button', { name: 'Back to now' }).click();
+    await page.getByRole('heading', { level: 1, name: 'The engine' }).waitFor();
+    await go(`/c/articles/${id}?asOf=2001-01-01`);
+    await page.getByText('(before the first event of the log)').waitFor({ state: 'hidden' });
+    await go('?asOf=2001-01-01');
+    await page.getByText('(before the first event of the log)').waitFor();
+    await page.getByText('Nothing has been changed yet.').waitFor();
+  });
+
+  it('shows home, trash and history as of then, also where a document was deleted and has come back', async () => {
+    const article = await write('POST', 'articles', { title: 'Here today' });
+    const sizeNow = async () => (await service.call('GET', '/api/audit/events?limit=1')).body.size as number;
+    await service.call('DELETE', `/api/collections/articles/${article}`);
+    const deleted = await sizeNow();
+    await write('POST', `articles/${article}/restore`, { version: 1 });
+    await write('PATCH', `articles/${article}`, { title: 'Back again' });
+    const { page, go } = await open({ service, user: chief, path: '', refusals: [404] });
+    const main = page.locator('main');
+    await main.getByText('Back again').first().waitFor();
+    await go(`?asOf=${deleted - 1}`);
+    await main.getByRole('link', { name: 'Here today' }).waitFor();
+    assert.doesNotMatch(await main.innerText(), /Back again|(deleted|changed|restored) Here today/);
+    await go('/trash');
+    assert.equal(await main.getByText('Here today').count(), 0);
+    await go(`/trash?asOf=${deleted}`);
+    await main.getByRole('rowheader', { name: /Here today/ }).waitFor();
+    assert.equal(await main.getByRole('button', { name: /Restore/ }).count(), 0);
+    await go(`/c/articles/${article}?asOf=${deleted}`);
+    await main.getByText('This document was deleted at that time').waitFor();
+    await main.getByRole('link', { name: 'See it as it was before that' }).click();
+    await page.getByRole('heading', { level: 1, name: 'Here today' }).waitFor();
+    const versions = main.getByRole('navigation', { name: 'Versions' }).getByRole('button');
+    for (const [asOf, count] of [
+      [deleted - 1, 1],
+      [deleted, 2],
+      [deleted + 1, 3],
+    ]) {
+      await go(`/c/articles/${article}/history?v=4&asOf=${asOf}`);
+      await page.getByRole('heading', { level: 2, name: `Version ${count}` }).waitFor();
+      assert.equal(await versions.count(), count);
+    }
+  });
+
+  it('offers moments of this log: before the last change, and no time before its first event', async () => {
+    const { page } = await open({ service, user: chief });
+    await write('PATCH', `articles/${id}`, { teaser: 'Newest' });
+    const { body } = await service.call('GET', '/api/audit/events?limit=1');
+    await page.getByRole('button', { name: 'As of' }).click();
+    const dialog = page.getByRole('dialog');
+    const first = body.events[0].header.recordedAt;
+    await dialog.getByRole('button', { name: 'Before the last change' }).waitFor();
+    const offered = await dialog.getByRole('button').allTextContents();
+    assert.deepEqual(
+      offered.filter((name) => /ago|year/.test(name)),
+      [],
+    );
+    const moment = dialog.getByLabel('Day and time');
+    const typed = await moment.evaluate((input: HTMLInputElement) => new Date(input.value).toISOString());
+    assert.ok(typed >= first, `${typed} ${first}`);
+    assert.equal(await dialog.getByLabel('Or a position').getAttribute('placeholder'), `1 to ${body.size}`);
+    await dialog.getByRole('button', { name: 'Before the last change' }).click();
+    await page.waitForURL((url) => url.searchParams.get('asOf') === String(body.size - 1));
+    await page.getByText(`You see the content as of position ${body.size - 1} of the log`).waitFor();
+  });
+
   it('tells the position of a time as the service counts it', async () => {
     const asOf = new Date().toISOString();
     const answer = await service.call('GET', `/api/collections/articles?asOf=${asOf}`);

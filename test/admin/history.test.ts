@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { asOfText, localText, startOfYear, withDaysAgo } from '../../admin/src/frame/as-of-moments.ts';
+import { asOfText, localText, momentsOf, suggestedMoment } from '../../admin/src/frame/as-of-moments.ts';
 import { differenceOf, lineOf, relatedIn } from '../../admin/src/pages/history/values.ts';
 import type { Field } from '../../admin/src/schema/fields.ts';
 
@@ -138,9 +138,35 @@ describe('The moment that is shown', () => {
     assert.equal(localText(new Date(Number.NaN)), '');
   });
 
-  it('may be some days ago, or the start of the year', () => {
-    const now = new Date(2026, 10, 23, 12);
-    assert.equal(withDaysAgo(now, 7).getTime(), now.getTime() - 7 * 24 * 3600 * 1000);
-    assert.equal(localText(startOfYear(now)), '2026-01-01T00:00');
+  const now = new Date(2026, 10, 23, 12);
+  const hour = 3600 * 1000;
+  const ago = (hours: number) => new Date(now.getTime() - hours * hour);
+
+  it('is offered only where the log had begun, and something was changed', () => {
+    const offered = (first: Date | null, changes: number[]) => momentsOf({ size: 99, first, changes }, now);
+    assert.deepEqual(offered(null, []), []);
+    assert.deepEqual(offered(ago(1), []), []);
+    assert.deepEqual(offered(ago(1), [1]), [], 'nothing is before the first event');
+    assert.deepEqual(offered(ago(1), [7, 9]), [['asOfBeforeLast', '8']]);
+    const ten = Array.from({ length: 12 }, (_, index) => 20 + index);
+    assert.deepEqual(offered(ago(13), ten), [
+      ['asOfBeforeLast', '30'],
+      ['asOfBeforeLastTen', '21'],
+      ['asOfToday', new Date(2026, 10, 23).toISOString()],
+    ]);
+    assert.deepEqual(offered(null, Array(12).fill(5)), [['asOfBeforeLast', '4']], 'many that were made together');
+    const all = offered(ago(24 * 365), []);
+    assert.deepEqual(
+      all.map(([name]) => name),
+      ['asOfToday', 'asOfDayAgo', 'asOfWeekAgo', 'asOfMonthAgo', 'asOfYearStart'],
+    );
+    assert.deepEqual(all[2], ['asOfWeekAgo', ago(24 * 7).toISOString()]);
+    assert.deepEqual(all[4], ['asOfYearStart', new Date(2026, 0, 1).toISOString()]);
+  });
+
+  it('is suggested a day ago, or where a younger log begins', () => {
+    assert.deepEqual(suggestedMoment(ago(99), now), ago(24));
+    assert.deepEqual(suggestedMoment(new Date(ago(2).getTime() + 1), now), new Date(ago(2).getTime() + 1000));
+    assert.deepEqual(suggestedMoment(null, now), now);
   });
 });

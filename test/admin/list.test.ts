@@ -38,6 +38,7 @@ const model = modelOf({
     {
       ...common,
       slug: 'stories',
+      category: 'stories',
       fields: [
         { name: 'title', type: 'text', required: true },
         { name: 'teaser', type: 'textarea' },
@@ -70,8 +71,8 @@ const model = modelOf({
         { name: 'answers', type: 'join', collection: 'people', on: 'x' },
       ],
     },
-    { ...common, slug: 'people', fields: [{ name: 'name', type: 'text' }] },
-    { ...common, slug: 'files', upload: { maxFileSize: 1 }, fields: [] },
+    { ...common, slug: 'people', category: 'people', fields: [{ name: 'name', type: 'text' }] },
+    { ...common, slug: 'files', category: 'files', upload: { maxFileSize: 1 }, fields: [] },
   ],
   globals: [],
   admin: null,

@@ -244,9 +244,14 @@ describeAdmin('The application below /cms', (open) => {
     );
   });
 
-  it('knows the user there', async () => {
+  it('knows the user there, until they log out', async () => {
     await loggedIn(service, chief.collection, chief.email, chief.password);
     const { page } = await open({ service, path: '/me', user: chief });
     await page.getByRole('heading', { level: 1, name: 'My account' }).waitFor();
+    const answered = page.waitForResponse(/\/logout$/);
+    await page.locator('main').getByRole('button', { name: 'Log out' }).click();
+    assert.equal((await (await answered).allHeaders())['clear-site-data'], '"cache"');
+    await page.getByRole('heading', { name: 'Log in' }).waitFor();
+    assert.match(page.url(), /\/cms\/admin\/login$/);
   });
 });

@@ -88,5 +88,9 @@ describeAdmin('The application of each of several sites', (open) => {
     await beta.getByText('There are no Posts yet').waitFor();
     await page.reload();
     await page.getByText('dot.png').first().waitFor();
+    await page.getByRole('button', { name: /^Logged in as/ }).click();
+    await page.getByRole('menuitem', { name: 'Log out' }).click();
+    await page.getByRole('heading', { name: 'Log in' }).waitFor();
+    assert.match(page.url(), /\/admin\/login\?site=acme$/);
   });
 });

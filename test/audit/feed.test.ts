@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
+import { openPlaceCounts } from '../../server/callers/places.ts';
 import { apiKey, type CallOptions, temporaryFolder } from '../helpers/service.ts';
 import { dial, errorsOf, eventually, fieldsOf, recordedEvents, useService } from '../helpers/shared.ts';
 
@@ -13,6 +14,7 @@ const service = useService(
       { slug: 'users', auth: true, fields: [] },
     ],
     bcryptCost: 4,
+    trustProxy: true,
     audit: async ({ user, apiKey, req }) => {
       if (req.headers['x-until'] !== undefined) {
         process.stdout.write('rights are looked at\\n');
@@ -82,6 +84,10 @@ async function write(count: number, body = ''): Promise<void> {
 }
 
 const get = (query: string, options?: CallOptions) => service.call('GET', path + query, undefined, options);
+
+/** Streams of callers without a credential, up to five of each address. */
+const listenFrom = (address: number) =>
+  listen('?type=log.exported', { 'x-scopes': 'headers', 'x-forwarded-for': `10.0.0.${address}` }, null);
 
 describe('The change feed', () => {
   it('comes in pages, whose cursor is always the next one', async () => {
@@ -222,17 +228,57 @@ describe('The change feed', () => {
     assert.equal((await get('', { key: null, headers: { authorization } })).status, 401);
   });
 
+  it('has five streams of each caller, in all threads together, and a place again for each that ends', async () => {
+    // The user of the test before.
+    const [email, password] = ['ada@example.com', 'a long password'];
+    const login = () => service.call('POST', '/api/collections/users/login', { email, password }, { key: null });
+    const { body } = await service.call('POST', '/api/keys', { name: 'two', scopes: {}, audit: ['headers'] });
+    const bearer = async () => ({ authorization: `Bearer ${(await login()).body.token}` });
+    // An account with one session and another is one caller.
+    const sessions = [await bearer(), await bearer()];
+    const ways: [string, (index: number) => ReturnType<typeof listen>][] = [
+      ['a key', () => listen('?type=log.exported')],
+      ['a key that was made', () => listen('?type=log.exported', {}, body.key)],
+      ['an account', (index) => listen('?type=log.exported', sessions[index % 2], null)],
+      ['an address', () => listenFrom(1)],
+    ];
+    for (const [who, open] of ways) {
+      const all = await Promise.all(Array.from({ length: 12 }, (_, index) => open(index)));
+      const [first, ...more] = all.filter(({ response }) => response.status === 200);
+      assert.equal(more.length, 4, who);
+      const refused = all.filter(({ response }) => response.status === 429);
+      assert.equal(refused.length, 7, who);
+      for (const { response } of refused) {
+        assert.equal(response.headers.get('retry-after'), '10');
+        assert.match(
+          await response.text(),
+          /"a caller has at most 5 streams of events; end one of them, or read pages instead"/,
+        );
+      }
+      first?.cut();
+      for (let status = 429; status !== 200; ) {
+        const next = await open(0);
+        more.push(next);
+        ({ status } = next.response);
+      }
+      assert.equal((await open(1)).response.status, 429, who);
+      for (const { cut } of more) cut();
+    }
+    // In pages one goes on.
+    assert.equal((await get('')).status, 200);
+  });
+
   it('has so many streams and no more', async () => {
     // A hundred in each of two threads.
-    const all = await Promise.all(Array.from({ length: 210 }, () => listen('?type=log.exported')));
+    const all = await Promise.all(Array.from({ length: 210 }, (_, index) => listenFrom(Math.floor(index / 5))));
     const refused = all.filter(({ response }) => response.status === 503);
     assert.ok(refused.length >= 10, `${refused.length} were refused`);
     for (const { response } of refused) assert.equal(response.headers.get('retry-after'), '10');
     for (const { cut } of all) cut();
     // Those that have gone make room.
     let status = 503;
-    while (status === 503) {
-      const again = await listen('?type=log.exported');
+    while (status !== 200) {
+      const again = await listenFrom(1);
       ({ status } = again.response);
       again.cut();
     }
@@ -250,9 +296,9 @@ describe('The change feed', () => {
     writeFileSync(known, '');
     await eventually(() => said('rights are known') === count);
     // A place that is kept is never free again.
-    let statuses = [503];
-    while (statuses.includes(503)) {
-      const all = await Promise.all(Array.from({ length: 20 }, () => listen()));
+    let statuses = [429];
+    while (statuses.some((status) => status !== 200)) {
+      const all = await Promise.all(Array.from({ length: 5 }, () => listen()));
       for (const { cut } of all) cut();
       statuses = all.map(({ response }) => response.status);
     }
@@ -261,7 +307,7 @@ describe('The change feed', () => {
 
   it('ends for all who listen when the service does', async () => {
     const { size } = (await get('')).body;
-    const listening = await Promise.all(Array.from({ length: 6 }, () => listen(`?after=${size}`)));
+    const listening = await Promise.all(Array.from({ length: 4 }, () => listen(`?after=${size}`)));
     const endings = listening.map(({ messages }) => ended(messages));
     // This one has more to read than it takes.
     const stalled = dial(
@@ -272,5 +318,28 @@ describe('The change feed', () => {
     // Not cut off, as they are who are still there when the time for stopping is over.
     await Promise.all(endings);
     stalled.destroy();
+  });
+});
+
+describe('The places of streams', () => {
+  it('are counted for all threads, freed once, and freed with the thread that took them', async () => {
+    const counts = openPlaceCounts({ stream: 2, archive: 1 });
+    const [one, other] = [counts.join(), counts.join()];
+    assert.deepEqual(
+      [await one.take('stream', 'a'), await other.take('stream', 'a'), await one.take('stream', 'a')],
+      [true, true, false],
+    );
+    assert.equal(await one.take('stream', 'b'), true);
+    await one.free('stream', 'a');
+    await one.free('stream', 'a');
+    assert.deepEqual([await other.take('stream', 'a'), await other.take('stream', 'a')], [true, false]);
+    other.release();
+    other.release();
+    assert.deepEqual(
+      [await one.take('stream', 'a'), await one.take('stream', 'a'), await one.take('stream', 'a')],
+      [true, true, false],
+    );
+    assert.deepEqual([await one.take('stream', 'b'), await one.take('stream', 'b')], [true, false]);
+    assert.deepEqual([await one.take('archive', 'a'), await one.take('archive', 'a')], [true, false]);
   });
 });

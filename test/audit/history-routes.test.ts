@@ -24,6 +24,7 @@ const service = useServiceHere(`export default {
   bcryptCost: 4,
   audit: ({ user, apiKey, req }) => {
     const scopes = req.headers['x-scopes'];
+    if (scopes === 'none') throw new Error('there are no scopes');
     if (scopes !== undefined) return scopes === '' ? [] : scopes.split(',');
     return apiKey !== null || user !== null;
   },
@@ -365,6 +366,16 @@ describe('Who may not look', () => {
       [...refusals.values()].map((messages) => messages.size),
       [1, 1],
     );
+  });
+
+  it('is every caller while the rule throws, or answers with something that is no right', async () => {
+    for (const scopes of ['none', 'headers,payload', 'headers, payloads']) {
+      for (const path of ['/events', `/documents/posts/${id}`, `/documents/posts/${id}/versions/1`]) {
+        const { status, body } = await get(path, { headers: { 'x-scopes': scopes } });
+        assert.deepEqual([status, body.statusCode], [403, 403], `${scopes} ${path}`);
+        assert.doesNotMatch(body.message, /there are no scopes/);
+      }
+    }
   });
 
   it('is told with the headers alone neither reasons nor fields, nor anything that an event holds', async () => {

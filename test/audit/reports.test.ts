@@ -29,6 +29,7 @@ export default {
     { slug: 'files', upload: true, access: { create: () => true }, fields: [] },
   ],
   globals: [{ slug: 'site', fields: [{ name: 'motto', type: 'text' }] }],
+  audit: ({ user, apiKey }) => user !== null || apiKey !== null,
   bcryptCost: 4,
 }`;
 const ruleText = "({ user }) => user?.role === 'editor'";
@@ -295,7 +296,12 @@ describe('Which rule admitted a write', () => {
       ['document.created', 'setup'],
       ['document.updated', 'users.update (default)'],
     ]);
-    assert.deepEqual(await rulesIn('system/audit'), [['log.exported', 'audit (default)']]);
+    // The export, and the evidence packs by the call and by the command.
+    assert.deepEqual(await rulesIn('system/audit'), [
+      ['log.exported', 'audit'],
+      ['log.exported', 'audit'],
+      ['log.exported', 'operator'],
+    ]);
     assert.deepEqual(await rulesIn(`accounts/users/${ada}`), [
       ['password.changed', 'setup'],
       ['session.started', 'setup'],

@@ -50,6 +50,7 @@ const service = useServiceHere({
       fields: [
         { name: 'title', type: 'text' },
         { name: 'rank', type: 'text', access: { update: () => false } },
+        { name: 'seal', type: 'text', access: { read: () => false, update: () => false } },
       ],
     },
     { slug: 'users', auth: true, fields: [{ name: 'name', type: 'text' }] },
@@ -272,6 +273,12 @@ describe('POST /api/audit/batches/{batch}/undo', () => {
     const changed = await bulk('ruled/bulk/update', { ids: [a], data: { title: 'x', rank: '2' } });
     const field = await assertRecorded(service, () => undo(changed.batch, {}, as({ 'x-may': 'update' })), []);
     assert.deepEqual(errorsOf(field), { [`ruled/${a}.rank`]: `ruled/${a}: you may not update rank` });
+    const sealed = await bulk('ruled/bulk/update', { ids: [a], data: { seal: 'x' } });
+    const unseen = await assertRecorded(service, () => undo(sealed.batch, {}, as({ 'x-may': 'update' })), []);
+    assert.deepEqual(
+      [unseen.status, errorsOf(unseen)],
+      [403, { [`ruled/${a}`]: `ruled/${a}: you may not update a field that you may not read` }],
+    );
     const hidden = await bulk('ruled/bulk', { docs: [{ title: 'hidden' }] }, admin);
     const shown = await bulk('ruled/bulk/update', { ids: idsOf(hidden), data: { title: 'x' } });
     const past = await assertRecorded(service, () => undo(shown.batch, {}, as({ 'x-may': 'update' })), []);

@@ -236,7 +236,7 @@ describe('The binary', { skip }, () => {
       const { url, key, output, stop } = await start(t);
       const call = callerOf(url);
       await call('POST', '/api/collections/notes', { text: 'end' }, { key }).catch(() => {});
-      await eventually(() => output().includes('another one takes its place'), 20_000);
+      await eventually(() => output().includes('another one takes its place'));
       assert.match(output(), /of a hook/);
       await eventually(
         async () => (await call('POST', '/api/collections/notes', { text: 'on' }, { key })).status === 201,

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
+import Database from 'better-sqlite3';
 import { loggedIn, login } from '../helpers/accounts.ts';
 import { startHere } from '../helpers/embedded.ts';
 import { runHere } from '../helpers/in-process.ts';
@@ -12,6 +13,7 @@ import { eventually, isId, recordedEvents, useFolder, useService } from '../help
 import { annalsAt, annalsProcessAt, config, type Given, type Place, password } from './account-commands.ts';
 
 const mailbox = await useMailbox();
+const resets = await useMailbox();
 const configFile = writeConfig(useFolder(), config);
 const service = useService(config, { ANNALS_LOG_LEVEL: 'debug', ANNALS_THREADS: '1' });
 
@@ -195,10 +197,12 @@ describe('The password of a new user', () => {
       '--pass s3cret-word',
       '-password=s3cret-word',
     ]) {
-      const { code, stdout, stderr } = await annals(`create-user users --email a@b.co ${flags}`);
-      assert.deepEqual([code, stdout], [2, '']);
-      assert.match(stderr, /^a password is never an argument: others on this machine can see those/);
-      assert.ok(!stderr.includes('s3cret-word'));
+      for (const command of ['create-user', 'set-password']) {
+        const { code, stdout, stderr } = await annals(`${command} users --email a@b.co ${flags}`);
+        assert.deepEqual([code, stdout], [2, '']);
+        assert.match(stderr, /^a password is never an argument: others on this machine can see those/);
+        assert.ok(!stderr.includes('s3cret-word'));
+      }
     }
     const { code, stdout, stderr } = await annals('create-user users --email a@b.co --field password=s3cret-word');
     assert.deepEqual([code, stdout], [2, '']);
@@ -232,6 +236,138 @@ describe('The password of a new user', () => {
       assert.deepEqual([code, stdout], [2, '']);
       assert.match(stderr, message);
     }
+  });
+});
+
+describe('annals set-password', () => {
+  const email = 'forgot@example.org';
+  const next = 'staple of the harbour';
+
+  /** Sets the password of a locked account with a session. @param between runs before that. @returns the user, and the session. */
+  async function forgotten(t: TestContext, on: Answering, between: () => Promise<void> = async () => {}) {
+    const { data } = on;
+    const id = await madeUser(on, email);
+    const { as } = await loggedIn(on, 'users', email, password);
+    await lock(on, email);
+    const stream = `accounts/users/${id}`;
+    const run = () => annals('set-password users --email Forgot@example.org', { data, input: `${next}\n` });
+    await between();
+    const hashed = new Database(join(data, 'vault.db'), { readonly: true });
+    t.after(() => hashed.close());
+    const kept = () => hashed.prepare('SELECT count(*) FROM passwords').pluck().get();
+    const before = kept();
+    const { code, stdout, stderr } = await assertRecorded({ data }, run, [
+      { type: 'password.changed', stream, actor: { type: 'system' } },
+      { type: 'account.unlocked', stream, actor: { type: 'system' } },
+    ]);
+    assert.deepEqual(
+      [code, stdout, stderr],
+      [0, 'set the password of Forgot@example.org in users, ended 1 session\n', ''],
+    );
+    assert.equal(kept(), before, 'the hash of the former password is kept');
+    return { id, as };
+  }
+
+  it('lets somebody in with the new password alone, beside a running service: sessions and the lock end', async (t) => {
+    const { id, as } = await forgotten(t, service);
+    assert.equal((await service.call('GET', '/api/collections/users/me', undefined, as)).status, 401);
+    assert.equal((await login(service, 'users', email, password)).status, 401);
+    assert.equal((await loggedIn(service, 'users', email, next)).id, id);
+  });
+
+  it('does so where no service runs, and what a mail led to is void', async (t) => {
+    const data = newData(t);
+    const mail = { smtpUrl: resets.url, mailFrom: 'annals@example.org' };
+    const first = await startHere(t, config, { data, ...mail });
+    const asked = async () => {
+      await first.call('POST', '/api/collections/users/forgot-password', { email }, { key: null });
+      const { text } = await resets.next(email);
+      await eventually(() => recordedEvents(data).some(({ type }) => type === 'email.sent'));
+      await first.stop();
+      return /token=([\w.-]+)/.exec(String(text))?.[1] ?? assert.fail(String(text));
+    };
+    let token = '';
+    const { as } = await forgotten(t, first, async () => {
+      token = await asked();
+    });
+    const again = await startHere(t, config, { data, ...mail });
+    assert.equal((await again.call('GET', '/api/collections/users/me', undefined, as)).status, 401);
+    const reset = await again.call(
+      'POST',
+      '/api/collections/users/reset-password',
+      { token, password: 'another good one' },
+      { key: null },
+    );
+    assert.equal(reset.status, 400);
+    assert.equal((await login(again, 'users', email, next)).status, 200);
+    assert.equal((await annals('verify', { data })).code, 0);
+  });
+
+  it('refuses a password that is too short, and keeps the one there is', async () => {
+    await madeUser(service, 'short@example.org');
+    const run = () => annals('set-password users --email short@example.org', { input: 'short\n' });
+    const { code, stderr } = await assertRecorded(service, run, []);
+    assert.deepEqual([code, stderr], [1, 'password must have at least 8 characters\n']);
+    await loggedIn(service, 'users', 'short@example.org', password);
+  });
+});
+
+describe('annals users', () => {
+  it('lists the accounts of a collection or of all, page by page, oldest first, with lock and last login', async (t) => {
+    const data = newData(t);
+    const run = (command: string) => assertRecorded({ data }, () => annals(command, { data }), []);
+    const own = await startHere(t, config, { data });
+    const ids: string[] = [];
+    for (let n = 0; n < 103; n += 1) {
+      const made = await own.call('POST', '/api/collections/users', { email: `m${n}@example.org` });
+      ids.push(made.body.id);
+    }
+    const ada = await madeUser(own, 'ada@example.org');
+    const { body } = await own.call('GET', `/api/collections/users/${ada}`);
+    await loggedIn(own, 'users', 'ada@example.org', password);
+    await lock(own, 'ada@example.org');
+    const shown = JSON.parse((await run('users users --json')).stdout);
+    const one = shown.users.at(-1);
+    assert.deepEqual([shown.users.length, shown.users[0].hasPassword], [104, false]);
+    assert.ok(Date.parse(one.lastLoginAt) > 0 && Date.parse(one.lockedUntil) > Date.now());
+    assert.deepEqual(shown.users.slice(103), [
+      {
+        id: ada,
+        email: 'ada@example.org',
+        collection: 'users',
+        createdAt: body.createdAt,
+        locked: true,
+        lockedUntil: one.lockedUntil,
+        failures: 2,
+        lastLoginAt: one.lastLoginAt,
+        hasPassword: true,
+        sessions: 1,
+      },
+    ]);
+    await own.stop();
+    const all = (await run('users')).stdout.trimEnd().split('\n');
+    assert.match(String(all[0]), /^ID +E-MAIL +COLLECTION +LAST LOGIN +STATE$/);
+    assert.match(String(all[1]), /m0@example.org +users +never +no password, no session$/);
+    assert.match(String(all[104]), /ada@example.org +users +\S+Z +locked until \S+Z, 1 session$/);
+    assert.deepEqual(
+      all.slice(1, -1).map((line) => line.split(' ')[0]),
+      [...ids, ada],
+    );
+    assert.equal((await run('users members')).stdout, 'there are no users\n');
+    assert.equal(all.at(-1), '104 users');
+  });
+
+  it('says that there are none, and which collections have some', async (t) => {
+    const data = newData(t);
+    await (await startHere(t, config, { data })).stop();
+    assert.deepEqual(await annals('users', { data }), { code: 0, stdout: 'there are no users\n', stderr: '' });
+    const wrong = await annals('users posts', { data });
+    assert.equal(wrong.code, 2);
+    assert.match(wrong.stderr, /^the collection "posts" has no accounts in .*; with accounts: "users", "members"$/m);
+    const bare = writeConfig(temporaryFolder(t), { collections: [{ slug: 'posts', fields: [] }] });
+    const none = await annals('users', { data, file: bare });
+    assert.equal(none.code, 2);
+    assert.match(none.stderr, /^no collection has accounts in /m);
   });
 });
 
@@ -335,7 +471,7 @@ describe('annals unlock and annals sessions revoke', () => {
 });
 
 describe('A command about an account', () => {
-  const commands = ['unlock', 'sessions revoke'];
+  const commands = ['set-password', 'unlock', 'sessions revoke'];
 
   it('names a collection or an account that there is not', async () => {
     for (const command of commands) {

@@ -55,7 +55,7 @@ export async function killAndRestore(t: TestContext, service: HereService, milli
       return [];
     }
   };
-  await eventually(() => backups().length > 0, 60_000);
+  await eventually(() => backups().length > 0);
   await wait(milliseconds);
   child.kill('SIGKILL');
   await exited;

@@ -5,6 +5,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, truncateSyn
 import { join } from 'node:path';
 import { before, describe, it, type TestContext } from 'node:test';
 import { gzipSync, zstdCompressSync } from 'node:zlib';
+import Database from 'better-sqlite3';
 import { readBackupNote } from '../../server/platform/backup-note.ts';
 import { startHere, useServiceHere } from '../helpers/embedded.ts';
 import { runHere } from '../helpers/in-process.ts';
@@ -188,6 +189,18 @@ describe('annals backup and annals restore', () => {
     assert.match(verified.stdout, /\nsound: the backup is whole \(\d+ events, 1 file\); /);
   });
 
+  it('save no log that annals verify finds unsound', async (t) => {
+    const data = await restored(t, await saved());
+    const db = new Database(join(data, 'log.db'));
+    db.exec("PRAGMA ignore_check_constraints = ON; UPDATE head SET recorded_at = '2000-01-01T00:00:00.000Z'");
+    db.close();
+    const file = join(temporaryFolder(t), 'x.annals');
+    const { code, stdout, stderr } = await runHere(['backup', '--out', file, '--data', data]);
+    assert.equal(code, 1, stdout + stderr);
+    assert.match(stdout + stderr, /NOT SOUND: /);
+    assert.ok(!existsSync(file));
+  });
+
   it('keep an existing file unless --force is given', async () => {
     const file = await saved();
     const kept = await runHere(['backup', '--out', file, '--data', service.data]);
@@ -328,6 +341,20 @@ describe('A series of backups', () => {
     const short = await restore(place, join(temporaryFolder(t), 'data'), '--identity', keys);
     assert.equal(short.code, 2, short.stdout);
     assert.match(short.stderr, /is not a whole backup: it was cut off or altered after it was encrypted$/m);
+  });
+
+  it('says that a backup is there whose list of erasures could not be replaced', async (t) => {
+    const place = temporaryFolder(t);
+    // No file takes the place of a folder.
+    mkdirSync(join(place, 'erasures.json', 'in-the-way'), { recursive: true });
+    const { code, stdout, stderr } = await backup(place);
+    assert.equal(code, 2);
+    assert.match(stdout, /^saved \d+ events as \S+\.annals in /);
+    assert.match(
+      stderr,
+      /^the backup is whole and in its place, but erasures\.json beside it could not be replaced: .* run the same command again\n$/,
+    );
+    assert.equal(backupsIn(place).length, 1);
   });
 
   it('keeps what its rules name', async (t) => {

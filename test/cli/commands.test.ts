@@ -3,6 +3,7 @@ import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } f
 import { join } from 'node:path';
 import { before, describe, it, type TestContext } from 'node:test';
 import Database from 'better-sqlite3';
+import { commands } from '../../server/cli/commands.ts';
 import { startHere, useServiceHere } from '../helpers/embedded.ts';
 import { runHere } from '../helpers/in-process.ts';
 import { assertRecorded } from '../helpers/recorded.ts';
@@ -260,6 +261,26 @@ describe('annals config check', () => {
     assert.deepEqual([code, stderr, stdout], [0, '', `${configFile} is right: 1 collection, 1 global\n`]);
   });
 
+  it('tells how far the history goes beyond rules for reading', async () => {
+    const linesFor = async (rules: string) => {
+      const posts = `{ slug: 'posts', access: { read: () => true, delete: () => true }, fields: [{ name: 'a', type: 'text', access: { read: () => false } }] }`;
+      const source = `export default { ${rules} collections: [{ slug: 'users', auth: true, fields: [] }, ${posts}] }`;
+      const { code, stdout } = await runHere(['config', 'check', '--config', writeConfig(folder, source)]);
+      assert.equal(code, 0);
+      return stdout.split('\n').filter((line) => /^\w+: audit: /.test(line));
+    };
+    const [warning = '', ...more] = await linesFor('');
+    assert.deepEqual(
+      [/^warning: .*users of users.*\(posts\.fields\.a\.read, posts\.read\)/.test(warning), more],
+      [true, []],
+    );
+    const [note = ''] = await linesFor('audit: () => true,');
+    assert.match(
+      note,
+      /^note: audit: callers to whom it grants payloads see .* \(posts\.fields\.a\.read, posts\.read\)$/,
+    );
+  });
+
   it('--against a data directory says what a start would, beside a service, and changes nothing', async (t) => {
     const running = await startHere(t, config);
     for (const code of ['a', 'b']) await running.call('POST', posts, { title: 'one', code });
@@ -276,7 +297,13 @@ describe('annals config check', () => {
       collections: [{ slug: 'posts', fields: [{ name: 'title', type: 'text' }] }],
       globals: config.globals,
     };
-    const changed = await check(kept);
+    const lost = await check(kept);
+    assert.equal(lost.code, 2);
+    assert.match(
+      lost.stderr,
+      /^documents would show less [^\n]*:\nposts\.code is gone: 2 documents had a value of it\n$/,
+    );
+    const changed = await check(kept, '--accept-loss');
     assert.equal(changed.code, 0);
     assert.deepEqual(changed.stdout.split('\n').slice(1), [
       `warning: ${gone}`,
@@ -284,14 +311,15 @@ describe('annals config check', () => {
       '',
     ]);
     const strict = await check(kept, '--strict-schema');
-    assert.deepEqual([strict.code, strict.stderr], [2, `${gone}\n`]);
+    assert.match(strict.stderr, new RegExp(`^strictSchema .*:\\n${gone}\\n$`));
+    assert.equal(strict.code, 2);
     const alone = await runHere(['config', 'check', '--config', configFile, '--strict-schema']);
     assert.deepEqual([alone.code, alone.stdout], [2, '']);
     assert.match(
       alone.stderr,
       /^--strict-schema needs --against: it is about what a start on that data would change$/m,
     );
-    const refused = await check(withoutCode);
+    const refused = await check(withoutCode, '--accept-loss');
     assert.equal(refused.code, 2);
     assert.match(refused.stdout, /^warning: posts\.code is gone.*\n.*: a start is refused$/m);
     assert.match(refused.stderr, /^posts\.title is number now, but these documents hold another type: \S+, \S+\n$/);
@@ -411,16 +439,67 @@ describe('annals', () => {
     assert.equal((await runHere(['--version', '--json'], { environment: { ANNALS_PROT: '1' } })).code, 0);
   });
 
-  it('refuses a command that is not there, with the nearest one and exit code 2', async () => {
-    for (const [args, message] of [
-      [['serv'], /unknown command "serv"; did you mean "serve"\?/],
-      [['config', 'chek'], /unknown command "config chek"; did you mean "config check"\?/],
-      [['toString'], /unknown command "toString"/],
+  it('refuses a command that is not there in three lines, with the nearest one and exit code 2', async () => {
+    const serve = ['unknown command "serv"; did you mean "serve"?', 'annals serve: run the service'];
+    const check = [
+      'unknown command "config chek"; did you mean "config check"?',
+      'annals config check: check a configuration and print every problem',
+    ];
+    const user = [
+      'unknown command "creat-user"; did you mean "create-user"?',
+      'annals create-user: create a user who can log in',
+    ];
+    const keys = 'there are: annals keys create, annals keys list, annals keys revoke, annals keys rotate';
+    for (const [args, ...lines] of [
+      [['serv'], ...serve],
+      [['serv', '--port', '0'], ...serve],
+      [['config', 'chek'], ...check],
+      [['creat-user', 'editors', '--email', 'a@b.co'], ...user],
+      [['keys'], 'unknown command "keys"', keys],
+      [['keys', 'history'], 'unknown command "keys history"', keys],
+      [['toString'], 'unknown command "toString"'],
+      [['\u001b[2J\u202e'], String.raw`unknown command "\u001b[2J\u202e"`],
     ] as const) {
       const { code, stdout, stderr } = await runHere(args);
       assert.deepEqual([code, stdout], [2, '']);
-      assert.match(stderr, message);
-      assert.match(stderr, /annals serve/);
+      assert.deepEqual(stderr.split('\n'), [...lines, 'annals help lists all commands', '']);
     }
   });
+
+  it('refuses --apply-schema without a log that nodes have in common', async () => {
+    const { code, stderr } = await runHere(['serve', '--apply-schema']);
+    assert.equal(code, 2);
+    assert.match(stderr, /^--apply-schema is given, and ANNALS_LOG is not set: it is for nodes$/m);
+  });
+
+  for (const name of Object.keys(commands))
+    it(`takes each flag that the help of ${name} names, with a value as that says, and has no other`, async () => {
+      const { stdout: usage } = await runHere([...name.split(' '), '--help']);
+      // Flags of another command, which the text refers to.
+      const own = usage.replace(
+        /annals(?:-verify)?(?:\s+([a-z][a-z-]*(?: [a-z-]+)?))?\s+--[a-z-]+/g,
+        (all, other = '') => (other !== '' && (name.startsWith(other) || other.startsWith(name)) ? all : ''),
+      );
+      const named = [...new Set(own.match(/(?<![\w-])(?:--[a-z][a-z0-9-]*|-[a-z](?= ))/g))].filter(
+        (one) => one !== '--help',
+      );
+      const sent = named.flatMap((flag) =>
+        new RegExp(`${flag}(?:, --[a-z]+)? [A-Z]`).test(own) ? [flag, 'x'] : [flag],
+      );
+      // It is refused whatever else is right. A word may make another command of it.
+      const refusals = [];
+      for (const words of [[], ['x.annals']]) {
+        const { code, stderr } = await runHere([...name.split(' '), ...words, ...sent, '--no-such-flag']);
+        assert.equal(code, 2);
+        refusals.push(stderr.split('\n').filter((line) => /^unknown flag|needs a value$|takes no value$/.test(line)));
+      }
+      const [first = [], second = []] = refusals;
+      const wrong = first.filter((line) => second.some((other) => other.split(';')[0] === line.split(';')[0]));
+      assert.deepEqual(
+        wrong.map((line) => line.split(';')[0]),
+        ['unknown flag --no-such-flag'],
+      );
+      const known = [...first, ...second].flatMap((line) => line.split('; known: ')[1]?.split(', ') ?? []);
+      assert.deepEqual([...new Set(known)].sort(), ['--help', ...named].sort());
+    });
 });

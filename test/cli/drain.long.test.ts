@@ -11,12 +11,13 @@ const config = { collections: [{ slug: 'posts', fields: [{ name: 'title', type: 
 const posts = '/api/collections/posts';
 const seconds = 2;
 
-type Sent = { status: number; body: { id?: string; status?: string } };
+type Sent = { status: number; body: { id?: string; status?: string }; connection: string | undefined };
 
 /** A request over a connection of its own; null where it was refused, or broken off. */
 function send(url: string, body?: object, headers: Record<string, string> = {}): Promise<Sent | null> {
   return new Promise((resolve) => {
-    const options = { agent: false, headers: { 'x-api-key': apiKey, 'content-type': 'application/json', ...headers } };
+    const kept = { 'x-api-key': apiKey, 'content-type': 'application/json', connection: 'keep-alive', ...headers };
+    const options = { agent: false, headers: kept };
     const outgoing = body ? request(url, { method: 'POST', ...options }) : get(url, options);
     outgoing.on('error', () => resolve(null));
     outgoing.on('response', (response) => {
@@ -25,7 +26,9 @@ function send(url: string, body?: object, headers: Record<string, string> = {}):
         text += chunk;
       });
       response.on('error', () => resolve(null));
-      response.on('end', () => resolve({ status: response.statusCode ?? 0, body: JSON.parse(text) }));
+      response.on('end', () =>
+        resolve({ status: response.statusCode ?? 0, body: JSON.parse(text), connection: response.headers.connection }),
+      );
     });
     outgoing.end(body && JSON.stringify(body));
   });
@@ -65,7 +68,8 @@ async function drained(service: Launched, data: string, headers: Record<string, 
   const url = await service.listening;
   const { ids, others, begun, refused, over } = load(url, headers);
   await begun;
-  assert.equal((await send(`${url}/ready`))?.status, 200);
+  const before = await send(`${url}/ready`);
+  assert.deepEqual([before?.status, before?.connection], [200, 'keep-alive']);
   const since = performance.now();
   service.child.kill('SIGTERM');
   const answer = await until(async () => {
@@ -73,9 +77,10 @@ async function drained(service: Launched, data: string, headers: Record<string, 
     assert.ok(sent, '/ready was refused before it said that the service stops');
     return sent.status === 503 ? sent : null;
   });
-  assert.deepEqual(answer.body, { status: 'stopping' });
+  assert.deepEqual([answer.body, answer.connection], [{ status: 'stopping' }, 'close']);
   assert.equal((await send(`${url}/health`))?.status, 200);
-  assert.equal((await send(`${url}${posts}`, { title: 'while it drains' }, headers))?.status, 201);
+  const write = await send(`${url}${posts}`, { title: 'while it drains' }, headers);
+  assert.deepEqual([write?.status, write?.connection], [201, 'close']);
   assert.ok((await refused) - since >= seconds * 1000 - 10, 'a request was refused before the time was over');
   await over;
   assert.equal(await service.exited, 0, service.output().stderr);

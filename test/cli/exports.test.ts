@@ -117,10 +117,23 @@ describe('annals export', () => {
 describe('annals bundle', () => {
   it('saves the evidence pack of a document', async () => {
     const file = pathOf('post.zip');
-    const { code, stdout, stderr } = await annals(`bundle posts/${post} --complete --no-files --out ${file}`);
+    const { code, stdout, stderr } = await assertRecorded(
+      service,
+      () => annals(`bundle posts/${post} --complete --no-files --reason audit --out ${file}`),
+      [{ type: 'log.exported', actor: { type: 'system' } }],
+    );
     assert.deepEqual([code, stderr], [0, '']);
     assert.match(stdout, new RegExp(`^saved the evidence pack of posts/${post} in ${file}`));
     assert.match(await verified(file), new RegExp(post));
+    const record = pathOf('pack-record.zip');
+    assert.equal((await annals(`export --out ${record} --type log.exported`)).code, 0);
+    const last =
+      String(unzip(readFileSync(record)).get('events.ndjson'))
+        .trim()
+        .split('\n')
+        .at(-1) ?? '';
+    const { payload } = JSON.parse(last);
+    assert.deepEqual([payload.data.format, payload.context.reason], ['bundle', 'audit']);
   });
 
   it('exits with 1 for a document that never was, with 2 for what names none', async () => {

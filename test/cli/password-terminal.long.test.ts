@@ -1,12 +1,10 @@
 import assert from 'node:assert/strict';
-import { spawn, spawnSync } from 'node:child_process';
-import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { describe, it, type TestContext } from 'node:test';
+import { describe, it } from 'node:test';
 import { login } from '../helpers/accounts.ts';
 import { annalsWords } from '../helpers/command.ts';
-import { temporaryFolder, writeConfig } from '../helpers/service.ts';
-import { eventually, useFolder, useService } from '../helpers/shared.ts';
+import { writeConfig } from '../helpers/service.ts';
+import { useFolder, useService } from '../helpers/shared.ts';
+import { hasTerminals, onTerminal } from '../helpers/terminal.ts';
 
 const config = {
   bcryptCost: 4,
@@ -16,35 +14,6 @@ const config = {
 const password = 'correct horse battery';
 const configFile = writeConfig(useFolder(), config);
 const service = useService(config);
-
-/** Runs a command on a terminal of its own, and then says how it left that. Answers are typed when they are asked for. */
-async function onTerminal(t: TestContext, command: string, answers: readonly (readonly [RegExp, string])[]) {
-  const script = join(temporaryFolder(t), 'script.sh');
-  writeFileSync(script, `${command}\necho "exit code $?"\nstty -a\n`);
-  const child = spawn('script', ['-qec', `sh ${script}`, '/dev/null'], { stdio: ['pipe', 'pipe', 'inherit'] });
-  t.after(() => child.kill('SIGKILL'));
-  let shown = '';
-  child.stdout.setEncoding('utf8').on('data', (text) => {
-    shown += text;
-  });
-  const closed = new Promise((resolve) => child.once('close', resolve));
-  let from = 0;
-  for (const [question, answer] of answers) {
-    const asked = await eventually(() => question.exec(shown.slice(from)), 20_000);
-    from += asked.index + asked[0].length;
-    child.stdin.write(answer);
-  }
-  await closed;
-  const settings = /^.*\blflags.*$|(?<=\s)-?(?:echo|icanon|isig)(?=[\s;])/gm;
-  const end = shown.indexOf('exit code');
-  return {
-    shown: shown.slice(0, end).replaceAll('\r\n', '\n'),
-    exit: shown.slice(end, end + 11),
-    settings: shown.slice(end).match(settings)?.sort(),
-  };
-}
-
-const hasTerminals = process.platform === 'linux' && spawnSync('script', ['--version']).status === 0;
 
 describe('The password on a terminal', { skip: !hasTerminals, concurrency: true }, () => {
   const create = (email: string) => {

@@ -2,12 +2,23 @@ import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, writeFileSync } from 'node:fs';
+import { Agent, type IncomingMessage, request } from 'node:http';
 import { connect } from 'node:net';
 import { join } from 'node:path';
+import { json } from 'node:stream/consumers';
 import { describe, it } from 'node:test';
+import { codeOf } from '../../storage/errors.ts';
 import { annalsWords } from '../helpers/command.ts';
 import { startHere } from '../helpers/embedded.ts';
-import { apiKey, inherited, runCommand, startService, temporaryFolder, writeConfig } from '../helpers/service.ts';
+import {
+  apiKey,
+  inherited,
+  runCommand,
+  type Service,
+  startService,
+  temporaryFolder,
+  writeConfig,
+} from '../helpers/service.ts';
 import { eventually, launch, recordedEvents, useFolder } from '../helpers/shared.ts';
 import { config, isTaken, noThreads, posts, slowConfig } from './serving.ts';
 
@@ -15,6 +26,36 @@ const shared = useFolder();
 const configFile = writeConfig(shared, config);
 
 const hasTerminals = process.platform === 'linux' && spawnSync('script', ['--version']).status === 0;
+
+/** Writes without a pause, each writer over one connection as long as that is kept, until none can be made. */
+function writeOverKept(service: Service, count: number) {
+  const agent = new Agent({ keepAlive: true, maxSockets: count });
+  const ids: string[] = [];
+  const lines = { closed: 0, broken: [] as string[] };
+  const headers = { 'x-api-key': apiKey, 'content-type': 'application/json' };
+
+  async function write(): Promise<void> {
+    const asked = request(service.url + posts, { method: 'POST', agent, headers }).end('{"title":"Bilby"}');
+    const [answer] = (await once(asked, 'response')) as [IncomingMessage];
+    const { id } = (await json(answer)) as { id: string };
+    assert.equal(answer.statusCode, 201);
+    ids.push(id);
+    if (answer.headers.connection === 'close') lines.closed += 1;
+  }
+
+  async function work(): Promise<void> {
+    for (;;) {
+      try {
+        await write();
+      } catch (error) {
+        if (codeOf(error) !== 'ECONNREFUSED') lines.broken.push(String(error));
+        return;
+      }
+    }
+  }
+
+  return { ids, lines, over: Promise.all(Array.from({ length: count }, work)).finally(() => agent.destroy()) };
+}
 
 describe('The end of a service that was interrupted', () => {
   it('comes after the line of each request is written', async (t) => {
@@ -72,6 +113,28 @@ describe('The end of a service that was interrupted', () => {
     assert.equal(recordedEvents(service.data).filter(({ type }) => type === 'document.created').length, 1);
   });
 
+  for (const [threads, drain] of [
+    ['0', '0'],
+    ['2', '0'],
+    ['2', '1'],
+  ] as const) {
+    it(`breaks off no kept connection of 32 writers (${threads} threads, drained for ${drain} s)`, async (t) => {
+      const environment = { ANNALS_THREADS: threads, ANNALS_DRAIN_SECONDS: drain };
+      const service = await startService(t, config, { environment });
+      const { ids, lines, over } = writeOverKept(service, 32);
+      await eventually(() => ids.length > 300);
+      service.child.kill('SIGTERM');
+      assert.equal(await service.stop(), 0);
+      await over;
+      const recorded = recordedEvents(service.data).filter(({ type }) => type === 'document.created');
+      const known = new Set(recorded.map(({ stream }) => stream));
+      assert.deepEqual([lines.broken, ids.filter((id) => !known.has(`posts/${id}`))], [[], []]);
+      // Nothing was done of which a client does not know.
+      assert.equal(known.size, ids.length);
+      assert.ok(lines.closed >= 32, `${lines.closed} answers said that their connection ends`);
+    });
+  }
+
   it('does not come at SIGHUP, which reloads the configuration, nor by what that interrupts', async (t) => {
     for (const threads of ['0', '1']) {
       const gate = join(temporaryFolder(t), 'gate');
@@ -105,7 +168,7 @@ describe('The end of a service that was interrupted', () => {
     terminal.stdout.setEncoding('utf8').on('data', (text) => {
       shown += text;
     });
-    const [, url = ''] = await eventually(() => /listening on (\S+)\r/.exec(shown), 20_000);
+    const [, url = ''] = await eventually(() => /listening on (\S+)\r/.exec(shown));
     terminal.kill('SIGKILL');
     while (await isTaken(url)) await new Promise((resolve) => setTimeout(resolve, 10));
     await startHere(t, config, { data });

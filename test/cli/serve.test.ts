@@ -86,12 +86,14 @@ describe('annals serve', () => {
       ANNALS_API_KEY: 'first-key-000000,second-key-000000',
       ANNALS_SECRET: 'some-secret-that-is-long-enough-to-sign-with',
       ANNALS_LOG_LEVEL: 'silent',
+      ANNALS_KEEP_ALIVE_SECONDS: '7',
       ...noThreads,
     };
     const { listening, output } = launch(t, ['serve', '--data', join(folder, 'flag')], environment);
     const url = await listening;
     for (const key of ['first-key-000000', 'second-key-000000']) assert.equal((await get(url, key)).status, 200);
-    assert.equal((await get(url, 'third-key-000000')).status, 401);
+    const refused = await get(url, 'third-key-000000');
+    assert.deepEqual([refused.status, refused.headers.get('keep-alive')], [401, 'timeout=7']);
     assert.deepEqual([existsSync(join(folder, 'flag')), existsSync(join(folder, 'env'))], [true, false]);
     assert.match(output().stdout, /https:\/\/cms\.example\.org\/base\/api/);
     assert.equal(output().stderr, '');
@@ -334,12 +336,43 @@ describe('A configuration that changes what documents answer', () => {
     );
   });
 
+  it('is refused where they would show less, unless that is accepted, and the line to write takes the values over', async (t) => {
+    const data = await withPosts(t);
+    const args = ['--config', writeConfig(shared, renamed), '--data', data];
+    for (const command of [
+      ['serve', '--port', '0'],
+      ['dev', '--port', '0'],
+      ['rebuild'],
+      ['config', 'check', '--against', data],
+    ]) {
+      const given = command[0] === 'config' ? args.slice(0, 2) : args;
+      const { code, stdout, stderr } = await runHere([...command, ...given], { environment: noThreads });
+      assert.equal(code, 2, command.join(' '));
+      assert.match(stderr, /documents would show less with this configuration.*--accept-loss.*:\nposts\.title is gone/);
+      assert.equal(stderr.trimEnd().split('\n').at(-1), gone);
+      assert.ok(!stdout.includes('Go on'), 'asked only at a terminal');
+    }
+    assert.equal(recordedEvents(data, 'system/schema').length, 1);
+    const accepted = ['config', 'check', '--against', data, '--accept-loss', ...args.slice(0, 2)];
+    assert.equal((await runHere(accepted, { environment: noThreads })).code, 0);
+    const lost = await startHere(t, renamed, { data, acceptLoss: true });
+    const headlines = async ({ call }: Pick<typeof lost, 'call'>) =>
+      (await call('GET', `${posts}?sort=createdAt`)).body.docs.map(({ headline }: { headline: string }) => headline);
+    assert.deepEqual(await headlines(lost), [null, null, null]);
+    await lost.call('POST', posts, { headline: 'c' });
+    await lost.stop();
+    const meant = {
+      collections: [{ slug: 'posts', fields: [{ ...renamed.collections[0]?.fields[0], renamedFrom: 'title' }] }],
+    };
+    assert.deepEqual(await headlines(await startHere(t, meant, { data })), ['a', 'b', null, 'c']);
+  });
+
   it('is a warning in the log of the start that records it, and of no other', async (t) => {
     const data = await withPosts(t);
     const warnings = ({ lines }: Awaited<ReturnType<typeof startHere>>) => {
       return lines().flatMap(({ level, msg }) => (level === 40 && msg.startsWith('posts.') ? [msg] : []));
     };
-    const first = await startHere(t, renamed, { data });
+    const first = await startHere(t, renamed, { data, acceptLoss: true });
     assert.deepEqual(warnings(first), [gone]);
     await first.stop();
     assert.deepEqual(warnings(await startHere(t, renamed, { data, strictSchema: true })), []);

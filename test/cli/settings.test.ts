@@ -182,3 +182,22 @@ describe('how much of a core going through the log may take', () => {
     }
   });
 });
+
+describe('how long a connection is kept', () => {
+  const read = (environment: Record<string, string>) =>
+    readSettings([], environment, { settings: ['data'] }).settings.keepAliveSeconds;
+
+  it('is 65 seconds, longer than balancers keep theirs, or what is said', () => {
+    assert.deepEqual(
+      [{}, { ANNALS_KEEP_ALIVE_SECONDS: '1' }, { ANNALS_KEEP_ALIVE_SECONDS: '3600' }].map(read),
+      [65, 1, 3600],
+    );
+  });
+
+  it('is refused with what it must be', () => {
+    for (const seconds of ['0', '3601', '65s', '']) {
+      const message = `ANNALS_KEEP_ALIVE_SECONDS must be a whole number of seconds from 1 to 3600, got "${seconds}"`;
+      assert.throws(() => read({ ANNALS_KEEP_ALIVE_SECONDS: seconds }), new UsageError(message));
+    }
+  });
+});

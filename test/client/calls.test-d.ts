@@ -1,4 +1,5 @@
 import {
+  type Absence,
   type AccountState,
   type ApiKey,
   type ApiKeyWithSecret,
@@ -46,7 +47,8 @@ const lists = async () => ({
   counted: await posts.aggregate(),
   values: await posts.distinct('status', { where: { title: { like: 'x' } } }),
   pointing: await posts.references('1', { limit: 5 }),
-  gone: await posts.trash({ limit: 5, page: 2 }),
+  gone: await posts.trash({ limit: 5, page: 2, asOf: 7 }),
+  absent: await posts.absence('1', { asOf: new Date() }),
   words: await posts.find({ q: 'a "few words"', where: { title: { like: 'x' } } }),
   found: await client.search('a few', { collections: ['posts', 'pictures'], limit: 5 }),
 });
@@ -56,6 +58,7 @@ export type Reads = [
   Is<Equal<Lists['flat']['docs'][number]['author'], string>>,
   Is<Equal<Lists['deep'], Page<DocumentOf<C, 'posts', 1>>>>,
   Is<Equal<Lists['one'], DocumentOf<C, 'posts', 1> | null>>,
+  Is<Equal<Lists['absent'], Absence | null>>,
   Is<Equal<Lists['first'], DocumentOf<C, 'posts', 2> | null>>,
   Is<
     Equal<

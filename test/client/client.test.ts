@@ -5,11 +5,13 @@ import http, { createServer, type IncomingHttpHeaders, type RequestListener } fr
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { before, describe, it, type TestContext } from 'node:test';
+import { Worker } from 'node:worker_threads';
 import { ApiError, type Client, type ClientOptions, createClient, type Progress } from '../../client/index.ts';
 import { startHere, useServiceHere } from '../helpers/embedded.ts';
 import { useMailbox } from '../helpers/mail.ts';
 import { apiKey } from '../helpers/service.ts';
 import { useFolder } from '../helpers/shared.ts';
+import type { Told } from './react-native.ts';
 
 const configuration = `export default {
   bcryptCost: 4,
@@ -202,6 +204,19 @@ describe('Documents by the client', () => {
       assert.equal((await posts.findOne(newest?.id ?? '', { asOf }))?.title, 'Stars');
       assert.equal((await posts.find({ where, asOf })).total, 3);
     }
+    const absence = async (asOf: number) => posts.absence(newest?.id ?? '', { asOf });
+    const created = {
+      version: 1,
+      position,
+      recordedAt: (await posts.history(newest?.id ?? '')).versions[0]?.recordedAt,
+    };
+    assert.deepEqual([await absence(position - 1), await absence(position)], [{ created }, null]);
+    assert.equal(await posts.absence(crypto.randomUUID(), { asOf: position }), null);
+    await posts.delete(newest?.id ?? '');
+    const { size } = await client.audit.events({ limit: 1 });
+    assert.ok('deleted' in ((await absence(size)) ?? {}));
+    assert.deepEqual((await posts.trash({ asOf: size - 1 })).docs, []);
+    assert.equal((await posts.trash({ asOf: size })).docs[0]?.id, newest?.id);
   });
 
   it('are changed only at the version that was read, where that is asked for', async () => {
@@ -556,8 +571,46 @@ describe('Files by the client', () => {
       message: /got a text/,
     });
     await assert.rejects(files.upload({ path: 'x' } as unknown as Blob), /must be a File, Blob.*got \{"path":"x"\}/);
+    await assert.rejects(files.upload({ uri: 'file:///x.jpg', name: 'x.jpg' }), {
+      name: 'TypeError',
+      message: /\{ uri, name, type \} can be sent in React Native only; elsewhere it must be a File, Blob/,
+    });
     await assert.rejects(files.upload(new Blob(['x']), { alt: null }), /alt is null, which a form cannot say/);
     assert.equal((await refusalOf(files.upload(new Blob(['x']), { siz: 1 }))).errors[0]?.field, 'siz');
+  });
+});
+
+describe('The client in React Native', () => {
+  it('writes, uploads a file of the device, and ends by its timeout, without the global objects that are missing there', async () => {
+    const path = join(folder, 'on-device.txt');
+    writeFileSync(path, 'a photograph');
+    const workerData = { url: service.url, apiKey, path };
+    const worker = new Worker(new URL('./react-native.ts', import.meta.url), { workerData });
+    const [told] = (await once(worker, 'message')) as [Told];
+    assert.equal(told.created, 'from a telephone');
+    assert.equal(
+      (
+        await trusted()
+          .collection('posts')
+          .find({ where: { title: { equals: told.created } } })
+      ).total,
+      1,
+    );
+    assert.partialDeepStrictEqual(told.uploaded, {
+      filename: 'photo%201.txt',
+      mimeType: 'text/plain',
+      filesize: 12,
+      alt: 'first line\nsecond',
+      tags: ['a', 'b'],
+    });
+    assert.partialDeepStrictEqual(told.replaced, { filename: 'b.txt', alt: 'another' });
+    assert.match(told.streamless, /^TypeError: the file must be a File, Blob/);
+    assert.equal(told.late.error, 'Timeout');
+    assert.match(told.late.message, /: no answer within 30 ms$/);
+    assert.equal(told.late.cause, 'TimeoutError: no answer within 30 ms');
+    assert.equal(told.aborted.error, 'Aborted');
+    assert.equal(told.keys.length, 5, 'each of two writes is sent again');
+    assert.equal(new Set(told.keys).size, 3);
   });
 });
 
@@ -655,6 +708,8 @@ describe('webhooks by the client', () => {
     const [delivery] = waiting.docs;
     assert.deepEqual([delivery?.data.collection, delivery?.data.id], ['posts', id]);
     assert.equal((await client.webhooks.retry('front', String(delivery?.id))).id, delivery?.id);
+    const retried = await client.webhooks.retryAll('front');
+    assert.deepEqual([retried.name, retried.waiting], ['front', 1]);
     assert.equal((await refusalOf(client.webhooks.retry('front', 'x'))).status, 404);
     assert.equal((await refusalOf(client.webhooks.deliveries('other'))).status, 404);
   });

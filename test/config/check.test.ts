@@ -186,15 +186,18 @@ describe('a configuration', () => {
     assert.deepEqual(of(true), ['collections.posts.admin: must be an object, got true']);
   });
 
-  it('says what history, requireReason and audit may be', () => {
+  it('says what history, requireReason, audit and erase may be', () => {
     const collection = { slug: 'posts', fields: [], history: 'open', requireReason: 'yes' };
-    assert.deepEqual(problemsOf({ audit: 'all', collections: [collection] }), [
+    assert.deepEqual(problemsOf({ audit: 'all', erase: { equals: 1 }, collections: [collection] }), [
       'collections.posts.history: must be \'public\', or left out, got "open"',
       'collections.posts.requireReason: must be true or false, got "yes"',
       'audit: must be a function or { rule, description }, got "all"',
+      'erase.equals: is not a key of a rule',
+      'erase.rule: is missing',
+      'erase.description: is missing',
     ]);
     const open = { slug: 'posts', fields: [], history: 'public', requireReason: true };
-    assert.deepEqual(problemsOf({ audit: () => true, collections: [open] }), []);
+    assert.deepEqual(problemsOf({ audit: () => true, erase: () => false, collections: [open] }), []);
     const { schema, collections } = checkConfig({ collections: [open] });
     assert.deepEqual(schema.collections, [{ ...open, fields: [] }]);
     const posts = collections.get('posts');
@@ -272,6 +275,45 @@ describe('field names', () => {
   });
 });
 
+describe('a collection that was renamed', () => {
+  const problemsWith = (...collections: object[]) =>
+    problemsOf({ collections: collections.map((one) => ({ fields: [], ...one })) });
+
+  it('says under which slug it was, which is in its schema', () => {
+    const { schema } = checkConfig({ collections: [{ slug: 'articles', renamedFrom: 'posts', fields: [] }] });
+    assert.deepEqual(schema.collections, [{ slug: 'articles', renamedFrom: 'posts', fields: [] }]);
+  });
+
+  it('has a former slug of its own, and no collection has that today', () => {
+    assert.deepEqual(problemsWith({ slug: 'articles', renamedFrom: 'posts' }, { slug: 'Posts' }), [
+      'collections.articles.renamedFrom: "posts" is still a collection here',
+    ]);
+    assert.deepEqual(problemsWith({ slug: 'articles', renamedFrom: 'articles' }), [
+      'collections.articles.renamedFrom: "articles" is still a collection here',
+    ]);
+    assert.deepEqual(problemsWith({ slug: 'a', renamedFrom: 'posts' }, { slug: 'b', renamedFrom: 'posts' }), [
+      'collections.b.renamedFrom: "posts" is declared twice',
+    ]);
+    for (const wrong of ['', 'a b', '1', 5, 'x'.repeat(65)]) {
+      assert.match(problemsWith({ slug: 'articles', renamedFrom: wrong }).join(), /renamedFrom: must be a slug, got /);
+    }
+  });
+
+  it('cannot be a global or a block', () => {
+    const blocks = [{ slug: 'hero', renamedFrom: 'head', fields: [] }];
+    assert.deepEqual(
+      problemsOf({
+        collections: [{ slug: 'posts', fields: [{ name: 'layout', type: 'blocks', blocks }] }],
+        globals: [{ slug: 'site', renamedFrom: 'settings', fields: [] }],
+      }),
+      [
+        'collections.posts.fields.layout.blocks.hero.renamedFrom: is not a key of a block',
+        'globals.site.renamedFrom: is not a key of a global; the slug stays, for it names the history of the global; write the new name as label',
+      ],
+    );
+  });
+});
+
 describe('field options', () => {
   it('of another type are refused, naming the types that take them', () => {
     assert.deepEqual(fieldProblems({ ...title, relationTo: 'posts' }), [
@@ -325,6 +367,43 @@ describe('field options', () => {
     const { schema } = checkConfig({ collections: [{ slug: 'posts', fields: [at, hour] }] });
     const defaults = schema.collections[0]?.fields.map(({ defaultValue }) => defaultValue);
     assert.deepEqual(defaults, ['2024-01-01T00:00:00.000Z', '10:00']);
+  });
+});
+
+describe('a list of fields that contains itself', () => {
+  it('is refused at its place, in objects, arrays, rows and blocks, and no other use of one list twice is', () => {
+    const end =
+      'is the list that it stands in, so it would have no end: write the inner fields out, as deep as they go, or point to ' +
+      'documents of the same collection by a relationship';
+    for (const type of ['object', 'array', 'row']) {
+      const fields: object[] = [{ name: 'title', type: 'text' }];
+      fields.push({ ...(type === 'row' ? {} : { name: 'inner' }), type, fields });
+      const step = type === 'row' ? '1' : 'inner';
+      assert.deepEqual(problemsOf({ collections: [{ slug: 'posts', fields }] }), [
+        `collections.posts.fields.${step}.fields: ${end}`,
+      ]);
+    }
+    const blocks: object[] = [];
+    const inBlock = [{ name: 'body', type: 'blocks', blocks }];
+    blocks.push({ slug: 'section', fields: inBlock });
+    assert.deepEqual(problemsOf({ collections: [{ slug: 'posts', fields: inBlock }] }), [
+      `collections.posts.fields.body.blocks.section.fields: ${end}`,
+    ]);
+    const shared = [{ name: 'city', type: 'text' }];
+    const twice = ['home', 'work'].map((name) => ({ name, type: 'object', fields: shared }));
+    assert.deepEqual(problemsOf({ collections: [{ slug: 'posts', fields: twice }] }), []);
+  });
+});
+
+describe('a pattern that is a RegExp', () => {
+  it('is refused with the text to write, and with the flags that would have no effect', () => {
+    const patterned = (pattern: RegExp) =>
+      problemsOf({ collections: [{ slug: 'a', fields: [{ name: 'b', type: 'text', pattern }] }] });
+    assert.deepEqual(patterned(/^[a-z]+\d$/u), [
+      String.raw`collections.a.fields.b.pattern: must be a text, got a RegExp; write its source, "^[a-z]+\\d$"`,
+    ]);
+    assert.match(String(patterned(/a/gi)), /write its source, "a", which is matched without the flag "i"$/);
+    assert.match(String(patterned(/a/ims)), /which is matched without the flags "ims"$/);
   });
 });
 
@@ -450,6 +529,7 @@ describe('functions', () => {
     const blocks = [{ slug: 'hero', fields: [field] }];
     const { rules, collections, audit } = checkConfig({
       audit: { rule, description: 'The users who are logged in' },
+      erase: rule,
       globals: [{ slug: 'posts', fields: [], access: { update: rule } }],
       collections: [
         {
@@ -467,6 +547,7 @@ describe('functions', () => {
     const [sha256, hookSha256] = [rule, hook].map((one) => createHash('sha256').update(one.toString()).digest('hex'));
     assert.deepEqual(Object.entries(rules), [
       ['audit', { sha256, description: 'The users who are logged in' }],
+      ['erase', { sha256 }],
       ['globals/posts.update', { sha256 }],
       ['posts.fields.layout.hero.head.read', { sha256, description: 'Shown to users' }],
       ['posts.fields.seo.title.update', { sha256 }],
@@ -519,6 +600,76 @@ describe('functions', () => {
       checkConfig({ collections: [{ slug: 'posts', fields }] }).warnings,
       ['hidden', 'vault.fields.code', '5.fields.inRow'].map(guessed),
     );
+  });
+
+  it('that a read hook changes are a warning where other options lead through them, unless they are queryable', () => {
+    const hooks = { afterRead: () => null };
+    const text = { name: 'text', type: 'text', hooks };
+    const to = { name: 'to', type: 'relationship', relationTo: 'posts' };
+    const warningsOf = (queryable: object, own: object) =>
+      checkConfig({
+        collections: [
+          {
+            slug: 'posts',
+            admin: { searchFields: ['text', 'seo.words', 'title'], defaultSort: '-text,title' },
+            fields: [
+              { ...text, ...queryable },
+              { name: 'seo', type: 'object', fields: [{ ...text, name: 'words', ...queryable }] },
+              { name: 'title', type: 'text' },
+              { name: 'links', type: 'join', collection: 'links', on: 'to' },
+            ],
+          },
+          { slug: 'links', hooks: own, fields: [{ ...to, ...queryable }] },
+        ],
+      }).warnings;
+    const told = 'queryable: true on it says that its stored value may be told';
+    const found = (name: string) =>
+      `collections.posts.admin.searchFields: only keys of the environment find "${name}", which a read hook may change: ${told}`;
+    assert.deepEqual(warningsOf({}, hooks), [
+      found('text'),
+      found('seo.words'),
+      `collections.posts.admin.defaultSort: users may not sort by "-text,title", since a read hook may change what they see of it: ${told}`,
+      `collections.posts.fields.links: is empty for users, since a read hook may change what they see of "to" in links: ${told}`,
+    ]);
+    assert.deepEqual(warningsOf({ queryable: true }, hooks), []);
+    assert.deepEqual(warningsOf({ queryable: true }, {}), []);
+    assert.equal(warningsOf({}, {}).length, 3);
+  });
+
+  it('are queryable by true or false, of every type but those without a value', () => {
+    const problemsOf = (field: object) => {
+      try {
+        checkConfig({ collections: [{ slug: 'posts', fields: [field] }] });
+        return '';
+      } catch (error) {
+        return String(error);
+      }
+    };
+    assert.equal(problemsOf({ name: 'a', type: 'json', queryable: true }), '');
+    assert.match(
+      problemsOf({ name: 'a', type: 'text', queryable: 'yes' }),
+      /a\.queryable: must be true or false, got "yes"/,
+    );
+    assert.match(
+      problemsOf({ name: 'a', type: 'text', queriable: true }),
+      /a\.queriable: is not an option of "text"; did you mean "queryable"\?/,
+    );
+    assert.match(problemsOf({ type: 'row', queryable: true, fields: [] }), /queryable: is not an option of "row"/);
+    const { schema } = checkConfig({
+      collections: [
+        {
+          slug: 'posts',
+          fields: [
+            { queryable: true, type: 'text', index: true, name: 'a' },
+            { name: 'b', type: 'text', queryable: false },
+          ],
+        },
+      ],
+    });
+    assert.deepEqual(schema.collections[0]?.fields, [
+      { name: 'a', type: 'text', index: true, queryable: true },
+      { name: 'b', type: 'text' },
+    ]);
   });
 
   it('give every document a default of its own', () => {

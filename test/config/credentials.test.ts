@@ -225,6 +225,13 @@ describe('the bodies of the other account routes', () => {
       errorsOf(() => readInvite({ email: 'unknown' })),
       { email: 'email must be an e-mail address, got "unknown"' },
     );
+    for (const email of ['=?utf-8?q?x?=@x.org', 'a=?utf-8?b?YQ==?=@x.org']) {
+      assert.match(
+        errorsOf(() => readInvite({ email })).email ?? '',
+        /^email must be an e-mail address, and no encoded word \(RFC 2047\), got "/,
+      );
+    }
+    assert.deepEqual(readInvite({ email: 'a=?b@x.org' }), { email: 'a=?b@x.org' });
     for (const read of [readForgotten, readInvite]) {
       assert.deepEqual(Object.keys(errorsOf(() => read({ email: 3 }))), ['email']);
       assert.deepEqual(Object.keys(errorsOf(() => read({ email: 'a@b.co', name: 'x' }))), ['name']);

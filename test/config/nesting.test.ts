@@ -34,7 +34,7 @@ describe('a nesting type that nothing else knows', () => {
     const yes = () => true;
     const no = () => false;
     const inside = [
-      { name: 'word', type: 'text', hooks: { beforeChange: ({ value }) => value.trim(), afterRead: ({ value }) => value + '!' } },
+      { name: 'word', type: 'text', queryable: true, hooks: { beforeChange: ({ value }) => value.trim(), afterRead: ({ value }) => value + '!' } },
       { name: 'at', type: 'time' },
       { name: 'link', type: 'relationship', relationTo: 'marks' },
       { name: 'secret', type: 'text', access: { read: no } },

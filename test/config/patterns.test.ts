@@ -5,7 +5,10 @@ import { runInNewContext } from 'node:vm';
 import fc from 'fast-check';
 import { checkConfig } from '../../config/check.ts';
 import { readPattern } from '../../config/patterns/pattern.ts';
+import { startHere } from '../helpers/embedded.ts';
 import { runsOf } from '../helpers/runs.ts';
+import { recordedEvents } from '../helpers/shared.ts';
+import { problemsOf } from './problems.ts';
 
 const runs = runsOf(1000);
 
@@ -200,7 +203,13 @@ describe('A pattern that may take exponential time elsewhere', () => {
     const field = (name: string, pattern: string) => ({ name, type: 'text', pattern });
     const slow = '.+@.{1,255}\\.[a-z]{2,63}';
     const fields = [
-      ...[field('a', '(a+)+b'), field('b', '(a)\\1'), field('c', '[a-z-]+'), field('d', slow), field('e', '.{0,900}')],
+      ...[
+        field('a', '(a+)+b'),
+        { ...field('b', '(a)\\1'), allowBacktracking: true },
+        field('c', '[a-z-]+'),
+        field('d', slow),
+        field('e', '.{0,900}'),
+      ],
       { ...field('f', slow), maxLength: 1000 },
     ];
     const { warnings } = checkConfig({ collections: [{ slug: 'posts', fields, access: { read: () => true } }] });
@@ -212,5 +221,85 @@ describe('A pattern that may take exponential time elsewhere', () => {
         'collections.posts.fields.d.pattern: each character of a long value may cost 322 steps, so that one as long as a body may take a thread for seconds: bound the values by maxLength',
       ],
     );
+  });
+
+  it('is refused where it could be matched only by trying, unless that is allowed beside it', () => {
+    const text = { name: 'a', type: 'text' };
+    const problems = (...fields: object[]) =>
+      problemsOf({ collections: [{ slug: 'posts', fields, access: { read: () => true } }] });
+    const refusal = (path: string, why: string) =>
+      `collections.posts.fields.${path}.pattern: ${why}, so it can be matched only by trying one way after the other, and one value may hold up a thread for seconds; write it in another way, or allowBacktracking: true beside it, with a maxLength`;
+    const backreference = 'it has a backreference';
+    assert.deepEqual(problems({ ...text, pattern: '((a+)+)b\\1', maxLength: 80 }), [refusal('a', backreference)]);
+    assert.deepEqual(problems({ ...text, pattern: '(?<x>a)\\k<x>', allowBacktracking: false }), [
+      refusal('a', backreference),
+    ]);
+    assert.deepEqual(problems({ ...text, pattern: '[^]{0,5000}' }), [refusal('a', 'it is too large')]);
+    // Wherever a pattern may stand.
+    const inside = (field: object) => [
+      { name: 'list', type: 'array', fields: [{ name: 'one', type: 'object', fields: [field] }] },
+      { name: 'parts', type: 'blocks', blocks: [{ slug: 'part', fields: [{ type: 'row', fields: [field] }] }] },
+    ];
+    for (const type of ['text', 'textarea', 'email', 'url']) {
+      const field = { name: 'a', type, pattern: '(a)\\1' };
+      assert.deepEqual(problems(...inside(field)), [
+        refusal('list.fields.one.fields.a', backreference),
+        refusal('parts.blocks.part.fields.0.fields.a', backreference),
+      ]);
+      assert.deepEqual(problems(...inside({ ...field, allowBacktracking: true })), []);
+    }
+  });
+
+  it('is allowed by an option that is true or false, stands beside a pattern, and is no part of the schema', () => {
+    const text = { name: 'a', type: 'text' };
+    const problems = (...fields: object[]) =>
+      problemsOf({ collections: [{ slug: 'posts', fields, access: { read: () => true } }] });
+    const check = (field: object) =>
+      checkConfig({ collections: [{ slug: 'posts', fields: [field], access: { read: () => true } }] });
+    const at = 'collections.posts.fields.a';
+    assert.deepEqual(problems({ ...text, pattern: 'a', allowBacktracking: 'yes' }), [
+      `${at}.allowBacktracking: must be true or false, got "yes"`,
+    ]);
+    assert.deepEqual(problems({ ...text, allowBacktracking: true }), [
+      `${at}.allowBacktracking: is about a pattern, and no pattern stands beside it`,
+    ]);
+    assert.deepEqual(problems({ name: 'a', type: 'number', allowBacktracking: true }), [
+      `${at}.allowBacktracking: is not an option of "number"; the types that take it: "text", "textarea", "email", "url"`,
+    ]);
+    assert.deepEqual(problems({ ...text, pattern: '(a)\\1', allowBacktrack: true }).slice(0, 1), [
+      `${at}.allowBacktrack: is not an option of "text"; did you mean "allowBacktracking"?`,
+    ]);
+    const schemaOf = (field: object) => check(field).collections.get('posts')?.schema;
+    const pattern = '(a)\\1';
+    assert.deepEqual(schemaOf({ ...text, pattern, allowBacktracking: true })?.fields, [{ ...text, pattern }]);
+    const { warnings } = check({ ...text, pattern: 'a+', allowBacktracking: true });
+    assert.deepEqual(
+      warnings.filter((warning) => warning.includes('.allowBacktracking')),
+      [`${at}.allowBacktracking: is not needed: the pattern is matched without trying one way after the other`],
+    );
+  });
+
+  it('keeps no start from a log whose recorded schema has one', async (t) => {
+    const config = (field: object) => ({
+      collections: [{ slug: 'posts', fields: [{ name: 'a', type: 'text' as const, ...field }] }],
+    });
+    const allowed = config({ pattern: '(a+)\\1', allowBacktracking: true });
+    const first = await startHere(t, allowed);
+    const { data } = first;
+    const posts = '/api/collections/posts';
+    const { status, body } = await first.call('POST', posts, { a: 'aa' });
+    assert.equal(status, 201);
+    assert.equal((await first.call('POST', posts, { a: 'aaa' })).status, 400);
+    await first.stop();
+    const size = recordedEvents(data).length;
+    await (await startHere(t, allowed, { data })).stop();
+    assert.equal(recordedEvents(data).length, size);
+    await assert.rejects(startHere(t, config({ pattern: '(a+)\\1' }), { data }), /allowBacktracking: true beside it/);
+    const linear = await startHere(t, config({ pattern: 'a*' }), { data });
+    assert.equal((await linear.call('GET', `${posts}/${body.id}`)).body.a, 'aa');
+    assert.equal((await linear.call('GET', `/api/audit/documents/posts/${body.id}`)).status, 200);
+    assert.equal((await linear.call('POST', posts, { a: 'aaa' })).status, 201);
+    await linear.stop();
+    assert.equal(recordedEvents(data).filter(({ type }) => type === 'schema.changed').length, 2);
   });
 });

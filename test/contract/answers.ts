@@ -109,7 +109,11 @@ const general: Record<string, Provoke> = {
     if (!ofUsers.test(operation.kind)) await sendAll(world, operation, 403, [{ key, headers }]);
     if (!operation.name.startsWith('GET')) await sendAll(world, operation, 403, [foreign(world)]);
     // Of a public history a user may see what they read.
-    else if (parametersOf(world, operation).has('asOf') && operation.slug !== 'reasoned')
+    else if (
+      parametersOf(world, operation).has('asOf') &&
+      operation.slug !== 'reasoned' &&
+      operation.kind !== 'listAllTrash'
+    )
       await sendAll(world, operation, 403, [{ ...world.member, query: now() }]);
   },
   404: (world, operation) => {

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { randomUUID } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -71,6 +71,7 @@ export default {
     },
   ],
   globals: [{ slug: 'site', access: { update: { rule: () => true, description: 'Anybody' } }, fields: [{ name: 'motto', type: 'text' }, { name: 'note', type: 'text' }] }],
+  trustProxy: true,
   audit: ({ apiKey, user, req }) => req.headers['x-scopes']?.split(' ') ?? (apiKey !== null || user !== null),
 };`;
 
@@ -363,11 +364,14 @@ describe('The answers of the audit routes', () => {
   }
 
   it('are described for server-sent events, of which there are so many', async () => {
-    const ask = (query: string) =>
+    const ask = (query: string, caller = `x-api-key: ${apiKey}`) =>
       dial(
         service.url,
-        `GET ${audit}/feed${query} HTTP/1.1\r\nhost: x\r\naccept: text/event-stream\r\nx-api-key: ${apiKey}\r\n\r\n`,
+        `GET ${audit}/feed${query} HTTP/1.1\r\nhost: x\r\naccept: text/event-stream\r\n${caller}\r\n\r\n`,
       );
+    // Five of each address.
+    const askFrom = (address: number) =>
+      ask('?type=log.exported', `x-scopes: headers\r\nx-forwarded-for: 10.0.0.${Math.floor(address / 5)}`);
     const sockets = [ask('?after=0')];
     const text = received(sockets[0] as ReturnType<typeof ask>);
     await eventually(() => text().includes('\nid: 2\nevent: '));
@@ -377,9 +381,48 @@ describe('The answers of the audit routes', () => {
       .slice(1)
       .map((line) => line.split(/: (.*)/s).slice(0, 2) as [string, string]);
     contract.check(`GET ${audit}/feed`, { status: 200, headers: new Headers(headers), body: Buffer.from(text()) });
-    while (sockets.length < 100 * nodes.length) sockets.push(ask('?type=log.exported'));
+    while (sockets.length < 5 * nodes.length) sockets.push(ask('?type=log.exported'));
     await Promise.all(sockets.slice(1).map((socket) => once(socket, 'data')));
+    await vary(`GET ${audit}/feed`, 429, '', { headers: { accept: 'text/event-stream' } });
+    const others = Array.from({ length: 95 * nodes.length }, (_, index) => askFrom(index));
+    sockets.push(...others);
+    await Promise.all(others.map((socket) => once(socket, 'data')));
     await vary(`GET ${audit}/feed`, 503, '', { headers: { accept: 'text/event-stream' } });
+    for (const socket of sockets) socket.destroy();
+  });
+
+  it('are described for exports and evidence packs, of which a caller makes two at once', async (t) => {
+    const collections = [
+      { slug: 'files', upload: true, fields: [] },
+      { slug: 'users', auth: { useAPIKey: true }, fields: [] },
+    ];
+    const globals = [{ slug: 'site', fields: [{ name: 'motto', type: 'text' }] }];
+    const { url } = await startHere(t, { bcryptCost: 4, collections, globals });
+    const noise = () => {
+      const body = new FormData();
+      body.append('file', new Blob([randomBytes(6_000_000)]), 'noise.bin');
+      return { body };
+    };
+    const { body: file } = await request(url, 'POST', '/api/collections/files', noise());
+    assert.equal((await request(url, 'PATCH', `/api/collections/files/${file.id}`, noise())).status, 200);
+    await request(url, 'PATCH', '/api/globals/site', { body: { motto: 'Ho' } });
+    const account = { email: 'ada@example.org', password: 'a long password' };
+    const { body: user } = await request(url, 'POST', '/api/collections/users', { body: account });
+    const path = `${audit}/bundles/files/${file.id}`;
+    const ask = () => dial(url, `GET ${path} HTTP/1.1\r\nhost: x\r\nx-api-key: ${apiKey}\r\n\r\n`);
+    const sockets = [ask(), ask()];
+    await Promise.all(sockets.map((socket) => once(socket, 'readable')));
+    const paths: Record<string, string> = {
+      [`GET ${audit}/export`]: `${audit}/export`,
+      [`GET ${audit}/bundles/{slug}/{id}`]: path,
+      [`GET ${audit}/bundles/globals/{slug}`]: `${audit}/bundles/globals/site`,
+      [`GET ${audit}/bundles/accounts/{slug}/{id}`]: `${audit}/bundles/accounts/users/${user.id}`,
+    };
+    for (const operation of withStatus(429).filter((name) => name !== `GET ${audit}/feed`)) {
+      const answer = await request(url, 'GET', paths[operation] ?? assert.fail(operation));
+      assert.equal(answer.status, 429, operation);
+      contract.check(operation, answer);
+    }
     for (const socket of sockets) socket.destroy();
   });
 
@@ -527,6 +570,9 @@ describe('The answers of the audit routes', () => {
       keyOf: (operation) => operation,
       succeeds: {
         [`GET ${audit}/export`]: ['log.exported'],
+        [`GET ${audit}/bundles/{slug}/{id}`]: ['log.exported'],
+        [`GET ${audit}/bundles/globals/{slug}`]: ['log.exported'],
+        [`GET ${audit}/bundles/accounts/{slug}/{id}`]: ['log.exported'],
         [erasures]: ['document.erased', ''],
         [undo]: ['document.deleted document.deleted', 'document.restored document.restored', ''],
       },

@@ -100,11 +100,12 @@ const right: Record<string, Maker> = {
     await send(`GET ${pathOf(slug, '{id}/account')}`, { path: pathOf(slug, `${id}/account`), ...caller(slug) });
     return { path: pathOf(slug, `${id}/unlock`), ...caller(slug) };
   },
+  // That of the request, so that the browser is told to forget what it has kept.
   endSessionOf: async (world, slug) => {
-    const account = await right.readAccount?.(world, slug);
-    assert.ok(account);
-    const { body } = await world.send(`GET ${pathOf(slug, '{id}/account')}`, account);
-    return { ...account, path: account.path.replace(/account$/, `sessions/${body.sessions.at(-1).sid}`) };
+    const own = await right.endSession?.(world, slug);
+    assert.ok(own);
+    const { body } = await world.send(`GET ${pathOf(slug, 'me')}`, { ...own, path: pathOf(slug, 'me') });
+    return { ...own, path: own.path.replace('/sessions/', `/${body.id}/sessions/`) };
   },
   invite: ({ admin }, slug) => ({ path: pathOf(slug, 'invite'), body: { email: freshEmail() }, ...admin }),
   listInvitations: ({ admin }, slug) => ({ path: pathOf(slug, 'invitations'), ...admin }),
@@ -165,6 +166,7 @@ const right: Record<string, Maker> = {
   },
   listWebhooks: () => ({ path: '/api/webhooks' }),
   listDeliveries: () => ({ path: '/api/webhooks/front/deliveries' }),
+  retryDeliveries: () => ({ path: '/api/webhooks/front/retry' }),
   retryDelivery: async ({ delivery }) => ({ path: `/api/webhooks/front/deliveries/${await delivery()}/retry` }),
   search: () => ({ path: '/api/search?q=a' }),
   readCounts: () => ({ path: '/api/counts' }),

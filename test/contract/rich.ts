@@ -33,7 +33,16 @@ export default defineConfig({
       admin: { searchFields: ['text'] },
       access: open,
       fields: [
-        { name: 'text', type: 'text', required: true, minLength: 1, maxLength: 50, label: 'A text', index: true },
+        {
+          name: 'text',
+          type: 'text',
+          required: true,
+          minLength: 1,
+          maxLength: 50,
+          label: 'A text',
+          index: true,
+          queryable: true,
+        },
         { name: 'code', type: 'text', unique: true, pattern: '[a-z0-9]+' },
         { name: 'textarea', type: 'textarea', renamedFrom: 'words' },
         { name: 'rich', type: 'richText', richText: { features: ['italic'] } },
@@ -70,6 +79,7 @@ export default defineConfig({
     },
     {
       slug: 'hooked',
+      queryable: true,
       access: { read: () => true, update: () => true },
       fields: [text],
       hooks: { beforeChange: refuse, beforeDelete: refuse, afterRead: refuse },
@@ -103,6 +113,7 @@ export default defineConfig({
     },
     {
       slug: 'members',
+      queryable: true,
       auth: { cookies: false },
       access: { create: ({ req }) => req.headers['x-refuse'] !== '403' },
       fields: [

@@ -3,7 +3,6 @@ import { once } from 'node:events';
 import { globSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
 import { request as open } from 'node:http';
 import { dirname, join } from 'node:path';
-import { setTimeout } from 'node:timers/promises';
 import Database from 'better-sqlite3';
 import { createIds } from '../../events/ids.ts';
 import { openLog } from '../../events/sqlite-log.ts';
@@ -88,20 +87,29 @@ export function takeRoom(path: string): void {
 
 /** Fills a disk until the service has no room for the smallest write, and gets none; gives what makes room again. */
 export async function fill(world: Pick<World, 'send'>, folder: string): Promise<() => void> {
-  const ballasts: string[] = [];
+  const data = join(folder, 'data');
   // A write-ahead log that was longer once has room for small writes.
-  withDatabase(join(folder, 'data', 'vault.db'), { durability: 'full', cacheMiB: 1 }, emptyWal);
-  // The service may still put a log back to its beginning, or a file away: only what stays full is.
-  for (let calm = 0; calm < 2; ) {
+  withDatabase(join(data, 'vault.db'), { durability: 'full', cacheMiB: 1 }, emptyWal);
+  // Nobody but the service reads lock.db.
+  const readers = globSync('!(lock).db', { cwd: data }).map((name) => readOn(join(data, name)));
+  const ballasts: string[] = [];
+  do {
     const ballast = join(folder, `ballast-${ballasts.length}`);
     ballasts.push(ballast);
     takeRoom(ballast);
-    calm = (await useUp(world)) ? 0 : calm + 1;
-    await setTimeout(250);
-  }
+  } while (await useUp(world));
   return () => {
     for (const ballast of ballasts) rmSync(ballast);
+    for (const reader of readers) reader.close();
   };
+}
+
+/** Reads on: the write-ahead log of a database is neither begun anew nor cut until the reader closes. */
+function readOn(path: string): Database.Database {
+  const reader = new Database(path, { readonly: true });
+  reader.exec('BEGIN');
+  reader.prepare('SELECT count(*) FROM sqlite_schema').get();
+  return reader;
 }
 
 /** Writes until writes are refused, for the free pages inside the files of the log; tells whether one was not. */

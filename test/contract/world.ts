@@ -113,9 +113,9 @@ export async function createWorld(
   }
   const member = await session('members');
 
-  /** A new API key without any right. */
-  async function madeKey(): Promise<{ id: string; secret: string }> {
-    return (await wanted('POST /api/keys', { path: '/api/keys', body: { name: 'without a right' } })).body;
+  /** A new API key, without any right of its own. */
+  async function madeKey(rights = {}): Promise<{ id: string; secret: string }> {
+    return (await wanted('POST /api/keys', { path: '/api/keys', body: { name: 'a new key', ...rights } })).body;
   }
   /** The id of a delivery that waits, for its webhook takes none. */
   async function delivery(): Promise<string> {

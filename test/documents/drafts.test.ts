@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { before, describe, it } from 'node:test';
+import Database from 'better-sqlite3';
 import { anonymous, type LoggedIn, loggedIn } from '../helpers/accounts.ts';
 import { assertRecorded } from '../helpers/recorded.ts';
 import type { Answer } from '../helpers/service.ts';
@@ -15,6 +16,7 @@ export default {
   rateLimit: false,
   collections: [
     { slug: 'users', auth: { useAPIKey: true }, fields: [] },
+    { slug: 'members', auth: true, fields: [], access: { create: () => true } },
     {
       slug: 'posts',
       fields: [{ name: 'views', type: 'number' }, { name: 'title', type: 'text' }],
@@ -211,6 +213,31 @@ describe('A draft that a user keeps', () => {
     );
     await service.call('PATCH', `/api/collections/users/${many.id}`, { email: 'many@example.org' });
     await service.call('PATCH', `/api/collections/users/${ada.id}`, { email: 'ada@example.org' });
+  });
+
+  it('is kept of users outside of the admin collection in a tenth of the room, so that sign-ups fill it for no editor', async () => {
+    const vault = new Database(join(service.data, 'vault.db'));
+    const insert = vault.prepare(
+      `INSERT INTO own_drafts (owner, target, version, size, updated_at, padding, title, data)
+       VALUES (?, 'members/x', NULL, 4, ?, zeroblob(4096), 'x', '{}')`,
+    );
+    vault.transaction(() => {
+      for (let index = 0; index < 1000; index += 1) insert.run(`members/${index}`, Date.now());
+    })();
+    const signUp = { email: 'eve@example.org', password };
+    assert.equal((await service.call('POST', '/api/collections/members', signUp, anonymous)).status, 201);
+    const eve = await loggedIn(service, 'members', signUp.email, password);
+    const refused = await put(eve, `/members/new-${randomUUID()}`, { email: 'x' });
+    assert.equal(refused.status, 503);
+    assert.equal(refused.headers.get('retry-after'), '60');
+    assert.equal(
+      refused.body.message,
+      'all users who are not of the admin collection together keep at most 1000 drafts of 107374182 bytes in all: drop drafts, or try again when others have gone',
+    );
+    assert.equal((await put(ada, `/posts/new-${randomUUID()}`, { title: 'x' })).status, 200);
+    vault.exec("DELETE FROM own_drafts WHERE owner = 'members/0'");
+    vault.close();
+    assert.equal((await put(eve, `/members/new-${randomUUID()}`, { email: 'x' })).status, 200);
   });
 
   it('is erased with its document, and with its user, to the last byte', async () => {

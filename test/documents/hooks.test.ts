@@ -17,12 +17,15 @@ export default { collections: [
       { name: 'parts', type: 'array', fields: [{ name: 'label', type: 'text', hooks: { beforeChange: ({ value }) => value?.toUpperCase() } }, { name: 'hidden', type: 'text', access: { read: () => false, create: () => false } }] },
     ],
     hooks: {
-      beforeChange: [({ data, operation }) => ({ ...data, slug: data.slug ?? (operation === 'create' ? data.title : undefined) }), ({ data }) => {
+      beforeChange: [({ data, operation }) => ({ ...data, slug: data.slug ?? (operation === 'create' ? data.title : undefined) }), ({ data, doc }) => {
         if (data.title === 'refuse') fail('not this one', 422);
         if (data.title === 'bug') fail('secret detail');
         if (data.title === 'invalid') return { ...data, slug: 7 };
+        if (data.title === 'in place') data.title = 'mutated';
+        if (data.title === 'inside and returned') { data.parts.push({ label: 'more' }); return data; }
+        if (data.title === 'doc') doc.title = 'mutated';
       }],
-      afterChange: ({ data }) => { if (data.title === 'late') fail('too late'); return { ...data, slug: data.slug + '?' }; },
+      afterChange: ({ data }) => { if (data.title === 'after') data.slug = 'mutated'; if (data.title === 'late') fail('too late'); return { ...data, slug: data.slug + '?' }; },
       beforeDelete: ({ doc }) => { if (doc.title === 'keep') fail('kept', 409); },
       afterDelete: () => fail('too late as well'),
     } },
@@ -49,6 +52,25 @@ describe('Hooks', () => {
     ]);
     assert.equal(answer.body.slug, 'answered?');
     assert.equal((await service.call('GET', `${posts}/${answer.body.id}`)).body.slug, 'answered');
+  });
+
+  it('that change what they are given in place are an error that names hook and collection, and nothing is recorded', async () => {
+    const { id } = (await service.call('POST', posts, { title: 'to be changed' })).body;
+    for (const [method, path, body, changed] of [
+      ['POST', posts, { title: 'in place' }, 'data'],
+      ['POST', posts, { title: 'inside and returned', parts: [{ label: 'a' }] }, 'data'],
+      ['PATCH', `${posts}/${id}`, { title: 'doc' }, 'doc'],
+    ] as const) {
+      const { status } = await assertRecorded(service, () => service.call(method, path, body), []);
+      assert.equal(status, 500);
+      const message = `the beforeChange hook of posts changed ${changed} in place, where only what a hook returns counts`;
+      await eventually(() => logLines(service).some(({ err }) => String(err?.message).startsWith(message)));
+    }
+    const after = await service.call('POST', posts, { title: 'after' });
+    assert.equal(after.status, 201);
+    const message = 'the afterChange hook of posts changed data in place';
+    await eventually(() => logLines(service).some(({ err }) => String(err?.message).startsWith(message)));
+    assert.equal((await service.call('GET', `${posts}/${after.body.id}`)).body.slug, 'after');
   });
 
   it('clear a field by returning null', async () => {

@@ -2,11 +2,13 @@ import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
+import type { Category } from '../../config/schema.ts';
 import type { Kept, NewOwnDraft, OwnRoom } from '../../events/kept-drafts.ts';
 import { openVault } from '../../events/vault.ts';
 import { portOf } from '../../events/vault-port.ts';
 import { keepOwnDrafts, ownRoom } from '../../server/documents/drafts/keeping.ts';
 import { oneByOne } from '../../server/platform/one-by-one.ts';
+import { category } from '../helpers/category.ts';
 import { temporaryFolder } from '../helpers/service.ts';
 
 const start2026 = Date.UTC(2026, 0, 1);
@@ -31,6 +33,7 @@ async function open(t: TestContext, { room = ownRoom, folder = temporaryFolder(t
   const keep = (target: string, text: string, of: Partial<NewOwnDraft> = {}): Promise<Kept> =>
     drafts.keep({
       owner: 'users/ada',
+      adminCollection: category('users'),
       target,
       version: 1,
       title: 'A title',
@@ -88,7 +91,8 @@ describe('Drafts that users keep, in the vault', () => {
   });
 
   it('have a room of each user and one of all, in which one comes in the place of itself', async (t) => {
-    const room: OwnRoom = { user: { count: 3, bytes: 1000 }, all: { count: 5, bytes: 2000 }, lifetime: days };
+    const all = { count: 5, bytes: 2000 };
+    const room: OwnRoom = { user: { count: 3, bytes: 1000 }, all, others: all, lifetime: days };
     const { drafts, keep, clock } = await open(t, { room });
     const of = (owner: string) => ({ owner });
     const kinds = (all: Kept[]) => all.map((one) => (one.kind === 'full' ? one.of : one.kind));
@@ -106,6 +110,43 @@ describe('Drafts that users keep, in the vault', () => {
     assert.deepEqual(kinds([await keep('posts/9', 'z', of('users/dan'))]), ['all']);
     await drafts.purge();
     assert.deepEqual(kinds([await keep('posts/9', 'z', of('users/dan'))]), ['kept']);
+  });
+
+  it('have a room of those who are not of the admin collection, which leaves the rest to its users', async (t) => {
+    const [user, others, all] = [10, 2, 5].map((count) => ({ count, bytes: 300 * count }));
+    assert.ok(user && others && all);
+    const { drafts, keep, clock } = await open(t, { room: { user, others, all, lifetime: days } });
+    const kind = async (
+      owner: string,
+      id: string,
+      text = 'x',
+      adminCollection: Category | null = category('users'),
+    ) => {
+      const kept = await keep(`posts/${id}`, text, { owner, adminCollection });
+      return kept.kind === 'full' ? { ...kept, kind: undefined } : kept.kind;
+    };
+    assert.equal(await kind('users/ada', '1'), 'kept');
+    assert.equal(await kind('members/eve', '1'), 'kept');
+    // A slug is not that of the admin collection because it begins with it.
+    assert.equal(await kind('users-too/bob', '1'), 'kept');
+    const full = { kind: undefined, of: 'others', count: 2, bytes: 38 };
+    assert.deepEqual(await kind('members/dan', '1'), full);
+    assert.deepEqual(await kind('members/eve', '2'), full);
+    // In the place of itself, up to the bytes that there are.
+    assert.equal(await kind('members/eve', '1', 'x'.repeat(500)), 'kept');
+    assert.deepEqual(await kind('members/eve', '1', 'x'.repeat(600)), { ...full, count: 1, bytes: 19 });
+    assert.deepEqual(await Promise.all(['2', '3'].map((id) => kind('users/ada', id))), ['kept', 'kept']);
+    assert.deepEqual(await kind('users/ada', '4'), { kind: undefined, of: 'all', count: 5, bytes: 594 });
+    await drafts.remove('users/ada', 'posts/1', null);
+    // Without an admin collection, all users are others.
+    assert.deepEqual(await kind('users/ada', '9', 'x', null), { kind: undefined, of: 'others', count: 4, bytes: 575 });
+    clock.time += days;
+    await drafts.purge();
+    assert.equal(await kind('members/dan', '1'), 'kept');
+  });
+
+  it('leave nine tenths of the room to the users of the admin collection', () => {
+    assert.deepEqual(ownRoom.others, { count: ownRoom.all.count / 10, bytes: Math.floor(ownRoom.all.bytes / 10) });
   });
 });
 

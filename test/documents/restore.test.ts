@@ -34,6 +34,7 @@ const config = `export default {
         { name: 'fixed', type: 'text', access: { update: () => false } },
         { name: 'hidden', type: 'text', unique: true, access: { read: () => false } },
         { name: 'kind', type: 'select', options: ['a', 'Numbat'], access: { read: () => false } },
+        { name: 'sealed', type: 'text', access: { read: () => false, update: () => false } },
       ],
     },
     { slug: 'wheres', history: 'public', access: { read: () => ({ title: { equals: 'shown' } }), update: () => true }, fields: [{ name: 'title', type: 'text' }] },
@@ -187,6 +188,14 @@ describe('Restoring a document', () => {
     const fixed = await history('open', { fixed: 'a' }, { fixed: 'b' });
     const refused = await anonymous('POST', `${at('open', fixed)}/restore`, { version: 1 });
     assert.deepEqual([refused.status, Object.keys(errorsOf(refused))], [403, ['fixed']]);
+    const sealed = await history('open', { fixed: 'a', sealed: 'a' }, { sealed: 'b' }, { fixed: 'b' });
+    for (const [version, message, fields] of [
+      [2, 'you may not update fixed', ['fixed']],
+      [1, 'you may not update fixed, a field that you may not read', ['fixed', '']],
+    ] as const) {
+      const answer = await anonymous('POST', `${at('open', sealed)}/restore`, { version });
+      assert.deepEqual([answer.status, answer.body.message, Object.keys(errorsOf(answer))], [403, message, fields]);
+    }
     // A condition is asked of what was, too.
     const where = await history('wheres', { title: 'hidden' }, { title: 'shown' });
     assert.equal((await anonymous('POST', `${at('wheres', where)}/restore?dryRun=true`, { version: 1 })).status, 403);

@@ -47,6 +47,7 @@ const schemas = {
   collections: [
     {
       slug: 'posts',
+      category: 'posts',
       labels: { singular: 'Post', plural: 'Posts' },
       fields: [
         { name: 'title', type: 'text', required: true, hasDefault: false },
@@ -73,12 +74,14 @@ const schemas = {
     },
     {
       slug: 'authors',
+      category: 'authors',
       labels: null,
       fields: shown([{ name: 'posts', type: 'join', collection: 'posts', on: 'author', limit: 5, sort: '-title' }]),
       ...plain,
     },
     {
       slug: 'files',
+      category: 'files',
       labels: null,
       fields: shown([...ofFiles, { name: 'alt', type: 'text' }]),
       ...plain,
@@ -86,6 +89,7 @@ const schemas = {
     },
     {
       slug: 'photos',
+      category: 'photos',
       labels: null,
       fields: shown(ofFiles),
       ...plain,
@@ -100,7 +104,7 @@ const schemas = {
   richText: null,
 };
 const aboutKey = {
-  user: { audit: ['headers', 'payloads', 'export'], keys: true },
+  user: { audit: ['headers', 'payloads', 'export'], keys: true, erase: true },
   limits: { body: 1_048_576, bulkBody: 8_388_608 },
   version,
 };
@@ -404,12 +408,12 @@ export default {
     );
     assert.deepEqual(
       [body.user, body.limits, body.version],
-      [{ audit: ['headers'], keys: false }, { body: 5000, bulkBody: 6000 }, version],
+      [{ audit: ['headers'], keys: false, erase: false }, { body: 5000, bulkBody: 6000 }, version],
     );
     assert.deepEqual([posts.history, posts.requireReason, posts.admin.pageSize], ['public', true, 50]);
     assert.deepEqual(posts.admin.defaultColumns, ['title', 'seo.title', 'updatedAt']);
     assert.deepEqual(body.globals[0].admin, { group: 'Settings' });
-    assert.deepEqual((await postsFor()).body.user, { audit: [], keys: true });
+    assert.deepEqual((await postsFor()).body.user, { audit: [], keys: true, erase: true });
   });
 
   it('tells what the user may do with each field, and as yes what they may do in some documents only', async () => {

@@ -44,7 +44,7 @@ const config: Config = {
         { name: 'name', type: 'text' },
         { name: 'secret', type: 'text', access: { read: ({ user }) => user !== null } },
         { name: 'own', type: 'text', access: { read: ({ doc }) => doc?.name === 'open' } },
-        { name: 'shown', type: 'text', hooks: { afterRead: () => 'masked' } },
+        { name: 'shown', type: 'text', queryable: true, hooks: { afterRead: () => 'masked' } },
         { name: 'status', type: 'select', options: ['draft', 'published'] },
       ],
       access: { read: ({ user }) => user !== null || { status: { equals: 'published' } } },
@@ -67,7 +67,7 @@ const config: Config = {
     { slug: 'closed', fields: [{ name: 'text', type: 'text' }] },
     {
       slug: 'hooked',
-      fields: [{ name: 'text', type: 'text' }],
+      fields: [{ name: 'text', type: 'text', queryable: true }],
       access: everybody,
       hooks: { afterRead: ({ data }) => data },
     },

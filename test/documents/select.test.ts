@@ -38,7 +38,7 @@ export default {
       to('closed', 'closed') ] },
     { slug: 'hooked', access: open, fields: [
       { name: 'name', type: 'text', hooks: { afterRead: ({ value }) => value + '!' } },
-      { name: 'other', type: 'text' }, to('next', 'hooked'),
+      { name: 'other', type: 'text' }, to('next', 'hooked', { queryable: true }),
       { name: 'befores', type: 'join', collection: 'hooked', on: 'next' } ],
       hooks: { afterRead: ({ data }) => ({ ...data, other: data.name + data.befores.length, extra: 1 }) } },
     { slug: 'files', access: open, upload: true, fields: [] },

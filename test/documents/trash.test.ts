@@ -4,6 +4,7 @@ import fc from 'fast-check';
 import { anonymous, loggedIn } from '../helpers/accounts.ts';
 import { useServiceHere } from '../helpers/embedded.ts';
 import type { CallOptions } from '../helpers/service.ts';
+import { recordedEvents } from '../helpers/shared.ts';
 
 const config = `
 const role = (name) => ({ user }) => user?.role === name;
@@ -172,7 +173,10 @@ describe('The trash', () => {
     for (const path of ['/trash', '/collections/posts/trash']) {
       const { status, body } = await service.call('GET', `/api${path}?limt=1`);
       assert.equal(status, 400);
-      assert.equal(body.message, 'limt is not a query parameter; did you mean "limit"?; allowed: "limit", "page"');
+      assert.equal(
+        body.message,
+        'limt is not a query parameter; did you mean "limit"?; allowed: "limit", "page", "asOf"',
+      );
     }
   });
 
@@ -228,6 +232,74 @@ describe('The trash', () => {
       return (await send('GET', '/collections/notes/trash?limit=1', undefined, options)).docs[0].title;
     };
     assert.deepEqual([await titleFor(asOf('auditor')), await titleFor()], [ownerOf('auditor'), 'A note']);
+  });
+
+  it('is as of then with asOf: what was deleted by then and had not come back', async () => {
+    const ids = [await create('posts', { title: 'a' }), await create('posts', { title: 'b' })];
+    const gone = new Set<string>();
+    const { total } = await send('GET', '/collections/posts/trash');
+    const expected = new Map<number, string[]>();
+    const note = () => expected.set(recordedEvents(service.data).length, [...gone].sort());
+    note();
+    for (const step of [
+      'delete 0',
+      'change 1',
+      'restore 0',
+      'change 0',
+      'delete 1',
+      'delete 0',
+      'restore 1',
+    ] as const) {
+      const [what, which] = step.split(' ');
+      const id = ids[Number(which)] ?? assert.fail();
+      if (what === 'delete') gone.add(id);
+      if (what === 'delete') await remove('posts', id);
+      if (what === 'restore') gone.delete(id);
+      if (what === 'restore') await send('POST', `/collections/posts/${id}/restore`, { version: 1 });
+      if (what === 'change') await send('PATCH', `/collections/posts/${id}`, { title: `${step} ${expected.size}` });
+      note();
+    }
+    for (const path of ['/collections/posts/trash', '/trash']) {
+      for (const [position, wanted] of expected) {
+        const { status, body, headers } = await service.call('GET', `/api${path}?limit=100&asOf=${position}`);
+        const found = body.docs.map(({ id }: Trashed) => id).filter((id: string) => ids.includes(id));
+        assert.deepEqual([status, found.sort()], [200, wanted], `${path} as of ${position}`);
+        assert.equal(headers.get('annals-position'), String(position));
+      }
+    }
+    const [start = 0, first = 0] = expected.keys();
+    assert.equal((await send('GET', `/collections/posts/trash?asOf=${start}`)).total, total);
+    const [then] = (await send('GET', `/collections/posts/trash?limit=1&asOf=${first}`)).docs;
+    assert.deepEqual([then.id, then.title, then.version], [ids[0], 'a', 1]);
+    assert.equal((await send('GET', '/trash?asOf=2001-01-01')).total, 0);
+    assert.equal((await service.call('GET', '/api/trash?asOf=2999-01-01')).status, 400);
+  });
+
+  it('shows as of then to a caller whom the rules admit to the document as it was and as it is, or last was', async () => {
+    const [guest, auditor] = ['guest', 'auditor'].map((role) => users[role]?.id ?? assert.fail()) as [string, string];
+    const make = async (owner: string, later: string, isGone: boolean) => {
+      const id = await create('notes', { owner, title: 'A note', rank: 0 });
+      await remove('notes', id);
+      const then = recordedEvents(service.data).length;
+      await send('POST', `/collections/notes/${id}/restore`, { version: 1 });
+      await send('PATCH', `/collections/notes/${id}`, { owner: later });
+      if (isGone) await remove('notes', id);
+      const path = `/collections/notes/trash?limit=1&asOf=${then}`;
+      const seen = async (role: string) => {
+        const { docs } = await send('GET', path, undefined, asOf(role));
+        return docs[0]?.id === id;
+      };
+      assert.equal((await send('GET', path)).docs[0]?.id, id, 'a key is asked about no rule');
+      for (const other of [path, `/trash?asOf=${then}`]) {
+        assert.equal((await service.call('GET', `/api${other}`, undefined, asOf('guest'))).status, 403, other);
+      }
+      return seen('auditor');
+    };
+    for (const isGone of [true, false]) {
+      assert.equal(await make(auditor, auditor, isGone), true);
+      assert.equal(await make(auditor, guest, isGone), false);
+      assert.equal(await make(guest, auditor, isGone), false);
+    }
   });
 
   it('asks rules that go through relationships about what was related when each was deleted', async () => {

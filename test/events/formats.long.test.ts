@@ -232,7 +232,8 @@ describe('a log of an earlier format', () => {
     const db = new Database(join(data, 'log.db'));
     db.exec("CREATE TRIGGER full BEFORE INSERT ON events BEGIN SELECT RAISE(ABORT, 'no room'); END");
     db.close();
-    assert.match(await refusal(t, data), /no room/);
+    const serve = ['--port', '0', '--config', writeConfig(temporaryFolder(t), config), '--no-backup'];
+    assert.match((await annals(data, 'serve', ...serve)).stderr, /no room/);
     assert.deepEqual(sealedIn(data), { format: 4, sealed: 1 });
   });
 });

@@ -96,6 +96,15 @@ describe('a command over several streams', () => {
     ]);
   });
 
+  it('is refused over a value that two of its changes claim, and names it', (t) => {
+    const { log, db } = openTestLog(t);
+    const twice = claim('one');
+    const otherStreams = [change('posts/2', 0, { claims: [claim('two')] }), change('posts/3', 0, { claims: [twice] })];
+    const { outcomes } = log.append([command('posts/1', 0, { claims: [twice], otherStreams })]);
+    assert.deepEqual(outcomes, [{ ok: false, conflict: 'claim', claim: twice }]);
+    assert.deepEqual(factsOf(db), { events: [], claims: [] });
+  });
+
   it('may come back to a stream: its own events before count there', (t) => {
     const { log, db } = openTestLog(t);
     const otherStreams = [change('posts/2', 0), change('posts/1', 1), change('posts/2', null), change('posts/2', 2)];

@@ -5,7 +5,8 @@ import type { CollectionConfig, FieldConfig } from '../../config/define.ts';
 import type { JsonObject } from '../../config/schema.ts';
 import type { EventType } from '../../events/catalogue.ts';
 import type { Header } from '../../events/envelope.ts';
-import { compileUpcaster, type Epoch, schemaKey } from '../../events/upcasters.ts';
+import { type Epoch, followNames } from '../../events/lineage.ts';
+import { compileUpcaster, schemaKey } from '../../events/upcasters.ts';
 
 /** A text field, perhaps under a name that it did not always have. */
 function text(name: string, renamedFrom?: string): FieldConfig {
@@ -271,6 +272,85 @@ describe('upcasting old events to the names of today', () => {
     assert.deepEqual(upcastAt(2, epochsOf([time('at')], [text('at')]), { at: '10:00:00' }), { at: '10:00:00' });
     assert.deepEqual(upcastAt(2, epochsOf([time('at')], null), { at: '10:00:00' }), { at: '10:00' });
     assert.deepEqual(upcastAt(2, epochsOf([time('at')]), { at: '10:00:00' }, 'others'), { at: '10:00:00' });
+  });
+
+  it('carries values over after a start without renamedFrom, and what was written since then stays', () => {
+    const epochs = epochsOf([text('title')], [text('headline')], [text('headline', 'title')]);
+    assert.deepEqual(upcastAt(2, epochs, { title: 'a' }), { headline: 'a' });
+    assert.deepEqual(upcastAt(12, epochs, { headline: 'b' }), { headline: 'b' });
+    assert.deepEqual(upcastAt(22, epochs, { headline: 'c' }), { headline: 'c' });
+    const later = epochsOf([text('title')], [], [text('headline', 'title')]);
+    assert.deepEqual(upcastAt(2, later, { title: 'a' }), { headline: 'a' });
+    const stays = epochsOf([text('title')], [text('headline')], [text('headline', 'title')], [text('headline')]);
+    assert.deepEqual(upcastAt(2, stays, { title: 'a' }), { headline: 'a' });
+    assert.equal(compileUpcaster(stays).fingerprint, compileUpcaster(epochs).fingerprint);
+  });
+
+  it('drops even then what an earlier field of the new name held', () => {
+    const epochs = epochsOf(
+      [text('title'), text('headline')],
+      [text('title')],
+      [text('headline')],
+      [text('headline', 'title')],
+    );
+    assert.deepEqual(upcastAt(2, epochs, { title: 'a', headline: 'removed' }), { headline: 'a' });
+    assert.deepEqual(upcastAt(2, epochs, { headline: 'removed' }), {});
+    assert.deepEqual(upcastAt(12, epochs, { title: 'b' }), { headline: 'b' });
+    assert.deepEqual(upcastAt(22, epochs, { headline: 'c' }), { headline: 'c' });
+  });
+
+  it('carries them over through what the new field was called meanwhile, and inside what is itself renamed late', () => {
+    const chain = epochsOf([text('title')], [text('head')], [text('headline', 'head')], [text('headline', 'title')]);
+    assert.deepEqual(upcastAt(2, chain, { title: 'a' }), { headline: 'a' });
+    assert.deepEqual(upcastAt(12, chain, { head: 'b' }), { headline: 'b' });
+    assert.deepEqual(upcastAt(22, chain, { headline: 'c' }), { headline: 'c' });
+    const object = (name: string, inside: FieldConfig, renamedFrom?: string): FieldConfig => {
+      return { name, type: 'object', fields: [inside], ...(renamedFrom ? { renamedFrom } : {}) };
+    };
+    const nested = epochsOf(
+      [object('seo', text('title'))],
+      [object('meta', text('head'))],
+      [object('meta', text('head', 'title'), 'seo')],
+    );
+    assert.deepEqual(upcastAt(2, nested, { seo: { title: 'a' } }), { meta: { head: 'a' } });
+    assert.deepEqual(upcastAt(12, nested, { meta: { head: 'b' } }), { meta: { head: 'b' } });
+    const away = epochsOf([object('seo', text('a'))], [], [object('seo', text('b', 'a'))]);
+    assert.deepEqual(upcastAt(2, away, { seo: { a: 'x' } }), { seo: { b: 'x' } });
+  });
+
+  it('carries nothing over twice, and says where there is nothing', () => {
+    const said = (...fields: (readonly FieldConfig[])[]) => followNames(epochsOf(...fields)).names;
+    const taken = epochsOf([text('a')], [text('b', 'a')], [text('c', 'b')], [text('c', 'a')]);
+    assert.deepEqual(upcastAt(2, taken, { a: 'x' }), { c: 'x' });
+    assert.deepEqual(followNames(taken).names, { problems: [], returning: new Map() });
+    for (const [fields, problem] of [
+      [
+        [[text('title')], [text('head', 'titel')]],
+        'head.renamedFrom: posts never had a field "titel", so there are no values to take; did you mean "title"?',
+      ],
+      [
+        [[text('a'), text('b')], [text('b', 'a')]],
+        'b.renamedFrom: posts.b was a field beside posts.a, and keeps its own values: it takes none of it; leave renamedFrom out',
+      ],
+      [
+        [[text('a')], [text('b', 'a')], [text('b'), text('c', 'a')]],
+        'c.renamedFrom: the values of "a" are those of posts.b since it was renamed',
+      ],
+    ] as const)
+      assert.deepEqual(said(...fields).problems, [`posts.${problem}`]);
+    for (const silent of [
+      [[text('a', 'never')]],
+      [[text('a', 'never')], [text('a', 'never'), text('more')]],
+      [[text('a')], [text('b', 'a')], [text('b', 'a'), text('more')], [text('b')], [text('b', 'a')]],
+    ])
+      assert.deepEqual(said(...silent).problems, []);
+    assert.deepEqual(
+      [...said([text('a'), text('x')], [text('b')], [text('b', 'a'), text('x')]).returning.values()],
+      [
+        'posts.b takes the values that documents had as posts.a',
+        'posts.x was there before: the values that documents had under that name are back',
+      ],
+    );
   });
 
   it('carries values over although the collection was away in between', () => {

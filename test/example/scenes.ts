@@ -165,6 +165,21 @@ export const scenes: Record<string, Scene> = {
       },
     };
   },
+  'docs/operations.md: mv data data-new': async (t, place) => {
+    const [id] = await recorded(t, place);
+    // As a start on a log of an older format leaves it: a data directory.
+    const saved = join(place.data, 'before-upgrade-format-3-events-1028-0a1b2c3d');
+    cpSync(place.data, `${place.data}-saved`, { recursive: true });
+    cpSync(`${place.data}-saved`, saved, { recursive: true });
+    const later = await recorded(t, place);
+    return {
+      after: async () => {
+        const service = await start(t, place);
+        const there = async (one = '') => (await service.call('GET', `/api/collections/posts/${one}`)).status;
+        assert.deepEqual([await there(id), await there(later[0])], [200, 404]);
+      },
+    };
+  },
   "docs/operations.md: annals rebuild --accept-foreign-writes --reason 'the disk of vault.db failed, no backup of it'":
     async (t, place) => {
       await recorded(t, place);
@@ -255,7 +270,7 @@ export const scenes: Record<string, Scene> = {
       return {
         input: 'correct horse\n',
         // A terminal shows this while the password is typed.
-        shown: (text) => text.replace('Password:\nThe same again:\n', ''),
+        shown: (text) => text.replaceAll('Password:\nRepeat the password:\n', ''),
         before: {
           'annals unlock users --email ada@example.org': async () => {
             for (let count = 0; count < 2; count += 1) await login('wrong');

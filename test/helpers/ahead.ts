@@ -4,6 +4,7 @@ import { decideCreate, decideUpdate } from '../../events/documents.ts';
 import { createIds } from '../../events/ids.ts';
 import { boot } from '../../projections/boot.ts';
 import { sealsIn } from '../events/logs.ts';
+import { category } from './category.ts';
 
 /** Has a log go on under a clock that is ahead: the post `id`, titled "Right", is changed, and another one is made. */
 export function writeAhead(data: string, config: object, id: string, milliseconds: number): void {
@@ -12,7 +13,7 @@ export function writeAhead(data: string, config: object, id: string, millisecond
   const ids = createIds(new BigInt64Array(new SharedArrayBuffer(8)), now);
   const seals = sealsIn(data);
   const { log, projector, close } = boot({ directory: data, schema, rules, ids, now, logId: 'none', seals });
-  const target = { slug: 'posts', unique: [] };
+  const target = { category: category('posts'), unique: [] };
   const made = ids.next();
   const current = { version: 1, document: { title: 'Right' } };
   const { head } = log;

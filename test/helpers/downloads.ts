@@ -119,7 +119,8 @@ export function downloadsFrom(service: Service, callers: number): () => Kept & {
     // One to the caller and, but for a few that wait in a pool, one to the file.
     assert.ok(descriptors() > idle + 1.5 * callers, `${descriptors()} after ${idle}`);
     for (const socket of sockets) socket.destroy();
-    await eventually(() => descriptors() <= idle + 3);
+    // The thread that verifies the log has two databases open now and then, for long on a busy machine.
+    await eventually(() => descriptors() <= idle + 8);
     assert.ok((await get(service, file.url)).bytes.equals(bytes));
   });
 

@@ -1,8 +1,6 @@
 import assert from 'node:assert/strict';
 import type { Locator } from 'playwright-core';
-
-/** How long a page is waited for, in milliseconds. */
-export const patience = 15_000;
+import { patience } from './patience.ts';
 
 /** Asserts again until it holds, at most for the time that a page is waited for: what is shown comes after what brings it about. */
 export async function inTime(assertion: () => Promise<void>): Promise<void> {

@@ -3,6 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { after } from 'node:test';
 import PostalMime, { type Email } from 'postal-mime';
 import { SMTPServer } from 'smtp-server';
+import { patience } from './patience.ts';
 
 /** A mail as its recipient has it. */
 export type Received = { to: string[]; mail: Email };
@@ -16,8 +17,6 @@ export type Mailbox = {
   /** The one-time token in the next mail to an address. */
   token: (to: string) => Promise<string>;
 };
-
-const patience = 30_000;
 
 /** Starts one for all tests of a file; call it at the top, since services are told its address. */
 export async function useMailbox(): Promise<Mailbox> {

@@ -43,6 +43,7 @@ export async function withApp<T>(
   };
   const blobs = { kind: 'folder', folder: join(directory, 'blobs') } as const;
   const shared = {
+    categories: {},
     readFile,
     logFile: logFile(directory),
     counter,
@@ -53,6 +54,7 @@ export async function withApp<T>(
     toldOrigins: createToldOrigins(),
     isProduction: false,
     blobs,
+    readSeconds: 2,
   };
   const notHere = () => assert.fail('nothing is written here');
   const app: OpenApp = openApp({
@@ -63,7 +65,9 @@ export async function withApp<T>(
     keyService: new Proxy({} as OpenApp['keyService'], { get: () => () => assert.fail('there are no keys here') }),
     notary,
     erasures: new Proxy({} as OpenApp['erasures'], { get: () => () => assert.fail('nothing is erased here') }),
+    bulkTurns: { take: async () => 1, begin: async () => true, end: async () => {} },
     webhooks: new Proxy({} as OpenApp['webhooks'], { get: () => () => assert.fail('there are no webhooks here') }),
+    places: new Proxy({} as OpenApp['places'], { get: () => () => assert.fail('there are no streams here') }),
     pins: {
       pin: async () => {},
       unpin: async () => {},
@@ -84,7 +88,12 @@ export async function withApp<T>(
 
 /** Every route that the service has, as `GET /path`. */
 export async function routesOf(app: OpenApp): Promise<string[]> {
+  return (await tableOf(app)).map(({ method, path }) => `${method.toUpperCase()} ${path}`);
+}
+
+/** Every route that the service has, with its options. */
+export async function tableOf(app: OpenApp): Promise<Hapi.RequestRoute[]> {
   const server = Hapi.server({ debug: false });
   await server.register({ plugin: routes, options: { app } });
-  return server.table().map(({ method, path }) => `${method.toUpperCase()} ${path}`);
+  return server.table();
 }

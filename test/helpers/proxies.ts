@@ -25,6 +25,8 @@ export type TcpProxy = {
   cut: () => void;
   /** All connections end, and new ones are refused until it passes again. */
   refuse: () => void;
+  /** The connections that were refused so far. */
+  refused: () => number;
   /** The bytes that went through so far. */
   bytes: () => number;
   /** The ports from which it is connected to the server. */
@@ -44,11 +46,13 @@ export async function openTcpProxy(target: { host: string; port: number }): Prom
   let late = 0;
   let rate = Number.POSITIVE_INFINITY;
   let isRefusing = false;
+  let refused = 0;
   let count = 0;
   let resume: (() => void)[] = [];
 
   const server = createServer({ noDelay: true }, (client) => {
     if (isRefusing) {
+      refused += 1;
       client.resetAndDestroy();
       return;
     }
@@ -138,6 +142,7 @@ export async function openTcpProxy(target: { host: string; port: number }): Prom
       isRefusing = true;
       endAll(sockets);
     },
+    refused: () => refused,
     bytes: () => count,
     ports: () => [...onwards].flatMap(({ localPort }) => localPort ?? []),
     async close() {

@@ -9,6 +9,7 @@ import Database from 'better-sqlite3';
 import type { Header } from '../../events/envelope.ts';
 import { annalsWords, withoutProgress } from './command.ts';
 import { showErrorsOf } from './logged-errors.ts';
+import { patience } from './patience.ts';
 import { type Answer, inherited, type Service, startService, type TestConfig } from './service.ts';
 
 /**
@@ -173,11 +174,16 @@ export function logLines(service: Pick<Service, 'output'>): LogLine[] {
   return lines.map((line) => JSON.parse(line));
 }
 
+type Perhaps<T> = T | undefined | false | null;
+
 /** Waits until a check gives something, on the busiest machine too: logs are written a moment after the answer, and a process starts. */
-export async function eventually<T>(check: () => T | undefined | false | null, milliseconds = 30_000): Promise<T> {
+export async function eventually<T>(
+  check: () => Perhaps<T> | Promise<Perhaps<T>>,
+  milliseconds = patience,
+): Promise<T> {
   const end = Date.now() + milliseconds;
   for (;;) {
-    const found = check();
+    const found = await check();
     if (found) return found;
     assert.ok(Date.now() < end, `it did not come about within ${milliseconds} ms`);
     await new Promise((resolve) => setTimeout(resolve, 10));

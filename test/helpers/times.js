@@ -1,5 +1,6 @@
-import { appendFileSync, readFileSync } from 'node:fs';
+import { appendFileSync } from 'node:fs';
 import { after, before } from 'node:test';
+import { childrenSeconds } from './children.js';
 
 const report = process.env.TEST_TIMES;
 
@@ -40,12 +41,4 @@ function tell(name, begun) {
 function clocks() {
   const { user, system } = process.cpuUsage();
   return { computed: (user + system) / 1e6 + childrenSeconds(), passed: process.uptime() };
-}
-
-/** Seconds of the CPU that children have taken; Node tells only those of this process. */
-function childrenSeconds() {
-  if (process.platform !== 'linux') return 0;
-  // Behind the name of the program, which may hold anything, from field 3 on of proc_pid_stat(5): 16 and 17, in hundredths.
-  const fields = readFileSync('/proc/self/stat', 'utf8').split(') ').at(-1).split(' ');
-  return (Number(fields[13]) + Number(fields[14])) / 100;
 }

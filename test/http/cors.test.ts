@@ -350,6 +350,21 @@ describe('A page that is refused', () => {
     ]);
   });
 
+  it('is in it in production without the advice, for a stranger can make up an origin', async (t) => {
+    const before = process.env.NODE_ENV;
+    process.env.NODE_ENV = 'production';
+    t.after(() => {
+      if (before === undefined) delete process.env.NODE_ENV;
+      else process.env.NODE_ENV = before;
+    });
+    const here = await startHere(t, { cors: [app], collections: [posts] });
+    for (const origin of [foreign, 'null']) await from(here, origin);
+    assert.deepEqual(said(here), [
+      `a page of ${foreign} may not call the service`,
+      'a page without an origin, from a file or in a sandbox, may not call the service',
+    ]);
+  });
+
   it('is not where it is no page of others, calls nothing, or wants routes for our own pages', async (t) => {
     const here = await startHere(t, { collections: [posts] });
     const { origin } = new URL(here.url);

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { cpSync, mkdirSync, readFileSync, rmSync, statSync, truncateSync, utimesSync, writeFileSync } from 'node:fs';
-import { basename, dirname, join } from 'node:path';
+import { dirname, join, relative } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { checkConfig } from '../../config/check.ts';
@@ -152,10 +152,10 @@ describe('The cached OpenAPI documents', () => {
       if (isBuilt) mkdirSync(join(folder, 'dist', 'server'), { recursive: true });
       const file = join(folder, 'server', 'platform', 'version.ts');
       const other = join(dirname(file), 'carried.ts');
-      for (const path of [file, other]) {
-        cpSync(fileURLToPath(new URL(`../../server/platform/${basename(path)}`, import.meta.url)), path);
-      }
-      for (const path of [file, other, dirname(file)]) utimesSync(path, at, at);
+      const copied = [file, other, join(folder, 'config', 'package-name.ts')];
+      for (const path of copied)
+        cpSync(fileURLToPath(new URL(`../../${relative(folder, path)}`, import.meta.url)), path);
+      for (const path of [...copied, ...copied.map(dirname)]) utimesSync(path, at, at);
       const exports = { './package.json': './package.json' };
       writeFileSync(join(folder, 'package.json'), JSON.stringify({ name: 'annals', version, exports, type: 'module' }));
       const { build } = await import(pathToFileURL(file).href);

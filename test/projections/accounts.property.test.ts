@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { checkConfig } from '../../config/check.ts';
 import type { Json, JsonObject } from '../../config/schema.ts';
-import { accountStream, type EventType, inviteStream, setupStream } from '../../events/catalogue.ts';
+import { accountStream, type EventType, inviteStream, setupStream, splitStream } from '../../events/catalogue.ts';
 import type { Header } from '../../events/envelope.ts';
 import type { RecordedEvent } from '../../events/log.ts';
 import { compileUpcaster } from '../../events/upcasters.ts';
@@ -11,6 +11,7 @@ import { type Account, type Invite, openAccounts, type Session, type WaitingMail
 import { openProjector } from '../../projections/projector.ts';
 import { createIndexes, createTables, tablesOf } from '../../projections/tables.ts';
 import { openDatabase, type Sqlite } from '../../storage/sqlite.ts';
+import { category } from '../helpers/category.ts';
 import { runsOf } from '../helpers/runs.ts';
 import { dump } from './directory.ts';
 
@@ -98,7 +99,7 @@ const history: fc.Arbitrary<RecordedEvent[]> = fc
 /** The stream and the data of a step. Most of what it refers to was there once, and some of that belongs to others. */
 function sayingOf(one: Step, before: readonly RecordedEvent[], at: number): [stream: string, data: JsonObject] {
   const [slug, id] = users[one.user] as (typeof users)[number];
-  const stream = accountStream(slug, id);
+  const stream = accountStream(category(slug), id);
   const number = before.length + 1;
   const expiresAt = new Date(at + one.life).toISOString();
   const earlier = (type: EventType, name: string) => {
@@ -126,12 +127,15 @@ function sayingOf(one: Step, before: readonly RecordedEvent[], at: number): [str
     case 'password.reset.requested':
       return [stream, { reset: `reset ${number}`, expiresAt }];
     case 'invite.created':
-      return [inviteStream(slug, `invite ${number}`), { email: emails[one.email] as string, expiresAt }];
+      return [inviteStream(category(slug), `invite ${number}`), { email: emails[one.email] as string, expiresAt }];
     case 'invite.accepted':
     case 'invite.withdrawn': {
       const invites = before.filter(({ header }) => header.type === 'invite.created');
       const invite = invites[one.pick % Math.max(1, invites.length)]?.header.stream;
-      return [invite ?? inviteStream(slug, 'none'), one.type === 'invite.accepted' ? { account: `${slug}/${id}` } : {}];
+      return [
+        invite ?? inviteStream(category(slug), 'none'),
+        one.type === 'invite.accepted' ? { account: `${slug}/${id}` } : {},
+      ];
     }
     case 'email.sent':
     case 'email.failed': {
@@ -140,7 +144,7 @@ function sayingOf(one: Step, before: readonly RecordedEvent[], at: number): [str
       return [where, { mail: 'welcome', event: asked?.id ?? 'none' }];
     }
     case 'setup.completed':
-      return [setupStream(slug), { account: `${slug}/${id}` }];
+      return [setupStream(category(slug)), { account: `${slug}/${id}` }];
     case 'document.created':
     case 'document.deleted':
       return [`${slug}/${id}`, {}];
@@ -174,7 +178,7 @@ function expectedOf(events: readonly RecordedEvent[]) {
       return sessionOf(event, events.slice(0, index), events.slice(index + 1)) ?? [];
     }),
     invites,
-    setups: ['users', 'staff'].map((slug) => versionOf(setupStream(slug), events)),
+    setups: ['users', 'staff'].map((slug) => versionOf(setupStream(category(slug)), events)),
     mails: events.flatMap((event, index) => mailOf(event, events.slice(index + 1), invites) ?? []),
   };
 }
@@ -213,7 +217,7 @@ function sessionOf(
   const holder = holderOf(event);
   if (event.header.type !== 'session.started' || !event.data) return null;
   if (accountAfter(holder, before)?.credential !== event.data.credential) return null;
-  const [slug = '', id = ''] = holder.split('/');
+  const [own, id] = splitStream(holder);
   const sid = String(event.data.sid);
   let refreshedAt: number | null = null;
   let expiresAt = Date.parse(String(event.data.expiresAt));
@@ -229,7 +233,7 @@ function sessionOf(
     expiresAt = Date.parse(String(said(later).expiresAt));
   }
   const { ip = null, userAgent = null } = event.context ?? {};
-  return { sid, slug, id, startedAt: timeOf(event), refreshedAt, expiresAt, ip, userAgent };
+  return { sid, category: own, id, startedAt: timeOf(event), refreshedAt, expiresAt, ip, userAgent };
 }
 
 /** Whether an event that begins something takes away what has expired; one that begins what is over takes nothing. */
@@ -252,7 +256,7 @@ function inviteOf(event: RecordedEvent, after: readonly RecordedEvent[]): Invite
     ? null
     : {
         id,
-        slug,
+        category: category(slug),
         email,
         inviter: event.header.actor.id ?? '',
         createdAt: timeOf(event),
@@ -265,27 +269,27 @@ function mailOf(event: RecordedEvent, after: readonly RecordedEvent[], invites: 
   const { type, id: name, position, stream } = event.header;
   if (after.some((later) => /^email/.test(later.header.type) && said(later).event === name)) return null;
   const holder = holderOf(event);
-  const [slug = '', id = ''] = holder.split('/');
+  const [own, id] = splitStream(holder);
   const common = {
     event: name,
     position,
     stream,
     since: timeOf(event),
-    slug,
+    category: own,
     email: null,
     token: null,
     expiresAt: null,
   };
   const data = said(event);
   if (type === 'invite.created') {
-    const invite = invites.find((one) => inviteStream(one.slug, one.id) === stream);
+    const invite = invites.find((one) => inviteStream(one.category, one.id) === stream);
     if (!invite) return null;
     const { email, expiresAt } = invite;
     return { ...common, kind: 'invitation', id: null, email, token: invite.id, expiresAt };
   }
   if (type === 'invite.accepted' && data.account !== undefined) {
-    const [whose = '', user = ''] = String(data.account).split('/');
-    return { ...common, kind: 'welcome', slug: whose, id: user };
+    const [whose, user] = splitStream(String(data.account));
+    return { ...common, kind: 'welcome', category: whose, id: user };
   }
   if (type === 'password.changed' && data.reset !== undefined) return { ...common, kind: 'passwordChanged', id };
   if (type !== 'password.reset.requested' || data.reset === undefined) return null;
@@ -318,21 +322,29 @@ function applied(events: readonly RecordedEvent[], sizes: readonly number[]): Sq
 /** All that can be asked about accounts, as {@link expectedOf} gives it. */
 function foundIn(db: Sqlite, events: readonly RecordedEvent[]) {
   const { account, credentials, invite, invites, holder, sessions, setupVersion, waitingMails } = openAccounts(db);
-  const accounts = users.map(([slug, id]) => account(slug, id));
+  const accounts = users.map(([slug, id]) => account(category(slug), id));
   assert.deepEqual(credentials(), new Set(accounts.flatMap((one) => one?.credential ?? [])));
   const all = events.flatMap(({ header }) => {
     const sid = `session ${header.position}`;
     const [slug = '', id = ''] = holder(sid)?.split('/') ?? [];
-    return sessions(slug, id).filter((session) => session.sid === sid);
+    return sessions(category(slug), id).filter((session) => session.sid === sid);
   });
-  assert.deepEqual(new Set(users.flatMap(([slug, id]) => sessions(slug, id))), new Set(all), 'by sid and by account');
+  assert.deepEqual(
+    new Set(users.flatMap(([slug, id]) => sessions(category(slug), id))),
+    new Set(all),
+    'by sid and by account',
+  );
   const open = events.flatMap(({ header }) => invite(`invite ${header.position}`) ?? []);
-  assert.deepEqual(new Set(['users', 'staff'].flatMap(invites)), new Set(open), 'by id and by collection');
+  assert.deepEqual(
+    new Set(['users', 'staff'].map(category).flatMap((one) => invites(one))),
+    new Set(open),
+    'by id and by collection',
+  );
   return {
     accounts,
     sessions: all,
     invites: open,
-    setups: ['users', 'staff'].map(setupVersion),
+    setups: ['users', 'staff'].map(category).map(setupVersion),
     mails: waitingMails(),
   };
 }

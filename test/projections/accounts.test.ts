@@ -12,6 +12,7 @@ import { type Accounts, openAccounts, type Session } from '../../projections/acc
 import { openProjector } from '../../projections/projector.ts';
 import { createTables, tablesOf } from '../../projections/tables.ts';
 import { openDatabase } from '../../storage/sqlite.ts';
+import { category } from '../helpers/category.ts';
 import { type Directory, dumpFile, findingIn, openDirectory, quickFolder, setClock } from './directory.ts';
 
 // The events alone say who has an account: the fold does not look at the configuration.
@@ -36,7 +37,7 @@ function of(stream: string) {
 
 /** The events of the account of one user, in a word each. */
 function accountOf({ record }: Directory, slug: string, id: string) {
-  const change = of(accountStream(slug, id));
+  const change = of(accountStream(category(slug), id));
   const one = (...args: Parameters<typeof change>) => record(change(...args))[0] as RecordedEvent;
   return {
     change,
@@ -51,14 +52,14 @@ function accountOf({ record }: Directory, slug: string, id: string) {
 }
 
 function inviteTo({ record }: Directory, slug: string, id: string, email: string, expiresAt = later): RecordedEvent {
-  const created = of(inviteStream(slug, id))('invite.created', { email, expiresAt }, 0);
+  const created = of(inviteStream(category(slug), id))('invite.created', { email, expiresAt }, 0);
   return record(created, { actor: { type: 'user', id: 'users/9' } })[0] as RecordedEvent;
 }
 
 /** A session by its id, of any user. */
 function sessionIn(accounts: Accounts, sid: string): Session | null {
   const [slug = '', id = ''] = accounts.holder(sid)?.split('/') ?? [];
-  return accounts.sessions(slug, id).find((session) => session.sid === sid) ?? null;
+  return accounts.sessions(category(slug), id).find((session) => session.sid === sid) ?? null;
 }
 
 /** A data directory, and ways to open it again. */
@@ -87,7 +88,7 @@ function open(t: TestContext) {
 }
 
 function sidsOf({ accounts }: Directory, slug: string, id: string): string[] {
-  return accounts.sessions(slug, id).map(({ sid }) => sid);
+  return accounts.sessions(category(slug), id).map(({ sid }) => sid);
 }
 
 describe('a session', () => {
@@ -99,7 +100,7 @@ describe('a session', () => {
     const { header } = user.start('s1', 'c1', later, { ip: '192.0.2.1', userAgent: 'curl/8' });
     const session = {
       sid: 's1',
-      slug: 'users',
+      category: 'users',
       id: '1',
       startedAt: Date.parse(header.recordedAt),
       refreshedAt: null,
@@ -108,13 +109,13 @@ describe('a session', () => {
       userAgent: 'curl/8',
     };
     assert.deepEqual(sessionIn(accounts, 's1'), session);
-    assert.deepEqual([accounts.holder('s1'), accounts.holder('s9')], [`${session.slug}/${session.id}`, null]);
+    assert.deepEqual([accounts.holder('s1'), accounts.holder('s9')], [`${session.category}/${session.id}`, null]);
     user.start('s2', 'c1');
     const second = sessionIn(accounts, 's2');
     assert.deepEqual([second?.ip, second?.userAgent], [null, null]);
-    assert.deepEqual(accounts.sessions('users', '1'), [session, second]);
+    assert.deepEqual(accounts.sessions(category('users'), '1'), [session, second]);
     assert.equal(sessionIn(accounts, 's3'), null);
-    assert.deepEqual(accounts.sessions('staff', '1'), []);
+    assert.deepEqual(accounts.sessions(category('staff'), '1'), []);
   });
 
   it('that was refreshed lives longer, and tells when that was', (t) => {
@@ -167,7 +168,7 @@ describe('a session', () => {
     namesake.revoke({ sid: 's1' });
     namesake.refresh('s1', past);
     namesake.start('s1', 'c2', past);
-    assert.equal(sessionIn(directory.accounts, 's1')?.slug, 'users');
+    assert.equal(sessionIn(directory.accounts, 's1')?.category, 'users');
     assert.equal(sessionIn(directory.accounts, 's1')?.expiresAt, atLater);
   });
 
@@ -192,7 +193,7 @@ describe('a session', () => {
     }
     directory.remove('users', ids[0]);
     assert.equal(sessionIn(directory.accounts, `s ${ids[0]}`), null);
-    assert.equal(directory.accounts.account('users', ids[0]), null);
+    assert.equal(directory.accounts.account(category('users'), ids[0]), null);
     assert.deepEqual(directory.accounts.credentials(), new Set([`c ${ids[1]}`]));
     assert.deepEqual(sidsOf(directory, 'users', ids[1]), [`s ${ids[1]}`]);
     assert.equal(findingIn(folder), null);
@@ -239,12 +240,17 @@ describe('an account', () => {
     const { directory } = open(t);
     const { accounts } = directory;
     const user = accountOf(directory, 'users', '1');
-    assert.equal(accounts.account('users', '1'), null);
+    assert.equal(accounts.account(category('users'), '1'), null);
     user.fail();
-    assert.deepEqual(accounts.account('users', '1'), { version: 1, credential: null, reset: null, lastLoginAt: null });
+    assert.deepEqual(accounts.account(category('users'), '1'), {
+      version: 1,
+      credential: null,
+      reset: null,
+      lastLoginAt: null,
+    });
     user.setPassword('c1');
     user.askReset('r1');
-    assert.deepEqual(accounts.account('users', '1'), {
+    assert.deepEqual(accounts.account(category('users'), '1'), {
       version: 3,
       credential: 'c1',
       reset: { id: 'r1', expiresAt: atLater },
@@ -260,8 +266,11 @@ describe('an account', () => {
     ]) {
       directory.record(change);
     }
-    assert.equal(accounts.account('users', '1')?.version, 8);
-    assert.equal(accounts.account('users', '1')?.version, directory.log.versionOf(accountStream('users', '1')));
+    assert.equal(accounts.account(category('users'), '1')?.version, 8);
+    assert.equal(
+      accounts.account(category('users'), '1')?.version,
+      directory.log.versionOf(accountStream(category('users'), '1')),
+    );
   });
 
   it('has one reset at a time, the newest, until its password is changed by any way', (t) => {
@@ -270,12 +279,17 @@ describe('an account', () => {
     const user = accountOf(directory, 'users', '1');
     user.askReset('r1');
     user.askReset('r2', past);
-    assert.deepEqual(accounts.account('users', '1')?.reset, { id: 'r2', expiresAt: Date.parse(past) });
+    assert.deepEqual(accounts.account(category('users'), '1')?.reset, { id: 'r2', expiresAt: Date.parse(past) });
     user.setPassword('c1');
-    assert.equal(accounts.account('users', '1')?.reset, null);
+    assert.equal(accounts.account(category('users'), '1')?.reset, null);
     user.askReset('r3');
     user.setPassword('c2', { reset: 'r3' });
-    assert.deepEqual(accounts.account('users', '1'), { version: 5, credential: 'c2', reset: null, lastLoginAt: null });
+    assert.deepEqual(accounts.account(category('users'), '1'), {
+      version: 5,
+      credential: 'c2',
+      reset: null,
+      lastLoginAt: null,
+    });
   });
 
   it("'s credential is the one of its newest password, so that the vault can tell what is left over", (t) => {
@@ -290,13 +304,13 @@ describe('an account', () => {
   it('is set up once per collection, which the version of that stream tells', (t) => {
     const { directory } = open(t);
     const { accounts, record, append } = directory;
-    assert.equal(accounts.setupVersion('users'), 0);
-    const setup = of(setupStream('users'))('setup.completed', { account: 'users/1' }, 0);
+    assert.equal(accounts.setupVersion(category('users')), 0);
+    const setup = of(setupStream(category('users')))('setup.completed', { account: 'users/1' }, 0);
     record(accountOf(directory, 'users', '1').change('password.changed', { credential: 'c1' }), {
       otherStreams: [setup],
     });
-    assert.equal(accounts.setupVersion('users'), 1);
-    assert.equal(accounts.setupVersion('staff'), 0);
+    assert.equal(accounts.setupVersion(category('users')), 1);
+    assert.equal(accounts.setupVersion(category('staff')), 0);
     const rival = accountOf(directory, 'users', '2').change('password.changed', { credential: 'c2' });
     assert.deepEqual(append(rival, { otherStreams: [setup] }), { ok: false, conflict: 'version', version: 1 });
   });
@@ -308,15 +322,15 @@ describe('an invitation', () => {
     const { accounts, record } = directory;
     const { header } = inviteTo(directory, 'users', 'i1', 'a@example.com');
     const createdAt = Date.parse(header.recordedAt);
-    const about = { slug: 'users', email: 'a@example.com', inviter: 'users/9', createdAt };
+    const about = { category: 'users', email: 'a@example.com', inviter: 'users/9', createdAt };
     const invite = { id: 'i1', ...about, expiresAt: atLater, version: 1 };
     assert.deepEqual(accounts.invite('i1'), invite);
-    const stream = of(inviteStream('users', 'i1'));
+    const stream = of(inviteStream(category('users'), 'i1'));
     record(stream('email.sent', { mail: 'invitation', event: header.id }));
     assert.deepEqual(accounts.invite('i1'), { ...invite, version: 2 });
     record(stream('invite.accepted', { account: 'users/1' }, 2));
     assert.equal(accounts.invite('i1'), null);
-    assert.equal(accounts.account('users', 'invites'), null);
+    assert.equal(accounts.account(category('users'), 'invites'), null);
   });
 
   it('gives way to a newer one to the same address in the same collection', (t) => {
@@ -355,16 +369,16 @@ describe('a mail', () => {
     };
     const invited = inviteTo(directory, 'users', 'i1', 'a@example.com');
     const asked = user.askReset('r1');
-    const both = { expiresAt: atLater, slug: 'users' };
+    const both = { expiresAt: atLater, category: 'users' };
     assert.deepEqual(accounts.waitingMails(), [
       { kind: 'invitation', ...both, id: null, email: 'a@example.com', token: 'i1', ...since(invited) },
       { kind: 'passwordReset', ...both, id: '1', email: null, token: 'r1', ...since(asked) },
     ]);
-    const accept = of(inviteStream('users', 'i1'))('invite.accepted', { account: 'users/2' });
+    const accept = of(inviteStream(category('users'), 'i1'))('invite.accepted', { account: 'users/2' });
     const accepted = record(accept)[0] as RecordedEvent;
     const reset = user.setPassword('c1', { reset: 'r1' });
     user.setPassword('c2');
-    const neither = { slug: 'users', email: null, token: null, expiresAt: null };
+    const neither = { category: 'users', email: null, token: null, expiresAt: null };
     assert.deepEqual(accounts.waitingMails(), [
       { kind: 'welcome', ...neither, id: '2', ...since(accepted) },
       { kind: 'passwordChanged', ...neither, id: '1', ...since(reset) },
@@ -406,14 +420,14 @@ describe('a mail', () => {
 function fill(directory: Directory): void {
   const id = directory.create('users', { name: 'a' });
   const user = accountOf(directory, 'users', id);
-  const invite = of(inviteStream('staff', 'i0'));
+  const invite = of(inviteStream(category('staff'), 'i0'));
   inviteTo(directory, 'staff', 'i0', 'z@example.com');
   directory.record(accountOf(directory, 'staff', '7').change('password.changed', { credential: 'c7' }), {
     context: { ip: '192.0.2.7', userAgent: 'Ünïcode' },
     otherStreams: [
       invite('invite.accepted', { account: 'staff/7' }, 1),
       accountOf(directory, 'staff', '7').change('session.started', { sid: 's7', credential: 'c7', expiresAt: later }),
-      of(setupStream('staff'))('setup.completed', { account: 'staff/7' }, 0),
+      of(setupStream(category('staff')))('setup.completed', { account: 'staff/7' }, 0),
     ],
   });
   user.setPassword('c1');
@@ -492,7 +506,9 @@ describe('the tables about accounts', () => {
       other.setPassword('c9', { keeps: 's1', reset: 'r' }),
       other.refresh('s1', later),
       inviteTo(directory, 'users', 'i9', 'a@example.com'),
-      directory.record(of(inviteStream('users', 'i8'))('invite.accepted', { account: 'users/8' }))[0] as RecordedEvent,
+      directory.record(
+        of(inviteStream(category('users'), 'i8'))('invite.accepted', { account: 'users/8' }),
+      )[0] as RecordedEvent,
       directory.record(user.change('email.sent', { mail: 'welcome', event: 'none' }))[0] as RecordedEvent,
     ];
     // As a reader of the log has them when they were erased, each for itself.
@@ -512,8 +528,18 @@ describe('the tables about accounts', () => {
     );
     // The time of an event is in its header, which stays.
     const begun = Date.parse(erased[1]?.header.recordedAt ?? '');
-    assert.deepEqual(accounts.account('users', '1'), { version: 7, credential: 'c0', reset: null, lastLoginAt: begun });
-    assert.deepEqual(accounts.account('users', '2'), { version: 4, credential: null, reset: null, lastLoginAt: last });
+    assert.deepEqual(accounts.account(category('users'), '1'), {
+      version: 7,
+      credential: 'c0',
+      reset: null,
+      lastLoginAt: begun,
+    });
+    assert.deepEqual(accounts.account(category('users'), '2'), {
+      version: 4,
+      credential: null,
+      reset: null,
+      lastLoginAt: last,
+    });
     assert.equal(accounts.invite('i9'), null);
     assert.deepEqual(accounts.waitingMails(), []);
   });

@@ -7,6 +7,7 @@ import type { RecordedEvent } from '../../events/log.ts';
 import { collectionOf, type EventFilter, openAuditFold, openAuditIndex } from '../../projections/audit.ts';
 import { createTables } from '../../projections/tables.ts';
 import { openDatabase } from '../../storage/sqlite.ts';
+import { category } from '../helpers/category.ts';
 import { findingIn, openDirectory, quickFolder } from './directory.ts';
 
 const config = {
@@ -39,8 +40,10 @@ describe('The audit projection', () => {
     directory.update('posts', id, { title: 'b' });
     directory.setGlobal('site', { motto: 'x' });
     const session = { sid: 's', credential: 'c', expiresAt: new Date('2030-01-01') };
-    directory.record(decideLogin({ slug: 'users', id: String(ada.id).slice(6) }, session), { actor: ada });
-    directory.record(decideLogin({ slug: 'users', id: 'x' }, session), {
+    directory.record(decideLogin({ category: category('users'), id: String(ada.id).slice(6) }, session), {
+      actor: ada,
+    });
+    directory.record(decideLogin({ category: category('users'), id: 'x' }, session), {
       actor: { type: 'apiKey', id: '0123456789abcdef' },
     });
     directory.remove('posts', id);

@@ -22,6 +22,7 @@ import { catchUp } from '../../projections/rebuild.ts';
 import { SchemaError } from '../../projections/schema-check.ts';
 import { type Tables, tablesOf } from '../../projections/tables.ts';
 import { openDatabase } from '../../storage/sqlite.ts';
+import { category } from '../helpers/category.ts';
 import { startHere } from '../helpers/embedded.ts';
 import { runHere } from '../helpers/in-process.ts';
 import { runCommand, startService, writeConfig } from '../helpers/service.ts';
@@ -126,7 +127,7 @@ describe('the first start and those after it', () => {
     const first = start(configOf(posts(title)));
     const id = first.create('posts', { title: 'a' });
     const current = { version: 1, document: first.document('posts', id) ?? {} };
-    const target = { slug: 'posts', unique: [] };
+    const target = { category: category('posts'), unique: [] };
     const decision = decideUpdate(target, id, current, { values: { title: 'b' }, at: Date.now() });
     assert.ok(decision && first.append(decision).ok);
     assert.equal(first.document('posts', id)?.title, 'a');
@@ -215,16 +216,29 @@ describe('a schema that changes', () => {
     assert.equal(findingIn(folder), null);
   });
 
-  it('makes up for a forgotten renamedFrom after a start under the old name, not without one', (t) => {
+  it('makes up for a forgotten renamedFrom, with or without a start under the old name', (t) => {
     const { folder, start } = startable(t);
     const id = start(configOf(posts(title))).create('posts', { title: 'a' });
     const headline: FieldConfig = { name: 'headline', type: 'text' };
     const renamed = configOf(posts({ ...headline, renamedFrom: 'title' }));
-    for (const config of [configOf(posts(headline)), renamed]) {
-      assert.equal(start(config).document('posts', id)?.headline, null);
-    }
-    assert.equal(start(configOf(posts(title))).document('posts', id)?.title, 'a');
-    assert.equal(start(renamed).document('posts', id)?.headline, 'a');
+    const forgotten = start(configOf(posts(headline)));
+    assert.equal(forgotten.document('posts', id)?.headline, null);
+    const own = forgotten.create('posts', { headline: 'since' });
+    const other = start(configOf(posts({ ...headline, unique: true, renamedFrom: 'title' })));
+    assert.deepEqual(
+      [id, own].map((one) => other.document('posts', one)?.headline),
+      ['a', 'since'],
+    );
+    assert.throws(() => other.create('posts', { headline: 'a' }), /claim/);
+    assert.equal(JSON.parse(other.asOf('posts', id, 2) ?? '{}').headline, 'a');
+    other.update('posts', id, { headline: 'b' });
+    assert.equal(findingIn(folder), null);
+    const back = start(configOf(posts({ ...title, renamedFrom: 'headline' })));
+    assert.deepEqual(
+      [id, own].map((one) => back.document('posts', one)?.title),
+      ['b', 'since'],
+    );
+    assert.equal(start(renamed).document('posts', id)?.headline, 'b');
     assert.equal(findingIn(folder), null);
   });
 
@@ -402,7 +416,7 @@ describe('a schema that changes', () => {
     const first = start(configOf(posts({ ...title, unique: true })));
     const id = first.create('posts', { title: 'a' });
     const current = { version: 1, document: first.document('posts', id) ?? {} };
-    const target = { slug: 'posts', unique: [{ scope: 'posts.title', path: ['title'], isTime: false }] };
+    const target = { category: category('posts'), unique: [{ scope: 'posts.title', path: ['title'], isTime: false }] };
     const decision = decideUpdate(target, id, current, { values: { title: 'b' }, at: Date.now() });
     // Killed before the read file has it; the next start brings a label.
     assert.ok(decision && first.append(decision).ok);
@@ -556,7 +570,10 @@ describe('a start after a crash', () => {
       assert.deepEqual([documents.text('none'), documents.current('none')], [null, null]);
 
       // Decided by somebody who had read it before it was lost.
-      const decision = decide({ slug: 'posts', unique: [] }, id, current, { values: { title: 'b' }, at: Date.now() });
+      const decision = decide({ category: category('posts'), unique: [] }, id, current, {
+        values: { title: 'b' },
+        at: Date.now(),
+      });
       assert.ok(decision && first.append(decision).ok);
       const { size } = first.log.head();
       assert.throws(() => catchUp(first.projector, { log: first.log, upTo: size }), lost);
@@ -651,7 +668,7 @@ describe('the service', () => {
     const path = `/api/collections/posts/${created.body.id}`;
     await first.stop();
 
-    const second = await startHere(t, { collections: config.collections.slice(1) }, { data });
+    const second = await startHere(t, { collections: config.collections.slice(1) }, { data, acceptLoss: true });
     assert.equal((await second.call('GET', path)).status, 404);
     assert.equal((await second.call('GET', '/api/collections/posts')).status, 404);
     assert.equal((await second.call('POST', '/api/collections/posts', { title: 'b' })).status, 404);

@@ -3,9 +3,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { checkConfig } from '../../config/check.ts';
 import type { Config } from '../../config/define.ts';
-import { dataFields, type JsonObject, type Schema } from '../../config/schema.ts';
+import { categoryOf, dataFields, type JsonObject, type Schema } from '../../config/schema.ts';
 import { compileShape } from '../../config/shape.ts';
 import { globalStream } from '../../events/catalogue.ts';
+import { namesOf } from '../../events/categories.ts';
 import { uniqueFields } from '../../events/claims.ts';
 import { decideCreate, decideDelete, decideGlobalUpdate, decideUpdate } from '../../events/documents.ts';
 import { createIds } from '../../events/ids.ts';
@@ -56,31 +57,35 @@ export function setClock(milliseconds: number): void {
 
 const ids = createIds(new BigInt64Array(new SharedArrayBuffer(8)), now);
 
-type How = Pick<BootOptions, 'isRebuild' | 'isStrict' | 'onChanges' | 'helpers'> & { seals?: Seals };
+type How = Pick<BootOptions, 'isRebuild' | 'isStrict' | 'acceptsLoss' | 'onChanges' | 'helpers'> & { seals?: Seals };
 
-/** Opens a data directory, made if it is missing. */
+/** Opens a data directory, made if it is missing. Losses are accepted by default. */
 export function openDirectory(directory: string, config: Config, how: How = {}): Directory {
-  const { schema, rules } = checkConfig(config);
+  const declared = checkConfig(config);
   mkdirSync(directory, { recursive: true });
-  const booted = boot({ directory, schema, rules, ids, now, logId: 'annals/test', seals, ...how });
+  const options = { schema: declared.schema, rules: declared.rules, ids, now, seals, acceptsLoss: true };
+  const booted = boot({ directory, logId: 'annals/test', ...options, ...how });
+  const { schema } = booted;
   const reader = openDatabase(booted.readFile, { readonly: true });
   registerFunctions(reader);
   const described = new Map(tablesOf(schema).map((tables) => [tables.key, tables]));
   const documents = new Map([...described].map(([key, tables]) => [key, openDocuments(reader, tables)]));
 
-  function current(key: string, id: string) {
-    const found = documents.get(key)?.current(id);
-    if (!found) throw new Error(`there is no ${key} ${id}`);
+  const { categoryFor } = namesOf(schema.collections);
+
+  function current(slug: string, id: string) {
+    const found = documents.get(categoryFor(slug))?.current(id);
+    if (!found) throw new Error(`there is no ${slug} ${id}`);
     return found;
   }
 
-  function shaped(key: string, values: JsonObject): JsonObject {
-    return compileShape(described.get(key)?.fields ?? [])(values);
+  function shaped(name: string, values: JsonObject): JsonObject {
+    return compileShape(described.get(categoryFor(name))?.fields ?? [])(values);
   }
 
   function target(slug: string) {
-    const fields = schema.collections.find((collection) => collection.slug === slug)?.fields ?? [];
-    return { slug, unique: uniqueFields(slug, dataFields(fields)) };
+    const found = schema.collections.find((collection) => collection.slug === slug) ?? { slug, fields: [] };
+    return { category: categoryOf(found), unique: uniqueFields(categoryOf(found), dataFields(found.fields)) };
   }
 
   function append(decision: Change, rest: Partial<Command> = {}): Outcome {
@@ -127,9 +132,9 @@ export function openDirectory(directory: string, config: Config, how: How = {}):
     setGlobal(slug, values) {
       const key = globalStream(slug);
       const before = documents.get(key)?.current(slug) ?? { version: 0, document: shaped(key, {}) };
-      write(decideGlobalUpdate(slug, before, values, ids.next().at));
+      write(decideGlobalUpdate(slug, before, { values, at: ids.next().at }));
     },
-    document: (slug, id) => documents.get(slug)?.current(id)?.document ?? null,
+    document: (slug, id) => documents.get(categoryFor(slug))?.current(id)?.document ?? null,
     asOf: (key, id, position) => documents.get(key)?.asOf(id, position)?.text ?? null,
     close() {
       reader.close();

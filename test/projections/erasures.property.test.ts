@@ -10,6 +10,7 @@ import type { Change } from '../../events/log.ts';
 import { draftSegment } from '../../events/sealing.ts';
 import { openScrubber } from '../../projections/scrub.ts';
 import { withDatabase } from '../../storage/sqlite.ts';
+import { category } from '../helpers/category.ts';
 import { remainsIn } from '../helpers/remains.ts';
 import { runsOf } from '../helpers/runs.ts';
 import { type Directory, dumpFile, findingIn, openDirectory, quickFolder } from './directory.ts';
@@ -65,7 +66,7 @@ function play(directory: Directory, steps: readonly Step[], salt: string): Perso
     else if (what === 'invite') {
       const invite = `${salt}-invite-${index}`;
       // Soon over, so that what comes later purges it.
-      const decision = decideInvite('users', invite, `${person.mark}@x.org`, soon(directory, size));
+      const decision = decideInvite(category('users'), invite, `${person.mark}@x.org`, soon(directory, size));
       directory.record(decision, contextOf(person));
       person.invites.push(invite);
     } else if (!person.isLiving) continue;
@@ -99,7 +100,7 @@ function soon({ log }: Directory, size: number): Date {
 }
 
 function accountChange({ id, mark }: Person, kind: number, index: number): Change {
-  const account = { slug: 'users', id };
+  const account = { category: category('users'), id };
   const expiresAt = new Date(Date.parse('2026-11-20T12:00:00.000Z') + index * 20);
   const session = { sid: `${mark}-${index}`, credential: `${mark}-key`, expiresAt };
   if (kind === 0) return decidePassword(account, `${mark}-key`);
@@ -111,9 +112,9 @@ function accountChange({ id, mark }: Person, kind: number, index: number): Chang
 function eraseOf({ log, record }: Directory, person: Person): void {
   if (person.isErased) return;
   const names = [
-    documentStream('users', person.id),
-    accountStream('users', person.id),
-    ...person.invites.map((invite) => inviteStream('users', invite)),
+    documentStream(category('users'), person.id),
+    accountStream(category('users'), person.id),
+    ...person.invites.map((invite) => inviteStream(category('users'), invite)),
   ];
   const streams = names
     .map((stream) => ({ stream, versions: log.versionOf(stream) }))

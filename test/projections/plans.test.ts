@@ -16,6 +16,7 @@ import type { Bound, Where } from '../../projections/where.ts';
 import { type Reach, readSort } from '../../server/queries/paths.ts';
 import { readWhereObject } from '../../server/queries/where.ts';
 import { openDatabase, type Sqlite } from '../../storage/sqlite.ts';
+import { category } from '../helpers/category.ts';
 
 /** The collections of the benchmark, and fields of the kinds that it has none of. */
 const configWith = (index: boolean): Config => ({
@@ -94,7 +95,7 @@ function openWorld(index: boolean) {
   ];
   const events = documents.map(([slug, id, values], at) => {
     const time = new Date(Date.UTC(2026, 0, 1) + at).toISOString();
-    const stream = documentStream(slug, id);
+    const stream = documentStream(category(slug), id);
     const header = { stream, type: 'document.created', version: 1, position: at + 1, actor: { type: 'system' } };
     return { header, data: { id, createdAt: time, updatedAt: time, ...values } };
   });

@@ -6,7 +6,8 @@ import fc from 'fast-check';
 import { checkConfig } from '../../config/check.ts';
 import type { CollectionConfig, Config, FieldConfig } from '../../config/define.ts';
 import type { Json, JsonObject } from '../../config/schema.ts';
-import { lookAhead } from '../../projections/look-ahead.ts';
+import { lookAhead, lookAtReload, refusedOf } from '../../projections/look-ahead.ts';
+import { SchemaError } from '../../projections/schema-check.ts';
 import { runsOf } from '../helpers/runs.ts';
 import { dumpFile, openDirectory, quickFolder } from './directory.ts';
 
@@ -36,7 +37,10 @@ function changesOf(folder: string, config: Config): string[] {
   const ahead = lookAhead(folder, checkConfig(config));
   const lines: string[] = [];
   openDirectory(folder, config, { onChanges: (some) => lines.push(...some) }).close();
-  assert.deepEqual(ahead.changes, lines);
+  assert.deepEqual(
+    ahead.changes.map(({ line }) => line),
+    lines,
+  );
   assert.deepEqual(lookAhead(folder, checkConfig(config)), {
     isChanged: false,
     hasOtherRules: false,
@@ -57,7 +61,7 @@ describe('what a schema changes for documents', () => {
       { name: 'size', type: 'select', options: ['s'] },
     ];
     assert.deepEqual(changesOf(folder, posts(...added)), [
-      "posts.title is gone: 2 documents had a value of it; did you mean renamedFrom: 'title' in posts.headline or posts.subtitle?",
+      "posts.title is gone: 2 documents had a value of it; did you mean renamedFrom: 'title' in posts.subtitle or posts.headline?",
       'posts.n is gone: 1 document had a value of it',
     ]);
     assert.deepEqual(changesOf(folder, posts(...added)), [], 'told once');
@@ -235,9 +239,10 @@ describe('what a schema changes for documents', () => {
     const gone = ['posts.title is gone: 2 documents had a value of it'];
     const [file = ''] = filesIn(folder).filter((name) => name.startsWith('read-'));
     writeFileSync(join(folder, file), 'this is no database');
-    assert.deepEqual(lookAhead(folder, checkConfig(posts())).changes, gone);
+    const found = () => lookAhead(folder, checkConfig(posts())).changes.map(({ line }) => line);
+    assert.deepEqual(found(), gone);
     for (const name of readdirSync(folder)) if (name.startsWith('read-')) rmSync(join(folder, name));
-    assert.deepEqual(lookAhead(folder, checkConfig(posts())).changes, gone);
+    assert.deepEqual(found(), gone);
     assert.deepEqual(filesIn(folder), ['log.db'], 'nothing is built there');
     assert.deepEqual(changesOf(folder, posts()), gone);
   });
@@ -270,6 +275,58 @@ describe('what a schema changes for documents', () => {
     assert.deepEqual(returning, ['posts was there before: its documents are back']);
   });
 
+  for (const [what, { history, next, told }] of Object.entries(successions())) {
+    it(`is refused by a start and by a check beforehand alike, and with the same words: ${what}`, (t) => {
+      const folder = quickFolder();
+      t.after(() => rmSync(folder, { recursive: true, force: true }));
+      for (const [config, documents] of history) {
+        const directory = openDirectory(folder, config);
+        const [{ slug = '' } = {}] = config.collections ?? [];
+        for (const document of documents) directory.create(slug, document);
+        directory.close();
+      }
+      for (const how of [{}, { acceptsLoss: true }, { isStrict: true }]) {
+        const log = dumpFile(join(folder, 'log.db'));
+        const ahead = refusedOf(lookAhead(folder, checkConfig(next)), { isStrict: false, acceptsLoss: false, ...how });
+        assert.equal(dumpFile(join(folder, 'log.db')), log);
+        const lines = startedOf(folder, next, { acceptsLoss: false, ...how });
+        assert.deepEqual(lines, ahead, JSON.stringify(how));
+        if (Object.keys(how).length === 0) assert.match(ahead.join('\n').replaceAll(/[\da-f-]{36}/g, 'ID'), told);
+        // If it is not refused, it is recorded, and asked no more.
+        if (ahead.length === 0) break;
+      }
+    });
+  }
+
+  it('needs a restart where a collection is renamed, and none where renamedFrom is dropped', (t) => {
+    const folder = filled(t, posts(title), [{ title: 'a' }]);
+    const renamed = (more: object) => ({ collections: [{ slug: 'articles', ...more, fields: [title] }] });
+    const look = (config: Config) => lookAtReload(folder, checkConfig(config));
+    const { hasOtherTables, isRecorded, changes } = look(renamed({ renamedFrom: 'posts' }));
+    assert.deepEqual([hasOtherTables, isRecorded, changes.map(({ isLoss }) => isLoss)], [true, true, [false]]);
+    assert.match(changes[0]?.line ?? '', /^articles was posts: 1 document and all that is recorded of it are under/);
+    openDirectory(folder, renamed({ renamedFrom: 'posts' })).close();
+    assert.deepEqual(look(renamed({})), { hasOtherTables: false, isRecorded: true, changes: [] });
+    assert.throws(() => look(posts(title)), /^SchemaError: posts is the first name of articles/);
+  });
+
+  it('builds no read tables anew where a collection is renamed, unless its documents are files', (t) => {
+    const folder = filled(t, posts(title), [{ title: 'a' }]);
+    const renamed = (more: object): Config => ({ collections: [{ slug: 'articles', ...more, fields: [title] }] });
+    for (const more of [{ renamedFrom: 'posts' }, {}]) {
+      const { rebuilt, close } = openDirectory(folder, renamed(more), { acceptsLoss: false });
+      close();
+      assert.equal(rebuilt, false);
+    }
+    const files = quickFolder();
+    t.after(() => rmSync(files, { recursive: true, force: true }));
+    for (const one of [{ slug: 'media' }, { slug: 'files', renamedFrom: 'media' }]) {
+      const { rebuilt, close } = openDirectory(files, { collections: [{ ...one, upload: true, fields: [] }] });
+      close();
+      assert.equal(rebuilt, true);
+    }
+  });
+
   it('is what a count of the documents by hand comes to, however fields are nested', () => {
     fc.assert(
       fc.property(change, ({ before, after, documents }) => {
@@ -295,6 +352,208 @@ describe('what a schema changes for documents', () => {
     );
   });
 });
+
+type Succession = { history: [Config, JsonObject[]][]; next: Config; told: RegExp };
+
+/** Changes of a schema, each with the documents that were written under those before. */
+function successions(): Record<string, Succession> {
+  const headline = (more: object = {}): Config => posts({ name: 'headline', type: 'text', ...more });
+  const titled: [Config, JsonObject[]] = [posts(title), [{ title: 'a' }, { title: 'a' }]];
+  const block = (name: string) => ({ slug: 'hero', fields: [{ name, type: 'text' } as const] });
+  const layout = (...fields: FieldConfig[]) => posts({ name: 'layout', type: 'array', fields });
+  const hero: Config = posts({ name: 'layout', type: 'blocks', blocks: [block('title')] });
+  const others: Config = { collections: [{ slug: 'others', fields: [title] }] };
+  const articles = (more: { renamedFrom?: string }): Config => ({
+    collections: [{ slug: 'articles', ...more, fields: [title] }],
+  });
+  const list = ({ collections = [] }: Config) => collections;
+  const nothing = /^$/;
+  const missing = /takes values that are not there; nothing was recorded .*:\nposts\.headline\.renamedFrom: /;
+  return {
+    'nothing changed': { history: [titled], next: posts(title), told: nothing },
+    'a field is added, and one is required now': {
+      history: [titled],
+      next: posts({ name: 'title', type: 'text', required: true }, { name: 'n', type: 'number' }),
+      told: nothing,
+    },
+    'a field is gone': {
+      history: [titled],
+      next: headline(),
+      told: /^documents would show less .*accepts it\):\nposts\.title is gone: 2 .* renamedFrom: 'title' in posts\.headline\?$/,
+    },
+    'a field is gone of which nothing is lost': { history: [[posts(title), []]], next: headline(), told: nothing },
+    'a field is renamed': { history: [titled], next: headline({ renamedFrom: 'title' }), told: nothing },
+    'a field is renamed later': {
+      history: [titled, [headline(), [{ headline: 'b' }]]],
+      next: headline({ renamedFrom: 'title', required: true }),
+      told: nothing,
+    },
+    'a field is renamed later, and its values do not fit': {
+      history: [titled, [headline(), []]],
+      next: posts({ name: 'headline', type: 'number', renamedFrom: 'title' }),
+      told: /^posts\.headline is number now, but these documents hold another type: ID, ID$/,
+    },
+    'a field is renamed later, and its values are shared': {
+      history: [titled, [headline(), []]],
+      next: headline({ renamedFrom: 'title', unique: true }),
+      told: /^posts\.headline is unique now, but these documents share "a": ID, ID$/,
+    },
+    'a field is back with another type': {
+      history: [titled, [posts({ name: 'n', type: 'number' }), []]],
+      next: posts({ name: 'n', type: 'number' }, { name: 'title', type: 'number' }),
+      told: /^posts\.title is number now, but these documents hold another type: ID, ID$/,
+    },
+    'renamedFrom names what never was': {
+      history: [titled],
+      next: posts(title, { name: 'headline', type: 'text', renamedFrom: 'titel' }),
+      told: missing,
+    },
+    'renamedFrom names what was beside': {
+      history: [[posts(title, { name: 'headline', type: 'text' }), []]],
+      next: headline({ renamedFrom: 'title' }),
+      told: missing,
+    },
+    'another type': {
+      history: [titled],
+      next: posts({ name: 'title', type: 'number' }),
+      told: /^posts\.title is number now/,
+    },
+    'a type that may follow': { history: [titled], next: posts({ name: 'title', type: 'email' }), told: nothing },
+    'blocks become a list': {
+      history: [[hero, [{ layout: [{ blockType: 'hero', title: 'x' }] }]]],
+      next: layout({ name: 'head', type: 'text' }),
+      told: /^documents would show less .*\nposts\.layout is array now and was blocks: 1 document had a value of it, and show/,
+    },
+    'a field of a block is gone': {
+      history: [[hero, [{ layout: [{ blockType: 'hero', title: 'x' }] }]]],
+      next: posts({ name: 'layout', type: 'blocks', blocks: [block('head')] }),
+      told: /posts\.layout\.hero\.title is gone: 1 document .* in posts\.layout\.hero\.head\?$/,
+    },
+    'values are shared': {
+      history: [titled],
+      next: posts({ name: 'title', type: 'text', unique: true }),
+      told: /is unique now, but/,
+    },
+    'a collection is gone': {
+      history: [titled],
+      next: { collections: [{ slug: 'others', fields: [] }] },
+      told: /\nposts is gone, with 2 documents: /,
+    },
+    'a collection is gone, and a new one has its fields': {
+      history: [titled],
+      next: {
+        collections: [
+          { slug: 'articles', fields: [title] },
+          { slug: 'tags', fields: [] },
+        ],
+      },
+      told: /declared again; if it is articles now, write renamedFrom: 'posts' there$/,
+    },
+    'a collection is renamed': { history: [titled], next: articles({ renamedFrom: 'posts' }), told: nothing },
+    'a collection is renamed, and renamed again': {
+      history: [titled, [articles({ renamedFrom: 'posts' }), [{ title: 'c' }]]],
+      next: { collections: [{ slug: 'essays', renamedFrom: 'articles', fields: [title] }] },
+      told: nothing,
+    },
+    'a rename stays in the configuration, and another comes beside it': {
+      history: [titled, [articles({ renamedFrom: 'posts' }), []]],
+      next: { collections: [...list(articles({ renamedFrom: 'posts' })), { slug: 'tags', fields: [] }] },
+      told: nothing,
+    },
+    'a rename is undone': {
+      history: [titled, [articles({ renamedFrom: 'posts' }), []]],
+      next: { collections: [{ slug: 'posts', renamedFrom: 'articles', fields: [title] }] },
+      told: nothing,
+    },
+    'a rename is undone, and does not say so': {
+      history: [titled, [articles({ renamedFrom: 'posts' }), []]],
+      next: posts(title),
+      told: /^posts is the first name of articles, whose history is recorded under it: write renamedFrom: 'articles' if it is that collection, else take another slug$/,
+    },
+    'a new collection has the first name of another': {
+      history: [titled, [articles({ renamedFrom: 'posts' }), []]],
+      next: { collections: [...list(articles({})), { slug: 'posts', fields: [] }] },
+      told: /^posts is the first name of articles, whose history is recorded under it: take another slug$/,
+    },
+    'a new collection has it but for the case': {
+      history: [titled, [articles({ renamedFrom: 'posts' }), []]],
+      next: { collections: [...list(articles({})), { slug: 'Posts', fields: [] }] },
+      told: /^Posts is the first name of articles, whose history is recorded under it: take another slug$/,
+    },
+    'no collection had the name': {
+      history: [titled],
+      next: { collections: [...list(posts(title)), { slug: 'articles', renamedFrom: 'post', fields: [title] }] },
+      told: /\narticles\.renamedFrom: the log never had a collection "post", so there are no documents to take; did you mean "posts"\?$/,
+    },
+    'another collection has taken its documents': {
+      history: [titled, [articles({ renamedFrom: 'posts' }), []]],
+      next: { collections: [...list(articles({})), { slug: 'essays', renamedFrom: 'posts', fields: [title] }] },
+      told: /\nessays\.renamedFrom: the documents of "posts" are those of articles since it was renamed; leave renamedFrom out$/,
+    },
+    'the collection has documents of its own': {
+      history: [titled, [{ collections: [...list(articles({})), ...list(posts(title))] }, [{ title: 'own' }]]],
+      next: articles({ renamedFrom: 'posts' }),
+      told: /\narticles\.renamedFrom: articles has documents of its own, and takes none of posts; leave renamedFrom out\nposts is gone, with 2 documents: /,
+    },
+    'the collection was there beside it, with no document': {
+      history: [titled, [{ collections: [...list(articles({})), ...list(posts(title))] }, []]],
+      next: articles({ renamedFrom: 'posts' }),
+      told: nothing,
+    },
+    'a rename comes late': {
+      history: [titled, [articles({}), []]],
+      next: articles({ renamedFrom: 'posts' }),
+      told: nothing,
+    },
+    'a rename comes too late': {
+      history: [titled, [articles({}), [{ title: 'own' }]]],
+      next: articles({ renamedFrom: 'posts' }),
+      told: /\narticles\.renamedFrom: articles has documents of its own, and takes none of posts; leave renamedFrom out$/,
+    },
+    'a renamed collection loses a field': {
+      history: [titled],
+      next: { collections: [{ slug: 'articles', renamedFrom: 'posts', fields: [{ name: 'head', type: 'text' }] }] },
+      told: /\narticles\.title is gone: 2 documents had a value of it; did you mean renamedFrom: 'title' in articles\.head\?$/,
+    },
+    'a renamed collection has a field of another type': {
+      history: [titled],
+      next: { collections: [{ slug: 'articles', renamedFrom: 'posts', fields: [{ name: 'title', type: 'number' }] }] },
+      told: /^articles\.title is number now, but these documents hold another type: ID, ID$/,
+    },
+    'values of a renamed collection are shared': {
+      history: [titled],
+      next: {
+        collections: [
+          { slug: 'articles', renamedFrom: 'posts', fields: [{ name: 'title', type: 'text', unique: true }] },
+        ],
+      },
+      told: /^articles\.title is unique now, but/,
+    },
+    'a collection is back with another type': {
+      history: [titled, [others, []]],
+      next: {
+        collections: [...(others.collections ?? []), { slug: 'posts', fields: [{ name: 'title', type: 'number' }] }],
+      },
+      told: /^posts\.title is number now, but these documents hold another type: ID, ID$/,
+    },
+    'a collection of accounts is one no more': {
+      history: [[{ collections: [{ slug: 'users', auth: true, fields: [] }] }, [{ email: 'a@b.example' }]]],
+      next: { collections: [{ slug: 'users', fields: [] }] },
+      told: /\nusers\.email is gone: 1 document had a value of it$/,
+    },
+  };
+}
+
+/** The lines with which a start refuses a configuration; empty where it starts. */
+function startedOf(folder: string, config: Config, how: Parameters<typeof openDirectory>[2]): string[] {
+  try {
+    openDirectory(folder, config, how).close();
+    return [];
+  } catch (error) {
+    assert.ok(error instanceof SchemaError, String(error));
+    return error.message.split('\n');
+  }
+}
 
 /** A line without its words: what, why, how many. */
 function plain(line: string): string {

@@ -12,6 +12,7 @@ import { foldedWords, holds, placesIn, placesOf, readTerms, type Term } from '..
 import { openSearchReader } from '../../server/queries/search-index.ts';
 import { announceFile, createSearchCell, publish } from '../../server/writer/search-cell.ts';
 import { openDatabase } from '../../storage/sqlite.ts';
+import { category } from '../helpers/category.ts';
 import { remainsIn } from '../helpers/remains.ts';
 import { runsOf } from '../helpers/runs.ts';
 import { type Directory, findingIn, openDirectory, quickFolder } from './directory.ts';
@@ -115,7 +116,7 @@ function rebuiltEntriesOf(directory: Directory): unknown[] {
 }
 
 function erase({ log, record }: Directory, id: string): void {
-  const stream = documentStream('notes', id);
+  const stream = documentStream(category('notes'), id);
   const streams = [{ stream, versions: log.versionOf(stream) }];
   const event = { type: 'document.erased' as const, data: { streams } };
   const change = { stream, expectedVersion: log.versionOf(stream), events: [event], claims: [], releases: [] };

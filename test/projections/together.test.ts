@@ -11,6 +11,7 @@ import type { Helpers, PieceResult } from '../../projections/helpers.ts';
 import { verifyDirectory } from '../../projections/verify.ts';
 import { openHelpers } from '../../server/writer/helpers.ts';
 import { openDatabase, type Sqlite, withDatabase } from '../../storage/sqlite.ts';
+import { category } from '../helpers/category.ts';
 import { casesOf, runsOf } from '../helpers/runs.ts';
 import { type Directory, dumpFile, findingIn, openDirectory, quickFolder } from './directory.ts';
 
@@ -75,7 +76,7 @@ function play(directory: Directory, steps: readonly Step[]): void {
     else if (what === 'site') directory.setGlobal('site', { name: `s${index}` });
     else if (what === 'update') directory.update('posts', post, values);
     else if (what === 'login' && user) {
-      const account = { slug: 'users', id: user };
+      const account = { category: category('users'), id: user };
       directory.record(decidePassword(account, 'key'));
       const session = { sid: `sid-${index}`, credential: 'key', expiresAt: new Date('2030-01-01') };
       directory.record(decideLogin(account, session));
@@ -89,7 +90,7 @@ function play(directory: Directory, steps: readonly Step[]): void {
 }
 
 function erase({ log, record }: Directory, id: string): void {
-  const stream = documentStream('posts', id);
+  const stream = documentStream(category('posts'), id);
   const versions = log.versionOf(stream);
   const event = { type: 'document.erased' as const, data: { streams: [{ stream, versions }] } };
   const change = { stream, expectedVersion: versions, events: [event], claims: [], releases: [] };

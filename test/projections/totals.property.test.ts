@@ -15,6 +15,7 @@ import { compileWhere, type Where } from '../../projections/where.ts';
 import type { Reach } from '../../server/queries/paths.ts';
 import { readWhereObject } from '../../server/queries/where.ts';
 import { openDatabase, type Sqlite } from '../../storage/sqlite.ts';
+import { category } from '../helpers/category.ts';
 import { runsOf, seenOf } from '../helpers/runs.ts';
 import { quickFolder } from './directory.ts';
 import { anyObject, asObject, documents, fieldsOf, ids, level, model, ownLevel, type Slug, timeOf } from './filters.ts';
@@ -66,7 +67,7 @@ function openWorld() {
 
   function write(events: readonly { slug: Slug; id: string; type: string; data: JsonObject }[]): void {
     const recorded = events.map(({ slug, id, type, data }) => {
-      const stream = documentStream(slug, id);
+      const stream = documentStream(category(slug), id);
       const version = (versions.get(stream) ?? 0) + 1;
       versions.set(stream, version);
       position += 1;

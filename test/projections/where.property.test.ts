@@ -20,6 +20,7 @@ import { compileWhere, type SortKey, type Where } from '../../projections/where.
 import { type Reach, readSort } from '../../server/queries/paths.ts';
 import { readWhere, readWhereObject } from '../../server/queries/where.ts';
 import { openDatabase } from '../../storage/sqlite.ts';
+import { category } from '../helpers/category.ts';
 import { runsOf, seenOf } from '../helpers/runs.ts';
 import {
   asObject,
@@ -189,7 +190,7 @@ function openWorld(things: readonly JsonObject[], others: readonly JsonObject[])
   const apply = (type: string, those: typeof events, from: number) =>
     projector.apply(
       those.map(([slug, doc], index) => {
-        const stream = documentStream(slug, String(doc.id));
+        const stream = documentStream(category(slug), String(doc.id));
         const header = { stream, type, version: 1, position: from + index + 1, actor: { type: 'system' } };
         return { header, data: doc };
       }) as unknown as RecordedEvent[],

@@ -758,8 +758,23 @@ describe('The notations', () => {
     assert.deepEqual(errorsOf(await refused('marks', json(wide(201)))), {
       where: 'where must have at most 200 conditions',
     });
-    const hops = { and: Array.from({ length: 150 }, () => ({ 'next.next.next.next.next.n': { not_equals: 1 } })) };
-    assert.equal((await query('marks', json(hops))).body.total, 3);
+  });
+
+  it('follow at most 400 relationships, all conditions together', async () => {
+    const conditions = (count: number, path: string) =>
+      Array.from({ length: count }, () => ({ [path]: { not_equals: 1 } }));
+    const far = conditions(80, 'next.next.next.next.next.n');
+    // Its own conditions follow none, and one on a relationship itself neither.
+    const near = [...conditions(40, 'n'), ...Array.from({ length: 40 }, () => ({ next: { exists: 'false' } }))];
+    assert.equal((await query('marks', json({ and: [...far, { or: [...conditions(1, 'n'), ...near] }] }))).status, 200);
+    for (const [more, sum] of [
+      [conditions(1, 'next.n'), 401],
+      [conditions(100, 'next.next.n'), 600],
+    ] as const) {
+      assert.deepEqual(errorsOf(await refused('marks', json({ or: [...more, { and: far }] }))), {
+        where: `where must follow at most 400 relationships in all its conditions together, got ${sum}`,
+      });
+    }
   });
 });
 

@@ -22,6 +22,8 @@ const config = {
 const password = 'correct horse battery';
 const unlock = '/api/operator/unlock';
 const revoke = '/api/operator/sessions/revoke';
+const setPassword = '/api/operator/set-password';
+const users = '/api/operator/users';
 const service = useService(config);
 let secret: string;
 
@@ -64,7 +66,7 @@ describe("The operator's routes", () => {
     };
     const bodies = [{ collection: 'users', email: 'ada@example.org' }, undefined, '{', 'x'.repeat(2_000_000)];
     for (const [who, options] of Object.entries(callers)) {
-      for (const path of [unlock, revoke]) {
+      for (const path of [unlock, revoke, setPassword, users]) {
         for (const body of bodies) {
           const answer = await service.call('POST', path, body, options);
           const elsewhere = await service.call('POST', '/api/operator/nothing', body, options);
@@ -108,6 +110,14 @@ describe("The operator's routes", () => {
       assert.equal((await call(`${path}?x=1`, { collection: 'users', email: 'ada@example.org' })).status, 400);
     }
     assert.deepEqual(fieldsOf(await call(revoke, { collection: 'users', email: 'ada@example.org', sid: 3 })), ['sid']);
+    assert.deepEqual(errorsOf(await call(setPassword, { colection: 'users', email: 3, password: 'short' })), {
+      collection: 'collection is required',
+      email: 'email must be a text, got 3',
+      password: 'password must have at least 8 characters',
+      colection: 'colection is not a field; did you mean "collection"?',
+    });
+    assert.deepEqual(fieldsOf(await call(users, { collection: 'user' })), ['collection']);
+    assert.deepEqual(fieldsOf(await call(users, { collection: 'users', after: 3, limit: 1 })), ['after', 'limit']);
     assert.deepEqual(fieldsOf(await call(unlock, { collection: 'users', email: 'ada@example.org', sid: 'x' })), [
       'sid',
     ]);

@@ -23,7 +23,7 @@ describe('A service at rest', { skip: process.platform !== 'linux' && 'only Linu
     const { pid = 0 } = child;
     const before = anonymous(pid);
     // 45 MB less on a quiet machine: the room for young objects of three threads, and their garbage.
-    await eventually(() => anonymous(pid) < before - 20, 60_000);
+    await eventually(() => anonymous(pid) < before - 20);
     const { status, body } = await call('GET', '/api/collections/posts?limit=1');
     assert.deepEqual([status, body.total], [200, 200]);
     assert.equal(await stop(), 0);

@@ -51,7 +51,7 @@ function waitingCheckout(t: TestContext): string {
 }
 
 async function pidOf({ output }: Running): Promise<number> {
-  return eventually(() => Number(/^runs as (\d+)$/m.exec(output().stdout)?.[1]), 20_000);
+  return eventually(() => Number(/^runs as (\d+)$/m.exec(output().stdout)?.[1]));
 }
 
 const signalsOf = ({ output }: Running) => output().stdout.trim().split('\n').slice(1);

@@ -42,10 +42,23 @@ describe('a configuration that cannot be loaded', () => {
       await refusalOf('twice', { 'c.ts': declared }),
       "Identifier 'a' has already been declared, at c.ts:2:9",
     );
-    assert.equal(
-      await refusalOf('enum', { 'c.ts': `\nenum A { b }\n${right}` }),
-      'TypeScript enum is not supported in strip-only mode, at c.ts:2:1',
-    );
+    const more = 'types are only removed here, and it is more than a type:';
+    for (const [name, text, column, instead] of [
+      ['enum', 'enum A { b }', 1, "write an object, const Status = { draft: 'draft' } as const"],
+      ['namespace declaration', 'namespace A { export const b = 1; }', 1, 'write a module, and import it'],
+      [
+        'parameter property',
+        'class A { constructor(private b: 1) {} }',
+        31,
+        'declare the property in the class, and set it in the constructor',
+      ],
+      ['import equals declaration', "import a = require('a');", 1, 'write an import as ES modules have it'],
+      ['export assignment', 'export = 1;', 1, 'write export default'],
+    ] as const)
+      assert.equal(
+        await refusalOf(name, { 'c.ts': `\n${text}\n${right}` }),
+        `TypeScript ${name} is not supported, at c.ts:2:${column}; ${more} ${instead}`,
+      );
     const commonJs = { 'c.js': `import './x.js';\n${right}`, 'package.json': '{ "type": "commonjs" }' };
     assert.match(
       await refusalOf('commonjs', commonJs),

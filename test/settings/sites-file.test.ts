@@ -100,7 +100,7 @@ describe('The file of sites', () => {
         { id: 'y', bucket: 's3cret', data: '', __proto__: 1 },
       ]),
       [
-        '[0] has an unknown key "apiKey"; did you mean "apiKeys"?; known: id, config, data, baseUrl, apiKeys, secrets, strictSchema, smtpUrl, mailFrom, webhook, webhookAllowPrivate, tsaUrl, tsaCa, witnesses, acceptClock, bucket',
+        '[0] has an unknown key "apiKey"; did you mean "apiKeys"?; known: id, config, data, baseUrl, apiKeys, secrets, strictSchema, acceptLoss, smtpUrl, mailFrom, webhook, webhookAllowPrivate, tsaUrl, tsaAllowPrivate, tsaCa, witnesses, witnessAllowPrivate, acceptClock, noBackup, bucket',
         '[0].id must be 1 to 63 lower-case letters, digits and "-", and not begin with "-", got "Acme"',
         '[0].baseUrl must be an http or https address such as https://cms.example.org, got acme.example.org',
         '[0].apiKeys must be a list of texts, got a text; if it is left out, one is generated',

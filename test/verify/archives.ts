@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { after } from 'node:test';
 import { readLog } from '../../events/log-reader.ts';
+import { seesAll } from '../../server/access/sight.ts';
 import { type Bundle, bundleZip } from '../../server/audit/exports/bundle.ts';
 import { exportZip } from '../../server/audit/exports/export.ts';
 import type { Filters } from '../../server/audit/exports/filters.ts';
@@ -53,7 +54,10 @@ export function useArchives(folder: string, signer: Signer) {
   }
 
   async function bundle(entries: readonly Entry[], stream: string): Promise<Files> {
-    const made = await bundleZip({ ...open(entries), stream, withFiles: true, isComplete: false }, new Date(madeAt));
+    const made = await bundleZip(
+      { ...open(entries), stream, sight: seesAll, withFiles: true, isComplete: false },
+      new Date(madeAt),
+    );
     return Object.fromEntries(unzip(await buffer(made)));
   }
 

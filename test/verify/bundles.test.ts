@@ -6,6 +6,7 @@ import { commitmentOf } from '../../events/envelope.ts';
 import { run } from '../../verify/annals-verify.mjs';
 import { useFolder } from '../helpers/shared.ts';
 import {
+  answerOf,
   type BundleOptions,
   bodyOf,
   bundleOf,
@@ -209,7 +210,7 @@ function withProofs(bundle: Thing, entries: readonly Entry[]): Thing {
 const lies: Record<string, { bundle: () => Thing; says: RegExp; files?: Record<string, Buffer>; args?: string[] }> = {
   'a document rewritten, with a tree and a valid signature of its own': {
     bundle: () => honest(rewrite()),
-    says: /^1 NOT SOUND: the log does not continue the kept checkpoint/,
+    says: /^2 UNDECIDED: the proof does not lead from the kept checkpoint kept\.txt to what is shown/,
   },
   'a fork after the kept checkpoint, at its size': {
     bundle: () => honest(forked()),
@@ -218,15 +219,15 @@ const lies: Record<string, { bundle: () => Thing; says: RegExp; files?: Record<s
   },
   'a fork that comes with a proof of the other log': {
     bundle: () => withProofs(honest(rewrite()), log),
-    says: /^1 NOT SOUND: the log does not continue/,
+    says: /^2 UNDECIDED: the proof does not lead from the kept checkpoint/,
   },
   'a fork that shows no proof': {
     bundle: () => ({ ...honest(rewrite()), earlier: [] }),
-    says: /^1 NOT SOUND: nothing proves that the log continues .* since=6/,
+    says: /^2 UNDECIDED: nothing proves that the log continues .* since=6, or give the answer of GET .*from=6&to=16 as --proof$/,
   },
-  'an old checkpoint, replayed': {
+  'an old checkpoint, replayed under the document of today': {
     bundle: () => honest(log, signer, { size: 4, earlier: [] }),
-    says: /^1 NOT SOUND: the kept checkpoint kept\.txt is of 6 events, what is shown ends at 4/,
+    says: /^1 NOT SOUND: the document is not what its events make/,
   },
   'a swapped payload': {
     bundle: () => {
@@ -452,11 +453,11 @@ const lies: Record<string, { bundle: () => Thing; says: RegExp; files?: Record<s
   },
   'a signature of another key': {
     bundle: () => ({ ...honest(), checkpoint: noteOf(log, [stranger]) }),
-    says: /^1 NOT SOUND: the checkpoint of the bundle is signed by another key/,
+    says: /^2 UNDECIDED: the checkpoint of the bundle is signed by another key/,
   },
   'another key, named and used': {
     bundle: () => honest(log, stranger),
-    says: /^1 NOT SOUND: the bundle names another key than the pinned one/,
+    says: /^2 UNDECIDED: the bundle names another key than the pinned one/,
   },
   'another key under the name and the number of ours': {
     bundle: () => {
@@ -623,12 +624,66 @@ describe('annals-verify and a lying server: bundles', () => {
     assert.match(await verdictOf(...pinned, path), /^1 NOT SOUND: bundle\.json is not JSON as it is written/);
   });
 
-  it('rejects a kept checkpoint that the pinned key did not sign, or that is of another log', async () => {
+  const older = { ...honest(log, signer, { size: 5, earlier: [4] }), document: { ...postNow, title: 'Two', old: 1 } };
+  const since = (to: number, proof: Thing = answerOf(log, 5, to)): string => {
+    count += 1;
+    return writeNote(join(folder, `since-${count}.json`), JSON.stringify(proof));
+  };
+
+  it('decides nothing by a genuine pack that is older than what was kept, until a proof leads from it', async () => {
+    const path = folderOf(older);
+    assert.match(await verdictOf('--key', signer.verifierKey, path), /^0 SOUND/);
+    assert.match(
+      await verdictOf(...pinned, path),
+      /^2 UNDECIDED: the kept checkpoint kept\.txt is of 6 events, what is shown ends at 5: it is older, and only a proof .*: ask for it anew, or give the answer of GET \/api\/audit\/consistency\?from=5&to=6 as --proof$/,
+    );
+    const { exit, text } = await run([...pinned, '--proof', since(6), path]);
+    assert.equal(exit, 0, text);
+    assert.match(text, /proven +the kept checkpoint kept\.txt, of 6 events, continues what is shown/);
+    assert.match(text, /open +what came after event 5, up to 6 of the kept checkpoint kept\.txt/);
+    for (const proof of [answerOf(forked(), 5, 16), { ...answerOf(log, 5, 6), proof: [] }])
+      assert.match(
+        await verdictOf(...pinned, '--proof', since(6, { ...proof, to: 6 }), path),
+        /^2 UNDECIDED: the proof/,
+      );
+    const other = await run([...pinned, '--proof', since(16), path]);
+    assert.equal(other.exit, 2);
+    assert.match(other.text, /open +what since-\d+\.json proves: it leads from 5 to 16, and neither is asked for here/);
+    assert.match(await verdictOf(...pinned, '--proof', kept, path), /^2 UNDECIDED: kept\.txt is no answer of GET/);
+  });
+
+  it('finds what an older pack contradicts before that it is older', async () => {
+    const altered = folderOf({ ...older, document: { ...postNow, title: 'Three' } });
+    assert.match(await verdictOf(...pinned, altered), /^1 NOT SOUND: the document is not what its events make/);
+    const page = folderOf(older, { 'summary.html': Buffer.from('another page') });
+    assert.match(await verdictOf(...pinned, page), /^1 NOT SOUND: summary\.html is not/);
+  });
+
+  it('finds two kept checkpoints of one size to be of a fork, however old the pack is', async () => {
+    const all = writeNote(join(folder, 'all-16.txt'), noteOf(log, [signer]));
+    const fork = writeNote(join(folder, 'fork-16.txt'), noteOf(forked(), [signer]));
+    const args = ['--key', signer.verifierKey, '--checkpoint', all, '--checkpoint', fork];
+    assert.match(
+      await verdictOf(...args, folderOf(older)),
+      /^1 NOT SOUND: .*all-16\.txt and .*fork-16\.txt are both of 16 events, and their roots differ: proof of a fork/,
+    );
+  });
+
+  it('takes a proof that is given where the pack has none, or one that was spoilt on its way', async () => {
+    const given = writeNote(join(folder, 'given.json'), JSON.stringify(answerOf(log, 6, 16)));
+    for (const earlier of [[], [{ size: 6, proof: [] }]]) {
+      const path = folderOf({ ...honest(), earlier });
+      assert.match(await verdictOf(...pinned, path), /^2 UNDECIDED: .*since=6/);
+      assert.match(await verdictOf(...pinned, '--proof', given, path), /^0 SOUND/);
+    }
+  });
+
+  it('decides nothing by a kept checkpoint that the pinned key did not sign', async () => {
     const other = writeNote(join(folder, 'other.txt'), noteOf(log, [stranger], 6));
     const args = ['--key', signer.verifierKey, '--checkpoint', other];
     assert.match(
       await verdictOf(...args, folderOf(honest())),
-      /^1 NOT SOUND: the kept checkpoint other\.txt is signed by another key/,
+      /^2 UNDECIDED: the kept checkpoint other\.txt is signed by another key/,
     );
   });
 });

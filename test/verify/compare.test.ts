@@ -4,19 +4,7 @@ import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { run } from '../../verify/annals-verify.mjs';
 import { useFolder } from '../helpers/shared.ts';
-import {
-  consistencyOf,
-  createSigner,
-  type Entry,
-  encoded,
-  leafOf,
-  noteOf,
-  origin,
-  rewritten,
-  rootOf,
-  type Thing,
-  writeNote,
-} from './forger.ts';
+import { answerOf, createSigner, type Entry, noteOf, origin, rewritten, type Thing, writeNote } from './forger.ts';
 import { lively, verdictOf } from './histories.ts';
 
 const folder = useFolder();
@@ -30,13 +18,6 @@ const [six, all] = [noted('six', log, 6), noted('all', log)];
 
 function noted(name: string, entries: readonly Entry[], size = entries.length): string {
   return writeNote(join(folder, `${name}.txt`), noteOf(entries, [signer], size));
-}
-
-/** An answer of `GET /api/audit/consistency`. */
-function answerOf(entries: readonly Entry[], from: number, to: number): Thing {
-  const hashes = entries.slice(0, to).map(leafOf);
-  const [fromRoot, toRoot] = encoded([rootOf(hashes.slice(0, from)), rootOf(hashes)]);
-  return { from, to, fromRoot, toRoot, proof: encoded(consistencyOf(from, hashes)) };
 }
 
 function saved(name: string, answer: Thing): string {
@@ -94,21 +75,24 @@ describe('annals-verify compare', () => {
   });
 
   it('finds no log to go on from what it was not, whatever proof it gives, and asks again', async () => {
-    const four = noted(
-      'four',
-      forked.slice(0, 4).map((entry) => rewritten(entry, { correlationId: 'x' })),
-    );
-    const says =
-      /^2 UNDECIDED: lie\.json does not lead from four\.txt to all\.txt, both rightly signed\. .*ask again: .*Keep all three files$/;
-    const honest = answerOf(log, 4, 16);
-    for (const lie of [
-      honest,
-      { ...honest, fromRoot: answerOf(forked, 4, 16).fromRoot },
-      { ...honest, proof: [] },
-      { ...honest, proof: honest.proof.slice(1) },
-      { ...honest, proof: [...honest.proof, honest.proof[0]] },
-    ])
-      assert.match(await compare(four, all, saved('lie', lie)), says);
+    // A tree of 4 is a node of the larger one, and stands in no proof; of 6 and 7 it is made of the proof.
+    for (const size of [4, 6, 7]) {
+      const entries = log.slice(0, size).map((entry) => rewritten(entry, { correlationId: 'x' }));
+      const other = noted(`other-${size}`, entries);
+      const says = new RegExp(
+        `^2 UNDECIDED: lie\\.json does not lead from other-${size}\\.txt to all\\.txt, both rightly signed\\. .*ask again: .*Keep all three files$`,
+      );
+      const honest = answerOf(log, size, 16);
+      const { fromRoot } = answerOf(entries, size, size);
+      for (const lie of [
+        honest,
+        { ...honest, fromRoot },
+        { ...honest, fromRoot, proof: [] },
+        { ...honest, fromRoot, proof: honest.proof.slice(1) },
+        { ...honest, fromRoot, proof: [...honest.proof, honest.proof[0]] },
+      ])
+        assert.match(await compare(other, all, saved('lie', lie)), says);
+    }
     // The proof that leads there claims to lead to another root.
     const other = { ...answerOf(log, 6, 16), toRoot: answerOf(forked, 6, 16).toRoot };
     assert.match(await compare(six, all, saved('other', other)), /^2 UNDECIDED: other\.json does not lead/);
@@ -137,6 +121,7 @@ describe('annals-verify compare', () => {
       [[six, all, proof, proof], /name two checkpoints/],
       [['--trust-inside', six, all], /--trust-inside does not go with compare: a checkpoint names no key/],
       [['--checkpoint', six, six, all], /--checkpoint does not go with compare/],
+      [['--proof', proof, six, all], /--proof does not go with compare: name PROOF behind the two/],
       [['--summary', join(folder, 'page'), six, all], /--summary does not go with compare/],
     ];
     for (const [args, says] of cases) {
@@ -149,6 +134,35 @@ describe('annals-verify compare', () => {
     assert.equal(without.exit, 2);
     assert.match(without.text, /compare needs the key of the log: give it with --key/);
     assert.equal((await run(['--key-file', saved('key', signer.verifierKey), 'compare', six, all, proof])).exit, 0);
+  });
+
+  it('compares a checkpoint that is given as evidence with the kept ones', async () => {
+    const other = noted('one-more', forked);
+    const with_ = (...args: string[]) => verdictOf(...pinned, ...args);
+    assert.match(await with_('--checkpoint', noted('once-more', log), all), /^0 SOUND \(16 events/);
+    assert.match(
+      await with_('--checkpoint', all, '--checkpoint', six, other),
+      /^1 NOT SOUND: .*all\.txt and one-more\.txt are both of 16 events.*proof of a fork: keep both files$/,
+    );
+    for (const [kept, shown] of [
+      [six, all],
+      [all, six],
+    ] as const) {
+      assert.match(await with_('--checkpoint', kept, shown), /^2 UNDECIDED: .*from=6&to=16, and name it as --proof$/);
+      const proof = saved('for-evidence', answerOf(log, 6, 16));
+      assert.match(await with_('--checkpoint', kept, '--proof', proof, shown), /^0 SOUND/);
+    }
+    assert.match(
+      await with_(all),
+      /^2 UNDECIDED: all\.txt is a checkpoint: give the one that you kept with --checkpoint/,
+    );
+    assert.match(
+      await verdictOf('--checkpoint', six, all),
+      /^2 UNDECIDED: all\.txt is a checkpoint, which names no key/,
+    );
+    const unsigned = noted('mine', log).replace('mine', 'strange');
+    writeNote(unsigned, noteOf(log, [stranger]));
+    assert.match(await with_('--checkpoint', six, unsigned), /^2 UNDECIDED: strange\.txt is signed by another key/);
   });
 
   it('knows checkpoints by each of the keys that a log has had', async () => {

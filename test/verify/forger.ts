@@ -352,3 +352,10 @@ function splitOf(size: number): number {
 export function encoded(hashes: readonly Buffer[]): string[] {
   return hashes.map((hash) => hash.toString('base64'));
 }
+
+/** An answer of `GET /api/audit/consistency`. */
+export function answerOf(entries: readonly Entry[], from: number, to: number): Thing {
+  const hashes = entries.slice(0, to).map(leafOf);
+  const [fromRoot, toRoot] = encoded([rootOf(hashes.slice(0, from)), rootOf(hashes)]);
+  return { from, to, fromRoot, toRoot, proof: encoded(consistencyOf(from, hashes)) };
+}

@@ -332,7 +332,7 @@ describe('annals-verify as a command', () => {
       [['--key', signer.verifierKey.replace(/^annals/, 'annal5'), file], /^2[\s\S]*is no verifier key/],
       [['--key', signer.verifierKey, '--trust-inside', file], /^2[\s\S]*exclude each other/],
       [['--key', signer.verifierKey, 'nothing-there'], /^2[\s\S]*there is no nothing-there/],
-      [['--key', signer.verifierKey, command], /^2[\s\S]*is no bundle, no export and no log\.db/],
+      [['--key', signer.verifierKey, command], /^2[\s\S]*is no bundle, no export, no checkpoint and no log\.db/],
       [
         ['--key', signer.verifierKey, '--files', folder, bundleIn(folder, 'empty', {})],
         /^2[\s\S]*--files goes with log\.db only/,

@@ -6,7 +6,7 @@ import type { Header } from '../../events/envelope.ts';
 import { openDatabase, type Sqlite } from '../../storage/sqlite.ts';
 import { run } from '../../verify/annals-verify.mjs';
 import { useFolder } from '../helpers/shared.ts';
-import { createSigner, type Entry, noteOf, rewritten, signNote, writeLog, writeNote } from './forger.ts';
+import { answerOf, createSigner, type Entry, noteOf, rewritten, signNote, writeLog, writeNote } from './forger.ts';
 import { erased, fileBytes, lively, mediumNow, person, verdictOf } from './histories.ts';
 
 const folder = useFolder();
@@ -77,7 +77,7 @@ describe('annals-verify on a copy of log.db', () => {
     mkdirSync(join(file, '..'), { recursive: true });
     assert.match(
       await verdictOf(...pinned, '--files', blobs, logOf()),
-      /^1 NOT SOUND: event 10 .*names the file \w+, and it is not/,
+      /^2 UNDECIDED: event 10 .*names the file \w+, and it is not/,
     );
     writeFileSync(file, fileBytes);
     assert.match(
@@ -99,13 +99,31 @@ describe('annals-verify on a copy of log.db', () => {
     const cut = logOf({ entries: log.slice(0, 15) });
     assert.match(
       await verdictOf('--key', signer.verifierKey, '--checkpoints', anchors, cut),
-      /^1 NOT SOUND: the kept checkpoint 16 is of 16 events, the log ends at 15: it was cut off/,
+      /^2 UNDECIDED: the kept checkpoint 16 is of 16 events, what is shown ends at 15: it is older/,
     );
     writeFileSync(join(anchors, '3'), 'damaged');
     assert.match(
       await verdictOf('--key', signer.verifierKey, '--checkpoints', anchors, logOf()),
-      /^1 NOT SOUND: the kept checkpoint 3 is not a signed note/,
+      /^2 UNDECIDED: the kept checkpoint 3 is not a signed note/,
     );
+  });
+
+  it('takes an older copy with a proof that the log went on from it, and finds what is altered in it before that', async () => {
+    const [five, newer] = [at(3, (entry) => rewritten(entry, { correlationId: 'x' })), noteOf(log, [signer])];
+    const since = writeNote(join(folder, 'since.txt'), newer);
+    const args = ['--key', signer.verifierKey, '--checkpoint', since];
+    const copy = { entries: log.slice(0, 15), notes: [noteOf(log, [signer], 15)] };
+    const older = logOf(copy);
+    const proof = (entries: readonly Entry[]) => {
+      const path = join(folder, 'since.json');
+      writeFileSync(path, JSON.stringify(answerOf(entries, 15, 16)));
+      return ['--proof', path];
+    };
+    assert.match(await verdictOf(...args, older), /^2 UNDECIDED: .*what is shown ends at 15: it is older/);
+    assert.match(await verdictOf(...args, ...proof(log), older), /^0 SOUND/);
+    assert.match(await verdictOf(...args, ...proof(five), older), /^2 UNDECIDED: the proof does not lead from what/);
+    const change = sql("UPDATE payloads SET body = replace(body, 'Two', 'Too') WHERE position = 4");
+    assert.match(await verdictOf(...args, logOf({ ...copy, change })), /^1 NOT SOUND: event 4/);
   });
 
   it('goes by the key that is pinned, and is not content without', async () => {
@@ -113,11 +131,11 @@ describe('annals-verify on a copy of log.db', () => {
     assert.match(await verdictOf('--trust-inside', logOf()), /^0 SOUND/);
     assert.match(
       await verdictOf('--key', stranger.verifierKey, logOf()),
-      /^1 NOT SOUND: the checkpoint of 6 events in the log is signed by another key/,
+      /^2 UNDECIDED: the checkpoint of 6 events in the log is signed by another key/,
     );
     assert.match(
       await verdictOf('--key', signer.verifierKey, logOf({ notes: [] })),
-      /^1 NOT SOUND: no checkpoint is in the log/,
+      /^2 UNDECIDED: no checkpoint of this key is in the log/,
     );
   });
 
@@ -125,7 +143,7 @@ describe('annals-verify on a copy of log.db', () => {
     const other = writeNote(join(folder, 'other.txt'), noteOf(log, [stranger], 6, 'annals/other'));
     assert.match(
       await verdictOf('--trust-inside', '--checkpoint', other, logOf()),
-      /^1 NOT SOUND: the kept checkpoint other\.txt is of another log, annals\/other/,
+      /^2 UNDECIDED: the kept checkpoint other\.txt is of another log, annals\/other/,
     );
   });
 
@@ -180,7 +198,7 @@ const lies: Record<string, { made: () => Made; says: RegExp }> = {
       const entries = at(4, (entry) => rewritten(entry, {}, { set: { title: 'Never said' } }));
       return { entries, notes: [noteOf(entries, [signer])] };
     },
-    says: /^1 NOT SOUND: this is another log than that of the kept checkpoint kept\.txt: over the first 6 events/,
+    says: /^1 NOT SOUND: this is another log than that of the kept checkpoint kept\.txt: at 6 events their roots differ/,
   },
   'the same, with the checkpoints of before': {
     made: () => ({ entries: at(8, (entry) => rewritten(entry, {}, { set: { title: 'Never said' } })) }),
@@ -188,7 +206,7 @@ const lies: Record<string, { made: () => Made; says: RegExp }> = {
   },
   'a truncated tail': {
     made: () => ({ entries: whole.slice(0, 5), notes: [] }),
-    says: /^1 NOT SOUND: the kept checkpoint kept\.txt is of 6 events, the log ends at 5/,
+    says: /^2 UNDECIDED: the kept checkpoint kept\.txt is of 6 events, what is shown ends at 5: .*from=5&to=6 as --proof/,
   },
   'a tail cut off after a checkpoint of its own': {
     made: () => ({ entries: log.slice(0, 14) }),
@@ -307,7 +325,7 @@ const lies: Record<string, { made: () => Made; says: RegExp }> = {
   },
   'a checkpoint of the log that somebody else signed': {
     made: () => ({ notes: [noteOf(log, [stranger], 6)] }),
-    says: /^1 NOT SOUND: the checkpoint of 6 events in the log is signed by another key/,
+    says: /^2 UNDECIDED: the checkpoint of 6 events in the log is signed by another key/,
   },
   'a checkpoint of the log of another size than its row': {
     made: () => ({ change: sql('UPDATE checkpoints SET size = 5 WHERE size = 6') }),

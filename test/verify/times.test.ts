@@ -215,11 +215,11 @@ describe('annals-verify on witnesses', () => {
     for (const [stamped, says] of [
       [
         [{ tokens: [], checkpoint: noteOf(forked, [signer], 15) }],
-        /the log does not continue the stamped checkpoint of 15 events/,
+        /^2 .*the proof does not lead from the stamped checkpoint of 15 events to what is shown/,
       ],
       [
         [{ tokens: [], checkpoint: at(14, late) }],
-        /nothing proves that the log continues the stamped checkpoint of 14 events/,
+        /^2 .*nothing proves that the log continues the stamped checkpoint of 14 events/,
       ],
       [[{ tokens: [], checkpoint: broken }], /a checkpoint in stamped is not what the key \S+ signed/],
       [[{ tokens: [], checkpoint: foreign }], /is of another log, annals\/other$/],

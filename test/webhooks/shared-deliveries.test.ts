@@ -8,10 +8,12 @@ import { openSharedDeliveries } from '../../server/webhooks/shared-deliveries.ts
 import { describeWithPostgres, useDatabase } from '../helpers/postgres.ts';
 import { temporaryFolder } from '../helpers/service.ts';
 
-type Step = { kind: 'enqueue' | 'succeed' | 'fail' | 'park' | 'retry'; pick: number; streams: number[] };
+const kinds = ['enqueue', 'succeed', 'fail', 'park', 'retry', 'release', 'retryAll'] as const;
+
+type Step = { kind: (typeof kinds)[number]; pick: number; streams: number[] };
 
 const step: fc.Arbitrary<Step> = fc.record({
-  kind: fc.constantFrom('enqueue', 'succeed', 'fail', 'park', 'retry'),
+  kind: fc.constantFrom(...kinds),
   pick: fc.nat(5),
   streams: fc.array(fc.nat(2), { maxLength: 3 }),
 });
@@ -38,9 +40,11 @@ async function told(deliveries: Deliveries, steps: readonly Step[]): Promise<unk
       position += streams.length;
       await deliveries.enqueue(['a'], position, found, now);
     } else if (kind === 'retry') seen.push(await deliveries.retry('a', all[pick]?.id ?? 'none', now));
+    else if (kind === 'release') await deliveries.release('a', now, pick % 2 === 0 ? 0 : now - 3000);
+    else if (kind === 'retryAll') await deliveries.retryAll('a', now);
     else if (one && kind === 'succeed') await deliveries.succeed(one, now);
     else if (one)
-      await deliveries.fail(one, { at: now, failure: 'x', dueAt: kind === 'park' ? null : now + pick * 500 });
+      await deliveries.fail(one, { at: now, failure: 'x', dueAt: kind === 'park' ? null : now + pick * 2000 });
     if (one) seen.push(await deliveries.isDue(one));
     seen.push(await deliveries.progress('a'), await deliveries.position('a'), due);
     for (const state of ['all', 'waiting', 'parked'] as const)

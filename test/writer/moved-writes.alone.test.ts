@@ -68,7 +68,7 @@ describeWithBucket('A write that needs earlier events, which are in a bucket', (
     await fillSegment();
     const sealed = () => withDatabase(join(data, 'log.db'), { readonly: true }, segmentsOf).at(-1)?.last ?? 0;
     const isMoved = () => sealed() >= 120 && names().every((name) => !name.endsWith('.seg'));
-    await eventually(() => isMoved() && inLog('SELECT min(position) FROM payloads') > sealed(), 60_000);
+    await eventually(() => isMoved() && inLog('SELECT min(position) FROM payloads') > sealed());
     await service.stop();
   });
 

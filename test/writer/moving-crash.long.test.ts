@@ -43,7 +43,7 @@ describeWithBucket('A service that is killed while it moves segments into a buck
       running.stdout.setEncoding('utf8').on('data', (text: string) => printed.push(text));
       // At any moment, and in each second round after something was erased.
       const awaited = round % 2 === 0 ? /^erased /m : /^made /m;
-      await eventually(() => awaited.test(printed.slice(first).join('')), 60_000);
+      await eventually(() => awaited.test(printed.slice(first).join('')));
       await setTimeout(100 + Math.random() * 900);
       const ended = new Promise((resolve) => running.once('exit', resolve));
       running.kill('SIGKILL');
@@ -62,7 +62,7 @@ describeWithBucket('A service that is killed while it moves segments into a buck
       environment: { ...environment, ANNALS_S3_LOCAL_RETENTION_BYTES: '0' },
     });
     const here = () => readdirSync(join(data, 'segments')).filter((name) => name.endsWith('.seg'));
-    await eventually(() => inLog('SELECT coalesce(min(done), 1) FROM erasures') === 1 && here().length === 0, 60_000);
+    await eventually(() => inLog('SELECT coalesce(min(done), 1) FROM erasures') === 1 && here().length === 0);
     const names = (kind: string) =>
       [...printed.join('').matchAll(new RegExp(`^${kind} (\\S+)$`, 'gm'))].map(([, one = '']) => one);
     const known = new Set(

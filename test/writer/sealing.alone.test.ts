@@ -114,8 +114,9 @@ describe('a service that seals its log', () => {
     const own = await runHere(['verify', '--data', copy]);
     assert.match(
       own.stdout,
-      new RegExp(`^NOT SOUND: the segment of events 1 to 40 of the log is missing: segments/${first}`, 'm'),
+      new RegExp(`^UNDECIDED: the segment of events 1 to 40 of the log is missing: segments/${first}`, 'm'),
     );
+    assert.equal(own.code, 2);
   });
 });
 

@@ -39,7 +39,9 @@ async function openWriter(t: TestContext, onDeath: (error: Error) => void) {
     state: createState(),
     acceptsClock: false,
     isStrict: false,
+    acceptsLoss: false,
     sealing: null,
+    noBackup: false,
     blobs: { kind: 'folder' as const, folder: directory },
   };
   const writer = startWriter(
@@ -131,6 +133,9 @@ describe('The writer thread', () => {
     await assert.rejects(append(creation(1)), { name: 'UnknownOutcomeError' });
     await death;
     assert.deepEqual([await writer.settled(), writer.hasFailed()], [false, true]);
-    await assert.rejects(late(creation(2)), { message: /^the writer thread ended: / });
+    await assert.rejects(late(creation(2)), { code: 'unavailable', message: /nothing of this write was recorded/ });
+    await assert.rejects(writer.keepCheckpoint({ kind: 'signed', size: 1, note: '', signedAt: '' }), {
+      code: 'unavailable',
+    });
   });
 });

@@ -21,7 +21,8 @@ export function AsOfBand() {
       <Icon name="clock" size={16} />
       <span>
         {isPosition ? shell.asOfPosition(asOf) : shell.asOfBand(moment)}
-        {!isPosition && position !== undefined && ` ${shell.position(position)}`} {shell.readOnly}
+        {!isPosition && position !== undefined && ` ${position === 0 ? shell.beforeFirst : shell.position(position)}`}{' '}
+        {shell.readOnly}
       </span>
       <button type="button" onClick={() => setAsOf(null)}>
         {shell.backToNow}

@@ -5,7 +5,8 @@ import { useModel } from '../service/model.tsx';
 import { Icon } from '../theme/icons.tsx';
 import { useWords } from '../words/index.ts';
 import styles from './as-of.module.css';
-import { asOfText, localText, startOfYear, withDaysAgo } from './as-of-moments.ts';
+import { useLogFacts } from './as-of-log.ts';
+import { asOfText, localText, momentsOf, suggestedMoment } from './as-of-moments.ts';
 
 /** Chooses the moment that the whole application shows, for users who may see what changed. */
 export function AsOfButton() {
@@ -39,6 +40,10 @@ export function AsOfButton() {
 function AsOfForm({ asOf, close }: { asOf: string | null; close: () => void }) {
   const { shell } = useWords();
   const setAsOf = useSetAsOf();
+  const log = useLogFacts();
+  const first = log?.first ?? null;
+  const [now] = useState(() => new Date());
+  const [typed, setTyped] = useState<string | null>(null);
   const show = (moment: string | null) => {
     setAsOf(moment);
     close();
@@ -50,33 +55,31 @@ function AsOfForm({ asOf, close }: { asOf: string | null; close: () => void }) {
     const moment = String(data.get('moment') ?? '');
     show(position === '' ? asOfText(moment) : position);
   };
-  const now = new Date();
-  const quick: [string, Date][] = [
-    [shell.asOfDayAgo, withDaysAgo(now, 1)],
-    [shell.asOfWeekAgo, withDaysAgo(now, 7)],
-    [shell.asOfMonthAgo, withDaysAgo(now, 30)],
-    [shell.asOfYearStart, startOfYear(now)],
-  ];
+  const shown = asOf !== null && !/^\d+$/.test(asOf) ? new Date(asOf) : null;
   return (
     <form className={styles.form} onSubmit={submit}>
       <div className={styles.quick}>
-        {quick.map(([name, moment]) => (
-          <Button key={name} variant="default" size="compact-sm" onClick={() => show(moment.toISOString())}>
-            {name}
-          </Button>
-        ))}
+        {log &&
+          momentsOf(log, now).map(([name, moment]) => (
+            <Button key={name} variant="default" size="compact-sm" onClick={() => show(moment)}>
+              {shell[name]}
+            </Button>
+          ))}
       </div>
       <TextInput
         type="datetime-local"
         name="moment"
         label={shell.asOfMoment}
+        min={first === null ? undefined : localText(first)}
         max={localText(now)}
-        defaultValue={localText(asOf !== null && !/^\d+$/.test(asOf) ? new Date(asOf) : withDaysAgo(now, 1))}
+        value={typed ?? localText(shown ?? suggestedMoment(first, now))}
+        onChange={(event) => setTyped(event.currentTarget.value)}
         step={1}
       />
       <TextInput
         name="position"
         label={shell.asOfOtherPosition}
+        placeholder={log && shell.asOfPositions(log.size)}
         inputMode="numeric"
         pattern="[1-9][0-9]*"
         defaultValue={asOf !== null && /^\d+$/.test(asOf) ? asOf : ''}

@@ -2,10 +2,10 @@ import type { Actor } from '../../../client/index.ts';
 import { useAccount } from '../service/session.ts';
 import { useWords, type Words } from '../words/index.ts';
 
-/** The name of an actor: its label, else what it is. `own` is the id of the user, as events have it. */
+/** The name of an actor: its label, else what it is. `own` is the id of the user: events name the collection as it is recorded. */
 export function nameOfActor(actor: Actor, words: Words['shared'], own: string): string {
   const { type, id, label } = actor;
-  if (type === 'user' && id === own) return words.you;
+  if (type === 'user' && id?.endsWith(`/${own}`)) return words.you;
   if (label !== undefined && label !== null && label !== '') return label;
   return type === 'user' ? `${words.actors.user} ${id?.split('/').at(-1)?.slice(-6) ?? ''}`.trim() : words.actors[type];
 }
@@ -13,6 +13,6 @@ export function nameOfActor(actor: Actor, words: Words['shared'], own: string): 
 /** The name of an actor. */
 export function ActorName({ actor }: { actor: Actor }) {
   const { shared } = useWords();
-  const { collection, user } = useAccount();
-  return <span title={actor.id}>{nameOfActor(actor, shared, `${collection}/${user.id}`)}</span>;
+  const { user } = useAccount();
+  return <span title={actor.id}>{nameOfActor(actor, shared, user.id)}</span>;
 }

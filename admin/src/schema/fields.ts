@@ -57,6 +57,7 @@ export type Field = {
   required?: true;
   unique?: true;
   index?: true;
+  queryable?: true;
   defaultValue?: unknown;
   hasDefault?: boolean;
   options?: { label: string; value: string }[];

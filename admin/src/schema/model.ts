@@ -13,6 +13,8 @@ type Rights = { read: boolean; create: boolean; update: boolean; delete: boolean
 /** A collection as the application shows it. */
 export type Collection = {
   slug: string;
+  /** The first part of its streams: the slug that it began with. */
+  category: string;
   singular: string;
   plural: string;
   fields: Field[];
@@ -68,6 +70,7 @@ function collectionOf(schema: CollectionSchema): Collection {
   const plural = schema.labels?.plural ?? inWords(schema.slug);
   return {
     slug: schema.slug,
+    category: schema.category,
     singular: schema.labels?.singular ?? plural,
     plural,
     fields: fieldsOf(schema),
@@ -88,6 +91,11 @@ function globalOf(schema: GlobalSchema): Global {
     hints: schema.admin ?? {},
     access: schema.access ?? { read: true, update: false },
   };
+}
+
+/** The collection whose streams begin with a name; undefined where it is gone, or not for the user. */
+export function collectionRecordedAs({ collections }: Model, category: string): Collection | undefined {
+  return [...collections.values()].find((one) => one.category === category);
 }
 
 /** The entries below one heading of the navigation; `name` is null for what has no group. */

@@ -14,7 +14,18 @@ export function keepPosition(url: string, { headers }: Response): void {
   tell();
 }
 
+/** Forgets all positions. */
+export function forgetPositions(): void {
+  positions.clear();
+  tell();
+}
+
 /** The position of the log at a moment; undefined before an answer has told it. */
+export function positionOf(asOf: string): number | undefined {
+  return positions.get(asOf);
+}
+
+/** As {@link positionOf}, for a component, which is told. */
 export function usePositionOf(asOf: string | null): number | undefined {
-  return useSyncExternalStore(subscribe, () => (asOf === null ? undefined : positions.get(asOf)));
+  return useSyncExternalStore(subscribe, () => (asOf === null ? undefined : positionOf(asOf)));
 }

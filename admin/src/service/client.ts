@@ -33,14 +33,30 @@ export function onExpiry(listener: Listener): () => void {
   return () => expiryListeners.delete(listener);
 }
 
-/** Calls back when another tab logs in or out. */
-export function onOtherTab(listener: (token: string | null) => void): () => void {
-  const hear = (event: StorageEvent) => {
-    if (event.key === tokenName) listener(event.newValue);
-  };
-  addEventListener('storage', hear);
-  return () => removeEventListener('storage', hear);
+const logoutName = storageName('logout');
+
+/** Tells the other tabs that the user logs out: a token that is gone may also be one that has run out. */
+export function tellLogout(): void {
+  localStorage.setItem(logoutName, String(Date.now()));
+}
+
+/** Calls back when another tab gets another token, or none, and when its user logs out. */
+export function onOtherTab(listener: { token: (token: string | null) => void; logout: () => void }): void {
+  addEventListener('storage', ({ key, newValue }) => {
+    if (key === tokenName) listener.token(newValue);
+    if (key === logoutName) listener.logout();
+  });
+  // A page that the browser had put aside has heard nothing of that.
+  addEventListener('pageshow', ({ persisted }) => {
+    if (persisted && localStorage.getItem(tokenName) !== client.token) location.reload();
+  });
 }
 
 /** Options of a call that is only tried: where a reason is demanded, the service demands one for this too, and keeps none. */
 export const reasonOfTrial = { headers: { 'x-change-reason': 'dry run' } };
+
+/** The version that a tag is of; null without one. */
+export function versionOf(etag: string | undefined): number | null {
+  const found = /^(?:W\/)?"(\d+)-/.exec(etag ?? '')?.[1];
+  return found === undefined ? null : Number(found);
+}

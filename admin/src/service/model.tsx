@@ -1,17 +1,15 @@
-import { useQuery } from '@tanstack/react-query';
 import { createContext, type ReactNode, useContext } from 'react';
 import { type Collection, type Global, type Model, modelOf } from '../schema/model.ts';
 import { client } from './client.ts';
-import { keys } from './queries.ts';
+import { keys, useOwnRead } from './queries.ts';
 
 const ModelContext = createContext<Model | null>(null);
 
 /** Puts the configuration where all pages find it. Documents of the past have the fields of today's too. */
 export function ModelProvider(props: { children: ReactNode; loading: ReactNode; failed: (error: Error) => ReactNode }) {
-  const { data, error } = useQuery({
-    queryKey: keys.schemas,
-    queryFn: async ({ signal }) => modelOf(await client.schemas({ signal })),
+  const { data, error } = useOwnRead(keys.schemas, async ({ signal }) => modelOf(await client.schemas({ signal })), {
     staleTime: 60_000,
+    staysBehindLogin: true,
   });
   if (data !== undefined) return <ModelContext value={data}>{props.children}</ModelContext>;
   return error === null ? props.loading : props.failed(error);

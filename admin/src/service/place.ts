@@ -9,7 +9,28 @@ export const adminPath = `${mount}/admin`;
 /** The site that the page was opened for, where one service serves many. */
 export const siteId = site || undefined;
 
+/** The address of the login, with the site. */
+export const loginAddress = `${adminPath}/login${siteId === undefined ? '' : `?${new URLSearchParams({ site: siteId })}`}`;
+
 /** A name in the storage of the browser: one origin may serve several services. */
 export function storageName(name: string): string {
   return ['annals', mount, site, name].filter(Boolean).join(':');
+}
+
+/** Kinds of data of an account in the storage of the browser, beside its drafts: documents that it opened last, and the state of its lists. */
+const ofAccounts = ['recent', 'list'] as const;
+
+/** The name in that storage of what is kept of an account: `<collection>/<id>`. */
+export function storageNameOf(account: string, kind: (typeof ofAccounts)[number], ...more: string[]): string {
+  return [storageName(kind), account, ...more].join(':');
+}
+
+/** Takes all of it away. */
+export function clearStorageOf(account: string): void {
+  const starts = ofAccounts.map((kind) => storageNameOf(account, kind));
+  for (const storage of [localStorage, sessionStorage]) {
+    for (const name of Object.keys(storage)) {
+      if (starts.some((start) => name === start || name.startsWith(`${start}:`))) storage.removeItem(name);
+    }
+  }
 }

@@ -1,7 +1,5 @@
-import { type UseQueryResult, useQuery } from '@tanstack/react-query';
-import type { ApiError } from '../../../client/index.ts';
 import { client } from './client.ts';
-import { queries } from './queries.ts';
+import { replaceRead, useOwnRead } from './queries.ts';
 
 /** The preferences of the user that the application knows. Other members belong to others. */
 export type Preferences = {
@@ -9,16 +7,16 @@ export type Preferences = {
   views?: Record<string, { default?: string; named?: Record<string, string> }>;
   /** False: no shortcut of the keyboard does anything. */
   shortcuts?: boolean;
+  /** True: the cards for people who are here for the first time are put away. */
+  hidesFirstSteps?: boolean;
   [name: string]: unknown;
 };
 
 const key = ['preferences'];
 
 /** The preferences of the user; they are those of today, whatever moment is shown. */
-export function usePreferences(): UseQueryResult<Preferences, ApiError> {
-  return useQuery<Preferences, ApiError>({
-    queryKey: key,
-    queryFn: async ({ signal }) => (await client.preferences.get({ signal })) as Preferences,
+export function usePreferences() {
+  return useOwnRead(key, async (reading) => (await client.preferences.get(reading)) as Preferences, {
     staleTime: 60_000,
   });
 }
@@ -29,6 +27,5 @@ export function usePreferences(): UseQueryResult<Preferences, ApiError> {
  * @throws ApiError of the service: 413 where there are too many.
  */
 export async function changePreferences(patch: Record<string, unknown>): Promise<void> {
-  const changed = await client.preferences.update(patch);
-  queries.setQueryData(key, changed);
+  await replaceRead(key, () => client.preferences.update(patch));
 }

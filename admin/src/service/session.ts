@@ -1,9 +1,10 @@
 import { useSyncExternalStore } from 'react';
 import { ApiError, type Boot } from '../../../client/index.ts';
-import { client, onExpiry, onOtherTab } from './client.ts';
+import { forgetPositions } from './as-of-position.ts';
+import { client, onExpiry, onOtherTab, tellLogout } from './client.ts';
 import { clearHere } from './kept-here.ts';
 import { openListeners } from './listeners.ts';
-import { storageName } from './place.ts';
+import { clearStorageOf, loginAddress, storageName } from './place.ts';
 
 /** A user, as the service gives it. */
 export type User = { id: string; email: string; [field: string]: unknown };
@@ -29,9 +30,25 @@ const collectionName = storageName('collection');
 const { tell, subscribe } = openListeners();
 let session: Session = { state: 'starting' };
 
+const left = openListeners();
+
+/** Calls back when the account is no longer that of the page: what a module has in memory of it is to go. */
+export const onAccountLeft = left.subscribe;
+onAccountLeft(forgetPositions);
+
 function set(next: Session): void {
+  const before = accountNow();
   session = next;
+  const now = accountNow();
+  if (before !== null && (now === null || nameOf(now) !== nameOf(before))) left.tell();
   tell();
+}
+
+let logouts = 0;
+
+/** How often a user has logged out since the page was loaded: work that was begun before that is not kept after it. */
+export function logoutsSoFar(): number {
+  return logouts;
 }
 
 /** The login of this browser. */
@@ -62,15 +79,25 @@ export function loginCollection(boot: Boot): string | null {
 /** Finds out whether the token of this browser is still good. */
 export async function startSession(): Promise<void> {
   set({ state: 'starting' });
+  const { token } = client;
+  const before = logouts;
+  const found = await findSession(token);
+  const isOther = client.token !== null && client.token !== token;
+  if (isOther || logouts !== before) return startSession();
+  set(found);
+}
+
+async function findSession(token: string | null): Promise<Session> {
   try {
     const boot = await client.boot();
-    const collection = loginCollection(boot);
-    if (client.token === null || collection === null) return set({ state: 'out', boot });
-    set({ state: 'in', boot, account: { collection, user: await readUser(collection) } });
+    if (token === null) return { state: 'out', boot };
+    const collection = claimsOf(token)?.collection ?? loginCollection(boot);
+    if (collection === null) return { state: 'out', boot };
+    return { state: 'in', boot, account: { collection, user: await readUser(collection) } };
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
-    if (error.status === 401) return set({ state: 'out', boot: await client.boot() });
-    set({ state: 'unreachable', error });
+    if (error.status === 401) return { state: 'out', boot: await client.boot() };
+    return { state: 'unreachable', error };
   }
 }
 
@@ -100,16 +127,29 @@ export async function logIn(collection: string, credentials: { email: string; pa
   enter({ collection, user: user as unknown as User });
 }
 
-/** Ends the login here and at the service; a service that cannot be reached does not keep anybody in. */
+/**
+ * Ends the login in all tabs and at the service; a service that cannot be reached does not keep anybody in. Nothing of the account
+ * stays in this browser.
+ */
 export async function logOut(): Promise<void> {
   const current = session;
   const boot = bootOf(current);
   if (boot === null || !('account' in current)) return;
+  tellLogout();
+  leave(current.account);
   const ended = client.collection(current.account.collection).logout();
   await ended.catch(() => undefined);
   await clearHere(nameOf(current.account)).catch(() => undefined);
   client.token = null;
   set({ state: 'out', boot });
+}
+
+/** Takes an account that logs out off this tab. Its address is not for the next user, who begins at the first page. */
+function leave(account: Account): void {
+  logouts += 1;
+  set({ state: 'starting' });
+  clearStorageOf(nameOf(account));
+  history.replaceState(null, '', loginAddress);
 }
 
 /** An account as drafts and events name it. */
@@ -121,32 +161,51 @@ onExpiry(() => {
   if (session.state === 'in') set({ ...session, state: 'expired' });
 });
 
-onOtherTab((token) => {
-  client.token = token;
-  // Another login is asked for over the page: the text that is being typed stays.
-  if (token === null && session.state === 'in') set({ ...session, state: 'expired' });
-  else if (token !== null && session.state !== 'starting') void adopt();
+onOtherTab({
+  token(token) {
+    client.token = token;
+    // It may have run out: another login is asked for over the page, and the text that is being typed stays.
+    if (token === null && session.state === 'in') set({ ...session, state: 'expired' });
+    else if (token !== null && session.state !== 'starting') void adopt(token);
+  },
+  logout() {
+    const boot = bootOf(session);
+    const account = accountNow();
+    client.token = null;
+    if (boot === null || account === null) {
+      logouts += 1;
+      return;
+    }
+    leave(account);
+    set({ state: 'out', boot });
+  },
 });
 
-/** Takes the login of another tab. */
-async function adopt(): Promise<void> {
+/** Takes the login of another tab. Where it is that of another account, nothing of the one before stands in the meantime. */
+async function adopt(token: string): Promise<void> {
   const boot = bootOf(session);
-  const collection = localStorage.getItem(collectionName);
-  if (boot === null || collection === null) return startSession();
+  const account = accountNow();
+  const claims = claimsOf(token);
+  const isSame = account !== null && claims !== null && nameOf(account) === `${claims.collection}/${claims.sub}`;
+  if (boot === null || !isSame) return startSession();
   try {
-    const user = await readUser(collection);
-    set({ state: 'in', boot, account: { collection, user } });
+    const user = await readUser(account.collection);
+    if (client.token === token) set({ state: 'in', boot, account: { ...account, user } });
   } catch {
     // The next call of this tab tells.
   }
 }
 
-/** The times of a token, in milliseconds, as its claims tell them (RFC 7519 §4.1); null where they do not. */
-function timesOf(token: string): { from: number; to: number } | null {
+type TokenClaims = { collection: string; sub: string; iat: number; exp: number };
+
+/** The claims of a token (RFC 7519 §4); null for one that has others. */
+function claimsOf(token: string): TokenClaims | null {
   try {
-    const [, claims = ''] = token.split('.');
-    const { iat, exp } = JSON.parse(atob(claims.replaceAll('-', '+').replaceAll('_', '/')));
-    return typeof iat === 'number' && typeof exp === 'number' ? { from: iat * 1000, to: exp * 1000 } : null;
+    const [, part = ''] = token.split('.');
+    const claims: Partial<TokenClaims> = JSON.parse(atob(part.replaceAll('-', '+').replaceAll('_', '/')));
+    const { collection, sub, iat, exp } = claims;
+    if (typeof collection !== 'string' || typeof sub !== 'string') return null;
+    return typeof iat === 'number' && typeof exp === 'number' ? { collection, sub, iat, exp } : null;
   } catch {
     return null;
   }
@@ -158,8 +217,8 @@ const minute = 60_000;
 export function keepFresh(): () => void {
   const timer = setInterval(async () => {
     if (session.state !== 'in' || document.visibilityState !== 'visible' || client.token === null) return;
-    const times = timesOf(client.token);
-    if (times === null || Date.now() < times.from + ((times.to - times.from) * 2) / 3) return;
+    const claims = claimsOf(client.token);
+    if (claims === null || Date.now() / 1000 < claims.iat + ((claims.exp - claims.iat) * 2) / 3) return;
     const refreshed = client.collection(session.account.collection).refreshToken();
     await refreshed.catch(() => undefined);
   }, minute / 2);

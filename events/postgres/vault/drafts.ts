@@ -1,11 +1,14 @@
-import { bytesAtOnce, bytesOf, type Draft, type Kept, type Room, tooMany } from '../../drafts.ts';
+import { bytesAtOnce, bytesOf, type Draft, hasRoom, type Kept, otherCallers, tooMany } from '../../drafts.ts';
 import type { VaultPort } from '../../vault-port.ts';
 import { lockOf, numberedUpTo, type VaultRows } from './running.ts';
+
+const room =
+  'SELECT count(*) AS count, coalesce(sum(size), 0)::bigint AS bytes FROM annals_vault.drafts WHERE log = $1';
 
 /** Drafts of previews, as {@link VaultPort} has them. Deleted rows stay in the files of the server until it cleans them. */
 export function openDrafts({ log, read, write, change }: VaultRows): VaultPort['drafts'] {
   return {
-    keep: (draft, own, all) =>
+    keep: (draft, { own, all, others }) =>
       change(
         [
           lockOf(log, 'drafts'),
@@ -13,17 +16,15 @@ export function openDrafts({ log, read, write, change }: VaultRows): VaultPort['
             text: 'SELECT number, size FROM annals_vault.drafts WHERE log = $1 AND caller = $2 ORDER BY number',
             values: [log, draft.caller],
           },
-          {
-            text: 'SELECT count(*) AS count, coalesce(sum(size), 0)::bigint AS bytes FROM annals_vault.drafts WHERE log = $1',
-            values: [log],
-          },
+          { text: room, values: [log] },
+          { text: `${room} AND starts_with(caller, $2)`, values: [log, otherCallers] },
         ],
-        ([lock, kept = [], room]) => {
+        ([lock, kept = [], inAll, ofOthers]) => {
           const size = Buffer.byteLength(draft.data);
           const dropped = tooMany(kept as Kept[], size, own);
-          const inAll: Room = room?.[0];
-          if (inAll.count - dropped.length + 1 > all.count || inAll.bytes - bytesOf(dropped) + size > all.bytes)
-            return { statements: [], value: false };
+          const added = { count: 1 - dropped.length, bytes: size - bytesOf(dropped) };
+          const isFull = !hasRoom(inAll?.[0], added, all) || (others && !hasRoom(ofOthers?.[0], added, others));
+          if (isFull) return { statements: [], value: false };
           const number = lock?.[0].last + 1;
           const statements = [
             deletion(dropped),
@@ -43,10 +44,10 @@ export function openDrafts({ log, read, write, change }: VaultRows): VaultPort['
     async delete(id) {
       await write({ text: 'DELETE FROM annals_vault.drafts WHERE log = $1 AND id = $2', values: [log, id] });
     },
-    async forget(collection, id, caller) {
+    async forget(collection, id, callers) {
       await write({
-        text: 'DELETE FROM annals_vault.drafts WHERE log = $1 AND ((collection = $2 AND document = $3) OR caller = $4)',
-        values: [log, collection, id, caller],
+        text: 'DELETE FROM annals_vault.drafts WHERE log = $1 AND ((collection = $2 AND document = $3) OR caller = ANY($4))',
+        values: [log, collection, id, callers],
       });
     },
     purge: (now, lifetime) =>

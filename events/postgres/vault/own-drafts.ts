@@ -1,4 +1,5 @@
-import { hasRoom, isExpected, type Kept, type OwnDraft, type Removed, type Room } from '../../kept-drafts.ts';
+import { hasRoom, type Room } from '../../drafts.ts';
+import { isExpected, type Kept, type OwnDraft, ownersOf, type Removed } from '../../kept-drafts.ts';
 import type { VaultPort } from '../../vault-port.ts';
 import { lockOf, numberedUpTo, type VaultRows } from './running.ts';
 
@@ -15,24 +16,35 @@ export function openOwnDrafts({ log, read, write, change }: VaultRows): VaultPor
   const deletion = (owner: string, target: string) => ({ text: `DELETE ${one}`, values: [log, owner, target] });
 
   return {
-    keep({ expected, ...draft }, { user, all, lifetime }, now) {
+    keep({ expected, adminCollection, ...draft }, { user, others, all, lifetime }, now) {
       const { owner, target, version, title, data } = draft;
       const since = now - lifetime;
       const size = Buffer.byteLength(data) + Buffer.byteLength(title);
+      const added = { count: 1, bytes: size };
       const rest = `SELECT ${room} FROM annals_vault.own_drafts WHERE log = $1 AND`;
+      const prefix = ownersOf(adminCollection);
+      const outside = {
+        text: `${rest} NOT starts_with(owner, $4) AND NOT (owner = $2 AND target = $3)`,
+        values: [log, owner, target, prefix],
+      };
       return change<Kept>(
         [
           lockOf(log, 'own-drafts'),
           selection(owner, target, since),
           { text: `${rest} owner = $2 AND target <> $3 AND updated_at > $4`, values: [log, owner, target, since] },
           { text: `${rest} NOT (owner = $2 AND target = $3)`, values: [log, owner, target] },
+          ...(owner.startsWith(prefix) ? [] : [outside]),
         ],
-        ([lock, before, ofUser, ofAll]) => {
+        ([lock, before, ofUser, ofAll, ofOthers]) => {
           if (!isExpected(before?.[0], expected)) return { statements: [], value: { kind: 'stale' } };
           const own: Room = ofUser?.[0];
-          if (!hasRoom(own, size, user)) return { statements: [], value: { kind: 'full', of: 'user', ...own } };
-          const others: Room = ofAll?.[0];
-          if (!hasRoom(others, size, all)) return { statements: [], value: { kind: 'full', of: 'all', ...others } };
+          if (!hasRoom(own, added, user)) return { statements: [], value: { kind: 'full', of: 'user', ...own } };
+          const outsiders: Room | undefined = ofOthers?.[0];
+          if (outsiders && !hasRoom(outsiders, added, others))
+            return { statements: [], value: { kind: 'full', of: 'others', ...outsiders } };
+          const everyone: Room = ofAll?.[0];
+          if (!hasRoom(everyone, added, all))
+            return { statements: [], value: { kind: 'full', of: 'all', ...everyone } };
           const revision: number = lock?.[0].last + 1;
           const insertion = {
             text: `INSERT INTO annals_vault.own_drafts (log, owner, target, revision, version, size, updated_at, title, data)

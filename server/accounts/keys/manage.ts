@@ -1,12 +1,14 @@
 import { randomBytes } from 'node:crypto';
 import { type KeyRequest, maxKeys } from '../../../config/api-keys.ts';
 import { DomainError } from '../../../config/errors.ts';
+import type { KeyScope } from '../../../config/model.ts';
 import type { JsonObject } from '../../../config/schema.ts';
 import { show } from '../../../config/suggest.ts';
 import { decideKey, decideKeyEnd, decideKeyRotation } from '../../../events/api-keys.ts';
 import type { Change } from '../../../events/log.ts';
 import type { ApiKeyRecord } from '../../../projections/api-keys.ts';
-import type { RouteCall } from '../../app.ts';
+import { requireGrantable } from '../../access/key-grants.ts';
+import type { App, RouteCall } from '../../app.ts';
 import { appendOf } from '../../callers/append.ts';
 import { requireLiving } from '../../callers/sessions.ts';
 import { actorOf, contextOf, requestId } from '../../http/requests.ts';
@@ -20,16 +22,29 @@ const maxTries = 100;
 /** The keys that are not revoked, oldest first. */
 export async function listKeys({ app }: RouteCall): Promise<KeyView[]> {
   const uses = await app.keyService.uses();
-  return app.apiKeys.all().map((key) => viewOf(key, uses[key.id]));
+  return app.apiKeys.all().map((key) => viewOf(named(app, key), uses[key.id]));
 }
 
-/** Makes a key. @throws DomainError `conflict` where there are as many as may be. */
+/**
+ * Makes a key.
+ *
+ * @throws DomainError `forbidden` for rights that the caller has not; `conflict` where there are as many as may be.
+ */
 export async function makeKey(call: RouteCall, { name, scopes, audit, expiresAt }: KeyRequest): Promise<KeyView> {
   const { app } = call;
+  await requireGrantable(call, { scopes, audit });
   const id = randomBytes(8).toString('hex');
   const secret = secretOf(id);
   const credential = await app.keyService.store(secret);
-  const key = { id, name, scopes, audit, expiresAt: expiresAt === null ? null : new Date(expiresAt), credential };
+  const recorded = renamed(scopes, app.names.categoryFor);
+  const key = {
+    id,
+    name,
+    scopes: recorded,
+    audit,
+    expiresAt: expiresAt === null ? null : new Date(expiresAt),
+    credential,
+  };
   await change(call, (version) => {
     if (app.apiKeys.all().length >= maxKeys)
       throw new DomainError('conflict', `there are ${maxKeys} API keys already: revoke those that are not needed`);
@@ -41,11 +56,11 @@ export async function makeKey(call: RouteCall, { name, scopes, audit, expiresAt 
 /**
  * Gives a key a new secret; the one before stays valid for some seconds.
  *
- * @throws DomainError `not-found`; `conflict` for a key that has expired.
+ * @throws DomainError `not-found`; `forbidden` where the key has rights that the caller has not; `conflict` for one that has expired.
  */
 export async function rotateKey(call: RouteCall, id: string, overlapSeconds: number): Promise<KeyView> {
   const { app } = call;
-  found(call, id);
+  await requireGrantable(call, found(call, id));
   const secret = secretOf(id);
   const credential = await app.keyService.store(secret);
   const now = app.clock.believed();
@@ -85,7 +100,18 @@ function secretOf(id: string): string {
 function found({ app }: RouteCall, id: string): ApiKeyRecord {
   const key = app.apiKeys.find(id);
   if (!key || key.isRevoked) throw new DomainError('not-found', `there is no API key ${show(id)}`);
-  return key;
+  return named(app, key);
+}
+
+/** The scopes of a key are recorded by categories, and shown by slugs. */
+function named({ names }: App, key: ApiKeyRecord): ApiKeyRecord {
+  return { ...key, scopes: renamed(key.scopes, names.slugFor) };
+}
+
+function renamed(scopes: readonly KeyScope[], nameOf: (collection: string) => string): KeyScope[] {
+  return scopes.map(({ collections, ...rest }) => {
+    return { ...rest, collections: collections === '*' ? collections : collections.map(nameOf) };
+  });
 }
 
 /** Decides on the keys as they are, and appends until no other change came in between. */

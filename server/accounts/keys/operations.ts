@@ -35,7 +35,8 @@ export function createKeyOperation(): Operation {
     summary: 'Make an API key',
     description:
       'Makes a key with the rights of its scopes; without any it may do nothing. The answer alone shows the `secret`, which goes into ' +
-      `the header \`x-api-key\`. There may be ${maxKeys} keys.`,
+      `the header \`x-api-key\`. There may be ${maxKeys} keys. A user gives a key only rights that they have themselves, whatever the ` +
+      'document: else a 403 names the scope. `*`, which holds what is added later, is given by keys of the environment only.',
     headers,
     body: 'NewApiKey',
     answers: {
@@ -76,7 +77,7 @@ export function rotateKeyOperation(): Operation {
     summary: 'Give an API key a new secret',
     description:
       'Makes a new secret for a key, whose id and rights stay. The secret before it is refused after `overlapSeconds`, at most ' +
-      `${maxOverlapSeconds}, which is 7 days; by default, and without a body, at once. A secret from before that one is refused from now on.`,
+      `${maxOverlapSeconds}, which is 7 days; by default, and without a body, at once. A secret from before that one is refused from now on. A user may do so only with a key whose rights they have themselves.`,
     params,
     headers,
     body: 'ApiKeyRotation',

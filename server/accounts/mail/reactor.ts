@@ -1,6 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { MailKind, Model, User } from '../../../config/model.ts';
+import type { Category } from '../../../config/schema.ts';
 import { type Append, changeOf, type NewEvent } from '../../../events/log.ts';
 import type { Accounts, WaitingMail } from '../../../projections/accounts.ts';
 import type { TokenKind } from '../../ports.ts';
@@ -28,7 +29,7 @@ export type ReactorInput = {
   /** The raw document of a user; null if it was deleted. */
   userOf: (slug: string, id: string) => User | null | Promise<User | null>;
   /** Makes the text of a one-time token from its id. */
-  token: (kind: TokenKind, slug: string, id: string) => string | Promise<string>;
+  token: (kind: TokenKind, category: Category, id: string) => string | Promise<string>;
   append: Append;
   /** The turn of this node, where several have the same mails to send; absent where it is the only one. */
   turn?: MailTurn | null;
@@ -209,12 +210,13 @@ function deadlineOf({ expiresAt, since }: WaitingMail): number {
 
 async function send(input: ReactorInput, mail: WaitingMail): Promise<void> {
   const { model, baseUrl, site = null, userOf, token, mailer, log } = input;
-  const { kind, slug, expiresAt, event } = mail;
-  const collection = model.collections.get(slug);
-  const user = mail.id === null ? null : await userOf(slug, mail.id);
+  const { kind, category, expiresAt, event } = mail;
+  const collection = [...model.collections.values()].find((one) => one.category === category);
+  const user = !collection || mail.id === null ? null : await userOf(collection.slug, mail.id);
   const email = kind === 'invitation' ? mail.email : user?.email;
   if (!collection || typeof email !== 'string') throw new Undeliverable('the account is gone');
 
+  const { slug } = collection;
   const pages = { slug, urls: collection.urls, baseUrl, site, isInAdmin: worksInAdmin(model, slug) };
   const url = linkOf(kind, pages, await tokenOf(kind, mail, token));
   const args = { collection: slug, email, user, url, expiresAt: expiresAt === null ? null : new Date(expiresAt) };
@@ -222,9 +224,9 @@ async function send(input: ReactorInput, mail: WaitingMail): Promise<void> {
   await mailer.send({ ...message, kind, event, to: email });
 }
 
-async function tokenOf(kind: MailKind, { slug, token: id }: WaitingMail, make: ReactorInput['token']) {
+async function tokenOf(kind: MailKind, { category, token: id }: WaitingMail, make: ReactorInput['token']) {
   const tokenKind = tokenKindOf(kind);
   if (tokenKind === null) return null;
   if (id === null) throw new Error(`a mail "${kind}" without the id of its token`);
-  return make(tokenKind, slug, id);
+  return make(tokenKind, category, id);
 }

@@ -14,11 +14,12 @@ const assets = [
   { name: 'account.css', type: 'text/css', asset: 'server/accounts/pages/account.css' },
 ] as const;
 
-/** A token is in the address: nothing of another origin is loaded or told of it, and no other page can show this one. */
+/** A token is in the address: nothing of another origin is loaded or told of it, and no other page can show this one or hold its window. */
 const headers = {
   'content-security-policy': contentSecurityPolicy,
   'referrer-policy': 'no-referrer',
   'x-frame-options': 'DENY',
+  'cross-origin-opener-policy': 'same-origin',
 };
 
 /** `/account/:slug/accept-invite`, `…/reset-password` and `…/setup` of every auth collection, for people without a client. */

@@ -1,15 +1,19 @@
 import type { ErasureRequest } from '../../../config/erasures.ts';
 import { DomainError } from '../../../config/errors.ts';
-import type { JsonObject } from '../../../config/schema.ts';
-import { accountStream, documentStream } from '../../../events/catalogue.ts';
+import type { Category, JsonObject } from '../../../config/schema.ts';
+import { show } from '../../../config/suggest.ts';
+import { decideNothing } from '../../../events/accounts.ts';
+import { documentStream } from '../../../events/catalogue.ts';
 import { whenHere } from '../../../events/fetching.ts';
+import type { Change } from '../../../events/log.ts';
+import { type Remaining, remainingAdministrator } from '../../access/administrators.ts';
 import { noteErasure } from '../../access/admission.ts';
-import { requireScope } from '../../access/key-scopes.ts';
-import { isClosedToKeys } from '../../access/rights.ts';
+import { erasableOf, mayErase, requireOpenToKey } from '../../access/erasing.ts';
+import { auditRightsOf } from '../../access/rights.ts';
 import type { App, RouteCall, RouteParts } from '../../app.ts';
 import { appendOf } from '../../callers/append.ts';
 import { requireLiving } from '../../callers/sessions.ts';
-import { actorOf, contextOf, madeKeyOf, requestId, userOf } from '../../http/requests.ts';
+import { actorOf, contextOf, requestId } from '../../http/requests.ts';
 import { type Plan, planErasure } from './plan.ts';
 
 /** The extent of an erasure. `filesKept`: files that other documents need. `mails`: those that wait, or were caught. */
@@ -24,39 +28,31 @@ type ErasingCall = RouteCall & { app: ErasingApp };
 const maxTries = 100;
 
 /**
- * Lets a request pass that may erase: of the operator, under an API key, or of a user of the admin collection. The right to
- * read the history is not enough.
+ * Lets a request pass that may erase a document, and that leaves an account that can manage others.
  *
- * @throws DomainError `unauthorized` without a credential, `forbidden` with one.
+ * @returns what must stay as it is; null where that is nothing.
+ * @throws DomainError `forbidden`; `conflict` for the last account that can; as {@link planErasure} does where there is nothing to be
+ *   erased, to a caller whom headers tell so.
  */
-export function requireMayErase({ app, request }: RouteCall): void {
-  const { type } = actorOf(request);
-  if (type === 'anonymous') throw new DomainError('unauthorized', 'an API key or a token is needed');
-  const key = madeKeyOf(request);
-  if (key && !key.audit.includes('erase'))
-    throw new DomainError('forbidden', 'you may not erase: this API key was not given the right to');
-  if (type !== 'user') return;
-  if (userOf(request)?.collection === app.model.adminCollection) return;
-  throw new DomainError('forbidden', 'only users of the admin collection may erase');
-}
-
-/**
- * To a key accounts are closed here as they are everywhere else, also those of a collection that is gone. An erasure deletes too, so
- * one that was made at run time needs a scope for that.
- */
-function requireOpen({ app, request }: RouteCall, { collection: slug, id }: ErasureRequest): void {
-  if (actorOf(request).type !== 'apiKey') return;
-  requireScope(request, { kind: 'collection', slug }, 'delete');
-  const isAccount = app.events.versionOf(accountStream(slug, id)) > 0;
-  const stream = isAccount ? accountStream(slug, id) : documentStream(slug, id);
-  if (isClosedToKeys(app, stream)) {
-    throw new DomainError('forbidden', `an API key may not erase accounts of ${slug}: its useAPIKey is not set`);
+async function admit({ app, request }: ErasingCall, asked: ErasureRequest): Promise<Remaining | null> {
+  const call = { app, request };
+  requireOpenToKey(call, asked);
+  const { collection, id } = asked;
+  const erasable = await erasableOf(app, asked);
+  if (!(await mayErase(call, asked, erasable))) {
+    const { has } = await auditRightsOf(app, request);
+    if (!erasable && has('headers')) await whenHere(() => planErasure(app, collection, id));
+    throw new DomainError('forbidden', `you may not erase ${show(`${collection}/${id}`)}`);
   }
+  // The operator decides on every account.
+  if (collection !== app.model.adminCollection || !erasable || actorOf(request).type === 'system') return null;
+  const { document, goneAt } = erasable;
+  return remainingAdministrator(call, { id, document, isDeleted: goneAt !== null });
 }
 
 /** Gives the extent of an erasure, and changes nothing. */
 export async function previewErasure(call: ErasingCall, asked: ErasureRequest): Promise<JsonObject> {
-  requireOpen(call, asked);
+  await admit(call, asked);
   const { collection, id } = asked;
   const plan = await whenHere(() => planErasure(call.app, collection, id));
   return { collection, id, dryRun: true, erases: await takenBy(call.app, plan) };
@@ -71,27 +67,36 @@ export async function eraseDocument(
   { app, request }: ErasingCall,
   asked: ErasureRequest,
 ): Promise<{ answer: JsonObject; isFinished: boolean }> {
-  requireOpen({ app, request }, asked);
   const { collection, id, reason } = asked;
-  noteErasure(request);
+  noteErasure(request, app.model.erase);
   const append = appendOf(app, request);
   const context = { ...contextOf(request), reason };
   for (let count = 1; count <= maxTries; count += 1) {
+    const remaining = await admit({ app, request }, asked);
     const plan = await whenHere(() => planErasure(app, collection, id));
     const erases = await takenBy(app, plan);
     requireLiving(app, request);
     const who = { actor: actorOf(request), correlationId: requestId(request), context };
-    const outcome = await append({ ...plan.change, otherStreams: plan.otherStreams, erases: plan.erases, ...who });
+    const outcome = await append({
+      ...plan.change,
+      otherStreams: [...plan.otherStreams, ...unchanged(remaining)],
+      erases: plan.erases,
+      ...who,
+    });
     if (!outcome.ok) continue;
     const { position, recordedAt } = outcome;
     const settled = app.erasures.settle(position);
     // A recorded erasure goes on even where the rest fails here.
     settled.catch(() => {});
-    await forget(app, collection, plan);
+    await forget(app, app.names.categoryFor(collection), plan);
     const isFinished = await settled;
     return { answer: { position, recordedAt, collection, id, erases, finished: isFinished }, isFinished };
   }
   throw new DomainError('conflict', 'others keep changing this document; try again');
+}
+
+function unchanged(remaining: Remaining | null): Change[] {
+  return remaining ? [decideNothing(documentStream(remaining.category, remaining.id), remaining.version)] : [];
 }
 
 async function takenBy(
@@ -108,11 +113,11 @@ async function takenBy(
 /** Removes the secrets and mails of an account; after a crash, the next start removes secrets that no event names. */
 async function forget(
   { passwords, erasures }: Pick<ErasingApp, 'passwords' | 'erasures'>,
-  slug: string,
+  category: Category,
   { credentials, emails }: Plan,
 ): Promise<void> {
   await Promise.all(credentials.map((credential) => passwords.forgetPassword(credential)));
-  await Promise.all(emails.map((email) => passwords.unlock(slug, email)));
+  await Promise.all(emails.map((email) => passwords.unlock(category, email)));
   if (emails.length === 0) return;
   // Those that wait are not sent; those that were caught before are not shown.
   await passwords.mailWaits();

@@ -40,22 +40,22 @@ const reserved: Record<string, string> = {
  *
  * @throws DomainError `invalid` where the slug is not a collection's, `not-found` for an unknown document, `conflict` for an erased one.
  */
-export function planErasure({ events, model }: Pick<App, 'events' | 'model'>, slug: string, id: string): Plan {
+export function planErasure(app: Pick<App, 'events' | 'model' | 'names'>, slug: string, id: string): Plan {
+  const { events, model, names } = app;
   if (Object.hasOwn(reserved, slug) || slug.includes('/')) throw wrongCollection(model, slug);
-  const stream = documentStream(slug, id);
+  const category = names.categoryFor(slug);
+  const stream = documentStream(category, id);
   const document = events.stream(stream);
   if (document.length === 0) throw notFound(model, slug, id);
 
-  const account = events.stream(accountStream(slug, id));
-  const invitations = events.streamsUnder(inviteStream(slug, ''));
+  const account = events.stream(accountStream(category, id));
+  const invitations = events.streamsUnder(inviteStream(category, ''));
   const isAccount = account.length > 0 || invitations.length > 0;
   // Elsewhere a field of this name is a field like others.
   const emails = emailsIn(isAccount ? [...document, ...account] : []);
-  const invites = invitations
-    .map((name) => events.stream(name))
-    .filter((invite) => isAbout(invite, `${slug}/${id}`, emails));
-  const setups = events.stream(setupStream(slug));
-  const setup = setups.slice(0, setups.findLastIndex(({ data }) => data?.account === `${slug}/${id}`) + 1);
+  const invites = invitations.map((name) => events.stream(name)).filter((invite) => isAbout(invite, stream, emails));
+  const setups = events.stream(setupStream(category));
+  const setup = setups.slice(0, setups.findLastIndex(({ data }) => data?.account === stream) + 1);
 
   const taken = [document, account, setup, ...invites].filter((recorded) => recorded.some(isLeft));
   const streams = taken.map(spanOf);
@@ -65,7 +65,7 @@ export function planErasure({ events, model }: Pick<App, 'events' | 'model'>, sl
   return {
     change: { ...decideNothing(stream, document.length), events: [{ type: 'document.erased', data }] },
     // The streams must not change between this look and the erasure.
-    otherStreams: [decideNothing(accountStream(slug, id), account.length), ...invites.map(unchanged)],
+    otherStreams: [decideNothing(accountStream(category, id), account.length), ...invites.map(unchanged)],
     erases: streams.map((one) => one.stream),
     streams,
     counts: {

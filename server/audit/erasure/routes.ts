@@ -4,6 +4,7 @@ import { DomainError } from '../../../config/errors.ts';
 import { show } from '../../../config/suggest.ts';
 import { splitStream } from '../../../events/catalogue.ts';
 import { type Erasure, erasedStreams } from '../../../events/erasures.ts';
+import { requireEraser } from '../../access/erasing.ts';
 import type { AuditRights } from '../../access/rights.ts';
 import { strategy } from '../../callers/authentication.ts';
 import { jsonPayload, readBody } from '../../http/body.ts';
@@ -13,7 +14,7 @@ import { namedAll, namingFor } from '../actor-names.ts';
 import { versionParameters } from '../event-query.ts';
 import { eraseOperation, erasureOperation, erasuresOperation, erasuresParameters } from '../exports/operations.ts';
 import { readRoute } from '../reading.ts';
-import { type ErasingApp, eraseDocument, previewErasure, requireMayErase } from './erase.ts';
+import { type ErasingApp, eraseDocument, previewErasure } from './erase.ts';
 
 /** Erasing documents, and what became of erasures. */
 export function erasures(server: Server, app: ErasingApp): void {
@@ -25,9 +26,11 @@ export function erasures(server: Server, app: ErasingApp): void {
       path,
       options: { auth: strategy, payload: jsonPayload, plugins: { openApi: eraseOperation } },
       handler: async (request, h) => {
-        requireMayErase({ app, request });
+        await requireEraser({ app, request });
         const { dryRun: isDryRun } = readQuery(dryRunParameter, request.query, app);
-        const asked = readErasure(await readBody(request, app.model.limits.body));
+        const { collection, ...rest } = readErasure(await readBody(request, app.model.limits.body));
+        // Rules and answers know it by its slug.
+        const asked = { ...rest, collection: app.names.slugFor(collection) };
         if (isDryRun) return previewErasure({ app, request }, asked);
         const { answer, isFinished } = await eraseDocument({ app, request }, asked);
         return h
@@ -62,12 +65,14 @@ export function erasures(server: Server, app: ErasingApp): void {
     return naming ? naming(erasure) : erasure;
   }
 
-  async function shown({ position, files, isDone }: Erasure, { seesPayloadsOf }: AuditRights) {
+  async function shown({ position, files, isDone }: Erasure, { sightOf }: AuditRights) {
     const [event] = app.events.range(position - 1, position);
     if (!event) throw new Error(`event ${position} is missing`);
     const { header, data, context } = event;
-    const [collection, id] = splitStream(header.stream);
-    const reason = seesPayloadsOf(header.stream) ? { reason: context?.reason ?? null } : {};
+    const [category, id] = splitStream(header.stream);
+    const collection = app.names.slugFor(category);
+    const isSeen = (await sightOf(header.stream)).extent !== 'none';
+    const reason = isSeen ? { reason: context?.reason ?? null } : {};
     const elsewhere = isDone ? await app.erasures.elsewhere(position) : null;
     const isFinished = isDone && elsewhere === null;
     const waitsFor = isFinished ? null : files.length > 0 ? 'store' : 'data';

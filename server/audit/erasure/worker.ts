@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Logger } from 'pino';
+import type { Category } from '../../../config/schema.ts';
 import { splitStream } from '../../../events/catalogue.ts';
 import { readLog } from '../../../events/log-reader.ts';
 import type { Obstacle, Remaining, Scrubbed } from '../../../projections/scrub.ts';
@@ -30,7 +31,7 @@ type Options = {
   /** The objects of segments in the bucket. */
   objects: Pick<Moving, 'findObjects' | 'removeObjects'>;
   /** Forgets the drafts about a document, and all that it keeps itself, where it is a user. */
-  forgetKept: (collection: string, id: string) => Promise<void>;
+  forgetKept: (category: Category, id: string) => Promise<void>;
   logger: Logger;
   milliseconds?: { patience: number; shortest: number; longest: number };
 };
@@ -101,8 +102,10 @@ export function openErasureWorker(options: Options): ErasureWorker {
     for (const { position, files } of open) remaining.push({ position, files: await removed(position, files) });
     if (signal.aborted) return false;
     if (open.length > 0) {
-      const hinderAll = (because: Obstacle) => {
-        for (const { position, files } of remaining) if (files.length === 0) hinder(position, reasons[because]);
+      const hinderAll = (because: Obstacle, said?: string) => {
+        const reason = reasons[because];
+        const why = said === undefined ? reason : `${reason}: ${said}`;
+        for (const { position, files } of remaining) if (files.length === 0) hinder(position, reason, why);
       };
       // Nothing is sealed in between: what is erased would be in the file that is being written.
       const release = await Promise.race([rewriteSegments(), closed]);
@@ -111,7 +114,7 @@ export function openErasureWorker(options: Options): ErasureWorker {
       const scrubbed = await Promise.race([scrubbing, closed]);
       // The next start goes on with it.
       if (scrubbed === null) return false;
-      if (!scrubbed.isClean) hinderAll(scrubbed.because);
+      if (!scrubbed.isClean) hinderAll(scrubbed.because, scrubbed.said);
     }
     const left = new Set(log.erasures.unfinished().map(({ position }) => position));
     for (const position of obstacles.keys()) if (!left.has(position)) obstacles.delete(position);
@@ -197,6 +200,7 @@ const reasons: Record<Obstacle, string> = {
   files: 'too many files are open to clean the data files (ulimit -n)',
   segments: 'segments of the log are still being written anew',
   objects: 'former segments of the log are still in the bucket',
+  disk: 'the disk does not let files go that are not used any more',
   damage:
     'a data file or a segment of the log is missing or damaged (annals verify tells which), or has 128 GiB or more',
 };

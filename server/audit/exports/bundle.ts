@@ -6,6 +6,7 @@ import type { EventText } from '../../../events/event-checks.ts';
 import { eventOf, type LogReader } from '../../../events/log-reader.ts';
 import { fileIn } from '../../../events/losses.ts';
 import type { BlobStore } from '../../../storage/blobs.ts';
+import type { Sight } from '../../access/sight.ts';
 import { eventsOf, headersBetween } from '../../documents/past/reading.ts';
 import { readAsset } from '../../platform/carried.ts';
 import { summaryHtml } from './bundle-summary.ts';
@@ -27,6 +28,7 @@ import { type ZipEntry, zipOf } from './zip.ts';
 export type Bundle = Proven & {
   blobs: BlobStore;
   stream: string;
+  sight: Sight;
   withFiles: boolean;
   /** True: what proves that there was no later version, however much that is. */
   isComplete: boolean;
@@ -52,7 +54,7 @@ export async function bundleZip(bundle: Bundle, madeAt: Date): Promise<Readable>
     throw new DomainError('not-found', `the log has no stream ${JSON.stringify(stream.slice(0, 200))}`);
   const showsRest = restIsShown(bundle, last.position);
   // Before the response begins: an altered payload is then a refusal, and not an archive that is cut off.
-  for await (const _chunk of eventsOf(log, stream, checkpoint.size));
+  for await (const chunk of eventsOf(log, stream, checkpoint.size)) requireWhole(bundle, chunk);
   const verifier = await readAsset('verify/annals-verify.mjs');
   const { log: origin } = log.head();
   const files: IncludedFile[] = [];
@@ -73,6 +75,16 @@ export async function bundleZip(bundle: Bundle, madeAt: Date): Promise<Readable>
   }
 
   return zipOf(entries(), madeAt);
+}
+
+/** A pack holds exact texts, since its proofs are about those. */
+function requireWhole({ stream, sight }: Bundle, events: readonly EventText[]): void {
+  const partial = events.map((event) => sight.seen(eventOf(event))).find(({ isPartial }) => isPartial);
+  if (!partial) return;
+  const message =
+    `a pack of ${stream} would hold fields that you may not read, in version ${partial.header.version}: it is made of the exact texts, ` +
+    'which the audit rule must grant (payloads)';
+  throw new DomainError('forbidden', message);
 }
 
 function restIsShown({ checkpoint, isComplete }: Bundle, position: number): boolean {

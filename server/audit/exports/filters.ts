@@ -1,5 +1,6 @@
 import { invalidField } from '../../../config/errors.ts';
 import { show } from '../../../config/suggest.ts';
+import type { Names } from '../../../events/categories.ts';
 import { type Header, headerOf } from '../../../events/envelope.ts';
 import type { EventText } from '../../../events/event-checks.ts';
 import { whenHere } from '../../../events/fetching.ts';
@@ -25,13 +26,15 @@ export const wantedParameters = {
   actor: filters.actor,
 };
 
-/** The filters that are given. */
-export function wantedOf({ stream, ...rest }: Values<typeof wantedParameters>): Filters {
-  return { ...filterOf(rest), ...(stream === null ? {} : { stream }) };
+/** The filters that are given, as the log has them. */
+export function wantedOf({ stream, ...rest }: Values<typeof wantedParameters>, names: Names): Filters {
+  return { ...filterOf(rest, names), ...(stream === null ? {} : { stream: names.recorded(stream) }) };
 }
 
-function requireStream(stream: string, name: string, { events }: { events: Pick<LogReader, 'versionOf'> }): void {
-  if (events.versionOf(stream) > 0) return;
+type Known = { events: Pick<LogReader, 'versionOf'>; names: Names };
+
+function requireStream(stream: string, name: string, { events, names }: Known): void {
+  if (events.versionOf(names.recorded(stream)) > 0) return;
   throw invalidField(name, `must be one of the log, such as posts/<id>, got ${show(stream)}`);
 }
 

@@ -1,8 +1,9 @@
 import Joi from 'joi';
+import { mostPlaces } from '../../callers/places.ts';
 import { archive, forAuditors, ofEveryRoute, refusalOfSigning, unknownToLog } from '../../openapi/audit/responses.ts';
 import { text } from '../../openapi/basics.ts';
 import { type Operation, reason } from '../../openapi/operation.ts';
-import { header, json, refusalForNow, refusals } from '../../openapi/responses.ts';
+import { type Answer, header, json, refusalForNow, refusals, retryAfter } from '../../openapi/responses.ts';
 import { count } from '../../queries/parameters.ts';
 import { dryRunParameter } from '../../queries/query.ts';
 import { actors } from '../actor-names.ts';
@@ -19,6 +20,11 @@ const bundleParams = {
 /** The subjects of evidence packs. */
 export type Bundled = keyof typeof bundleParams;
 
+const crowded: Answer = {
+  ...json(`The caller has ${mostPlaces.archive} exports and evidence packs under way.`, 'Error'),
+  headers: retryAfter,
+};
+
 /** `GET /api/audit/bundles/…` */
 export function bundleOperation(name: Bundled): Operation {
   const isAccount = name === 'account';
@@ -28,16 +34,21 @@ export function bundleOperation(name: Bundled): Operation {
     summary: `Make an evidence pack of ${isAccount ? 'an' : 'a'} ${name}`,
     description:
       'Returns a ZIP archive with all that the log has about it, the files, the proofs, and a program that checks them offline: for ' +
-      'readers who get nothing else, and need not trust the service. It takes the scope `payloads`.',
+      'readers who get nothing else, and need not trust the service. That it was made is itself an event, recorded before the first ' +
+      'byte is sent. It takes the scope `payloads`, and all of the fields: it is made of exact texts.',
     params: bundleParams[name],
     query: bundleParameters,
+    headers: Joi.object({ 'X-Change-Reason': reason }),
     answers: {
       200: archive('The pack.', ['Content-Disposition', 'Annals-Checkpoint']),
       ...unknownToLog(`The log has nothing about ${isAccount ? 'an' : 'a'} ${name} of this name.`),
+      429: crowded,
       422: json('With `complete`: more than 100,000 events came after the last one.', 'Error'),
-      ...refusalOfSigning(),
+      ...refusalOfSigning(
+        'There is no room on the disk to sign a checkpoint or to put the pack on record, or too many writes wait.',
+      ),
     },
-    caller: { kind: 'auditor', refusesKeys: true },
+    caller: { kind: 'auditor', refusesKeys: true, refusesForeign: true },
   });
 }
 
@@ -50,7 +61,7 @@ export function exportOperation(): Operation {
     description:
       'Returns a ZIP archive with the events of a range and what proves them. That it was made is itself an event, recorded before ' +
       'the first byte is sent. With a filter it is not proven that none is missing. It takes the scope `export`, and ' +
-      'with the payloads also `payloads`.',
+      'with the payloads also `payloads`, granted by an audit rule to a user.',
     query: exportParameters,
     headers: Joi.object({ 'X-Change-Reason': reason }),
     answers: {
@@ -60,6 +71,7 @@ export function exportOperation(): Operation {
         'Annals-Events',
         'Annals-Checkpoint',
       ]),
+      429: crowded,
       ...refusalOfSigning(
         'There is no room on the disk to sign a checkpoint or to put the export on record, or too many writes wait.',
       ),
@@ -78,8 +90,8 @@ export function eraseOperation(): Operation {
     summary: 'Erase a document with all that is about it',
     description:
       'Removes the payloads about a document from the log, for ever, with its account, invitations, mails, drafts and files. That ' +
-      'there were events stays, and so do their proofs. It cannot be undone: `dryRun` tells before what would go. The ' +
-      '`reason` is kept for ever, so it must not name a person.',
+      'there were events stays, and so do their proofs. It cannot be undone: `dryRun` tells before what would go. It takes ' +
+      'the right to erase, and so does `dryRun`. The `reason` is kept for ever, so it must not name a person.',
     query: dryRunParameter,
     body: 'Erase',
     answers: {
@@ -89,7 +101,11 @@ export function eraseOperation(): Operation {
       ...ofEveryRoute(),
       ...unknownToLog('There never was such a document.'),
       ...refusals([408, 413, 415]),
-      409: json('It was erased already, or others keep changing it.', 'Error'),
+      409: json(
+        'It was erased already, or it is the last account of the admin collection that may update or delete others, or others keep ' +
+          'changing it.',
+        'Error',
+      ),
       ...refusalForNow,
     },
     caller: { kind: 'eraser' },

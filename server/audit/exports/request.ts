@@ -49,7 +49,7 @@ export function readExportQuery(app: Searched, query: Query) {
   const asked = askedOf(exportParameters, query, known);
   const { from, to } = positionsOf(asked.values, known, asked.errors);
   const { format, since, from: _from, to: _to, ...wanted } = settle(asked);
-  return { format, filters: wantedOf(wanted), from, to, since };
+  return { format, filters: wantedOf(wanted, app.names), from, to, since };
 }
 
 function readSince(value: unknown): number[] {
@@ -90,7 +90,7 @@ export async function countOf(log: LogReader, { from, to, filters }: Range): Pro
   return count;
 }
 
-/** Records an export of events; resolves when that is durable. */
+/** Records an export of events, or an evidence pack; resolves when that is durable. */
 export async function recordExport(
   { app, request }: RouteCall,
   { filters, ...data }: Range & { format: string; events: number },

@@ -3,9 +3,13 @@ import type { Request, ResponseObject, ResponseToolkit, Server } from '@hapi/hap
 import { create as dispositionOf } from 'content-disposition';
 import { DomainError } from '../../../config/errors.ts';
 import { show } from '../../../config/suggest.ts';
-import { requireAudit } from '../../access/rights.ts';
-import type { App } from '../../app.ts';
+import { whenHere } from '../../../events/fetching.ts';
+import { type AuditRights, requireAudit } from '../../access/rights.ts';
+import { hiddenByRules, type Sight } from '../../access/sight.ts';
+import type { App, RouteParts } from '../../app.ts';
 import { strategy } from '../../callers/authentication.ts';
+import { isFromOwnPage } from '../../callers/cookies.ts';
+import { mostPlaces, takePlace } from '../../callers/places.ts';
 import { noteReason } from '../../http/reason.ts';
 import { madeKeyOf, requestId } from '../../http/requests.ts';
 import type { Operation } from '../../openapi/operation.ts';
@@ -24,13 +28,15 @@ const bundled: Record<string, Bundled> = {
   'accounts/{slug}/{id}': 'account',
 };
 
+const full = `a caller has at most ${mostPlaces.archive} exports and evidence packs under way; try again when one has ended`;
 /** How long a client may let an archive stand still. */
 const stallMilliseconds = 120_000;
 
 /** Evidence packs of single documents, and exports of the log, as ZIP archives. */
-export function exports(server: Server, app: App): void {
+export function exports(server: Server, app: App & Pick<RouteParts, 'places'>): void {
   const optionsOf = (openApi: () => Operation) => {
-    return { auth: strategy, timeout: { socket: stallMilliseconds }, plugins: { openApi } };
+    const plugins = { openApi, recordsAnEvent: true } as const;
+    return { auth: strategy, timeout: { socket: stallMilliseconds }, plugins };
   };
   for (const [path, name] of Object.entries(bundled)) {
     server.route({
@@ -44,12 +50,13 @@ export function exports(server: Server, app: App): void {
   server.route({
     method: 'GET',
     path: '/api/audit/export',
-    options: { ...optionsOf(exportOperation), plugins: { openApi: exportOperation, recordsAnEvent: true } },
+    options: optionsOf(exportOperation),
     handler: async (request, h) => {
       const rights = await requireAudit(app, request, 'export');
       const { format, filters, from, to: asked, since } = readExportQuery(app, request.query);
       if (request.method === 'head') return archive(h, null, 'annals-export.zip');
-      refuseForeign(request);
+      refuseForeign(app, request, 'an export');
+      await takePlace({ app, request }, 'archive', full);
       // Signed before the export is recorded, so that the export does not contain its own event.
       const checkpoint = await app.notary.checkpoint();
       requireWithin(since, checkpoint.size);
@@ -60,7 +67,7 @@ export function exports(server: Server, app: App): void {
         from,
         to,
         filters,
-        seesPayloadsOf: rights.has('payloads') ? rights.seesPayloadsOf : null,
+        seesPayloadsOf: rights.has('payloads') ? (stream: string) => rights.toPayloadsOf(stream) === 'all' : null,
         madeAt: new Date(app.clock.believed()),
       };
       noteReason(request, null);
@@ -75,11 +82,8 @@ export function exports(server: Server, app: App): void {
 
   async function bundle(request: Request, h: ResponseToolkit, subject: Bundled): Promise<ResponseObject> {
     const rights = await requireAudit(app, request, 'payloads');
-    const stream = streamOf[subject](request.params);
-    if (stream !== null && !rights.seesPayloadsOf(stream)) {
-      const what = madeKeyOf(request) ? 'this' : 'accounts of this collection';
-      throw new DomainError('forbidden', `an API key may not see payloads about ${what}`);
-    }
+    const stream = streamOf[subject](request.params, app.names);
+    if (stream !== null) await sightOn(stream, request, rights);
     const { events: log, notary, blobs } = app;
     const { files: withFiles, complete: isComplete, since } = readQuery(bundleParameters, request.query, app);
     if (stream === null) {
@@ -89,15 +93,38 @@ export function exports(server: Server, app: App): void {
     if (log.versionOf(stream) === 0) throw new DomainError('not-found', `the log has no stream ${show(stream)}`);
     const name = `annals-${stream.replaceAll('/', '-')}.zip`;
     if (request.method === 'head') return archive(h, null, name);
+    refuseForeign(app, request, 'an evidence pack');
+    await takePlace({ app, request }, 'archive', full);
     const checkpoint = await notary.checkpoint();
     requireWithin(since, checkpoint.size);
-    const position = log.lastOf(stream, checkpoint.size)?.position ?? 0;
-    const proven = await provenBy(app, checkpoint, { position, since });
-    const made = { ...proven, blobs, stream, withFiles, isComplete };
-    return archive(h, await bundleZip(made, new Date(app.clock.believed())), name).header(
-      'annals-checkpoint',
-      `${checkpoint.size} ${checkpoint.root}`,
-    );
+    const last = log.lastOf(stream, checkpoint.size);
+    const proven = await provenBy(app, checkpoint, { position: last?.position ?? 0, since });
+    // The rules for reading are asked after the checkpoint, about all that it covers.
+    const sight = await sightOn(stream, request, rights);
+    const made = { ...proven, blobs, stream, sight, withFiles, isComplete };
+    const madeAt = new Date(app.clock.believed());
+    noteReason(request, null);
+    // All segments that it needs are here before it is recorded, and a refusal is no event.
+    const pack = await whenHere(() => bundleZip(made, madeAt));
+    const answer = archive(h, pack, name).header('annals-checkpoint', `${checkpoint.size} ${checkpoint.root}`);
+    const events = last?.version ?? 0;
+    try {
+      const exported = { from: 1, to: checkpoint.size, format: 'bundle', filters: { stream }, events };
+      await recordExport({ app, request }, exported);
+    } catch (error) {
+      pack.destroy();
+      throw error;
+    }
+    return answer;
+  }
+
+  /** @throws DomainError `forbidden` for a caller who sees nothing of the stream. */
+  async function sightOn(stream: string, request: Request, { toPayloadsOf, sightOf }: AuditRights): Promise<Sight> {
+    const sight = await sightOf(stream);
+    if (sight.extent !== 'none') return sight;
+    if (toPayloadsOf(stream) === 'byRules') throw hiddenByRules(stream);
+    const what = madeKeyOf(request) ? 'this' : 'accounts of this collection';
+    throw new DomainError('forbidden', `an API key may not see payloads about ${what}`);
   }
 
   /** @param bytes null where only the head is asked for. */
@@ -127,12 +154,11 @@ export function exports(server: Server, app: App): void {
 }
 
 /**
- * An export is put on record, so pages of other sites must not cause one by the cookie of a user (CSRF): by a
- * link, or an image.
+ * An export or a pack is put on record, so pages of other sites must not cause one by the cookie of a user (CSRF): by a link, or an image. The
+ * browser has to say that none of them has, as for a write; or that its user has typed the address.
  */
-function refuseForeign({ headers }: Request): void {
-  const site = headers['sec-fetch-site'];
-  const isOwn = headers['x-api-key'] !== undefined || headers.authorization !== undefined;
-  if (isOwn || site === undefined || site === 'same-origin' || site === 'none') return;
-  throw new DomainError('forbidden', 'an export under a cookie must be asked for by a page of the same origin');
+function refuseForeign({ baseUrl }: App, request: Request, what: string): void {
+  const { 'x-api-key': key, authorization, 'sec-fetch-site': site } = request.headers;
+  if (key !== undefined || authorization !== undefined || site === 'none' || isFromOwnPage(request, baseUrl)) return;
+  throw new DomainError('forbidden', `${what} under a cookie must be asked for by a page of the same origin`);
 }

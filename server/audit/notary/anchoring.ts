@@ -12,11 +12,11 @@ import { readStamps } from '../../../events/stamps.ts';
 import type { BlobStore } from '../../../storage/blobs.ts';
 import { openDatabase, type Sqlite } from '../../../storage/sqlite.ts';
 import { isStoreFailure } from '../../http/store-refusals.ts';
-import type { Witness } from '../../settings/cosigners.ts';
+import { PrivateAddressError } from '../../platform/public-addresses.ts';
 import { StartError } from '../../writer/writer.ts';
 import { post, type Receiver } from './asking.ts';
 import { anchored, anchorName, checkInLog, paddedSize, trustedKeys } from './checkpoint-checks.ts';
-import { cosignedBy } from './cosigning.ts';
+import { type Cosigner, cosignedBy } from './cosigning.ts';
 import { type Courier, createCourier, usual as usualRests } from './courier.ts';
 import { disowningsOf, type LogParts, tellDisownings } from './keys.ts';
 import type { Authority } from './stamping.ts';
@@ -45,7 +45,7 @@ type Options = LogParts & {
   /** The time-stamp authority; null: none. */
   authority: Authority | null;
   /** The witnesses that cosign checkpoints. */
-  witnesses: readonly Witness[];
+  witnesses: readonly Cosigner[];
   /** Called when the log turns out not to be the one that was anchored, once it has been started. */
   onContradiction: (error: Error) => void;
   milliseconds?: { patience: number; shortest: number; longest: number };
@@ -169,7 +169,7 @@ function couriersOf(options: Options, db: Sqlite, isChecked: () => boolean): Cou
       createCourier({
         what: `posted to the webhook at ${new URL(webhook.url).origin}`,
         newest: () => newest(({ isPosted }) => !isPosted),
-        send: ({ note }, aborted) => post(webhook, note, aborted),
+        send: ({ note }, aborted) => allowedBy('ANNALS_CHECKPOINT_WEBHOOK_ALLOW_PRIVATE', post(webhook, note, aborted)),
         mark: ({ size }) => keep({ kind: 'posted', size }),
         log,
       }),
@@ -182,7 +182,10 @@ function couriersOf(options: Options, db: Sqlite, isChecked: () => boolean): Cou
         what: `time-stamped by ${name}`,
         newest: () => newest(({ size }) => !stamps.hasToken(size, name)),
         // The reader of tokens is loaded only where an authority makes them.
-        send: async ({ note }, aborted) => (await import('./stamping.ts')).stamp(authority, note, aborted),
+        send: async ({ note }, aborted) => {
+          const { stamp } = await import('./stamping.ts');
+          return allowedBy('ANNALS_TSA_ALLOW_PRIVATE', stamp(authority, note, aborted));
+        },
         mark: ({ size, note }, token) => {
           const receivedAt = new Date(now()).toISOString();
           return keep({ kind: 'timestamped', size, signed: signedByLog(note), authority: name, token, receivedAt });
@@ -200,7 +203,7 @@ function couriersOf(options: Options, db: Sqlite, isChecked: () => boolean): Cou
       createCourier({
         what: `cosigned by the witness ${witness.key.name}`,
         newest: () => newest(({ note }) => isDue(note)),
-        send: cosign,
+        send: (checkpoint, aborted) => allowedBy('ANNALS_WITNESS_ALLOW_PRIVATE', cosign(checkpoint, aborted)),
         mark: ({ size, note }, line) => keep({ kind: 'cosigned', size, text: parseNote(note)?.text ?? '', line }),
         log,
         left: leftOf(cosignedEach, newestTime, now()),
@@ -209,6 +212,14 @@ function couriersOf(options: Options, db: Sqlite, isChecked: () => boolean): Cou
     );
   }
   return couriers;
+}
+
+/** Has the refusal of an address that is not public name the setting that allows it. */
+function allowedBy<T>(setting: string, sent: Promise<T>): Promise<T> {
+  return sent.catch((error) => {
+    if (error instanceof PrivateAddressError) throw new Error(`${error.message}, which ${setting}=true allows`);
+    throw error;
+  });
 }
 
 /** How much of a rest is left after a time; all of it at most, for a clock may be wrong. @param since ISO 8601; null for never. */

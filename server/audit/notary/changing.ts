@@ -8,7 +8,7 @@ import type { LogParts } from './keys.ts';
 type Parts = Pick<LogParts, 'keys' | 'now'> & {
   logId: string;
   /** The key that signs, what it has signed, and a head of the log that goes with that. */
-  head: () => Promise<LogKey & { head: TreeHead }>;
+  head: (way: KeyWay) => Promise<LogKey & { head: TreeHead }>;
   /** Resolves when the log has the event of the change. */
   told: () => Promise<unknown>;
 };
@@ -20,7 +20,7 @@ type Parts = Pick<LogParts, 'keys' | 'now'> & {
 export function changeKeyWith({ keys, logId, now, head: look, told }: Parts): Notary['changeKey'] {
   async function replace(way: KeyWay, reason: string): Promise<ChangedKey> {
     for (;;) {
-      const { signer, signed, head } = await look();
+      const { signer, signed, head } = await look(way);
       const { size, root } = head;
       const handedOver = way === 'rotate' && { handedOver: { size, root, time: new Date(now()).toISOString() } };
       const expected = { id: signer.id, signed };

@@ -6,13 +6,17 @@ import { consistencyProof } from '../../../events/proofs.ts';
 import type { Witness } from '../../settings/cosigners.ts';
 import { ask } from './asking.ts';
 
+/** A witness that is asked; `allowPrivate`: also where its address is not a public one. */
+export type Cosigner = Witness & { allowPrivate: boolean };
+
 /**
  * Has a witness cosign checkpoints (C2SP tlog-witness), and gives the signature line, which fits. The size that the witness has seen is
  * asked of it, so nothing has to be remembered.
  *
  * @throws Error with the reason, as for a witness that has seen another log than this.
  */
-export function cosignedBy({ key, prefix }: Witness, log: LogReader) {
+export function cosignedBy({ key, prefix, allowPrivate }: Cosigner, log: LogReader) {
+  const receiver = { url: `${prefix}add-checkpoint`, allowPrivate };
   let seen = 0;
 
   async function cosign({ size, note }: { size: number; note: string }, signal: AbortSignal): Promise<string> {
@@ -21,11 +25,8 @@ export function cosignedBy({ key, prefix }: Witness, log: LogReader) {
       const old = Math.min(seen, size);
       const proof = consistencyProof(old, size, log.hashes);
       const lines = [`old ${old}`, ...proof.map((hash) => hash.toString('base64')), '', note];
-      const answer = await ask(
-        `${prefix}add-checkpoint`,
-        { type: 'text/plain; charset=utf-8', body: lines.join('\n') },
-        signal,
-      );
+      const question = { type: 'text/plain; charset=utf-8', body: lines.join('\n') };
+      const answer = await ask(receiver, question, signal);
       if (answer.status === 200) {
         const line = lineOf(note, answer.body.toString(), key);
         seen = size;

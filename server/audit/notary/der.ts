@@ -10,10 +10,19 @@ export class DerError extends Error {
 
 /** Reads one value in BER or DER, which takes all of the bytes. @throws DerError for no value, or several. */
 export function readDer(bytes: Uint8Array): Der {
-  // The parser keeps its input, so it must not be part of a shared buffer.
-  const { offset, result } = asn1.fromBER(Uint8Array.from(bytes));
+  const { offset, result } = parsed(bytes);
   if (offset !== bytes.length || result.error !== '') throw new DerError('it is not ASN.1');
   return result;
+}
+
+function parsed(bytes: Uint8Array): ReturnType<typeof asn1.fromBER> {
+  try {
+    // The parser keeps its input, so it must not be part of a shared buffer.
+    return asn1.fromBER(Uint8Array.from(bytes));
+  } catch {
+    // Of most faults it tells in its result, but it throws for some: for a time of another form, for example.
+    throw new DerError('it is not ASN.1');
+  }
 }
 
 /** The bytes of a value, with its tag and length, as they were read. */

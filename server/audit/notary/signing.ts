@@ -1,3 +1,4 @@
+import { DomainError } from '../../../config/errors.ts';
 import { type CheckpointChange, type KeptCheckpoint, readCheckpoints } from '../../../events/checkpoints.ts';
 import { unsealed } from '../../../events/log-file.ts';
 import type { LogKey } from '../../../events/log-keys.ts';
@@ -8,11 +9,13 @@ import type { TreeHead } from '../../../events/proofs.ts';
 import { type Head, isSealed } from '../../../events/seals.ts';
 import { readStamps } from '../../../events/stamps.ts';
 import { isDiskFull, openDatabase } from '../../../storage/sqlite.ts';
-import type { LogCheckpoint, Notary } from '../../ports.ts';
+import type { Altered, LogCheckpoint, Notary } from '../../ports.ts';
 import { noRoomToSign } from '../../writer/no-room.ts';
 import { changeKeyWith } from './changing.ts';
 import { signedSize } from './checkpoint-checks.ts';
 import { type LogParts, trustedKeysOf } from './keys.ts';
+
+const alteredRetrySeconds = 3600;
 
 /** The notary as the main thread has it. */
 export type MainNotary = Omit<Notary, 'verification'> & {
@@ -20,6 +23,8 @@ export type MainNotary = Omit<Notary, 'verification'> & {
   begin: () => void;
   /** How many of the first events a key of this log has signed, as far as the log keeps it. */
   signedSize: () => Promise<number>;
+  /** Signs the last events, if none has signed them. A failure is logged. */
+  signQuietly: () => Promise<void>;
   /** Ends signing, for this reason. */
   refuse: (reason: Error) => void;
   /** Signs the last events, and closes its files. A failure to sign does not keep a service from stopping. */
@@ -38,6 +43,8 @@ export type NotaryOptions = LogParts & {
   tell?: () => Promise<void>;
   /** Called before a key signs that another node may have made. */
   onKey?: () => Promise<void>;
+  /** The last finding about the log: one that is known to be altered is not signed. */
+  altered?: () => Altered | null;
   /** Called when a checkpoint has been signed and kept. */
   onSigned: (checkpoint: LogCheckpoint) => void;
   /** How often it looks whether the log has grown. */
@@ -57,7 +64,7 @@ class ContradictionError extends Error {
  */
 export function openNotary(options: NotaryOptions): MainNotary {
   const { upToDate = async () => {}, tell = async () => {}, onKey = async () => {} } = options;
-  const { file, keys, sealKey, keep, onSigned, log, now, milliseconds = 10_000 } = options;
+  const { file, keys, sealKey, keep, onSigned, log, now, altered = () => null, milliseconds = 10_000 } = options;
   const db = openDatabase(file, { readonly: true, cacheMiB: 4 });
   const reader = readLog(db);
   const checkpoints = readCheckpoints(db);
@@ -87,8 +94,10 @@ export function openNotary(options: NotaryOptions): MainNotary {
   }
 
   /** The key that signs, and a head that contradicts nothing of what it has signed. */
-  async function signable() {
+  async function signable({ acceptsAltered = false } = {}) {
     if (refusal) throw refusal;
+    const known = altered();
+    if (known?.part === 'log' && !acceptsAltered) throw refusalOfAltered(known);
     const { signer, signed } = await currentKey();
     // After what was signed was read: the key may have signed, on another node, what this one lacks.
     await upToDate();
@@ -138,6 +147,8 @@ export function openNotary(options: NotaryOptions): MainNotary {
 
   /** Signs in the background: a failure is logged once, and again when it is another. */
   async function signQuietly(): Promise<void> {
+    // The log says so already.
+    if (altered()?.part === 'log') return;
     try {
       const [newest] = checkpoints.recent(1);
       if (newest?.size === reader.head().size && (await isKnown(newest)) && !hasFailed) return;
@@ -160,8 +171,9 @@ export function openNotary(options: NotaryOptions): MainNotary {
     keys,
     logId,
     now,
-    async head() {
-      const { signer, signed, head } = await signable();
+    async head(way) {
+      // A key that has leaked is replaced, and signs nothing for that.
+      const { signer, signed, head } = await signable({ acceptsAltered: way === 'replace' });
       requireSealed(head);
       return { signer, signed, head };
     },
@@ -182,6 +194,7 @@ export function openNotary(options: NotaryOptions): MainNotary {
       clearInterval(timer);
       refusal = reason;
     },
+    signQuietly,
     checkpoint,
     recent: async (count) => checkpoints.recent(count).map(describe),
     stamped: async (position, size) => stamps.around(position, size),
@@ -193,6 +206,11 @@ export function openNotary(options: NotaryOptions): MainNotary {
       db.close();
     },
   };
+}
+
+function refusalOfAltered({ finding }: Altered): DomainError {
+  const message = `the log is known to be altered: ${finding}; no checkpoint is signed until "annals verify" finds it sound`;
+  return new DomainError('unavailable', message, [], alteredRetrySeconds);
 }
 
 function roomless(error: unknown): never {

@@ -1,11 +1,11 @@
 import { hash, randomBytes, type X509Certificate } from 'node:crypto';
 import { signedByLog } from '../../../events/notes.ts';
-import { ask } from './asking.ts';
+import { ask, type Receiver } from './asking.ts';
 import { bytesOf, DerError, isNumber, membersOf, numberIn, readDer, timeStampQuery } from './der.ts';
 import { isVouchedFor, readToken, TokenError } from './time-stamp-tokens.ts';
 
 /** A time-stamp authority: its address, which may hold a secret, and whose certificates it has to lead up to; none: any. */
-export type Authority = { url: string; trusted: readonly X509Certificate[] };
+export type Authority = Receiver & { trusted: readonly X509Certificate[] };
 
 /**
  * Has an authority say that a checkpoint, as the log signed it, was there (RFC 3161, over HTTP as section 3.4 says), and gives its
@@ -13,11 +13,12 @@ export type Authority = { url: string; trusted: readonly X509Certificate[] };
  *
  * @throws Error about a wrong response, or a missing one.
  */
-export async function stamp({ url, trusted }: Authority, note: string, signal: AbortSignal): Promise<Buffer> {
+export async function stamp(authority: Authority, note: string, signal: AbortSignal): Promise<Buffer> {
+  const { trusted } = authority;
   const imprint = hash('sha256', signedByLog(note), 'buffer');
   const nonce = randomBytes(8).readBigUInt64BE();
   const query = { type: 'application/timestamp-query', body: timeStampQuery(imprint, nonce) };
-  const { status, body } = await ask(url, query, signal);
+  const { status, body } = await ask(authority, query, signal);
   if (status !== 200) throw new Error(`it answered ${status}`);
   const bytes = tokenIn(body);
   try {
@@ -32,8 +33,8 @@ export async function stamp({ url, trusted }: Authority, note: string, signal: A
   return bytes;
 }
 
-/** The token of an answer (RFC 3161, section 2.4.2). */
-function tokenIn(answer: Buffer): Buffer {
+/** The token of an answer (RFC 3161, section 2.4.2). @throws Error saying that it has none. */
+export function tokenIn(answer: Buffer): Buffer {
   try {
     const [status, token] = membersOf(readDer(answer));
     const said = numberIn(membersOf(status).find(isNumber));

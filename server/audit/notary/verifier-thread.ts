@@ -1,14 +1,16 @@
+import { dirname } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { leaveAway } from '../../../events/away.ts';
 import { readCheckpoints } from '../../../events/checkpoints.ts';
 import { BrokenLogError, unsealed } from '../../../events/log-file.ts';
 import type { KnownKey } from '../../../events/log-keys.ts';
-import { readLog } from '../../../events/log-reader.ts';
+import { type LogReader, readLog } from '../../../events/log-reader.ts';
 import type { TreeHead } from '../../../events/proofs.ts';
 import { isSealed } from '../../../events/seals.ts';
 import type { Finding, SeenHead, Trouble } from '../../../events/seen-heads.ts';
 import { segmentFolder } from '../../../events/segments.ts';
 import { verifyInSteps } from '../../../events/verify.ts';
+import { openTableChecks, type TableChecks } from '../../../projections/verify-tables.ts';
 import { messageOf } from '../../../storage/errors.ts';
 import { isDamage, openDatabase, type Sqlite } from '../../../storage/sqlite.ts';
 import { parent } from '../../platform/parent.ts';
@@ -22,8 +24,11 @@ export type Job = { file: string; known: Known; percent: number };
 /** Messages to the thread that checks logs. */
 export type VerifierOrder = { kind: 'look'; id: number; job: Job } | { kind: 'stop'; id: number };
 
-/** The result of a job: the position up to which the log was checked, and the finding; or why it was not done. */
-export type Looked = { to: number; trouble: Trouble | null };
+/**
+ * The result of a job: the position up to which the log was checked, and what was found of it; or why it was not done. `tables`: what was
+ * found of its claims and its read tables, where it is sound itself.
+ */
+export type Looked = { to: number; trouble: Trouble | null; tables: Finding | null };
 export type VerifierMessage = { id: number } & ({ looked: Looked } | { stopped: true } | { failure: string });
 
 const sliceMilliseconds = 5;
@@ -72,12 +77,15 @@ async function look({ file, known, percent }: Job, signal: AbortSignal): Promise
   leaveAway(segmentFolder(file));
   const db = openDatabase(file, { readonly: true, cacheMiB: 4 });
   let to = 0;
+  let checks: TableChecks | null = null;
   try {
-    const steps = lookThrough(db, known);
+    const log = readLog(db);
+    checks = openTableChecks(dirname(file), db, log);
+    const steps = lookThrough(db, { log, known, checks });
     for (let since = performance.now(); ; ) {
       const step = steps.next();
-      if (step.done) return { to, trouble: step.value };
-      to = step.value;
+      if (step.done) return { to, ...step.value };
+      to = Math.max(to, step.value);
       const worked = performance.now() - since;
       if (worked < sliceMilliseconds) continue;
       await setTimeout(worked * (100 / percent - 1), undefined, { signal }).catch(() => {});
@@ -85,10 +93,11 @@ async function look({ file, known, percent }: Job, signal: AbortSignal): Promise
       since = performance.now();
     }
   } catch (error) {
-    if (error instanceof BrokenLogError) return { to, trouble: trouble(error.message) };
+    if (error instanceof BrokenLogError) return { to, ...found(error.message) };
     if (!isDamage(error)) throw error;
-    return { to, trouble: trouble(`log.db is damaged: ${messageOf(error)}`) };
+    return { to, ...found(`log.db is damaged: ${messageOf(error)}`) };
   } finally {
+    checks?.close();
     db.close();
   }
 }
@@ -104,12 +113,17 @@ type Known = {
   sealKey: string;
 };
 
+type Found = Pick<Looked, 'trouble' | 'tables'>;
+
+type Parts = { log: LogReader; known: Known; checks: TableChecks | null };
+
 /**
  * Goes through a log in steps, and holds it against the checkpoints that it keeps, against what its key has signed, and its head
- * against the seal. Each step is a read of its own, of some microseconds; it gives the position that was reached.
+ * against the seal; then what follows from it. Each step is a read of its own, of some microseconds; it gives the position that was
+ * reached.
  */
-function* lookThrough(db: Sqlite, { keys, disowned, signed, sealKey }: Known): Generator<number, Trouble | null> {
-  const log = readLog(db);
+function* lookThrough(db: Sqlite, { log, known, checks }: Parts): Generator<number, Found> {
+  const { keys, disowned, signed, sealKey } = known;
   const { log: logId } = log.head();
   const trust = trustedKeys(keys, disowningsOf(log, keys, disowned).ids);
   const seen: SeenHead[] = [];
@@ -119,21 +133,25 @@ function* lookThrough(db: Sqlite, { keys, disowned, signed, sealKey }: Known): G
     const name = `the checkpoint of position ${size}`;
     const outcome = checkNote(logId, trust, { name, note });
     const finding = 'finding' in outcome ? outcome.finding : misplaced(name, outcome.head, size);
-    if (finding !== null) return trouble(finding);
+    if (finding !== null) return found(finding);
     if ('verdict' in outcome && outcome.verdict === 'sound') seen.push({ name, ...outcome.head });
     yield 0;
   }
+  seen.sort((a, b) => a.size - b.size);
   // After the checkpoints, since the log may grow between the two reads.
   const head = log.head();
-  const found = yield* verifyInSteps(
-    db,
-    head,
-    seen.sort((a, b) => a.size - b.size),
-  );
+  const trouble = yield* verifyInSteps(db, head, { seen, look: (header) => checks?.look(header) });
+  if (trouble) return { trouble, tables: null };
   // At last, for what else is found names the events.
-  return found ?? (isSealed(sealKey, head) ? null : trouble(unsealed(true)));
+  if (!isSealed(sealKey, head)) return found(unsealed(true));
+  if (!checks) return { trouble: null, tables: null };
+  const rest = checks.rest();
+  for (let step = rest.next(); ; step = rest.next()) {
+    if (step.done) return { trouble: null, tables: step.value };
+    yield 0;
+  }
 }
 
-function trouble(finding: Finding): Trouble {
-  return { finding, from: null, to: null };
+function found(finding: Finding): Found {
+  return { trouble: { finding, from: null, to: null }, tables: null };
 }

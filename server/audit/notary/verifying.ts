@@ -1,7 +1,9 @@
 import type { Worker } from 'node:worker_threads';
+import { mostCounted } from '../../../events/missing.ts';
 import { errorOf } from '../../../storage/errors.ts';
 import { startThread } from '../../platform/threads.ts';
-import type { Verification } from '../../ports.ts';
+import type { Altered, Verification } from '../../ports.ts';
+import type { AlteredNote } from './altered-note.ts';
 import type { LogParts } from './keys.ts';
 import type { Job, Looked, VerifierMessage, VerifierOrder } from './verifier-thread.ts';
 
@@ -19,6 +21,9 @@ type Options = LogParts & {
   sealKey: string;
   /** How much of one core it may take: 0 for nothing, and at 100 it never rests. */
   percent: number;
+  /** Events in the log at the start, which has counted them in a log that is not too large. */
+  size: number;
+  note: AlteredNote;
   milliseconds?: { first: number; between: number };
 };
 
@@ -27,20 +32,25 @@ const never = { first: 0, between: 0 };
 /** The thread ends after so long without a log to go through: it takes 15 MB, and starts in a tenth of a second. */
 const restMilliseconds = 1000;
 
+const advice = 'no checkpoint is signed until "annals verify" finds it sound';
+const tablesAdvice = 'stop the service, run "annals rebuild", then "annals verify"';
+
 /**
  * Starts to go through the log. A finding is logged once, and again when it is another or was gone in between. That it was
- * found is told until the end: restoring the old bytes is a second alteration.
+ * found is told, after a restart too, until `annals verify` finds all sound: restoring the old bytes is a second alteration.
  */
 export function openVerifying(options: Options): Verifying {
-  const { file, logId, keys, sealKey, percent, log, now, milliseconds } = options;
+  const { file, logId, keys, sealKey, percent, size, note, log, now, milliseconds } = options;
   const { first, between } = milliseconds ?? (percent === 100 ? never : usual);
   const verifier = joinVerifier();
-  let verification: Verification = { verified: null, altered: null };
+  let verified: Verification['verified'] = null;
   /** The last finding. */
   let finding: string | null = null;
   let isClosed = false;
   let timer: NodeJS.Timeout | undefined;
-  if (percent > 0) schedule(first);
+  const known = note.read();
+  if (known) log.fatal(`the log is known to be altered, by what was found at ${known.at}: ${wordsOf(known)}`);
+  if (percent > 0) schedule(size > mostCounted ? 0 : first);
 
   function schedule(pause: number): void {
     if (!isClosed) timer = setTimeout(pass, pause).unref();
@@ -58,25 +68,37 @@ export function openVerifying(options: Options): Verifying {
     schedule(between);
   }
 
-  function conclude({ to, trouble }: NonNullable<Awaited<ReturnType<typeof verifier.look>>>): void {
+  function conclude({ to, trouble, tables }: Looked): void {
     const at = new Date(now()).toISOString();
-    const isNew = trouble !== null && trouble.finding !== finding;
-    finding = trouble?.finding ?? null;
-    if (!trouble) verification = { ...verification, verified: { to, at } };
-    else verification = { ...verification, altered: { ...trouble, at } };
+    const altered = alteredBy(trouble, tables, at);
+    const isNew = altered !== null && altered.finding !== finding;
+    finding = altered?.finding ?? null;
+    if (!altered) verified = { to, at };
+    // A log that is known to be altered is not sound since its tables are what is found now.
+    else if (altered.part === 'log' || note.read()?.part !== 'log') note.write(altered);
     if (!isNew) return;
-    const { finding: found, ...events } = trouble;
-    log.fatal(events, `the log is not what was recorded: ${found}; run "annals verify"`);
+    const { from, to: last } = altered;
+    const what = altered.part === 'log' ? 'the log is not what was recorded' : 'what follows from the log was altered';
+    log.fatal({ from, to: last }, `${what}: ${wordsOf(altered)}`);
   }
 
   return {
-    verification: () => verification,
+    verification: () => ({ verified, altered: note.read() }),
     close() {
       isClosed = true;
       clearTimeout(timer);
       return verifier.leave();
     },
   };
+}
+
+function alteredBy(trouble: Looked['trouble'], tables: Looked['tables'], at: string): Altered | null {
+  if (trouble) return { ...trouble, at, part: 'log' };
+  return tables === null ? null : { finding: tables, from: null, to: null, at, part: 'tables' };
+}
+
+function wordsOf({ finding, part }: Altered): string {
+  return `${finding}; ${part === 'log' ? advice : tablesAdvice}`;
 }
 
 /** The thread that goes through logs, seen from the main thread. One for all logs of a process. */

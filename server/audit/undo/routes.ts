@@ -2,6 +2,7 @@ import type { Server } from '@hapi/hapi';
 import { requireAudit } from '../../access/rights.ts';
 import type { App } from '../../app.ts';
 import { strategy } from '../../callers/authentication.ts';
+import { inBulkTurn } from '../../documents/bulk/turns.ts';
 import { jsonPayload, readBody } from '../../http/body.ts';
 import { undoOperation } from './operations.ts';
 import { readUndo, undo } from './undo.ts';
@@ -18,8 +19,12 @@ export function undoing(server: Server, app: App): void {
     },
     handler: async (request, h) => {
       const rights = await requireAudit(app, request, 'payloads');
-      const body = await readBody(request, app.model.limits.body);
-      return undo({ app, request, h, rights, body }, { batch: String(request.params.batch), ...readUndo(body) });
+      return inBulkTurn({ app, request }, async (begin) => {
+        const body = await readBody(request, app.model.limits.body);
+        const wanted = readUndo(body);
+        await begin();
+        return undo({ app, request, h, rights, body }, { batch: String(request.params.batch), ...wanted });
+      });
     },
   });
 }

@@ -17,7 +17,7 @@ type Made = { stream: string; first: number; last: number };
 
 /** The document of a bulk call: how it was before and after it, how it is today, and the version of its stream today. */
 export type Subject = {
-  /** As errors name it: the name of its stream. */
+  /** As errors name it: its slug and its id. */
   at: string;
   target: Target<Collection>;
   id: string;
@@ -56,10 +56,11 @@ export async function stepsOf(
   let characters = 0;
   for (const made of madeBy(headers)) {
     const { stream, last } = made;
-    if (!rights.seesPayloadsOf(stream)) throw new DomainError('forbidden', `you may not see what ${stream} was`);
+    if (rights.toPayloadsOf(stream) === 'none')
+      throw new DomainError('forbidden', `you may not see what ${nameOf(app, stream)} was`);
     const version = app.events.versionOf(stream);
     if (version !== last && !isForced) {
-      moved.push(`${stream} is at version ${version}, the call made ${last}`);
+      moved.push(`${nameOf(app, stream)} is at version ${version}, the call made ${last}`);
       continue;
     }
     const found = await stepOf(app, made, version);
@@ -84,6 +85,12 @@ function madeBy(headers: readonly Header[]): Made[] {
   return [...found.values()];
 }
 
+/** A document as callers name it. */
+function nameOf({ names }: App, stream: string): string {
+  const [category, id] = splitStream(stream);
+  return `${names.slugFor(category)}/${id}`;
+}
+
 function goneOn(moved: readonly string[]): DomainError {
   const told = moved.slice(0, mostNamed);
   const more = moved.length > told.length ? `; and ${moved.length - told.length} more` : '';
@@ -96,20 +103,20 @@ async function stepOf(
   { stream, first, last }: Made,
   version: number,
 ): Promise<{ subject: Subject; step: Step }> {
-  const [slug, id] = splitStream(stream);
-  const target = app.collections.get(slug);
+  const [category, id] = splitStream(stream);
+  const target = app.byCategory.get(category);
   if (!target) throw new DomainError('conflict', `${stream} is of a collection that is not configured`);
   const before = first === 1 ? null : await known(app, stream, first - 1);
   const after = await known(app, stream, last);
   const current = currentOf(target, id);
-  const subject = { at: stream, target, id, before, current, version };
+  const subject = { at: nameOf(app, stream), target, id, before, current, version };
   return { subject, step: wayBack(subject, after?.document ?? null) };
 }
 
 /** A state of a document; null where there was none. @throws DomainError `conflict` where it has been erased. */
 async function known(app: App, stream: string, version: number): Promise<Subject['before']> {
   const past = await pastOf(app, stream, { version });
-  if (past?.isErased) throw new DomainError('conflict', `${stream} was erased: what it was is not known`);
+  if (past?.isErased) throw new DomainError('conflict', `${nameOf(app, stream)} was erased: what it was is not known`);
   return past?.document ? { ...past, document: past.document } : null;
 }
 

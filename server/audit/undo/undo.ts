@@ -34,6 +34,7 @@ import type { Writable } from '../../documents/write-steps.ts';
 import { noteReason } from '../../http/reason.ts';
 import { yieldToEventLoop } from '../../platform/yield.ts';
 import { rejectQuery } from '../../queries/parameters.ts';
+import { spanOf } from '../events.ts';
 import { type Step, type Subject, stepsOf } from './steps.ts';
 
 /** The undoing of a bulk call: `isForced`: also of documents that have changed since. */
@@ -60,7 +61,7 @@ export async function undo(call: UndoCall, { batch, isForced, isDry }: Undoing):
   if (isDry && hasIdempotencyKey(request)) {
     throw invalidField('idempotency-key', 'does not go with dryRun, which does nothing');
   }
-  const span = app.auditIndex.batch(batch);
+  const span = spanOf(app, batch);
   if (!span) throw new DomainError('not-found', `there is no bulk call ${show(batch)}`);
   const headers = headersIn(app, batch, span.first - 1);
   const streams = [...new Set(headers.map(({ stream }) => stream))];
@@ -90,35 +91,36 @@ export async function undo(call: UndoCall, { batch, isForced, isDry }: Undoing):
     return decisions.sort((one, other) => one.item.index - other.item.index);
   }
 
+  /** Results with the collections of their documents. */
+  function named(results: readonly Result[], of: string | null): JsonObject {
+    const shown = results.map(({ index, ...rest }) => {
+      const [category] = splitStream(streams[index] ?? '');
+      return { index, collection: app.names.slugFor(category), ...rest };
+    });
+    return { ...answerOf(results, of), results: shown };
+  }
+
   if (isDry) {
     const decisions = await decide();
     refuseClashes(decisions);
     refuseHeld(app, decisions, null);
-    return h.response(named(streams, decisions.map(resultOf), null));
+    return h.response(named(decisions.map(resultOf), null));
   }
 
   async function run(): Promise<ResponseObject> {
     const recorded = await recordAll(call, streams, decide);
-    return h.response(named(streams, recorded.decisions.map(resultOf), recorded.batch));
+    return h.response(named(recorded.decisions.map(resultOf), recorded.batch));
   }
 
   return once(call, run, async (again, position) => {
     const ids = streams.map((stream) => splitStream(stream)[1]);
     const made = headersIn(app, again, position);
     const results = pastResults(ids, made, (id) => {
-      const [slug] = splitStream(streams[ids.indexOf(id)] ?? '');
-      return app.collections.get(slug)?.documents.asOf(id, position)?.version ?? 0;
+      const [category] = splitStream(streams[ids.indexOf(id)] ?? '');
+      return app.byCategory.get(category)?.documents.asOf(id, position)?.version ?? 0;
     });
-    return h.response(named(streams, results, made.length > 0 ? again : null));
+    return h.response(named(results, made.length > 0 ? again : null));
   });
-}
-
-/** Results with the collections of their documents. */
-function named(streams: readonly string[], results: readonly Result[], batch: string | null): JsonObject {
-  const shown = results.map(({ index, ...rest }) => {
-    return { index, collection: splitStream(streams[index] ?? '')[0], ...rest };
-  });
-  return { ...answerOf(results, batch), results: shown };
 }
 
 /** A document of the call, and its step. */

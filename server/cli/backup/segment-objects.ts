@@ -77,15 +77,20 @@ export async function sendSegments(
   }
 }
 
-/** Sends a file, and reads it back. @throws StartError where the place does not give back what was sent. */
+/**
+ * Sends a file, and reads it back.
+ *
+ * @param mayBeGone whether another process may have removed the file since it was sent.
+ * @throws StartError if the place does not give back what was sent.
+ */
 export async function sendChecked(
   place: NamedFiles,
   name: string,
-  { path, sha256 }: { path: string; sha256: string },
+  { path, sha256, mayBeGone }: { path: string; sha256: string; mayBeGone?: () => Promise<boolean> },
 ): Promise<void> {
   await place.send(name, path);
   const stored = await place.read(name);
-  if (stored && (await digestOf(stored)) === sha256) return;
+  if (stored ? (await digestOf(stored)) === sha256 : await mayBeGone?.()) return;
   await place.remove(name);
   throw new StartError(`${place.name} does not give back what was sent to it as ${name}`);
 }

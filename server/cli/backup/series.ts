@@ -7,6 +7,7 @@ import { messageOf } from '../../../storage/errors.ts';
 import { noteBackup } from '../../platform/backup-note.ts';
 import { showProgress } from '../../platform/progress.ts';
 import type { Settings } from '../../settings/settings.ts';
+import { StartError } from '../../writer/writer.ts';
 import { erasuresName } from './erasures-file.ts';
 import { type KeepRule, nameOf, orphans, readName, roundName, superfluous } from './keeping.ts';
 import { type End, type Made, makeBackup, makeRound, print, tellMissing, UnsoundError, upTo } from './making.ts';
@@ -75,13 +76,31 @@ async function deliver(
   { path, manifest, sha256, erasures }: Made,
   name: string,
 ): Promise<void> {
-  await sendChecked(place, name, { path, sha256 });
-  // The list covers all backups of the series, so it is replaced each time.
-  if (erasures !== null) await place.put(erasuresName, erasures);
+  // Another process of the series removes a backup that its own, a newer one, makes superfluous.
+  const takenAt = Date.parse(manifest.takenAt);
+  const mayBeGone = async () => (await place.list()).some((other) => (readName(other)?.takenAt ?? 0) > takenAt);
+  await sendChecked(place, name, { path, sha256, mayBeGone });
   rmSync(path, { force: true });
   noteBackup(settings.data, manifest.size);
   const what = counted(manifest.size - manifest.after, 'event');
   print(`saved ${what} as ${name} in ${place.name}: ${upTo(manifest)}`);
+  if (erasures !== null) await replaceErasures(place, erasures);
+}
+
+/**
+ * The list of erasures covers all backups of the series, so it is replaced with each.
+ *
+ * @throws StartError where it could not be: the backup is in its place all the same.
+ */
+async function replaceErasures(place: Series['place'], erasures: string): Promise<void> {
+  try {
+    await place.put(erasuresName, erasures);
+  } catch (error) {
+    throw new StartError(
+      `the backup is whole and in its place, but ${erasuresName} beside it could not be replaced: ${messageOf(error)}; the one that is ` +
+        'there may lack the latest erasures, which a restore then does not repeat: run the same command again',
+    );
+  }
 }
 
 const signals = ['SIGTERM', 'SIGINT'] as const;

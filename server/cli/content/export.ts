@@ -10,6 +10,7 @@ import type { LogReader } from '../../../events/log-reader.ts';
 import { epochsOf } from '../../../projections/epochs.ts';
 import { openBlobStore } from '../../../storage/blob-store.ts';
 import { privateFile, privateFolder } from '../../../storage/private.ts';
+import { seesAll } from '../../access/sight.ts';
 import { openHistory } from '../../audit/history.ts';
 import { blobSettingsOf } from '../../files/blobs/store.ts';
 import { version } from '../../platform/version.ts';
@@ -71,7 +72,7 @@ export async function exportContent(args: readonly string[], environment: NodeJS
         const ids =
           where === undefined ? null : await idsOf(settings, { slug: onlyOf(chosen, '--where').slug, where, position });
         const { signal } = stopping;
-        const exporting = { log, histories: openHistory(log), position, end, ids, names, signal };
+        const exporting = { log, histories: openHistory(log).as(seesAll), position, end, ids, names, signal };
         if (isOneFile) return exportOne(exporting, { out, format, collection: onlyOf(chosen, '--out') });
         return exportFolder(exporting, { ...chosen, out, format, settings, isWithFiles: !asked['no-files'] });
       },

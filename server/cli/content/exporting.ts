@@ -1,7 +1,13 @@
-import { type CollectionSchema, type DataField, dataFields, type JsonObject } from '../../../config/schema.ts';
+import {
+  type CollectionSchema,
+  categoryOf,
+  type DataField,
+  dataFields,
+  type JsonObject,
+} from '../../../config/schema.ts';
 import { documentStream, globalStream, splitStream } from '../../../events/catalogue.ts';
 import { eventOf, type LogReader, textAt } from '../../../events/log-reader.ts';
-import type { openHistory } from '../../audit/history.ts';
+import type { History } from '../../audit/history.ts';
 import { showProgress } from '../../platform/progress.ts';
 import { yieldToEventLoop } from '../../platform/yield.ts';
 import { CallError } from '../call-error.ts';
@@ -12,7 +18,7 @@ import { CallError } from '../call-error.ts';
  */
 export type Exporting = {
   log: LogReader;
-  histories: ReturnType<typeof openHistory>;
+  histories: History;
   position: number;
   end: number;
   ids: ReadonlySet<string> | null;
@@ -37,7 +43,7 @@ export async function* documentsOf(
 ): AsyncGenerator<JsonObject> {
   const { slug } = collection;
   const isFile = collection.upload !== undefined;
-  const streams = exporting.log.streamsUnder(documentStream(slug, ''));
+  const streams = exporting.log.streamsUnder(documentStream(categoryOf(collection), ''));
   const progress = showProgress(`exporting ${slug}`);
   for (const [index, stream] of streams.entries()) {
     const isWanted = exporting.ids?.has(splitStream(stream)[1]) ?? true;

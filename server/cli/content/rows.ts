@@ -23,6 +23,8 @@ export type RowFile = { path: string; format: Format; readTitles: ReadTitles; on
 /** Characters of a row, and bytes of a JSON list, which is read as a whole. */
 const longestRow = 32 * 1024 * 1024;
 const largestList = 256 * 1024 * 1024;
+/** Deeper than any field takes, and less than JSON.stringify does. */
+const mostLevels = 500;
 
 /**
  * Reads the rows of a file.
@@ -84,7 +86,25 @@ function rowOf(number: number, text: string): Row {
 }
 
 function objectRow(number: number, values: Json | undefined): Row {
-  return isObject(values) ? { number, values } : { number, problem: `must be a JSON object, got ${show(values)}` };
+  if (!isObject(values)) return { number, problem: `must be a JSON object, got ${show(values)}` };
+  for (const [name, value] of Object.entries(values)) {
+    const must = unsendable(value);
+    if (must !== undefined) return { number, problem: `${name} must ${must}` };
+  }
+  return { number, values };
+}
+
+/** Why a value cannot be written as the JSON that it was, as the end of "must …"; undefined if it can. */
+function unsendable(value: Json, depth = 0): string | undefined {
+  // JSON.parse reads 1e400 as Infinity, which JSON.stringify writes as null.
+  if (typeof value === 'number') return Number.isFinite(value) ? undefined : 'hold only finite numbers';
+  if (typeof value !== 'object' || value === null) return undefined;
+  if (depth === mostLevels) return `be nested at most ${mostLevels} levels deep`;
+  for (const item of Object.values(value)) {
+    const must = unsendable(item, depth + 1);
+    if (must !== undefined) return must;
+  }
+  return undefined;
 }
 
 async function* readList(file: RowFile): AsyncGenerator<Row> {

@@ -52,6 +52,10 @@ export class FailedError extends CallError {
 /** A service stops for so long at most when it has asked to be called again. */
 const mostRetries = 30;
 const stallMilliseconds = 120_000;
+/** Of a connection that ends before the answer, or in it. */
+const brokenOff = new Set(['ECONNRESET', 'EPIPE']);
+const mostBroken = 6;
+const brokenMilliseconds = 50;
 
 /**
  * Works with the service that holds the data directory, else with one that this process runs for the time of the work.
@@ -92,11 +96,9 @@ async function calling<T>(line: Line, work: (calls: Calls) => Promise<T>): Promi
 
 async function askPatiently(line: Line, agent: Agent, ask: Ask): Promise<Answered> {
   for (let count = 0; ; count += 1) {
-    const response = await send(line, agent, ask);
-    const body = (await json(response)) as Answered['body'];
-    const status = response.statusCode ?? 0;
+    const { status, headers, body } = await answerTo(line, agent, ask);
     if (status === 503 && count < mostRetries) {
-      await wait(Math.min(Number(response.headers['retry-after'] ?? 1), 10) * 1000);
+      await wait(Math.min(Number(headers['retry-after'] ?? 1), 10) * 1000);
       continue;
     }
     if (status === 401 || status === 503) throw new CallError(problemsIn(body).join('\n'));
@@ -105,8 +107,23 @@ async function askPatiently(line: Line, agent: Agent, ask: Ask): Promise<Answere
   }
 }
 
-/** Sends a request; again over a new connection if a kept one was closed in the meantime. */
-async function send(line: Line, agent: Agent, ask: Ask, isAgain = false): Promise<IncomingMessage> {
+/** Sends a request, and again if its connection breaks off: each write has an idempotency key, or is one that may be done twice. */
+async function answerTo(line: Line, agent: Agent, ask: Ask): Promise<Answered & Pick<IncomingMessage, 'headers'>> {
+  for (let count = 0; ; count += 1) {
+    try {
+      const response = await send(line, agent, ask);
+      const body = (await json(response)) as Answered['body'];
+      return { status: response.statusCode ?? 0, headers: response.headers, body };
+    } catch (error) {
+      if (!brokenOff.has(String(codeOf(error))) || count >= mostBroken)
+        throw new CallError(`${line.address} did not answer: ${messageOf(error)}`);
+      // A kept connection may have been closed in the meantime: that one is known to be gone.
+      if (count > 0) await wait(brokenMilliseconds * 2 ** count);
+    }
+  }
+}
+
+async function send(line: Line, agent: Agent, ask: Ask): Promise<IncomingMessage> {
   const { body, file, text = JSON.stringify(body ?? {}), patience = stallMilliseconds } = ask;
   const boundary = `annals-${randomUUID()}`;
   const start = file ? formStart(boundary, body ?? {}, file.name) : Buffer.from(text);
@@ -136,22 +153,15 @@ async function send(line: Line, agent: Agent, ask: Ask, isAgain = false): Promis
     outgoing.on('error', reject);
   });
   answered.catch(() => {});
-  try {
-    if (ask.method === 'GET') outgoing.end();
-    else if (!file) outgoing.end(start);
-    else {
-      outgoing.write(start);
-      // A service that refuses answers before it has read all.
-      await Promise.race([pipeline(createReadStream(file.path), outgoing, { end: false }), answered]);
-      outgoing.end(end);
-    }
-    return await answered;
-  } catch (error) {
-    const wasKept = outgoing.reusedSocket && ['ECONNRESET', 'EPIPE'].includes(String(codeOf(error)));
-    // Each write has an idempotency key, or is one that may be done twice.
-    if (wasKept && !isAgain) return send(line, agent, ask, true);
-    throw new CallError(`${line.address} did not answer: ${messageOf(error)}`);
+  if (ask.method === 'GET') outgoing.end();
+  else if (!file) outgoing.end(start);
+  else {
+    outgoing.write(start);
+    // A service that refuses answers before it has read all.
+    await Promise.race([pipeline(createReadStream(file.path), outgoing, { end: false }), answered]);
+    outgoing.end(end);
   }
+  return await answered;
 }
 
 function formStart(boundary: string, fields: JsonObject, name: string): Buffer {

@@ -1,18 +1,10 @@
-import {
-  closeSync,
-  fsyncSync,
-  lstatSync,
-  openSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  statfsSync,
-  writeSync,
-} from 'node:fs';
+import { closeSync, fsyncSync, lstatSync, openSync, readdirSync, readFileSync, rmSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
+import { inBytes } from '../../../config/counted.ts';
+import { freeBytes } from '../../../storage/disk.ts';
 import { codeOf } from '../../../storage/errors.ts';
 import { privateFile } from '../../../storage/private.ts';
-import { type Finding, inBytes, note, ok, trouble } from './findings.ts';
+import { type Finding, note, ok, trouble } from './findings.ts';
 
 /** Checks of the disk below a data directory. */
 export function checkDisk(directory: string): Finding[] {
@@ -33,8 +25,7 @@ function checkRoom(directory: string): Finding {
     .filter((entry) => entry.isFile() && entry.name.endsWith('.db'))
     .map(({ name }) => ({ name, size: lstatSync(join(directory, name)).size }));
   const largest = sizes.reduce((most, one) => (one.size > most.size ? one : most), { name: 'log.db', size: 0 });
-  const { bavail, bsize } = statfsSync(directory);
-  const free = bavail * bsize;
+  const free = freeBytes(directory);
   const told = `${inBytes(free)} free, and the largest data file, ${largest.name}, has ${inBytes(largest.size)}`;
   return free >= copies * largest.size
     ? ok('disk room', told)

@@ -5,6 +5,7 @@ import type { Model } from '../../../config/model.ts';
 import { readSettings } from '../../settings/command.ts';
 import { loadConfiguration } from '../../settings/configuration.ts';
 import { type Settings, UsageError } from '../../settings/settings.ts';
+import { openReadable } from '../readable.ts';
 import { checkDisk } from './disk.ts';
 import { checkNames, type Finding, postgresCheckNames } from './findings.ts';
 import { checkLog } from './log.ts';
@@ -30,13 +31,22 @@ async function examine(settings: Settings): Promise<Finding[]> {
   const model = await modelOf(settings);
   const findings = [
     ...checkDisk(settings.data),
-    ...checkLog(settings.data, Date.now()),
+    ...checkLogIn(settings.data),
     checkSecrets(settings),
     await checkBaseUrl(settings),
     await checkMail(settings, model),
     ...(settings.log === undefined ? [] : await (await import('./postgres.ts')).checkPostgres(settings.log)),
   ];
   return [...checkNames, ...postgresCheckNames].flatMap((name) => findings.filter(({ check }) => check === name));
+}
+
+function checkLogIn(data: string): Finding[] {
+  const { directory, done } = openReadable(data, false);
+  try {
+    return checkLog(directory, Date.now());
+  } finally {
+    done();
+  }
 }
 
 async function modelOf({ config }: Settings): Promise<Model | null> {

@@ -41,12 +41,3 @@ export function note(check: CheckName, message: string): Finding {
 export function trouble(check: CheckName, message: string): Finding {
   return { check, status: 'trouble', message };
 }
-
-/** A number of bytes as people read it. */
-export function inBytes(bytes: number): string {
-  const units = ['bytes', 'KiB', 'MiB', 'GiB', 'TiB'];
-  let size = bytes;
-  let at = 0;
-  for (; size >= 1024 && at < units.length - 1; at += 1) size /= 1024;
-  return `${at === 0 ? size : size.toFixed(1)} ${units[at]}`;
-}

@@ -7,6 +7,8 @@ import { readLog } from '../../../events/log-reader.ts';
 import { readSecret, withVault } from '../../../events/vault.ts';
 import { logFile } from '../../../projections/files.ts';
 import { messageOf } from '../../../storage/errors.ts';
+import { readAltered } from '../../audit/notary/altered-note.ts';
+import type { Altered } from '../../ports.ts';
 import { operatorSecret } from '../../running/shared.ts';
 import { type Finding, note, ok, trouble } from './findings.ts';
 
@@ -23,7 +25,12 @@ export function checkLog(directory: string, now: number): Finding[] {
   } catch (error) {
     return [trouble('vault', `the log cannot be read: ${messageOf(error)}; annals verify says more`)];
   }
-  return [checkClock(known, now), checkVault(directory, known), checkCheckpoints(known, now)];
+  const altered = readAltered(directory);
+  return [
+    checkClock(known, now),
+    checkVault(directory, known),
+    altered ? alteredTrouble(altered) : checkCheckpoints(known, now),
+  ];
 }
 
 function look(file: string): Known {
@@ -35,6 +42,12 @@ function look(file: string): Known {
   } finally {
     db.close();
   }
+}
+
+/** The log itself is read by another command. */
+function alteredTrouble({ at, finding, part }: Altered): Finding {
+  const what = part === 'log' ? 'none is signed, for the log' : 'what follows from the log';
+  return trouble('checkpoints', `${what} was found to be altered, at ${at}: ${finding}; annals verify says more`);
 }
 
 const secondMilliseconds = 1000;

@@ -1,4 +1,4 @@
-import { counted } from '../../../config/counted.ts';
+import { counted, inBytes } from '../../../config/counted.ts';
 import { readAddress } from '../../../events/postgres/address.ts';
 import { readLockWaits } from '../../../events/postgres/lock-waits.ts';
 import { readLogs, readStanding } from '../../../events/postgres/nodes.ts';
@@ -21,7 +21,7 @@ import {
   type Reached,
 } from '../../../storage/postgres/connection.ts';
 import { refuseUnfit } from '../../../storage/postgres/fitness.ts';
-import { type Finding, inBytes, note, ok, trouble } from './findings.ts';
+import { type Finding, note, ok, trouble } from './findings.ts';
 import { checkLock } from './log-lock.ts';
 
 const patienceMilliseconds = 3000;

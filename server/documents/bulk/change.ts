@@ -9,12 +9,14 @@ import { authorizeList, type ListScope, reachOf } from '../../access/list-scope.
 import { noteReason } from '../../http/reason.ts';
 import { rejectQuery } from '../../queries/parameters.ts';
 import { readWhereObject } from '../../queries/where.ts';
+import type { Written } from '../../reads/missing-index.ts';
 import { validValues } from '../checked-values.ts';
 import { hasIdempotencyKey, once } from '../concurrency/idempotency.ts';
 import { streamOf } from '../current.ts';
+import { paceOf } from '../reading.ts';
 import { answerOf, headersIn, pastResults, resultOf } from './answers.ts';
 import { admitAll, type BulkCall, type Decision, decideAll, type Item, recordAll, writeIn } from './items.ts';
-import { type Lister, listerOf, loaded, refuseTooMuch, textsOf } from './loading.ts';
+import { listerOf, loaded, refuseTooMuch, textsOf } from './loading.ts';
 import { gatherErrors, refuseClashes, refuseHeld, refuseInvalid } from './refusals.ts';
 import { type ChangeRequest, mostDocuments, type Selection } from './requests.ts';
 
@@ -48,14 +50,14 @@ export async function changeMany(
   }
 
   async function change(): Promise<ResponseObject> {
-    const ids = await idsOf(chosen, listerOf(app, target, null));
+    const ids = await idsOf(bulk, chosen, null);
     const streams = ids.map((id) => streamOf(target, id));
     const { decisions, batch } = await recordAll(bulk, streams, decide);
     return h.response(answerOf(decisions.map(resultOf), batch));
   }
 
   return once(bulk, change, async (batch, position) => {
-    const ids = await idsOf(chosen, listerOf(app, target, position));
+    const ids = await idsOf(bulk, chosen, position);
     const headers = headersIn(app, batch, position);
     const results = pastResults(ids, headers, (id) => target.documents.asOf(id, position)?.version ?? 0);
     return h.response(answerOf(results, headers.length > 0 ? batch : null));
@@ -72,20 +74,24 @@ async function checkData({ app, request, target }: BulkCall, data: unknown): Pro
 }
 
 /** The documents that are asked for: those with these ids, or those that the caller may read and that meet the condition. */
-type Chosen = { ids: readonly string[] } | { where: Where; row: ListScope['row'] };
+type Chosen = { ids: readonly string[] } | { where: Where; row: ListScope['row']; written: Written };
 
 async function chosenBy(bulk: BulkCall, selection: Selection): Promise<Chosen> {
   if ('ids' in selection) return selection;
   const { where: scope, row } = await authorizeList(bulk);
   const where = await readWhereObject(selection.where, await reachOf(bulk));
-  return { where: scope ? { and: [scope, where] } : where, row };
+  return { where: scope ? { and: [scope, where] } : where, row, written: { where } };
 }
 
 /** The ids of the documents that are asked for. @throws DomainError `invalid` where there are too many. */
-async function idsOf(chosen: Chosen, list: Lister): Promise<readonly string[]> {
+async function idsOf(bulk: BulkCall, chosen: Chosen, position: number | null): Promise<readonly string[]> {
   if ('ids' in chosen) return chosen.ids;
   const ids: string[] = [];
-  for await (const text of textsOf(list, chosen.where)) {
+  const pace = paceOf(bulk);
+  // A call that is sent again was served once: a refusal would say that it never was.
+  const written = position === null ? chosen.written : undefined;
+  for await (const text of textsOf(listerOf(bulk, position, written), chosen.where)) {
+    await pace();
     if (chosen.row && !(await chosen.row(JSON.parse(text)))) continue;
     if (ids.length === mostDocuments) throw invalidField('where', `must match at most ${mostDocuments} documents`);
     ids.push(idIn(text));
@@ -96,8 +102,8 @@ async function idsOf(chosen: Chosen, list: Lister): Promise<readonly string[]> {
 type Change = { operation: 'update' | 'delete'; data: unknown };
 
 async function itemsOf(bulk: BulkCall, chosen: Chosen, { operation, data }: Change): Promise<Item[]> {
-  const { app, target } = bulk;
-  const ids = await idsOf(chosen, listerOf(app, target, null));
+  const { target } = bulk;
+  const ids = await idsOf(bulk, chosen, null);
   if (operation === 'update') refuseTooMuch(JSON.stringify(data).length * ids.length);
   const currents = loaded(target, ids);
   const missing: FieldError[] = [];

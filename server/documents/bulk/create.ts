@@ -84,7 +84,7 @@ async function keyOf(bulk: BulkCall, name: string): Promise<Key> {
 async function upsertMany(bulk: BulkCall, docs: readonly unknown[], key: Key): Promise<ResponseObject> {
   const { app, request, target, h } = bulk;
   const claims = await claimsIn(bulk, docs, key);
-  const today = listerOf(app, target, null);
+  const today = listerOf(bulk, null);
 
   async function decide(): Promise<Decision[]> {
     const found = await matchesOf(today, key, claims);
@@ -119,7 +119,7 @@ async function upsertMany(bulk: BulkCall, docs: readonly unknown[], key: Key): P
   return once(bulk, upsert, async (batch, position) => {
     await authorizeEither(bulk, 'create', 'update');
     const headers = headersIn(app, batch, position);
-    const found = await matchesOf(listerOf(app, target, position), key, claims);
+    const found = await matchesOf(listerOf(bulk, position), key, claims);
     const made = headers.filter(({ type }) => type === 'document.created').values();
     const byId = new Map(headers.map((header) => [splitStream(header.stream)[1], header]));
     const results = claims.map(({ value }, index): Result => {

@@ -3,7 +3,7 @@ import { DomainError } from '../../../config/errors.ts';
 import type { Collection } from '../../../config/model.ts';
 import type { JsonObject } from '../../../config/schema.ts';
 import { decideNothing } from '../../../events/accounts.ts';
-import { type Current, decideCreate, decideDelete, decideUpdate } from '../../../events/documents.ts';
+import { type Current, decideCreate, decideDelete } from '../../../events/documents.ts';
 import type { Change, Claim } from '../../../events/log.ts';
 import { authorize, mayRead, readsPast } from '../../access/access.ts';
 import { checkFieldsWritable } from '../../access/field-access.ts';
@@ -17,6 +17,7 @@ import { pastValues } from '../past/restore-plan.ts';
 import { serializerFor } from '../serialize.ts';
 import { beforeAppend, recorded, type Writable, type Write, writeOf } from '../write-steps.ts';
 import { writeMany } from '../writes.ts';
+import { decideValues } from '../written.ts';
 import {
   gatherErrors,
   refusalOfHook,
@@ -153,7 +154,7 @@ async function checkedAll(items: readonly Item[]): Promise<Map<Item, JsonObject>
   const written = items.filter(({ write }) => write.operation !== 'delete');
   const unwritable = gatherErrors('forbidden');
   await inTurns(written, (item) => {
-    const sent = { body: item.write.body, doc: item.current?.document ?? null };
+    const sent = { body: item.write.body, doc: item.current?.document ?? null, isPast: item.past !== undefined };
     return unwritable.check(item.within, () => checkFieldsWritable(item.write, operationOf(item), sent));
   });
   refuseFields(unwritable.all());
@@ -206,7 +207,7 @@ async function decideOne(item: Item, checked: JsonObject, isDry: boolean): Promi
   } else {
     const hookContext = contextOf(item);
     const values = isDry ? checked : await hookedValues(hookContext, checked);
-    const change = decideUpdate(target, id, current, { values, at });
+    const change = await decideValues(item.write, id, { current, values });
     const set = change?.events[0]?.data.set as JsonObject | undefined;
     const document = target.documentOf(id, { ...current.document, ...set });
     decided = { item, id, change, hookContext, document, version: current.version + (change ? 1 : 0) };

@@ -3,20 +3,26 @@ import type { Collection } from '../../../config/model.ts';
 import type { Current } from '../../../events/documents.ts';
 import { idIn, type ListRequest, type Page } from '../../../projections/lists.ts';
 import type { Where } from '../../../projections/where.ts';
-import type { App, Target } from '../../app.ts';
+import type { Call, Target } from '../../app.ts';
 import { yieldToEventLoop } from '../../platform/yield.ts';
 import { ownSortKeys } from '../../queries/paths.ts';
+import type { Written } from '../../reads/missing-index.ts';
+import { readMany } from '../reading.ts';
 import { mostCharacters } from './requests.ts';
 
 /** Gives pages of the documents of a collection, today or as of a position. */
-export type Lister = (request: ListRequest) => Page | Promise<Page>;
+export type Lister = (request: ListRequest) => Promise<Page>;
 
-/** The pages of a collection as of a position; null: of today. */
-export function listerOf(app: App, { documents, tables }: Target, position: number | null): Lister {
-  return position === null ? documents.list : (request) => app.past.list(position, tables, request);
+/**
+ * The pages of a collection as of a position; null: of today.
+ *
+ * @param written what the caller has written, of which a refusal may tell.
+ */
+export function listerOf(call: Call, position: number | null, written?: Written): Lister {
+  return (request) => readMany(call, { kind: 'list', request }, written, position);
 }
 
-/** Each page costs a count of all, and its texts are in memory. */
+/** The texts of a page are in memory. */
 const atOnce = 250;
 const [id] = ownSortKeys('id', []);
 
@@ -32,7 +38,13 @@ export async function* textsOf(list: Lister, where: Where): AsyncGenerator<strin
   let last = '';
   for (;;) {
     const further: Where = { steps: id.steps, leaf: id.leaf, operator: 'greater_than', values: [last] };
-    const { texts } = await list({ where: { and: [where, further] }, sort: [id], limit: atOnce, page: 1 });
+    const { texts } = await list({
+      where: { and: [where, further] },
+      sort: [id],
+      limit: atOnce,
+      page: 1,
+      count: 'none',
+    });
     for (const text of texts) {
       characters += text.length;
       refuseTooMuch(characters);

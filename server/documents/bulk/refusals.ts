@@ -31,7 +31,11 @@ function nameOf({ at, id }: Item): string {
 /** Errors about the fields of one document, as errors about the body that it came in. */
 function within(place: string, errors: readonly FieldError[]): FieldError[] {
   return errors.map(({ field, message }) => {
-    if (field === '') return { field: place, message: message.replace(/^the body/, place) };
+    if (field === '')
+      return {
+        field: place,
+        message: /^the body/.test(message) ? message.replace(/^the body/, place) : `${place}: ${message}`,
+      };
     const isNamed = message.startsWith(`${field} `);
     return { field: `${place}.${field}`, message: `${place}${isNamed ? '.' : ': '}${message}` };
   });

@@ -5,8 +5,8 @@ import type { Target } from '../../app.ts';
 
 /** So many documents may be in one call. */
 export const mostDocuments = 1000;
-/** So many characters they may be together, as they are stored: a call has all of them in memory. */
-export const mostCharacters = 64 * 1024 * 1024;
+/** So many characters they may be together, as they are stored: a call has all of them in memory, and so has the writer, several times. */
+export const mostCharacters = 16 * 1024 * 1024;
 
 /** New documents; with `upsertBy` those that exist by that unique field are changed. */
 export type CreateRequest = { docs: readonly unknown[]; upsertBy: string | null };

@@ -15,6 +15,7 @@ import { createMany } from './create.ts';
 import { writableOf } from './items.ts';
 import { createManyOperation, deleteManyOperation, updateManyOperation } from './operations.ts';
 import { readChange, readCreate } from './requests.ts';
+import { inBulkTurn } from './turns.ts';
 
 /** A body of megabytes may take a while, in milliseconds. */
 const patience = 60_000;
@@ -52,11 +53,14 @@ function routesOf(server: Server, app: App, target: Target<Collection>): void {
       handler: async (request, h) => {
         const call = { app, request, target };
         await authorizeWriter(call);
-        const body = await bodyOf(request, app.model.limits.bulkBody);
-        const wanted = readCreate(body, target);
-        // Each is a sign-up.
-        if (model.auth) for (const _ of wanted.docs) await countSignUp(call, 'create');
-        return createMany({ ...call, h, writable, body }, wanted);
+        return inBulkTurn(call, async (begin) => {
+          const body = await bodyOf(request, app.model.limits.bulkBody);
+          const wanted = readCreate(body, target);
+          await begin();
+          // Each is a sign-up.
+          if (model.auth) for (const _ of wanted.docs) await countSignUp(call, 'create');
+          return createMany({ ...call, h, writable, body }, wanted);
+        });
       },
     },
     changeRoute('update', updateManyOperation),
@@ -76,8 +80,12 @@ function routesOf(server: Server, app: App, target: Target<Collection>): void {
         const call = { app, request, target };
         requireCredential(call, operation);
         requireScope(request, model, operation);
-        const body = await bodyOf(request, app.model.limits.body);
-        return changeMany({ ...call, h, writable, body }, operation, readChange(body, target, operation));
+        return inBulkTurn(call, async (begin) => {
+          const body = await bodyOf(request, app.model.limits.body);
+          const wanted = readChange(body, target, operation);
+          await begin();
+          return changeMany({ ...call, h, writable, body }, operation, wanted);
+        });
       },
     };
   }

@@ -6,7 +6,7 @@ import { show } from '../../../config/suggest.ts';
 import { decideNothing } from '../../../events/accounts.ts';
 import { splitStream } from '../../../events/catalogue.ts';
 import { type FirstAnswer, type IdempotencyRecord, UnknownOutcomeError } from '../../../events/log.ts';
-import { authorize, authorizeDeleted } from '../../access/access.ts';
+import { authorize, authorizeDeleted, readsPast } from '../../access/access.ts';
 import type { App, Call, RouteCall } from '../../app.ts';
 import { actorOf } from '../../http/requests.ts';
 import { currentOf, streamOf } from '../current.ts';
@@ -14,6 +14,7 @@ import { pastOf } from '../past/versions.ts';
 import { sendTagged, sendText } from '../sending.ts';
 import type { Write, WriteStep } from '../write-steps.ts';
 import { RepeatedError } from '../writes.ts';
+import { writtenText } from '../written.ts';
 
 const header = 'idempotency-key';
 const maxLength = 255;
@@ -86,7 +87,7 @@ function refuseOther({ fingerprint }: IdempotencyRecord, first: FirstAnswer): vo
  * @throws DomainError `unauthorized` or `forbidden`; `conflict` where what the document was has been erased.
  */
 async function replay(write: Write, { stream, version }: FirstAnswer): Promise<ResponseObject> {
-  const { request, target, present, h, operation, data } = write;
+  const { target, present, h, operation, data } = write;
   const [, id] = splitStream(stream);
   const past = await thenOf(write, stream, operation === 'delete' ? version - 1 : version);
   if (!past?.document)
@@ -96,8 +97,11 @@ async function replay(write: Write, { stream, version }: FirstAnswer): Promise<R
   if (operation === 'create' || current)
     await authorize(write, operation, { doc: () => current?.document ?? null, data });
   else await authorizeDeleted(write, operation, { document: fields, position, data });
-  const answer = await present.document(request, target.documentOf(id, fields));
-  const response = operation === 'delete' ? sendText(h, answer) : sendTagged(h, answer, present.tag(version, answer));
+  const document = target.documentOf(id, fields);
+  const isReadable = await readsPast(write, { document, position });
+  const answer = await writtenText(write, document, isReadable);
+  const tag = () => present.tag(version, answer, { isStored: isReadable });
+  const response = operation === 'delete' ? sendText(h, answer) : sendTagged(h, answer, tag());
   return response.header('idempotent-replayed', 'true');
 }
 

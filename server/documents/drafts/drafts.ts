@@ -2,9 +2,9 @@ import type { Request } from '@hapi/hapi';
 import type { OwnDraftRequest } from '../../../config/drafts.ts';
 import { DomainError } from '../../../config/errors.ts';
 import type { Collection, Global } from '../../../config/model.ts';
-import type { JsonObject } from '../../../config/schema.ts';
+import { globalsCategory, type JsonObject } from '../../../config/schema.ts';
 import { didYouMean, show } from '../../../config/suggest.ts';
-import { splitStream } from '../../../events/catalogue.ts';
+import { documentStream, splitStream } from '../../../events/catalogue.ts';
 import type { Kept, OwnDraft } from '../../../events/kept-drafts.ts';
 import { authorize, authorizeInAdvance, mayRead } from '../../access/access.ts';
 import { unlessRefused } from '../../access/asking.ts';
@@ -12,7 +12,7 @@ import { refuseMissing } from '../../access/document-access.ts';
 import type { App, Call, RouteCall, Target } from '../../app.ts';
 import { requireLiving, requireUser } from '../../callers/sessions.ts';
 import { expectedVersions } from '../concurrency/etags.ts';
-import { currentOf } from '../current.ts';
+import { currentOf, streamOf } from '../current.ts';
 import { showableIn, titleOf } from '../search/titles.ts';
 import { ownRoom } from './keeping.ts';
 
@@ -66,7 +66,8 @@ export async function keepDraft(
   const owner = ownerOf(request);
   const kept = await app.passwords.keepOwnDraft({
     owner,
-    target: streamOf(subject),
+    adminCollection: app.model.adminCollection === null ? null : app.names.categoryFor(app.model.adminCollection),
+    target: streamOf(subject.target, subject.id),
     version,
     title: titleOf(call.target, { ...data, id: subject.id }, await showableIn(call))
       .slice(0, maxTitle)
@@ -77,37 +78,41 @@ export async function keepDraft(
   if (kept.kind === 'stale') throw stale();
   if (kept.kind === 'full') throw full(kept);
   await forgetErased({ app, request }, subject);
-  return shownOf(kept.draft);
+  return shownOf(app, kept.draft);
 }
 
 /** The draft of a user about a document that they may read. @throws DomainError `not-found`, `forbidden`. */
 export async function readDraft({ app, request }: RouteCall, subject: Subject): Promise<Shown & { data: string }> {
   await requireReadable({ app, request, target: subject.target }, subject);
-  const draft = await app.passwords.ownDraft(ownerOf(request), streamOf(subject));
+  const draft = await app.passwords.ownDraft(ownerOf(request), streamOf(subject.target, subject.id));
   if (!draft) throw noDraft(subject);
-  return { ...shownOf(draft), data: draft.data };
+  return { ...shownOf(app, draft), data: draft.data };
 }
 
 /** Drops a draft. It takes no right: it is the user's own. @throws DomainError `not-found`, `precondition-failed`. */
 export async function dropDraft({ app, request }: RouteCall, subject: Subject): Promise<Shown> {
-  const removed = await app.passwords.removeOwnDraft(ownerOf(request), streamOf(subject), expectedIn(request));
+  const removed = await app.passwords.removeOwnDraft(
+    ownerOf(request),
+    streamOf(subject.target, subject.id),
+    expectedIn(request),
+  );
   if (removed.kind === 'none') throw noDraft(subject);
   if (removed.kind === 'stale') throw stale();
-  return shownOf(removed.draft);
+  return shownOf(app, removed.draft);
 }
 
 /** The drafts of a user, newest first: those about what they may read. */
 export async function listDrafts({ app, request }: RouteCall): Promise<DraftView[]> {
   const shown: DraftView[] = [];
   for (const draft of await app.passwords.ownDrafts(ownerOf(request))) {
-    if (await isShown({ app, request }, draft)) shown.push(shownOf(draft).view);
+    if (await isShown({ app, request }, draft)) shown.push(shownOf(app, draft).view);
   }
   return shown;
 }
 
 async function isShown({ app, request }: RouteCall, { target: stream }: OwnDraft): Promise<boolean> {
-  const [slug, id] = splitStream(stream);
-  const target = slug === 'globals' ? app.globals.get(id) : app.collections.get(slug);
+  const [category, id] = splitStream(stream);
+  const target = category === globalsCategory ? app.globals.get(id) : app.byCategory.get(category);
   if (!target) return false;
   const call = { app, request, target };
   if (newId.test(id)) {
@@ -137,25 +142,21 @@ async function requireReadable(call: Call, { kind, target, id }: Subject): Promi
 
 /** Of a document or a user that was erased while the draft was kept, nothing stays. */
 async function forgetErased({ app, request }: RouteCall, { kind, target, id }: Subject): Promise<void> {
-  const { slug, id: user } = requireUser(request);
+  const { category, id: user } = requireUser(request);
   if (kind === 'document' && !target.documents.exists(id)) {
-    await app.passwords.forgetOwnDrafts(`${target.slug}/${id}`);
+    await app.passwords.forgetOwnDrafts(documentStream(target.category, id));
     throw new DomainError('not-found', `there is no document ${show(id)} in ${target.slug}`);
   }
-  if (app.collections.get(slug)?.documents.exists(user)) return;
-  await app.passwords.forgetOwnDrafts(`${slug}/${user}`);
+  if (app.byCategory.get(category)?.documents.exists(user)) return;
+  await app.passwords.forgetOwnDrafts(documentStream(category, user));
   throw new DomainError('unauthorized', 'the session has ended');
 }
 
 const maxTitle = 500;
 
 function ownerOf(request: Request): string {
-  const { slug, id } = requireUser(request);
-  return `${slug}/${id}`;
-}
-
-function streamOf({ kind, target, id }: Subject): string {
-  return kind === 'global' ? `globals/${id}` : `${target.slug}/${id}`;
+  const { category, id } = requireUser(request);
+  return documentStream(category, id);
 }
 
 function expectedIn(request: Request): readonly number[] | '*' | null {
@@ -163,9 +164,9 @@ function expectedIn(request: Request): readonly number[] | '*' | null {
   return expected === null || expected === '*' ? expected : [...expected];
 }
 
-function shownOf({ target, revision, title, updatedAt, version }: OwnDraft): Shown {
-  const [slug, id] = splitStream(target);
-  const about = slug === 'globals' ? { global: id, id: null } : { collection: slug, id };
+function shownOf({ names }: App, { target, revision, title, updatedAt, version }: OwnDraft): Shown {
+  const [category, id] = splitStream(target);
+  const about = category === globalsCategory ? { global: id, id: null } : { collection: names.slugFor(category), id };
   return { view: { ...about, title, updatedAt: new Date(updatedAt).toISOString(), version }, revision };
 }
 
@@ -187,7 +188,8 @@ function full({ of, count, bytes }: Extract<Kept, { kind: 'full' }>): DomainErro
     const message = `a user keeps at most ${room}; there are ${count} others, of ${bytes} bytes: drop one of them`;
     return new DomainError('too-large', message);
   }
-  const message = `all users together keep at most ${room}: drop drafts, or try again when others have gone`;
+  const users = of === 'all' ? 'all users' : 'all users who are not of the admin collection';
+  const message = `${users} together keep at most ${room}: drop drafts, or try again when others have gone`;
   return new DomainError('unavailable', message, [], fullRetrySeconds);
 }
 

@@ -71,7 +71,8 @@ export function keepDraftOperation(isGlobal: boolean): Operation {
       ...stale,
       ...refusals([400, 408, 413, 415, 500]),
       ...unavailable(
-        'There is no room on the disk, too many drafts wait to be kept, or all users together keep as many as there may be.',
+        'There is no room on the disk, too many drafts wait to be kept, or all users together, or all who are not of the admin ' +
+          'collection, keep as many as there may be.',
       ),
     },
   };

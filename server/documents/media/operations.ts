@@ -2,7 +2,16 @@ import Joi from 'joi';
 import type { Collection } from '../../../config/model.ts';
 import { hasReadHooks } from '../../../config/traits.ts';
 import type { Operation } from '../../openapi/operation.ts';
-import { asOfThen, bytes, headersOf, json, ofHooks, refusals, refusalsOfStore } from '../../openapi/responses.ts';
+import {
+  asOfThen,
+  bytes,
+  headersOf,
+  json,
+  ofHooks,
+  refusalOfAbsent,
+  refusals,
+  refusalsOfStore,
+} from '../../openapi/responses.ts';
 import { readElsewhere } from '../../queries/parameters.ts';
 import { momentParameter } from '../../queries/query.ts';
 
@@ -53,7 +62,8 @@ export function mediaOperation(target: Collection, name: string | null): Operati
       }),
       412: json('The file is another than `If-Match` names.', 'Error'),
       416: { ...json('The file has no such bytes.', 'Error'), headers: headersOf(['Content-Range']) },
-      ...refusals([400, 403, 404, 500]),
+      ...refusals([400, 403, 500]),
+      ...refusalOfAbsent,
       ...refusalsOfStore(),
       ...ofHooks(hasReadHooks(target)),
     },

@@ -1,17 +1,15 @@
-import { setTimeout } from 'node:timers/promises';
 import type { Request, ResponseObject } from '@hapi/hapi';
 import { DomainError } from '../../../config/errors.ts';
 import type { Collection, Global } from '../../../config/model.ts';
-import { documentStream, globalStream } from '../../../events/catalogue.ts';
+import type { Category } from '../../../config/schema.ts';
+import { documentStream } from '../../../events/catalogue.ts';
 import { auditRightsOf, requireAudit } from '../../access/rights.ts';
 import type { App } from '../../app.ts';
 import { type AsOf, actorOf, asOfFor, type ReadScope } from '../../http/requests.ts';
-import { readMoment } from '../../queries/moments.ts';
+import { readMoment, whenReadable } from '../../queries/moments.ts';
+import { pastOf } from './versions.ts';
 
-/** How long the read tables may be behind the log. */
-const patienceMilliseconds = 5000;
-
-type Subject = { model: Collection | Global; slug: string };
+type Subject = { model: Collection | Global; slug: string; category: Category };
 
 /**
  * Makes a request with `asOf` look back: from here on it reads as of then. The right comes from the audit scope
@@ -30,16 +28,28 @@ export async function readAsOfAny(app: App, request: Request, targets: readonly 
   const scopeFor = await scopesOf(app, request);
   const [first] = targets;
   if (first && targets.every((target) => scopeFor(target) === null)) throw refusal(request, first);
-  const moment = { position: await readPosition(app, asOf), scopeFor };
+  const position = await readPosition(app, asOf);
+  const fold = request.query.proven === 'true' ? foldOf(app, position) : null;
+  const moment = { position, scopeFor, fold };
   request.app.asOf = moment;
   return moment;
 }
 
+function foldOf(app: App, position: number): AsOf['fold'] {
+  return async (stream) => {
+    const past = await pastOf(app, stream, { position });
+    return past?.document ? { document: past.document, version: past.version } : null;
+  };
+}
+
 async function scopesOf(app: App, request: Request): Promise<AsOf['scopeFor']> {
   const rights = await auditRightsOf(app, request);
-  return ({ model, slug }: Subject): ReadScope | null => {
-    const stream = model.kind === 'global' ? globalStream(slug) : documentStream(slug, '');
-    if (rights.seesPayloadsOf(stream)) return 'every';
+  return ({ model, slug, category }: Subject): ReadScope | null => {
+    const stream = documentStream(category, model.kind === 'global' ? slug : '');
+    const right = rights.toPayloadsOf(stream);
+    if (right === 'all') return 'every';
+    // No rule of today shows a document that is gone.
+    if (right === 'byRules') return 'living';
     return model.kind === 'collection' && model.hasPublicHistory ? 'living' : null;
   };
 }
@@ -53,7 +63,7 @@ export async function readSchemasAsOf(app: App, request: Request): Promise<AsOf 
   const { asOf } = request.query;
   if (asOf === undefined) return null;
   await requireAudit(app, request, 'headers');
-  const moment: AsOf = { position: await readPosition(app, asOf), scopeFor: () => null };
+  const moment: AsOf = { position: await readPosition(app, asOf), scopeFor: () => null, fold: null };
   request.app.asOf = moment;
   return moment;
 }
@@ -73,12 +83,7 @@ function refusal(request: Request, { slug }: Subject): DomainError {
  */
 async function readPosition(app: App, asOf: unknown): Promise<number> {
   const position = readMoment(asOf, 'asOf', app);
-  const until = performance.now() + patienceMilliseconds;
-  // The log is ahead for the moment between its commit and theirs.
-  while (app.readPosition() < position) {
-    if (performance.now() > until) throw new DomainError('unavailable', 'the read tables are behind the log', [], 1);
-    await setTimeout(2);
-  }
+  await whenReadable(app, position);
   return position;
 }
 

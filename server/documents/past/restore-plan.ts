@@ -4,7 +4,7 @@ import { isObject, type Json, type JsonObject, memberOf } from '../../../config/
 import { didYouMean, show } from '../../../config/suggest.ts';
 import { changesBetween } from '../../../events/changes.ts';
 import type { Current } from '../../../events/documents.ts';
-import { authorize, readsPast } from '../../access/access.ts';
+import { authorize, mayRead, readsPast } from '../../access/access.ts';
 import { refuseMissing } from '../../access/document-access.ts';
 import { checkFieldsWritable, hiddenPaths } from '../../access/field-access.ts';
 import { auditRightsOf } from '../../access/rights.ts';
@@ -40,7 +40,8 @@ export async function planOf(call: ShownCall, wanted: Wanted, id = idIn(call)): 
   const stream = streamOf(target, id);
   const current = currentOf(target, id);
   const version = app.events.versionOf(stream);
-  const isAuditor = (await auditRightsOf(app, request)).seesPayloadsOf(stream);
+  const right = (await auditRightsOf(app, request)).toPayloadsOf(stream);
+  const isAuditor = right !== 'none';
   const isPublic = model.kind === 'collection' && model.hasPublicHistory;
   // That there was something once is for auditors to know.
   if (version === 0 || (!current && !isAuditor)) return refuseUnwritten(call, id, current);
@@ -54,6 +55,11 @@ export async function planOf(call: ShownCall, wanted: Wanted, id = idIn(call)): 
   noteReason(request, model);
   if (!isAuditor && !isPublic)
     throw new DomainError('forbidden', `you may not see what a document of ${target.slug} was`);
+  const last = current ? null : await lastOf(app, stream, version);
+  // Without a right to all payloads, what was is shown as far as the rules for reading show what is.
+  const isRead = current ? mayRead(call, current.document) : last === null || readsPast(call, last);
+  if (right !== 'all' && !(await isRead))
+    throw new DomainError('forbidden', `you may not read this document of ${target.slug} as it last was`);
   if (!source || !then) throw refusalOf(source, wanted, version);
   if (!(await readsPast(call, { document: then, position: source.position }))) {
     throw new DomainError('forbidden', `you may not see what this document of ${target.slug} was`);
@@ -62,9 +68,9 @@ export async function planOf(call: ShownCall, wanted: Wanted, id = idIn(call)): 
   const changed = before ? differing(known, before) : known;
   // A field of a new document without a value is not written.
   const body = before ? changed : only(changed, (_name, value) => value !== null);
-  await checkFieldsWritable(call, operation, { body, doc: before });
+  await checkFieldsWritable(call, operation, { body, doc: before, isPast: true });
   const values = await pastValues(call, operation, changed);
-  const end = current ?? { version, document: await endOf(app, stream, version) };
+  const end = current ?? { version, document: last?.document ?? {} };
   const base = before ? fieldsIn(target, before) : {};
   const createdAt = before?.createdAt ?? then.createdAt ?? null;
   const made = madeIn(target, changed);
@@ -102,17 +108,21 @@ function refusalOf(source: Past | null, wanted: Wanted, end: number): DomainErro
   return invalidField(field, `must be one at which there was something: at ${given} there was nothing yet`);
 }
 
-/** The last state of a deleted document: all that is recorded of it from now on is later. */
-async function endOf(app: App, stream: string, version: number): Promise<JsonObject> {
+/** The last state of a deleted document: all that is recorded of it from now on is later. Null where it is known no longer. */
+async function lastOf(
+  app: App,
+  stream: string,
+  version: number,
+): Promise<{ document: JsonObject; position: number } | null> {
   if ((await pastOf(app, stream, { version }))?.document) {
     // It is being restored at this moment, and the read tables do not have it yet.
     throw new DomainError('conflict', 'others are changing this document; try again');
   }
   for (let last = version - 1; last > 0; last -= 1) {
-    const document = (await pastOf(app, stream, { version: last }))?.document;
-    if (document) return document;
+    const past = await pastOf(app, stream, { version: last });
+    if (past?.document) return { document: past.document, position: past.position };
   }
-  return {};
+  return null;
 }
 
 /** The fields of today that a document holds: one that did not exist yet it says nothing about. */

@@ -7,7 +7,7 @@ import { type Current, decideRestore } from '../../../events/documents.ts';
 import { type Change, UnknownOutcomeError } from '../../../events/log.ts';
 import { isSha256 } from '../../../storage/blobs.ts';
 import { authorize, mayRead, requireCredential } from '../../access/access.ts';
-import { hiddenPaths } from '../../access/field-access.ts';
+import { hiddenPaths, readableWith } from '../../access/field-access.ts';
 import type { Call } from '../../app.ts';
 import { strategy } from '../../callers/authentication.ts';
 import { jsonPayload, readBody } from '../../http/body.ts';
@@ -22,6 +22,7 @@ import { danglingIn } from '../relations.ts';
 import { rivalsOf } from '../unique.ts';
 import { beforeAppend, perform, type Writable, type Write, writeOf } from '../write-steps.ts';
 import { write as append } from '../writes.ts';
+import { readsAll } from '../written.ts';
 import { type Plan, planOf, readWanted, type Wanted } from './restore-plan.ts';
 
 /** The route by which a document or global is restored. */
@@ -65,7 +66,7 @@ async function restoreTo(write: Write, wanted: Wanted): Promise<ResponseObject> 
     const isHooked = hasChangeHooks(target.model) && Object.keys(plan.values).length > 0;
     const made = isHooked ? await beforeChange(hookContext, plan.values) : plan.values;
     const restored = { ...plan.document, ...made };
-    const change = changeOf(write, { ...plan, document: restored }, app.ids.next().at);
+    const change = await changeSeenBy(write, { ...plan, document: restored });
     if (change) await refuseRivals(write, change);
     if (change) await holdFile(write, { document: restored, current, held });
     const also = await beforeAppend(write, { id, change, version: end.version });
@@ -89,10 +90,19 @@ async function restoreTo(write: Write, wanted: Wanted): Promise<ResponseObject> 
   }
 }
 
-function changeOf({ target, ...call }: Call, { current, end, source, document }: Plan, at: number): Change | null {
+/** The change of a restore. That nothing changes would tell a caller who may not read the document what it is: then it is recorded. */
+async function changeSeenBy(call: Call, plan: Plan): Promise<Change | null> {
+  const { at } = call.app.ids.next();
+  const change = changeOf(call, plan, at);
+  if (change || !plan.current || (await readsAll(call, plan.current.document, plan.document))) return change;
+  return changeOf(call, plan, at, true);
+}
+
+function changeOf({ target, ...call }: Call, plan: Plan, at: number, isSame = false): Change | null {
+  const { current, end, source, document } = plan;
   const { version, position } = source;
   const restored = { ...target, isGlobal: target.model.kind === 'global' };
-  const restoring = { source: { version, position }, current, end, document, at };
+  const restoring = { source: { version, position }, current, end, document, at, isSame };
   return decideRestore(restored, idIn({ ...call, target }), restoring);
 }
 
@@ -104,11 +114,12 @@ async function tryOut(write: Write, wanted: Wanted): Promise<ResponseObject> {
   }
   const id = idIn(write);
   const plan = await planOf(write, wanted);
-  const { current, source, document } = plan;
+  const { current, end, source, document } = plan;
   if (current) await authorize(write, 'read', { doc: () => current.document, data: null });
   const shown = async (fields: JsonObject): Promise<JsonObject> =>
     JSON.parse(await present.document(request, target.documentOf(id, fields)));
-  const after = await shown(document);
+  // As the rules are about fields today: what another state would show is not shown before it is there.
+  const after = await readableWith(write, await shown(document), [(current ?? end).document]);
   const before = current ? await shown(current.document) : {};
   // Joins are not part of the document.
   const joins = new Set(target.joins.map(({ name }) => name));

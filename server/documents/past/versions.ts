@@ -63,6 +63,6 @@ export async function mayReadPast(
   const { app, request, target } = call;
   const { model } = target;
   const isPublic = isThere && model.kind === 'collection' && model.hasPublicHistory;
-  if (!isPublic && !(await auditRightsOf(app, request)).seesPayloadsOf(stream)) return false;
+  if (!isPublic && (await auditRightsOf(app, request)).toPayloadsOf(stream) === 'none') return false;
   return readsPast(call, then);
 }

@@ -1,11 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
 import { DomainError } from '../../../config/errors.ts';
-import type { Draft, Room } from '../../../events/drafts.ts';
+import type { Category } from '../../../config/schema.ts';
+import { documentStream } from '../../../events/catalogue.ts';
+import { type Draft, otherCallers, type Room } from '../../../events/drafts.ts';
 import type { VaultPort } from '../../../events/vault-port.ts';
 import { isDiskFull } from '../../../storage/sqlite.ts';
 import { oneByOne } from '../../platform/one-by-one.ts';
-import type { KeptDraft, NewDraft } from '../../ports.ts';
+import type { DraftCaller, KeptDraft, NewDraft } from '../../ports.ts';
 import { previewSeconds } from './tokens.ts';
 
 type Options = {
@@ -14,16 +16,16 @@ type Options = {
   now: () => number;
   /** Called when those that have expired could not be deleted; it is tried again. */
   onFailure: (error: Error) => void;
-  room?: Rooms;
+  room?: Record<DraftCaller | 'others' | 'all', Room>;
 };
 
-type Rooms = { user: Room; key: Room; all: Room };
-
 const mib = 1024 * 1024;
-/** Behind a key there are many editors, who do not know of each other. */
-const usual: Rooms = {
+/** Behind a key there are many editors, who do not know of each other. The others take a tenth of all: sign-ups take no more. */
+const usual = {
   user: { count: 100, bytes: 32 * mib },
   key: { count: 1000, bytes: 256 * mib },
+  other: { count: 100, bytes: 32 * mib },
+  others: { count: 1000, bytes: Math.floor(102.4 * mib) },
   all: { count: 10_000, bytes: 1024 * mib },
 };
 const lifetime = previewSeconds * 1000;
@@ -43,16 +45,17 @@ export function keepDrafts({ drafts, now, onFailure, room = usual }: Options) {
   purgeInBackground();
 
   /** Gives the id under which the draft is found. @throws DomainError `unavailable` when there is no room for it. */
-  async function keep({ isKey, ...draft }: NewDraft): Promise<string> {
+  async function keep({ by, caller, ...draft }: NewDraft): Promise<string> {
     const id = randomUUID();
-    await line.run(() => write({ ...draft, id, expiresAt: now() + lifetime }, isKey ? room.key : room.user));
+    await line.run(() => write({ ...draft, id, caller: nameOf(by, caller), expiresAt: now() + lifetime }, by));
     return id;
   }
 
-  async function write(draft: Draft, own: Room): Promise<void> {
+  async function write(draft: Draft, by: DraftCaller): Promise<void> {
+    const rooms = { own: room[by], all: room.all, others: by === 'other' ? room.others : null };
     let isKept: boolean;
     try {
-      isKept = await drafts.keep(draft, own, room.all);
+      isKept = await drafts.keep(draft, rooms);
     } catch (error) {
       throw isDiskFull(error) ? unavailable('there is no room on the disk for a draft') : error;
     }
@@ -84,8 +87,12 @@ export function keepDrafts({ drafts, now, onFailure, room = usual }: Options) {
     read: (id: string): Promise<KeptDraft | null> => drafts.get(id, now()),
     drop: (id: string): Promise<void> => drafts.delete(id),
     /** Deletes those about a document, and those that it keeps itself, where it is a user. */
-    forget: (collection: string, id: string): Promise<void> =>
-      drafts.forget(collection, id, callerOf('user', `${collection}/${id}`)),
+    forget: (category: Category, id: string): Promise<void> =>
+      drafts.forget(
+        category,
+        id,
+        (['user', 'other'] as const).map((by) => nameOf(by, documentStream(category, id))),
+      ),
     purge,
     async close(): Promise<void> {
       isClosed = true;
@@ -95,9 +102,8 @@ export function keepDrafts({ drafts, now, onFailure, room = usual }: Options) {
   };
 }
 
-/** The caller who keeps a draft, by the kind and the id of an actor. */
-export function callerOf(type: string, id = ''): string {
-  return `${type}:${id}`;
+function nameOf(by: DraftCaller, caller: string): string {
+  return `${by === 'other' ? otherCallers : `${by}:`}${caller}`;
 }
 
 function unavailable(message: string, seconds = busySeconds): DomainError {

@@ -6,9 +6,8 @@ import { authorize } from '../../access/access.ts';
 import { refuseMissing } from '../../access/document-access.ts';
 import type { App } from '../../app.ts';
 import { requireLiving } from '../../callers/sessions.ts';
-import { actorOf } from '../../http/requests.ts';
+import { actorOf, userOf } from '../../http/requests.ts';
 import type { KeptDraft } from '../../ports.ts';
-import { callerOf } from './drafts.ts';
 import { openPreview, signPreview } from './tokens.ts';
 
 /**
@@ -33,9 +32,10 @@ export async function keepPreview(app: App, request: Request, draft: DraftReques
   // A password is never kept as it came.
   const { password: _, ...withoutPassword } = data;
   const kept = await app.passwords.storeDraft({
-    caller: callerOf(type, who),
-    isKey: type !== 'user',
-    collection,
+    caller: who ?? type,
+    by: type === 'apiKey' ? 'key' : userOf(request)?.collection === app.model.adminCollection ? 'user' : 'other',
+    // As its stream is recorded, for an erasure.
+    collection: target.category,
     document: id,
     data: JSON.stringify(target.model.auth ? withoutPassword : data),
   });
@@ -48,9 +48,10 @@ export async function keepPreview(app: App, request: Request, draft: DraftReques
 }
 
 /** The draft that a token shows. @throws DomainError `unauthorized` for every other token, and one that is too old. */
-export async function readPreview({ credentials, site, passwords, clock }: App, token: string): Promise<KeptDraft> {
+export async function readPreview(app: App, token: string): Promise<KeptDraft> {
+  const { credentials, site, passwords, clock, names } = app;
   const id = openPreview(credentials.secrets, token, site, clock.believed());
   const draft = id === null ? null : await passwords.draft(id);
   if (!draft) throw new DomainError('unauthorized', 'the preview token is not valid, or has expired');
-  return draft;
+  return { ...draft, collection: names.slugFor(draft.collection) };
 }

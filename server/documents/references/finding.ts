@@ -2,14 +2,14 @@ import type { Collection, Global } from '../../../config/model.ts';
 import type { JsonObject } from '../../../config/schema.ts';
 import type { Where } from '../../../projections/where.ts';
 import { mayRead, readsPast } from '../../access/access.ts';
-import { readableFields } from '../../access/field-access.ts';
+import { queryableBy, readableFields } from '../../access/field-access.ts';
 import { scopeElsewhere } from '../../access/list-scope.ts';
 import type { Call, RouteCall } from '../../app.ts';
 import { asOfFor } from '../../http/requests.ts';
+import { newestFirst } from '../../reads/ranking.ts';
 import { currentOf, currentThen } from '../current.ts';
 import { allPassing, countOf, list, type Row } from '../listing.ts';
 import { relationsIn } from '../relations.ts';
-import { newestFirst } from '../search/searching.ts';
 import { showableIn, titleOf } from '../search/titles.ts';
 import { type Pointer, pointersOf, pointsAt } from './pointers.ts';
 
@@ -91,7 +91,8 @@ async function checkedSourceOf(
   { where, field }: Found,
   checks: readonly Row[],
 ): Promise<Source> {
-  const shown = await allPassing(call, { where, sort: newestFirst }, (document) => passes(document, checks));
+  const row: Row = (document) => passes(document, checks);
+  const shown = await allPassing(call, { where, sort: newestFirst }, { row });
   return { total: shown.length, some: (start, count) => referencesIn(call, shown.slice(start, start + count), field) };
 }
 
@@ -141,9 +142,9 @@ async function readableGlobal(call: Call<Global>): Promise<JsonObject | null> {
 }
 
 /** The paths, without the places in lists, by which a document points at another. */
-function pathsTo({ target }: Call, document: JsonObject, { slug, id }: Referred): Set<string> {
+function pathsTo(call: Call, document: JsonObject, { slug, id }: Referred): Set<string> {
   const paths = new Set<string>();
-  for (const relation of relationsIn(target.model.fields, document)) {
+  for (const relation of relationsIn(queryableBy(call), document)) {
     if (relation.slug === slug && relation.id === id) paths.add(relation.path.replaceAll(/\.\d+(?=\.|$)/g, ''));
   }
   return paths;

@@ -1,6 +1,6 @@
 import type { Collection } from '../../../config/model.ts';
 import { type Operation, queryRefusals } from '../../openapi/operation.ts';
-import { asOfThen, json, refusals } from '../../openapi/responses.ts';
+import { asOfThen, json, refusalOfAbsent } from '../../openapi/responses.ts';
 import { idParameter } from '../operations.ts';
 import { referenceParameters } from './parameters.ts';
 
@@ -20,7 +20,7 @@ export function referencesOperation(target: Collection): Operation {
     answers: {
       200: asOfThen(json('A page of references.', 'References')),
       ...queryRefusals(target),
-      ...refusals([404]),
+      ...refusalOfAbsent,
     },
     caller: { kind: 'admitted', target, right: 'read' },
   };

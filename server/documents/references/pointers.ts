@@ -2,7 +2,7 @@ import { isList } from '../../../config/field-types.ts';
 import type { Field } from '../../../config/model.ts';
 import { isNesting, partsOf } from '../../../config/nesting.ts';
 import type { Step, Where } from '../../../projections/where.ts';
-import { filterableFields, rightsToFields } from '../../access/field-access.ts';
+import { filterableFields, queryableBy, rightsToFields } from '../../access/field-access.ts';
 import type { Call, Target } from '../../app.ts';
 import { leafOf } from '../../queries/paths.ts';
 
@@ -15,12 +15,17 @@ export type Pointer = { path: string; where: Where; isOpen: boolean };
 /** A way to a field: `key` tells the blocks on it apart, which `path` does not. */
 type Way = { path: string; key: string; where: Where };
 
-/** The paths of a target by which the caller may see that its documents point at one: those that may be read in some document. */
+/**
+ * The paths of a target by which the caller may see that its documents point at one: those that may be read in some document, and that
+ * no hook hides.
+ */
 export async function pointersOf(call: Call, to: { slug: string; id: string }): Promise<Pointer[]> {
   const { fields } = call.target.model;
   if (!hasPointer(fields, to.slug)) return [];
   const rights = await rightsToFields(call);
-  const ways = waysIn(fields, to, (field) => rights.get(field)?.read === true);
+  const queryable = new Set(waysIn(queryableBy(call), to, () => true).map(({ key }) => key));
+  const readable = waysIn(fields, to, (field) => rights.get(field)?.read === true);
+  const ways = readable.filter(({ key }) => queryable.has(key));
   const open = new Set(waysIn(await filterableFields(call), to, () => true).map(({ key }) => key));
   return [...Map.groupBy(ways, ({ path }) => path)].map(([path, all]) => ({
     path,

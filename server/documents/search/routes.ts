@@ -8,17 +8,24 @@ import type { App, Call, Target } from '../../app.ts';
 import { strategy } from '../../callers/authentication.ts';
 import { actorOf } from '../../http/requests.ts';
 import { readQuery } from '../../queries/parameters.ts';
+import type { List, Ranked } from '../../reads/ranking.ts';
+import { type Best, perform, type Read } from '../../reads/reads.ts';
+import { readMany } from '../reading.ts';
 import { excerptOf } from './excerpts.ts';
 import { searchOperation } from './operations.ts';
 import { searchParameters, unknownCollections } from './parameters.ts';
-import { type List, mostRanked, newestFirst, passing, type Ranked, rank, searchedBy, withSearch } from './searching.ts';
+import { passing, searchedBy, withSearch } from './searching.ts';
 import { showableIn, titleOf } from './titles.ts';
 
 /** A document as the answer names it. */
 type Hit = { collection: string; id: string; title: string; excerpt: string };
 
 /** The finds in one collection. */
-type Found = { call: Call; fields: readonly TextField[]; ranked: readonly Ranked[]; total: number };
+type Found = Best & { call: Call; fields: readonly TextField[] };
+
+type Hitting = Pick<Found, 'call' | 'fields'> & Pick<Ranked, 'document' | 'score'>;
+
+type Wanted = { terms: readonly Term[]; limit: number };
 
 /** The search in all collections. */
 export function search(server: Server, app: App): void {
@@ -30,9 +37,11 @@ export function search(server: Server, app: App): void {
       const { q, limit, collections } = readQuery(searchParameters, request.query, app);
       const scopes = await scopesOf(app, request, collections);
       const found: Found[] = [];
-      for (const { call, scope } of scopes) found.push(await findIn(call, scope, q));
+      for (const { call, scope } of scopes) found.push(await findIn(call, scope, { terms: q, limit }));
       const best = found
-        .flatMap((one) => one.ranked.map((ranked) => ({ ...one, ...ranked })))
+        .flatMap(({ best, call, fields }) =>
+          best.map(({ text, score }): Hitting => ({ call, fields, score, document: JSON.parse(text) })),
+        )
         .sort((one, other) => other.score - one.score || newer(one, other))
         .slice(0, limit);
       const hits = await Promise.all(best.map((one) => hitOf(one, q)));
@@ -72,22 +81,22 @@ function targetsOf({ collections }: App, slugs: readonly string[] | null): Targe
   return [...collections.values()].filter(({ slug }) => slugs === null || slugs.includes(slug));
 }
 
-async function findIn(call: Call, { where, row }: ListScope, terms: readonly Term[]): Promise<Found> {
+async function findIn(call: Call, { where, row }: ListScope, { terms, limit }: Wanted): Promise<Found> {
   const fields = await searchedBy(call);
-  const every: List = async (request) => call.target.documents.list(request);
-  const list = row ? passing(every, row) : every;
   const searched = await withSearch(call, where, { terms, fields });
-  const page = { where: searched, sort: newestFirst, limit: mostRanked, page: 1 };
-  const { texts, total } = await list(page);
-  return { call, fields, ranked: rank(texts, terms, fields), total };
+  const read: Read<'best'> = { kind: 'best', request: { where: searched, limit, words: { terms, fields } } };
+  const written = { hasWords: true };
+  if (!row) return { call, fields, ...(await readMany(call, read, written)) };
+  const every: List = (request) => readMany(call, { kind: 'list', request }, written);
+  return { call, fields, ...(await perform(read, { ...call.target.documents, list: passing(every, { row, call }) })) };
 }
 
 /** Ids begin with the time at which a document was made. */
-function newer({ document: one }: Ranked, { document: other }: Ranked): number {
+function newer({ document: one }: Hitting, { document: other }: Hitting): number {
   return String(one.id) < String(other.id) ? 1 : -1;
 }
 
-async function hitOf({ call, fields, document }: Found & Ranked, terms: readonly Term[]): Promise<Hit> {
+async function hitOf({ call, fields, document }: Hitting, terms: readonly Term[]): Promise<Hit> {
   const { target } = call;
   const isShowable = await showableIn(call);
   const texts = fields.filter(({ path }) => isShowable(path)).map((field) => textIn(document, field));

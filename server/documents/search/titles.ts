@@ -1,6 +1,7 @@
 import type { Field } from '../../../config/model.ts';
 import type { JsonObject } from '../../../config/schema.ts';
 import { fieldsOn, valueIn } from '../../../config/text-fields.ts';
+import { readsAreHooked } from '../../../config/traits.ts';
 import { filterableFields } from '../../access/field-access.ts';
 import type { Call, Target } from '../../app.ts';
 
@@ -12,8 +13,7 @@ export type Showable = (path: readonly string[]) => boolean;
  * changes when they are read.
  */
 export async function showableIn(call: Call): Promise<Showable> {
-  const { hooks } = call.target.model;
-  if (hooks.afterRead || hooks.beforeRead) return () => false;
+  if (readsAreHooked(call.target.model)) return () => false;
   const readable = await filterableFields(call);
   return (path) => {
     const fields = fieldsOn(readable, path);

@@ -3,10 +3,13 @@ import type { JsonObject } from '../../../config/schema.ts';
 import { documentStream } from '../../../events/catalogue.ts';
 import type { Actor } from '../../../events/envelope.ts';
 import type { EventFilter } from '../../../projections/audit.ts';
+import { newestOf } from '../../access/absence.ts';
 import { mayThen, mayWithAll } from '../../access/access.ts';
 import { type AuditRights, auditRightsOf } from '../../access/rights.ts';
 import type { App, Call, RouteCall } from '../../app.ts';
+import { asOfFor } from '../../http/requests.ts';
 import { yieldToEventLoop } from '../../platform/yield.ts';
+import { paceOf } from '../reading.ts';
 import { showableIn, titleOf } from '../search/titles.ts';
 
 /** A deleted document. `version` is the last at which it was there; what the caller may not know is null. */
@@ -31,9 +34,6 @@ const needed = ['read', 'delete'] as const;
 /** How many deletions are looked for at a time. */
 const atOnce = 10_000;
 
-/** How many deleted documents rules are asked about before others have their turn. */
-const askedAtOnce = 50;
-
 /** The trash of a collection; the name of the operation that the caller may do to none of its documents, if there is one. */
 export async function binOf(call: Call<Collection>): Promise<Bin | (typeof needed)[number]> {
   const asked: (typeof needed)[number][] = [];
@@ -45,17 +45,25 @@ export async function binOf(call: Call<Collection>): Promise<Bin | (typeof neede
   return { call, asked };
 }
 
-/** A page of deleted documents, the last deleted first, and how many there are for the caller. */
+/**
+ * A page of deleted documents, the last deleted first, and how many there are for the caller: today, or as of the moment that the
+ * request looks back to.
+ *
+ * @throws DomainError `unavailable` if the rules take too long.
+ */
 export async function trashIn(
-  { app, request }: RouteCall,
+  call: RouteCall,
   bins: readonly Bin[],
   { limit, page }: { limit: number; page: number },
 ): Promise<{ trashed: Trashed[]; total: number }> {
+  const { app, request } = call;
+  const pace = paceOf(call);
   const found: { bin: Bin; gone: Gone }[] = [];
-  for await (const positions of deletionsIn(app, bins)) {
+  const upTo = asOfFor(request)?.position ?? Number.MAX_SAFE_INTEGER;
+  for await (const positions of deletionsIn(app, bins, upTo)) {
     for (const bin of bins) {
-      for (const [index, gone] of bin.call.target.documents.goneAt(positions).entries()) {
-        if (index > 0 && index % askedAtOnce === 0) await yieldToEventLoop();
+      for (const gone of bin.call.target.documents.goneAt(positions, upTo)) {
+        await pace();
         if (await isShown(bin, gone)) found.push({ bin, gone });
       }
     }
@@ -70,13 +78,13 @@ export async function trashIn(
   return { trashed, total: found.length };
 }
 
-/** The positions of deletions, piece by piece. */
-async function* deletionsIn({ auditIndex }: App, bins: readonly Bin[]): AsyncGenerator<number[]> {
+/** The positions of deletions up to one, piece by piece. */
+async function* deletionsIn({ auditIndex }: App, bins: readonly Bin[], upTo: number): AsyncGenerator<number[]> {
   const [only] = bins.length === 1 ? bins : [];
-  const filter: EventFilter = { type: 'document.deleted', ...(only && { collection: only.call.target.slug }) };
-  const upTo = auditIndex.reached();
-  for (let after = 0; after < upTo; ) {
-    const { positions, reached } = auditIndex.find(filter, { after, upTo, limit: atOnce });
+  const end = Math.min(auditIndex.reached(), upTo);
+  const filter: EventFilter = { type: 'document.deleted', ...(only && { collection: only.call.target.category }) };
+  for (let after = 0; after < end; ) {
+    const { positions, reached } = auditIndex.find(filter, { after, upTo: end, limit: atOnce });
     if (positions.length > 0) yield positions;
     after = reached;
     await yieldToEventLoop();
@@ -89,9 +97,13 @@ function lastOf({ target }: Call, { id, until }: Gone): { document: JsonObject; 
   return last && { document: JSON.parse(last.text), position: until - 1 };
 }
 
+/** As of then, the rules are asked about the document as it is now too, or as it last was. */
 async function isShown({ call, asked }: Bin, gone: Gone): Promise<boolean> {
-  const last = asked.length > 0 ? lastOf(call, gone) : null;
-  for (const operation of asked) if (!last || !(await mayThen(call, operation, last))) return false;
+  if (asked.length === 0) return true;
+  const states = [lastOf(call, gone), ...(asOfFor(call.request) ? [newestOf(call, gone.id)] : [])];
+  for (const state of states) {
+    for (const operation of asked) if (!state || !(await mayThen(call, operation, state))) return false;
+  }
   return true;
 }
 
@@ -101,7 +113,8 @@ async function describe(call: Call<Collection>, gone: Gone, rights: AuditRights)
   const [event] = app.events.range(gone.until - 1, gone.until);
   if (!last || !event) return null;
   const { header, context } = event;
-  const seesPayload = rights.seesPayloadsOf(documentStream(target.slug, gone.id));
+  // The rules for reading were asked about it.
+  const seesPayload = rights.toPayloadsOf(documentStream(target.category, gone.id)) !== 'none';
   return {
     collection: target.slug,
     id: gone.id,

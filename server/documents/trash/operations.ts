@@ -1,12 +1,13 @@
 import type { Collection, Model } from '../../../config/model.ts';
-import type { Operation } from '../../openapi/operation.ts';
-import { json, refusals } from '../../openapi/responses.ts';
+import { type Operation, queryRefusals } from '../../openapi/operation.ts';
+import { asOfThen, json } from '../../openapi/responses.ts';
 import { trashParameters } from './parameters.ts';
 
 const which =
   'Returns the deleted documents that the caller may read and delete, by the rules asked about each as it last was; the last deleted ' +
   'first. Those that were restored or erased are not among them. `title` and `reason` need the audit scope `payloads`, and ' +
-  '`deletedBy` the scope `headers`: else they are `null`.';
+  '`deletedBy` the scope `headers`: else they are `null`. With `asOf`, those that were deleted then, by the rules asked about each as it is ' +
+  'now as well.';
 
 /** `GET /api/collections/<slug>/trash` */
 export function trashOperation(target: Collection): Operation {
@@ -17,7 +18,7 @@ export function trashOperation(target: Collection): Operation {
     summary: `List the deleted documents of ${slug}`,
     description: which,
     query: trashParameters,
-    answers: { 200: json('A page of deleted documents.', 'Trash'), ...refusals([400, 500]) },
+    answers: { 200: asOfThen(json('A page of deleted documents.', 'Trash')), ...queryRefusals(target) },
     // Of two rules, the one that is missing lets fewer callers in.
     caller: { kind: 'admitted', target, right: target.access.read ? 'delete' : 'read' },
   };
@@ -31,7 +32,10 @@ export function allTrashOperation({ collections }: Model): Operation {
     summary: 'List the deleted documents of all collections',
     description: which,
     query: trashParameters,
-    answers: { 200: json('A page of deleted documents.', 'Trash'), ...refusals([400, 500]) },
+    answers: {
+      200: asOfThen(json('A page of deleted documents.', 'Trash')),
+      ...queryRefusals(...collections.values()),
+    },
     caller: { kind: 'known', orAnybody: [...collections.values()].some(isForAnybody) },
   };
 }

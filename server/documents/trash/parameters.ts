@@ -1,4 +1,4 @@
 import { listParameters } from '../../queries/query.ts';
 
 /** The query of a trash. */
-export const trashParameters = { limit: listParameters.limit, page: listParameters.page };
+export const trashParameters = { limit: listParameters.limit, page: listParameters.page, asOf: listParameters.asOf };

@@ -4,8 +4,9 @@ import { credentialNeeded, refuse } from '../../access/access.ts';
 import { outsideScopes, requireScope } from '../../access/key-scopes.ts';
 import type { App, Target } from '../../app.ts';
 import { strategy } from '../../callers/authentication.ts';
-import { actorOf, madeKeyOf } from '../../http/requests.ts';
+import { actorOf, asOfFor, madeKeyOf } from '../../http/requests.ts';
 import { readQuery } from '../../queries/parameters.ts';
+import { readAsOf, readAsOfAny, tellPosition } from '../past/as-of.ts';
 import { sendText } from '../sending.ts';
 import { pageText } from '../serialize.ts';
 import { type Bin, binOf, trashIn } from './finding.ts';
@@ -20,10 +21,11 @@ export function trash(server: Server, app: App): void {
     path: '/api/trash',
     options: { auth: strategy, plugins: { openApi: () => allTrashOperation(app.model) } },
     handler: async (request, h) => {
+      await readAsOfAny(app, request, [...app.collections.values()]);
       const bins = await binsOf(app, request);
       const query = readQuery(trashParameters, request.query, app);
       const { trashed, total } = await trashIn({ app, request }, bins, query);
-      return sendText(h, pageText(trashed, total, query));
+      return tellPosition(request, sendText(h, pageText(trashed, total, query)));
     },
   });
 }
@@ -37,11 +39,12 @@ function routeOf(server: Server, app: App, target: Target<Collection>): void {
       const call = { app, request, target };
       requireScope(request, target.model, 'read');
       requireScope(request, target.model, 'delete');
+      await readAsOf(app, request, target);
       const bin = await binOf(call);
       if (typeof bin === 'string') refuse(call, bin);
       const query = readQuery(trashParameters, request.query, app);
       const { trashed, total } = await trashIn({ app, request }, [bin], query);
-      return sendText(h, pageText(trashed, total, query));
+      return tellPosition(request, sendText(h, pageText(trashed, total, query)));
     },
   });
 }
@@ -53,7 +56,9 @@ function routeOf(server: Server, app: App, target: Target<Collection>): void {
  */
 async function binsOf(app: App, request: Request): Promise<Bin[]> {
   const bins: Bin[] = [];
+  const moment = asOfFor(request);
   for (const target of app.collections.values()) {
+    if (moment?.scopeFor(target) === null) continue;
     const bin = await binOf({ app, request, target });
     if (typeof bin !== 'string') bins.push(bin);
   }

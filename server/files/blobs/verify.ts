@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { finished } from 'node:stream/promises';
+import { categoryOf } from '../../../config/schema.ts';
 import { type Naming, readNamings } from '../../../events/blobs.ts';
 import { splitStream } from '../../../events/catalogue.ts';
 import { type LogReader, readLog } from '../../../events/log-reader.ts';
@@ -75,11 +76,12 @@ export async function verifyStore(
 /** Which events are about uploads: by the schema that held when they were recorded. */
 function uploadsOf(log: LogReader): (naming: Naming) => boolean {
   const epochs = epochsOf(log).map(({ position, schema }) => {
-    return { position, slugs: new Set(schema.collections.flatMap(({ slug, upload }) => (upload ? [slug] : []))) };
+    const uploads = schema.collections.filter(({ upload }) => upload !== undefined);
+    return { position, categories: new Set(uploads.map(categoryOf)) };
   });
   return ({ position, stream }) => {
     const epoch = epochs.findLast((one) => one.position <= position);
-    return epoch?.slugs.has(splitStream(stream)[0]) ?? false;
+    return epoch?.categories.has(splitStream(stream)[0]) ?? false;
   };
 }
 

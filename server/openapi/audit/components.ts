@@ -1,7 +1,8 @@
+import type { Model } from '../../../config/model.ts';
 import { closed, count, cursor, described, flag, isTrue, listOf, orNull, place, text, time } from '../basics.ts';
 import { errorSchemas } from '../error-components.ts';
 import { type Schema, schemaRef } from '../fields.ts';
-import { eventSchemas } from './event-components.ts';
+import { eventByRules, eventSchemas } from './event-components.ts';
 import { historySchemas } from './history-components.ts';
 import { proofSchemas, signingKeySchemas } from './proof-components.ts';
 
@@ -85,8 +86,12 @@ const undoing: Record<string, Schema> = {
   Refusal: refusalOfWrite,
 };
 
-/** Every schema of the document of the audit routes by its name: they are the same for every configuration. */
-export const auditSchemas: Record<string, Schema> = {
+/** Every schema of the document of the audit routes by its name: but for one they are the same for every configuration. */
+export function auditSchemasOf({ audit }: Model): Record<string, Schema> {
+  return audit ? schemas : { ...schemas, RecordedEvent: eventByRules };
+}
+
+const schemas: Record<string, Schema> = {
   ...errorSchemas,
   Error: refusal,
   ...eventSchemas,

@@ -22,6 +22,20 @@ const header = closed({ ...everyHeader, batch }, Object.keys(everyHeader));
 
 const label = described(orNull(text), 'Only with `actors=names`.');
 
+const recorded = {
+  header: schemaRef('Header'),
+  data: { type: 'object', description: 'The payload, in the form of its type (docs/events.md).' },
+  context: schemaRef('Context'),
+} satisfies Record<string, Schema>;
+
+const partial: Schema = {
+  ...isTrue,
+  description: 'Fields that the caller may not read are left out; the others have the names of today.',
+};
+
+/** An event where no audit rule says who sees payloads, and rules for reading do. */
+export const eventByRules: Schema = closed({ ...recorded, partial }, Object.keys(recorded));
+
 /** The schemas of events and of pages of them. */
 export const eventSchemas: Record<string, Schema> = {
   EventType: { type: 'string', enum: Object.keys(schemaVersionOf) },
@@ -34,11 +48,7 @@ export const eventSchemas: Record<string, Schema> = {
     ...closed({ ip: text, userAgent: text, reason: text, rule: text }, []),
     description: 'From where it came, why, and which rule admitted it.',
   },
-  RecordedEvent: closed({
-    header: schemaRef('Header'),
-    data: { type: 'object', description: 'The payload, in the form of its type (docs/events.md).' },
-    context: schemaRef('Context'),
-  }),
+  RecordedEvent: closed(recorded),
   ErasedEvent: {
     ...closed({ header: schemaRef('Header'), data: nothing, context: nothing, erased: isTrue }),
     description: 'An event whose payload is there no longer.',

@@ -10,10 +10,19 @@ const verified = {
     'null before the first time.',
 };
 const altered = {
-  ...closed({ finding: text, from: orNull(place), to: orNull(place), at: time }),
+  ...closed({
+    finding: text,
+    from: orNull(place),
+    to: orNull(place),
+    at: time,
+    part: described(
+      { type: 'string', enum: ['log', 'tables'] },
+      '`log`: the log itself, which is not signed then; `tables`: its claims or read tables, which follow from it.',
+    ),
+  }),
   description:
-    'Stands, until the restart, where the service has found that the log is not what was recorded: in words, and among which events ' +
-    'the first of it is; null where that is not known.',
+    'Stands, until `annals verify` finds all sound, where the service has found that the log is not what was recorded: in words, and ' +
+    'among which events the first of it is; null where that is not known.',
 };
 
 const log = {

@@ -13,7 +13,7 @@ const files: Record<string, Pick<StaticFile, 'asset' | 'type'>> = {
   '/api/docs/swagger-ui.css': { asset: 'swagger-ui-dist/swagger-ui.css', type: 'text/css' },
 };
 
-const headers = { 'content-security-policy': contentSecurityPolicy };
+const headers = { 'content-security-policy': contentSecurityPolicy, 'cross-origin-opener-policy': 'same-origin' };
 
 /** The API's documentation for people: Swagger UI over `/api/openapi.json`. The page is public, the documents that it loads need not be. */
 export function docs(server: Server): void {

@@ -28,16 +28,26 @@ export type ServiceOptions = {
   webhookAllowPrivate?: boolean;
   /** The time-stamp authority (RFC 3161) that says when checkpoints were there. */
   tsaUrl?: string;
+  /** Whether that may be an address that is not a public one; default false. */
+  tsaAllowPrivate?: boolean;
   /** Certificates in PEM, one of which its own has to lead up to. */
   tsaCa?: string;
   /** Witnesses that cosign checkpoints, each as `VERIFIER-KEY=URL`. */
   witnesses?: readonly string[];
+  /** Whether those may be addresses that are not public; default false. */
+  witnessAllowPrivate?: boolean;
   /** Refuse a configuration that changes what documents answer; default false. */
   strictSchema?: boolean;
+  /** Start with a configuration by which documents show less than before; default false. */
+  acceptLoss?: boolean;
   /** Start where the clock is behind the last event by more than a day: times stand still then until it has come there. */
   acceptClock?: boolean;
+  /** Bring a log of an earlier format to this one without a backup before it; default false. */
+  noBackup?: boolean;
   /** How much of one core it may take to go through the log again and again, in percent; 0: not at all; default 3. */
   verifyPercent?: number;
+  /** How many seconds a read may work that no index serves; default 2. */
+  readSeconds?: number;
   /** Default `info`. */
   logLevel?: 'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'silent';
   /** Is given each line of the log, a JSON object and a line feed; default: standard error. */

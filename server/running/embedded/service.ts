@@ -60,6 +60,10 @@ export function startEmbedded(given: Given): Embedded {
   async function open(): Promise<EmbeddedReady> {
     const loaded = await load(given);
     if (ending) throw closedError();
+    if (loaded.model.securityContact.length > 0 && given.path === '')
+      log.warn(
+        'securityContact shows nothing here: at its root, /.well-known/security.txt is that of the server around the service',
+      );
     if (loaded.seed) log.info('the configuration has a seed, which only annals serve runs');
     const node = await joinVault({ settings, loaded, log });
     if (ending) {

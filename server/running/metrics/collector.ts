@@ -6,6 +6,7 @@ import { once } from '../../platform/once.ts';
 import { addTally, type Bounds, createTally, type Tally, tallyUp } from '../../platform/tally.ts';
 import { version } from '../../platform/version.ts';
 import type { Reloaded } from '../../ports.ts';
+import { type ReadEnd, readEnds } from '../../reads/reads.ts';
 import type { Counted, MetricsPort } from './counting.ts';
 import { type Definition, definitions, delayBounds, type MetricName, requestBounds } from './definitions.ts';
 import { type Observed, type Reading, readSite } from './readings.ts';
@@ -35,6 +36,8 @@ const nanoseconds = 1e9;
 export function createCollector(log: Logger, hasSites: boolean): Collector {
   const routes = new Map<string, Counts>();
   const waiting = new Map<object, Counted['waiting']>();
+  const readsWaiting = new Map<object, number>();
+  const reads = new Map<string, Map<ReadEnd, number>>();
   const services = new Map<string | null, () => Observed | null>();
   const delays = { main: createTally(delayBounds), http: createTally(delayBounds) };
   const ownDelay = monitorEventLoopDelay({ resolution: resolutionMilliseconds });
@@ -64,6 +67,11 @@ export function createCollector(log: Logger, hasSites: boolean): Collector {
       for (const [status, count] of statuses) counts.statuses.set(status, (counts.statuses.get(status) ?? 0) + count);
       addTally(counts.tally, tally);
     }
+    for (const [site, end, count] of counted.reads) {
+      const ends = reads.get(site) ?? newEnds();
+      ends.set(end, (ends.get(end) ?? 0) + count);
+      reads.set(site, ends);
+    }
     if (counted.delay !== null) tallyUp(delays.http, delayBounds, counted.delay);
   }
 
@@ -73,9 +81,13 @@ export function createCollector(log: Logger, hasSites: boolean): Collector {
       add: async (counted: Counted) => {
         add(counted);
         waiting.set(thread, counted.waiting);
+        readsWaiting.set(thread, counted.readsWaiting);
       },
       text,
-      release: () => void waiting.delete(thread),
+      release() {
+        waiting.delete(thread);
+        readsWaiting.delete(thread);
+      },
     };
   }
 
@@ -99,6 +111,10 @@ export function createCollector(log: Logger, hasSites: boolean): Collector {
     for (const [site, observed] of services) {
       for (const [name, value] of valuesOf(site, observed)) put(name, value);
     }
+    put('annals_long_reads_waiting', {
+      value: readsWaiting.values().reduce((sum, count) => sum + count, 0),
+      labels: {},
+    });
     for (const [thread, tally] of Object.entries(delays)) {
       const name = 'annals_event_loop_delay_seconds';
       put(name, ...bucketsOf(name, { labels: { thread }, tally, bounds: delayBounds }));
@@ -118,6 +134,9 @@ export function createCollector(log: Logger, hasSites: boolean): Collector {
     const labels = siteLabel(site);
     const waits = [...waiting.values()].flat().filter(([of]) => of === (site ?? ''));
     const commands = waits.reduce((sum, [, count]) => sum + count, 0);
+    const ends = [...(reads.get(site ?? '') ?? newEnds())].map(([end, value]): [MetricName, Value] => {
+      return ['annals_long_reads_total', { value, labels: { ...labels, end } }];
+    });
     const place = observed();
     const readings = place ? looked(place, site) : [];
     const up = { name: 'annals_site_up', value: place ? 1 : 0 } as const;
@@ -126,7 +145,7 @@ export function createCollector(log: Logger, hasSites: boolean): Collector {
     const gauges = [...(hasSites ? [up] : []), queue, ...readings].map(({ name, value, labels: own }: Reading) => {
       return [name, { value, labels: { ...labels, ...own } }] satisfies [MetricName, Value];
     });
-    return [...gauges, ...histograms];
+    return [...gauges, ...ends, ...histograms];
   }
 
   /** A site whose files cannot be read must not keep the metrics of all others away. */
@@ -154,6 +173,11 @@ export function createCollector(log: Logger, hasSites: boolean): Collector {
       ownDelay.disable();
     },
   };
+}
+
+/** All of them: a series that begins with its first event is not seen to grow by it. */
+function newEnds(): Map<ReadEnd, number> {
+  return new Map(readEnds.map((end) => [end, 0]));
 }
 
 function meterValues({ meter, standing }: Observed, labels: Labels): [MetricName, Value][] {

@@ -3,6 +3,8 @@ import type { Request, RequestRoute, Server } from '@hapi/hapi';
 import { stoodInLine } from '../../http/door.ts';
 import { statusSent } from '../../http/errors.ts';
 import { createTally, type Tally, tallyUp } from '../../platform/tally.ts';
+import { readsWaiting } from '../../reads/lane.ts';
+import type { ReadEnd } from '../../reads/reads.ts';
 import { requestBounds } from './definitions.ts';
 
 /** The counts of a thread since it sent the last ones. `site` is the empty text for requests of no site. */
@@ -16,6 +18,10 @@ export type Counted = {
   }[];
   /** Commands that wait for the writer of each site, now. */
   waiting: [site: string, commands: number][];
+  /** Reads that might take long, by how they ended. */
+  reads: [site: string, end: ReadEnd, count: number][];
+  /** Such reads that wait for their turn, now. */
+  readsWaiting: number;
   /** The longest delay of the event loop, in seconds; null where the main thread counts it. */
   delay: number | null;
 };
@@ -34,6 +40,8 @@ export type ThreadMetrics = {
   count: (server: Server, site: string) => void;
   /** From now on the commands of a site are counted that wait. @returns ends it. */
   watch: (site: string, waiting: () => number) => () => void;
+  /** Counts a read that might take long. */
+  noteRead: (site: string, end: ReadEnd) => void;
   text: MetricsPort['text'];
   /** The hash of the token that `/metrics` wants; null where the service has no such route. */
   tokenHash: Uint8Array | null;
@@ -59,6 +67,7 @@ type Options = { port: MetricsPort; tokenHash: Uint8Array | null; isMain: boolea
 export function startCounting({ port, tokenHash, isMain }: Options): ThreadMetrics {
   const routes = new Map<RequestRoute, Route>();
   const waiting = new Map<() => number, string>();
+  const reads = new Map<string, Map<ReadEnd, number>>();
   const delays = isMain ? null : monitorEventLoopDelay({ resolution: resolutionMilliseconds });
   delays?.enable();
   const timer = setInterval(() => send().catch(() => {}), sendMilliseconds).unref();
@@ -94,7 +103,17 @@ export function startCounting({ port, tokenHash, isMain }: Options): ThreadMetri
     }
     const delay = delays ? Math.max(delays.max / nanoseconds - resolutionMilliseconds / 1000, 0) : null;
     delays?.reset();
-    return { requests: sent, waiting: [...waiting].map(([read, site]) => [site, read()]), delay };
+    const ended = [...reads].flatMap(([site, ends]) =>
+      [...ends].map(([end, count]) => [site, end, count] as Counted['reads'][number]),
+    );
+    reads.clear();
+    return {
+      requests: sent,
+      waiting: [...waiting].map(([read, site]) => [site, read()]),
+      reads: ended,
+      readsWaiting: readsWaiting(),
+      delay,
+    };
   }
 
   function send(): Promise<void> {
@@ -106,6 +125,11 @@ export function startCounting({ port, tokenHash, isMain }: Options): ThreadMetri
     watch(site, read) {
       waiting.set(read, site);
       return () => void waiting.delete(read);
+    },
+    noteRead(site, end) {
+      const ends = reads.get(site) ?? new Map<ReadEnd, number>();
+      ends.set(end, (ends.get(end) ?? 0) + 1);
+      reads.set(site, ends);
     },
     async text() {
       // The text then has all that this thread has answered before.

@@ -22,6 +22,18 @@ export const definitions = {
     of: 'site',
     help: 'Time from the arrival of a request to the end of its answer',
   },
+  annals_long_reads_total: {
+    type: 'counter',
+    labels: ['end'],
+    of: 'site',
+    help: 'Reads that might take long, by their end: answered, late (out of time), refused (too many waited) or dropped (the client had gone)',
+  },
+  annals_long_reads_waiting: {
+    type: 'gauge',
+    labels: [],
+    of: 'process',
+    help: 'Reads that might take long and wait for their turn',
+  },
   annals_writer_waiting_commands: {
     type: 'gauge',
     labels: [],
@@ -47,6 +59,24 @@ export const definitions = {
     help: '1 while writes are refused because the disk is full, else 0',
   },
   annals_log_events: { type: 'gauge', labels: [], of: 'site', help: 'Events in the log' },
+  annals_log_altered: {
+    type: 'gauge',
+    labels: [],
+    of: 'site',
+    help: '1 while the log, its claims or its read tables are known to be altered, until annals verify finds them sound; else 0',
+  },
+  annals_log_verified_position: {
+    type: 'gauge',
+    labels: [],
+    of: 'site',
+    help: 'Last event of the last background verification without a finding; absent before the first since the start',
+  },
+  annals_log_verified_age_seconds: {
+    type: 'gauge',
+    labels: [],
+    of: 'site',
+    help: 'Time since the last background verification without a finding; absent before the first since the start',
+  },
   annals_file_bytes: {
     type: 'gauge',
     labels: ['file'],

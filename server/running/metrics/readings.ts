@@ -1,4 +1,4 @@
-import { existsSync, statfsSync, statSync } from 'node:fs';
+import { existsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { namesIn } from '../../../events/away.ts';
 import { readCheckpoints } from '../../../events/checkpoints.ts';
@@ -6,10 +6,12 @@ import { type LogReader, readLog } from '../../../events/log-reader.ts';
 import { obstacleOf } from '../../../events/postgres/standing.ts';
 import { segmentFolder, segmentsOf } from '../../../events/segments.ts';
 import { webhooksFile } from '../../../projections/files.ts';
+import { freeBytes } from '../../../storage/disk.ts';
 import { openDatabase, type Sqlite } from '../../../storage/sqlite.ts';
 import { readBackupNote } from '../../platform/backup-note.ts';
 import type { WriterMeter } from '../../platform/meter.ts';
 import { isFull, type StateCell } from '../../platform/state.ts';
+import type { Verification } from '../../ports.ts';
 import { countDeliveries } from '../../webhooks/deliveries.ts';
 import type { NodeStanding } from '../../writer/membership.ts';
 import type { MetricName } from './definitions.ts';
@@ -29,6 +31,8 @@ export type Observed = {
   now: () => number;
   /** Of a node: how it and all others are, by its last report; null for a service with a log of its own. */
   standing: (() => NodeStanding | null) | null;
+  /** The result of the background check of the log; null before its start. */
+  verification: () => Verification | null;
 };
 
 /** A value, with the labels of its metric. */
@@ -47,16 +51,11 @@ export function readSite(observed: Observed): Reading[] {
     ...within(logFile, segmentReadings),
     { name: 'annals_disk_free_bytes', value: freeBytes(directory) },
     ...within(logFile, (db) => logReadings(db, observed)),
+    ...verificationReadings(observed),
     ...within(readFile, mailReadings),
     ...webhookReadings(webhooksFile(directory)),
     ...(standing ? nodeReadings(standing(), Date.now()) : []),
   ];
-}
-
-/** Free room of the disk that a folder is on, for those who are not root. */
-export function freeBytes(folder: string): number {
-  const { bavail, bsize } = statfsSync(folder);
-  return bavail * bsize;
 }
 
 function fileBytes(files: Record<string, string>): Reading[] {
@@ -92,7 +91,7 @@ function logReadings(db: Sqlite, { directory, now, standing }: Observed): Readin
   const { size } = log.head();
   const [newest] = readCheckpoints(db).recent(1);
   const backup = readBackupNote(directory);
-  const ageOf = (time: string) => Math.max((now() - Date.parse(time)) / 1000, 0);
+  const ageOf = (time: string) => ageAt(now(), time);
   const unfinished = unfinishedOf(log, standing?.() ?? null);
   return [
     { name: 'annals_log_events', value: size },
@@ -103,6 +102,25 @@ function logReadings(db: Sqlite, { directory, now, standing }: Observed): Readin
       ? ([
           { name: 'annals_backup_age_seconds', value: ageOf(backup.finishedAt) },
           { name: 'annals_backup_missing_events', value: Math.max(size - backup.position, 0) },
+        ] as const)
+      : []),
+  ];
+}
+
+function ageAt(now: number, time: string): number {
+  return Math.max((now - Date.parse(time)) / 1000, 0);
+}
+
+function verificationReadings({ verification, now }: Observed): Reading[] {
+  const found = verification();
+  if (!found) return [];
+  const { verified, altered } = found;
+  return [
+    { name: 'annals_log_altered', value: altered ? 1 : 0 },
+    ...(verified
+      ? ([
+          { name: 'annals_log_verified_position', value: verified.to },
+          { name: 'annals_log_verified_age_seconds', value: ageAt(now(), verified.at) },
         ] as const)
       : []),
   ];

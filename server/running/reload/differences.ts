@@ -12,12 +12,24 @@ export type Differences = {
 /** The options of a field that decide how its values are stored, and which values may not be shared. */
 const storedOptions = new Set(['type', 'unique', 'index', 'relationTo', 'hasMany', 'collection', 'on', 'renamedFrom']);
 /** The parts of a model that are told by others. */
-const derived = new Set(['schema', 'kind', 'slug', 'name', 'fields', 'blocks', 'warnings', 'rules', 'ruleWords']);
+const derived = new Set([
+  'schema',
+  'kind',
+  'slug',
+  'category',
+  'name',
+  'fields',
+  'blocks',
+  'warnings',
+  'rules',
+  'ruleWords',
+]);
 /** Options by their names in the model, where a configuration has other ones. */
 const named: Record<string, string> = {
   makeDefault: 'defaultValue',
   hasPublicHistory: 'history',
   requiresReason: 'requireReason',
+  isQueryable: 'queryable',
 };
 /** Options of the configuration that `false` turns off. */
 const switches = ['admin', 'rateLimit'] as const;
@@ -79,6 +91,7 @@ function noteKind(facts: Facts, path: string, one: Collection | Global): void {
   if ('upload' in schema) noteWhole(facts, `${path}.upload`);
   noteOptions(facts, path, one);
   noteOptions(facts, path, { labels: Reflect.get(schema, 'labels'), label: Reflect.get(schema, 'label') });
+  noteOption(facts, `${path}.renamedFrom`, Reflect.get(schema, 'renamedFrom'), false);
   noteWords(facts, path, one);
   noteFields(facts, `${path}.fields`, fields);
 }

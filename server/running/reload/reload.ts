@@ -1,6 +1,7 @@
 import type { Logger } from 'pino';
 import { counted } from '../../../config/counted.ts';
 import type { JsonObject } from '../../../config/schema.ts';
+import { refusalOf } from '../../../projections/schema-check.ts';
 import { messageOf } from '../../../storage/errors.ts';
 import type { Reloaded, Reloading } from '../../ports.ts';
 import { type Loaded, loadKept } from '../../settings/configuration.ts';
@@ -43,20 +44,20 @@ export function createReloader(options: Options): Reloader {
   let seen = current.sources;
   let last: Promise<unknown> = ready.catch(() => {});
 
-  function reload(): Promise<Reloaded> {
-    const reloaded = last.then(reloadNow);
+  function reload({ acceptsLoss } = { acceptsLoss: false }): Promise<Reloaded> {
+    const reloaded = last.then(() => reloadNow(acceptsLoss));
     last = reloaded.catch(() => {});
     return reloaded;
   }
 
-  async function reloadNow(): Promise<Reloaded> {
-    const result = await take();
+  async function reloadNow(acceptsLoss: boolean): Promise<Reloaded> {
+    const result = await take(acceptsLoss);
     metrics?.reloaded(result.outcome);
     tell(result);
     return result;
   }
 
-  async function take(): Promise<Reloaded> {
+  async function take(acceptsLoss: boolean): Promise<Reloaded> {
     const engine = await ready;
     const checked = await checkConfiguration({ config: current.path, directory });
     seen = new Map([...current.sources, ...checked.sources]);
@@ -69,12 +70,18 @@ export function createReloader(options: Options): Reloader {
       return { outcome: 'wrong', lines: messageOf(error).split('\n') };
     }
     const { stored, all } = differencesOf(current.model, next.model);
-    if (checked.hasOtherTables)
-      return { outcome: 'restart', lines: stored.length > 0 ? stored : ['the read tables differ'] };
-    if (settings.strictSchema && checked.changes.length > 0) return { outcome: 'wrong', lines: checked.changes };
+    const refusal = refusalOf(checked.changes, { isStrict: settings.strictSchema, acceptsLoss });
+    if (refusal) return { outcome: 'wrong', lines: [`${refusal.reason}:`, ...refusal.lines], isLoss: refusal.isLoss };
+    if (checked.hasOtherTables) {
+      const losses = checked.changes.filter(({ isLoss }) => isLoss).map(({ line }) => `with --accept-loss: ${line}`);
+      return { outcome: 'restart', lines: [...(stored.length > 0 ? stored : ['the read tables differ']), ...losses] };
+    }
     const problem = await follow(engine, next, checked);
     if (problem !== null) return { outcome: 'wrong', lines: problem.split('\n') };
-    return { outcome: all.length > 0 ? 'changed' : 'unchanged', lines: [...all, ...checked.changes] };
+    return {
+      outcome: all.length > 0 ? 'changed' : 'unchanged',
+      lines: [...all, ...checked.changes.map(({ line }) => line)],
+    };
   }
 
   /** Makes everything ready, then takes it over. Gives the reason when it cannot. */
@@ -100,14 +107,19 @@ export function createReloader(options: Options): Reloader {
     return null;
   }
 
-  function tell({ outcome, lines }: Reloaded): void {
+  function tell({ outcome, lines, isLoss }: Reloaded): void {
     const { path, model } = current;
     const about: JsonObject = { config: path, lines: [...lines] };
-    if (outcome === 'changed') log.info(about, `the configuration was reloaded: ${counted(lines.length, 'change')}`);
+    if (settings.isDev) log.debug(about, outcome);
+    else if (outcome === 'changed')
+      log.info(about, `the configuration was reloaded: ${counted(lines.length, 'change')}`);
     else if (outcome === 'unchanged') log.info('the configuration was reloaded: nothing in it has changed');
     else if (outcome === 'restart')
       log.warn(about, `the configuration was not reloaded: it needs a restart: ${lines[0]}`);
-    else log.error(about, `the configuration was not reloaded, and the former one stays in force: ${lines[0]}`);
+    else {
+      const reason = lines.slice(0, isLoss ? 2 : 1).join(' ');
+      log.error(about, `the configuration was not reloaded, and the former one stays in force: ${reason}`);
+    }
     if (outcome === 'changed') warnOfConfiguration(log, settings, { model, path });
   }
 

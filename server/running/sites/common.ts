@@ -8,6 +8,7 @@ import type { Backlog } from '../../http/backlog.ts';
 import { noPayload } from '../../http/body.ts';
 import { type Cors, corsOf } from '../../http/cors.ts';
 import { corsRoutes } from '../../http/cors-routes.ts';
+import { takeTurns } from '../../http/door.ts';
 import { answerErrors, answerState } from '../../http/errors.ts';
 import { tellOfRefused } from '../../http/refused-origins.ts';
 import { requestId } from '../../http/requests.ts';
@@ -42,6 +43,7 @@ export type CommonOptions = {
   state: () => State;
   counts: () => Counts;
   told: ToldOrigins;
+  isProduction: boolean;
   backlog: Backlog;
   metrics: ThreadMetrics | null;
   log: Log;
@@ -53,7 +55,8 @@ export function noSite(): DomainError {
 }
 
 /** Opens the routes that belong to no site: whether the process is well, and files that are the same for all. All else is a 401. */
-export async function openCommon({ state, counts, told, backlog, metrics, log }: CommonOptions): Promise<Common> {
+export async function openCommon(options: CommonOptions): Promise<Common> {
+  const { state, counts, told, isProduction, backlog, metrics, log } = options;
   const refusals = new WeakMap<IncomingMessage, DomainError>();
   const refuseOthers = ({ raw: { req } }: Request) => {
     const refusal = refusals.get(req);
@@ -64,11 +67,14 @@ export async function openCommon({ state, counts, told, backlog, metrics, log }:
   let cors: Cors | null = null;
   const addCors = corsRoutes(server, { current: () => cors, refusal: noSite });
   const advice = (origin: string) => `add '${origin}' to cors in the configuration of its site`;
-  const tell = tellOfRefused({ log, told, baseUrl: null, advice });
+  const tell = tellOfRefused({ log, told, baseUrl: null, advice: isProduction ? null : advice });
   server.ext(
     'onPreResponse',
     answerErrors(
-      (err, request) => log.error({ err, requestId: requestId(request) }, 'a request failed'),
+      (err, request) => {
+        log.error({ err, requestId: requestId(request) }, 'a request failed');
+        return undefined;
+      },
       backlog.admit,
       addCors,
       tell,
@@ -107,6 +113,14 @@ export async function openCommon({ state, counts, told, backlog, metrics, log }:
   docs(server);
   accountAssets(server);
   adminAssets(server);
+  server.ext(
+    'onPreStop',
+    takeTurns(
+      server.listener,
+      () => false,
+      () => true,
+    ),
+  );
   await server.start();
   return {
     server,

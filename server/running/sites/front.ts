@@ -1,8 +1,8 @@
 import type { IncomingMessage, Server as Listener, ServerResponse } from 'node:http';
-import type { Socket } from 'node:net';
 import type { Server } from '@hapi/hapi';
 import { DomainError } from '../../../config/errors.ts';
 import { createListener, guardListener } from '../../http/listener.ts';
+import { endsSoon } from '../../platform/state.ts';
 import { type CommonOptions, type Counts, noSite, openCommon } from './common.ts';
 import { siteOf } from './find.ts';
 
@@ -37,8 +37,6 @@ type Site = {
 /** Opens it, with every site starting. It does not listen yet. */
 export async function openFront({ sites: ids, patience, ...options }: Options): Promise<Front> {
   const sites = new Map(ids.map((id): [string, Site] => [id, newSite()]));
-  const sockets = new Set<Socket>();
-  const busy = new Map<Socket, number>();
   const common = await openCommon({ ...options, counts: () => countsOf([...sites.values()]) });
 
   /** hapi takes requests by these two events, and so does each server behind this one. */
@@ -46,13 +44,8 @@ export async function openFront({ sites: ids, patience, ...options }: Options): 
     return (request: IncomingMessage, response: ServerResponse) => {
       const id = siteOf(request);
       const site = id === null ? undefined : sites.get(id);
-      const { socket } = request;
-      busy.set(socket, (busy.get(socket) ?? 0) + 1);
       if (site) site.requests += 1;
       response.once('close', () => {
-        const left = (busy.get(socket) ?? 1) - 1;
-        if (left > 0) busy.set(socket, left);
-        else busy.delete(socket);
         if (!site) return;
         site.requests -= 1;
         if (site.requests === 0) site.onIdle();
@@ -69,11 +62,7 @@ export async function openFront({ sites: ids, patience, ...options }: Options): 
 
   const listener = createListener();
   listener.on('request', passOn('request')).on('checkContinue', passOn('checkContinue'));
-  listener.on('connection', (socket) => {
-    sockets.add(socket);
-    socket.once('close', () => sockets.delete(socket));
-  });
-  guardListener(listener);
+  const { connections } = guardListener(listener, () => endsSoon(options.state()));
 
   function open(id: string, server: Server, origins: readonly string[]): void {
     const site = sites.get(id) as Site;
@@ -98,11 +87,11 @@ export async function openFront({ sites: ids, patience, ...options }: Options): 
 
   async function stop(): Promise<void> {
     const servers = [...sites.values()].flatMap(({ server }) => server ?? []);
-    const closed = within(patience, (done) => listener.close(done));
-    for (const socket of sockets) if (!busy.has(socket)) socket.end();
+    const closed = Promise.withResolvers<void>();
+    await connections.end(closed.resolve);
     // From now on responses say that their connection ends.
     await Promise.all([common.server, ...servers].map((server) => server.stop()));
-    await closed;
+    await within(patience, (done) => closed.promise.then(done));
     listener.closeAllConnections();
   }
 

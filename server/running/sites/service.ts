@@ -66,7 +66,8 @@ export function startSites({ settings, sites: settingsOfSites, sink, log }: Opti
     for (const site of sites) metrics?.observe(site.settings.site, site.observed);
     await metrics?.listen();
     const port = await threads.listen(settings, (address) => {
-      const message = { kind: 'listen', sites: ids, state, told, address } satisfies SitesOrder;
+      const { isProduction } = settings;
+      const message = { kind: 'listen', sites: ids, state, told, isProduction, address } satisfies SitesOrder;
       return [{ message, ports: [] }, ...sites.flatMap((site) => site.orders())];
     });
     const reachable = urlOf(loopbackOf[settings.host] ?? settings.host, port);

@@ -3,7 +3,17 @@ import type { CopyRoom } from '../../../projections/copy-room.ts';
 import { callsThrough } from '../../platform/calls.ts';
 import { gatherLines, type Log, type LogSink } from '../../platform/logging.ts';
 import { parent } from '../../platform/parent.ts';
-import type { ErasurePort, KeyService, Notary, PasswordService, Pins, Reloading, WebhookPort } from '../../ports.ts';
+import type {
+  BulkTurns,
+  ErasurePort,
+  KeyService,
+  Notary,
+  PasswordService,
+  Pins,
+  Places,
+  Reloading,
+  WebhookPort,
+} from '../../ports.ts';
 import type { Loaded } from '../../settings/configuration.ts';
 import { connectWriter } from '../../writer/append.ts';
 import type { Following } from '../../writer/messages.ts';
@@ -21,8 +31,10 @@ export type Ports = {
     | 'pins'
     | 'erasures'
     | 'webhooks'
+    | 'places'
     | 'openApi'
-    | 'reloading']: MessagePort;
+    | 'reloading'
+    | 'bulkTurns']: MessagePort;
 } & {
   /** Of a node alone. */
   following?: MessagePort;
@@ -42,7 +54,20 @@ type ThreadApp = {
 
 /** Opens a service in a thread that answers its requests. */
 export function openThreadApp({ loaded, shared, ports, log, metrics, copyRoom }: ThreadApp) {
-  const { writer, passwords, keys, notary, pins, erasures, webhooks, openApi, reloading, following } = ports;
+  const {
+    writer,
+    passwords,
+    keys,
+    notary,
+    pins,
+    erasures,
+    webhooks,
+    places,
+    openApi,
+    reloading,
+    bulkTurns,
+    following,
+  } = ports;
   return openApp({
     model: loaded.model,
     shared,
@@ -53,6 +78,8 @@ export function openThreadApp({ loaded, shared, ports, log, metrics, copyRoom }:
     pins: callsThrough<Pins>(pins),
     erasures: callsThrough<ErasurePort>(erasures),
     webhooks: callsThrough<WebhookPort>(webhooks),
+    places: callsThrough<Places>(places),
+    bulkTurns: callsThrough<BulkTurns>(bulkTurns),
     log,
     metrics,
     copyRoom,

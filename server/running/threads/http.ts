@@ -16,7 +16,7 @@ import { watch } from './watch.ts';
 
 const usualPatience = 10_000;
 /** Longer than a thread gives the requests that it has in flight. */
-const stopMilliseconds = 12_000;
+const stopMilliseconds = 14_000;
 
 /** The threads that answer requests, seen from the main thread. */
 export type HttpThreads = {
@@ -25,7 +25,7 @@ export type HttpThreads = {
    *
    * @param brief what each is told so that it listens, also one that takes the place of another.
    */
-  listen: (address: { host: string; port: number }, brief: (address: Address) => Order[]) => Promise<number>;
+  listen: (address: ThreadsAddress, brief: (address: Address) => Order[]) => Promise<number>;
   /** Tells each of those that were briefed something more. */
   tell: (order: () => Order) => void;
   /**
@@ -43,6 +43,9 @@ export type HttpThreads = {
   /** Lets them finish the requests in flight and end. */
   stop: () => Promise<void>;
 };
+
+/** Where the threads listen together. */
+type ThreadsAddress = Omit<Address, 'isShared'>;
 
 /** A message, and the ports that go with it. */
 export type Order = { message: object; ports: readonly MessagePort[] };
@@ -80,7 +83,8 @@ export function startHttpThreads(options: ThreadsOptions): HttpThreads {
   const { count, log, metrics, onFailure, patience = usualPatience } = options;
   let { input } = options;
   let asked: Set<Thread> | null = null;
-  const seats = newSeats(count);
+  // One for the lane of each too.
+  const seats = newSeats(2 * count);
   const threads = new Set<Thread>();
   const briefed = new Set<Thread>();
   const stuck = new WeakSet<Thread>();
@@ -110,7 +114,7 @@ export function startHttpThreads(options: ThreadsOptions): HttpThreads {
     const at = notedIn(thread.pulse);
     log.error(
       { ...at },
-      `a thread that answers requests did not go on for ${patience / 1000} s; another one takes its place`,
+      `a thread that answers requests was held up by ${at ? 'one of them' : 'something'} for ${patience / 1000} s; another one takes its place`,
     );
     thread.worker.terminate();
   }
@@ -124,14 +128,14 @@ export function startHttpThreads(options: ThreadsOptions): HttpThreads {
     });
   }
 
-  async function listen(address: { host: string; port: number }, brief: (address: Address) => Order[]) {
-    const { host } = address;
+  async function listen(address: ThreadsAddress, brief: (address: Address) => Order[]) {
+    const { host, keepAliveSeconds } = address;
     const isShared = count > 1;
     let { port } = address;
     // Two services that both share would share one port, and each would get half of the other's requests.
     if (isShared && port !== 0) await requireFree(host, port);
     listenWith = (thread) => {
-      for (const order of brief({ host, port, isShared })) post(thread, order);
+      for (const order of brief({ host, port, isShared, keepAliveSeconds })) post(thread, order);
       briefed.add(thread);
       return thread.listening;
     };

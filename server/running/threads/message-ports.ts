@@ -1,8 +1,9 @@
 import { MessageChannel, type MessagePort } from 'node:worker_threads';
 import { messageOf } from '../../../storage/errors.ts';
+import type { PlaceCounts } from '../../callers/places.ts';
 import type { BlobGuard } from '../../files/blobs/guard.ts';
 import { answerCalls } from '../../platform/calls.ts';
-import type { Notary, Pins } from '../../ports.ts';
+import type { Notary, Pins, Places } from '../../ports.ts';
 import { StartError } from '../../writer/writer.ts';
 
 /** The reply to an order, through its port; `failure` is null on success. */
@@ -50,6 +51,12 @@ export function portToNotary({
   changeKey,
 }: Notary): MessagePort {
   return portTo<Notary>({ checkpoint, recent, stamped, verifierKey, verification, changeKey });
+}
+
+/** The same for the places of the streams of one thread, which go with it. */
+export function portToPlaces(counts: PlaceCounts): MessagePort {
+  const { release, ...places } = counts.join();
+  return portTo<Places>(places, release);
 }
 
 /** The same for the pins of one thread, which go with it. */

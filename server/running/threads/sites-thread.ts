@@ -28,6 +28,7 @@ type Listen = {
   state: Int32Array<SharedArrayBuffer>;
   /** For requests that are of no site. */
   told: ToldOrigins;
+  isProduction: boolean;
   address: Address;
 };
 type Open = {
@@ -73,11 +74,12 @@ async function carryOut(order: SitesOrder): Promise<void> {
   else await stop();
 }
 
-async function listen({ sites, state, told, address }: Listen): Promise<void> {
+async function listen({ sites, state, told, isProduction, address }: Listen): Promise<void> {
   front = await openFront({
     sites,
     state: () => stateIn(state),
     told,
+    isProduction,
     backlog,
     metrics,
     log,

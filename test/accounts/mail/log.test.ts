@@ -11,6 +11,7 @@ import type { Append, Outcome } from '../../../events/log.ts';
 import { openAccounts } from '../../../projections/accounts.ts';
 import { startReactor } from '../../../server/accounts/mail/reactor.ts';
 import { openMail } from '../../../server/accounts/mail/transport.ts';
+import { category } from '../../helpers/category.ts';
 import { eventually } from '../../helpers/shared.ts';
 import { type Directory, openDirectory, quickFolder } from '../../projections/directory.ts';
 import { openLog, startPostOffice } from './post-office.ts';
@@ -80,8 +81,14 @@ describe('Mails on a real log', () => {
 
     const first = await startService(t, folder, port);
     const id = first.directory.create('editors', { email: 'ada@example.org' });
-    await first.record(inviteStream('editors', 'invite-1'), 'invite.created', { email: 'bob@example.org', expiresAt });
-    await first.record(accountStream('editors', id), 'password.reset.requested', { reset: 'reset-1', expiresAt });
+    await first.record(inviteStream(category('editors'), 'invite-1'), 'invite.created', {
+      email: 'bob@example.org',
+      expiresAt,
+    });
+    await first.record(accountStream(category('editors'), id), 'password.reset.requested', {
+      reset: 'reset-1',
+      expiresAt,
+    });
     assert.equal(first.accounts.waitingMails().length, 2);
     first.reactor.wake();
     await eventually(() => first.accounts.waitingMails().length === 0);

@@ -11,6 +11,7 @@ import type { Append, Command } from '../../../events/log.ts';
 import type { WaitingMail } from '../../../projections/accounts.ts';
 import { type Reactor, type ReactorInput, startReactor } from '../../../server/accounts/mail/reactor.ts';
 import { type Mailer, type OutgoingMail, openMail, Undeliverable } from '../../../server/accounts/mail/transport.ts';
+import { category } from '../../helpers/category.ts';
 import { eventually } from '../../helpers/shared.ts';
 import { type LogLine, openLog, reply, startPostOffice } from './post-office.ts';
 
@@ -48,9 +49,11 @@ function worldOf(t: TestContext): World {
     const mail = {
       event: `0198c1de-0000-7000-8000-${String(position).padStart(12, '0')}`,
       position,
-      stream: isInvitation ? inviteStream('editors', `invite-${position}`) : accountStream('editors', id),
+      stream: isInvitation
+        ? inviteStream(category('editors'), `invite-${position}`)
+        : accountStream(category('editors'), id),
       kind,
-      slug: 'editors',
+      category: category('editors'),
       id: isInvitation ? null : id,
       email: isInvitation ? `guest-${position}@example.org` : null,
       token: hasToken ? `token-id-${position}` : null,
@@ -254,12 +257,12 @@ describe('A mail that cannot be sent now', () => {
     const world = worldOf(t);
     world.ask('welcome');
     world.start(await mailerTo(port, { greetingTimeout: 1000 }));
-    await eventually(() => world.lines.length >= 2, 15_000);
+    await eventually(() => world.lines.length >= 2);
     for (const socket of sockets) socket.destroy();
     silent.close();
     await once(silent, 'close');
     const { received } = await startPostOffice(t, {}, port);
-    await eventually(() => world.waiting.length === 0, 15_000);
+    await eventually(() => world.waiting.length === 0);
     assert.equal(received.length, 1);
   });
 
@@ -408,7 +411,7 @@ describe('A mail that is of no use any longer', () => {
     world.users.delete(String(world.ask('passwordReset').id));
     const { id } = world.ask('welcome');
     world.users.set(String(id), { id: String(id), collection: 'editors', email: null });
-    world.ask('invitation', { slug: 'writers' });
+    world.ask('invitation', { category: category('writers') });
     world.start(await mailerTo(port));
     await eventually(() => world.waiting.length === 0);
     assert.equal(received.length, 0);

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { hash } from 'node:crypto';
+import { hash, randomBytes } from 'node:crypto';
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { request } from 'node:http';
 import { join } from 'node:path';
@@ -14,7 +14,7 @@ import { bearer, login } from '../../helpers/accounts.ts';
 import { useServiceHere } from '../../helpers/embedded.ts';
 import { assertRecorded } from '../../helpers/recorded.ts';
 import { type Answer, apiKey, type CallOptions } from '../../helpers/service.ts';
-import { errorsOf, eventually, recordedEvents, useFolder } from '../../helpers/shared.ts';
+import { dial, errorsOf, eventually, recordedEvents, useFolder } from '../../helpers/shared.ts';
 import { unzip } from '../../helpers/unzip.ts';
 
 /** The scopes of a caller are what its header says; without one, an API key may everything. */
@@ -28,8 +28,10 @@ export default {
   ],
   globals: [{ slug: 'settings', fields: [{ name: 'motto', type: 'text' }] }],
   audit: ({ apiKey, req }) => req.headers['x-scopes']?.split(' ') ?? apiKey !== null,
+  erase: ({ user }) => user?.email === 'ada@example.com',
 };`;
-const service = useServiceHere(config);
+const otherKey = 'another-key-0123456789';
+const service = useServiceHere(config, { apiKeys: [apiKey, otherKey] });
 const folder = useFolder();
 const verifier = fileURLToPath(new URL('../../../verify/annals-verify.mjs', import.meta.url));
 const { RFC9162_SHA256: independent } = CoMETRE;
@@ -237,6 +239,41 @@ describe('GET /api/audit/bundles/{slug}/{id}', () => {
     assert.equal((await get(`/api/audit/bundles/accounts/${stream}`)).status, 403);
   });
 
+  it('is itself on record before its first byte, with who, from where and what', async () => {
+    const headers = { 'user-agent': 'auditor', 'x-change-reason': 'the audit of 2026' };
+    const { length } = recordedEvents(service.data);
+    await assertRecorded(service, () => archive(`/api/audit/bundles/posts/${post}?files=false`, { headers }), [
+      {
+        type: 'log.exported',
+        stream: 'system/audit',
+        data: { from: 1, to: length, format: 'bundle', events: 3, filters: { stream: `posts/${post}` } },
+      },
+    ]);
+    assert.equal(recordedEvents(service.data, 'system/audit').at(-1)?.actor.type, 'apiKey');
+    const { lines } = await archive('/api/audit/export?stream=system/audit');
+    const { ip, ...context } = JSON.parse(lines.at(-1) ?? '').payload.context;
+    assert.deepEqual(
+      [typeof ip, context],
+      ['string', { userAgent: 'auditor', reason: 'the audit of 2026', rule: 'audit' }],
+    );
+  });
+
+  it('records nothing for HEAD, for a refusal and for what never was', async () => {
+    const path = `/api/audit/bundles/posts/${post}`;
+    const ask = () => fetch(service.url + path, { method: 'HEAD', headers: { 'x-api-key': apiKey } });
+    assert.equal((await assertRecorded(service, ask, [])).status, 200);
+    for (const [status, to, options] of [
+      [403, path, scoped('export')],
+      [401, path, { key: null }],
+      [400, `${path}?files=x`, {}],
+      [400, `${path}?since=99999`, {}],
+      [404, '/api/audit/bundles/posts/nothing', {}],
+    ] as const) {
+      const refused = await assertRecorded(service, () => get(to, options), []);
+      assert.equal(refused.status, status, to);
+    }
+  });
+
   it('are there under one address each, and for nothing that is no document', async () => {
     for (const path of [
       'system/schema',
@@ -304,15 +341,30 @@ describe('GET /api/audit/export', () => {
     }
   });
 
-  it('is not made under a cookie because another site asks for it', async () => {
+  it('is not made under a cookie because another site asks for it, nor is a pack', async () => {
     const credentials = { email: 'ada@example.com', password: 'correct horse battery' };
     const answer = await service.call('POST', '/api/collections/users/login', credentials, { key: null });
     const cookie = answer.headers.get('set-cookie')?.split(';')[0] ?? '';
-    const under = (site: string) =>
-      get('/api/audit/export', { key: null, headers: { cookie, 'x-scopes': 'export', 'sec-fetch-site': site } });
-    assert.equal((await under('same-origin')).status, 200);
-    for (const site of ['cross-site', 'same-site']) {
-      assert.equal((await assertRecorded(service, () => under(site), [])).status, 403);
+    const under = async (headers: Record<string, string>) => {
+      const options = { key: null, headers: { cookie, 'x-scopes': 'export payloads', ...headers } };
+      const pack = await get(`/api/audit/bundles/posts/${post}`, options);
+      const exported = await get('/api/audit/export', options);
+      assert.equal(pack.status, exported.status);
+      return exported;
+    };
+    const { origin } = new URL(service.url);
+    for (const headers of [{ 'sec-fetch-site': 'same-origin' }, { 'sec-fetch-site': 'none' }, { origin }])
+      assert.equal((await under(headers)).status, 200, JSON.stringify(headers));
+    for (const headers of [
+      { 'sec-fetch-site': 'cross-site' },
+      { 'sec-fetch-site': 'same-site' },
+      { 'sec-fetch-site': 'cross-site', origin },
+      // Browsers that do not know Sec-Fetch-Site.
+      { origin: 'http://evil.example' },
+      { origin: 'null' },
+      {},
+    ] as Record<string, string>[]) {
+      assert.equal((await assertRecorded(service, () => under(headers), [])).status, 403, JSON.stringify(headers));
     }
   });
 
@@ -551,6 +603,32 @@ describe('GET /api/audit/export', () => {
     assert.equal((await archive('/api/audit/export?to=3')).about.events, 3);
     await eventually(() => !service.output().stderr.includes('a request failed'));
     assert.ok(!service.output().stderr.includes('an archive was cut off'));
+  });
+});
+
+describe('The exports and evidence packs of a caller', () => {
+  it('are two at once, whether they are read or not; one more is a 429, and no event', async () => {
+    const upload = (method: string, path: string) => {
+      const body = new FormData();
+      body.append('file', new Blob([randomBytes(6_000_000)]), 'noise.bin');
+      return fetch(service.url + path, { method, headers: { 'x-api-key': apiKey }, body });
+    };
+    const { id } = (await (await upload('POST', '/api/collections/media')).json()) as { id: string };
+    assert.equal((await upload('PATCH', `/api/collections/media/${id}`)).status, 200);
+    const path = `/api/audit/bundles/media/${id}`;
+    const before = recordedEvents(service.data, 'system/audit').length;
+    const recorded = () => recordedEvents(service.data, 'system/audit').length - before;
+    const slow = [1, 2].map(() => dial(service.url, `GET ${path} HTTP/1.1\r\nhost: x\r\nx-api-key: ${apiKey}\r\n\r\n`));
+    await eventually(() => recorded() === 2);
+    for (const other of [path, '/api/audit/export']) {
+      const { status, headers, bytes } = await get(other);
+      assert.deepEqual([status, headers.get('retry-after')], [429, '10'], String(bytes));
+      assert.match(String(bytes), /a caller has at most 2 exports and evidence packs under way/);
+    }
+    assert.equal((await get(path, { key: otherKey })).status, 200, 'another caller');
+    assert.equal(recorded(), 3);
+    for (const socket of slow) socket.destroy();
+    await eventually(async () => (await get('/api/audit/export?to=3')).status === 200);
   });
 });
 

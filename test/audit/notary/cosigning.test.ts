@@ -6,7 +6,9 @@ import Database from 'better-sqlite3';
 import { cosignaturesOf, parseWitnessKey } from '../../../events/cosignatures.ts';
 import { parseNote } from '../../../events/notes.ts';
 import { openVault } from '../../../events/vault.ts';
+import { requireSecrecy } from '../../../server/running/checkpointing.ts';
 import { parseWitness } from '../../../server/settings/cosigners.ts';
+import { defaultSettings } from '../../../server/settings/settings.ts';
 import { run } from '../../../verify/annals-verify.mjs';
 import { type HereService, startHere } from '../../helpers/embedded.ts';
 import { runHere } from '../../helpers/in-process.ts';
@@ -54,7 +56,7 @@ async function start(t: TestContext, name?: string) {
   witness.trust(verifierKey);
   const id = await write(first);
   await first.stop();
-  const open = () => startHere(t, config, { data, witnesses: [witness.setting] });
+  const open = () => startHere(t, config, { data, witnesses: [witness.setting], witnessAllowPrivate: true });
   return { witness, data, verifierKey, id, open };
 }
 
@@ -196,6 +198,48 @@ describe('witnesses', () => {
       assert.doesNotMatch(await newest(service), /witness/);
       await service.stop();
     }
+  });
+});
+
+describe('witnesses and time-stamp authorities at an address that is not public', () => {
+  it('are not asked unless that is allowed, and the log says by which settings', async (t) => {
+    const witness = await startWitness(t);
+    // A time-stamp authority would be asked there too.
+    const tsaUrl = `${witness.url}/secret`;
+    const service = await startHere(t, config, { witnesses: [witness.setting], tsaUrl });
+    await write(service);
+    await get(service, '/api/audit/checkpoint');
+    const warned = () =>
+      service.lines().flatMap(({ msg }) => (/^checkpoints cannot be/.test(msg) ? [String(msg).split('; ')[0]] : []));
+    await eventually(() => warned().length === 2);
+    await service.stop();
+    const { host } = new URL(tsaUrl);
+    assert.deepEqual(warned().sort(), [
+      'checkpoints cannot be cosigned by the witness witness.example/w1: its address is not a public one, which ANNALS_WITNESS_ALLOW_PRIVATE=true allows',
+      `checkpoints cannot be time-stamped by ${host}: its address is not a public one, which ANNALS_TSA_ALLOW_PRIVATE=true allows`,
+    ]);
+    assert.deepEqual(witness.answers, []);
+  });
+
+  it('get checkpoints in the open in production only if that is allowed; an authority gets a hash, and may be asked so', () => {
+    const { verifierKey } = createWitnessKey('w.example');
+    const open = {
+      ...defaultSettings,
+      isProduction: true,
+      witnesses: [`${verifierKey}=http://w.example/secret`],
+      tsaUrl: 'http://tsa.example/secret',
+    };
+    assert.throws(() => requireSecrecy(open), {
+      message:
+        'ANNALS_WITNESSES must be https addresses in production; ANNALS_WITNESS_ALLOW_PRIVATE=true allows http to a network of your own',
+    });
+    assert.throws(() => requireSecrecy({ ...open, witnesses: [], webhook: 'http://hook.example/secret' }), {
+      message:
+        'ANNALS_CHECKPOINT_WEBHOOK must be https in production; ANNALS_CHECKPOINT_WEBHOOK_ALLOW_PRIVATE=true allows http to a network of your own',
+    });
+    requireSecrecy({ ...open, isProduction: false });
+    requireSecrecy({ ...open, witnessAllowPrivate: true });
+    requireSecrecy({ ...open, witnesses: [`${verifierKey}=https://w.example/at`] });
   });
 });
 

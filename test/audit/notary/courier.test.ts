@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type RequestListener } from 'node:h
 import type { AddressInfo } from 'node:net';
 import { describe, it, type TestContext } from 'node:test';
 import type { KeptCheckpoint } from '../../../events/checkpoints.ts';
-import { post } from '../../../server/audit/notary/asking.ts';
+import { ask, post } from '../../../server/audit/notary/asking.ts';
 import { createCourier } from '../../../server/audit/notary/courier.ts';
 import { createLog } from '../../../server/platform/logging.ts';
 
@@ -104,16 +104,16 @@ describe('a courier', () => {
   });
 });
 
+const { signal } = new AbortController();
+
+async function receive(t: TestContext, answer: RequestListener): Promise<string> {
+  const server = createServer(answer).listen(0, '127.0.0.1');
+  await new Promise((resolve) => server.once('listening', resolve));
+  t.after(() => server.close());
+  return `127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
 describe('the webhook', () => {
-  const signal = new AbortController().signal;
-
-  async function receive(t: TestContext, answer: RequestListener): Promise<string> {
-    const server = createServer(answer).listen(0, '127.0.0.1');
-    await new Promise((resolve) => server.once('listening', resolve));
-    t.after(() => server.close());
-    return `127.0.0.1:${(server.address() as AddressInfo).port}`;
-  }
-
   it('gets the note as text, with the credentials of its URL', async (t) => {
     const requests: { request: IncomingMessage; body: string }[] = [];
     const address = await receive(t, async (request, response) => {
@@ -168,5 +168,71 @@ describe('the webhook', () => {
       await assert.rejects(post(receiver, 'x\n', signal), { message: 'its address is not a public one' });
     }
     assert.equal(asked, 0);
+  });
+});
+
+describe('a question to a witness or an authority', () => {
+  const question = { type: 'text/x.question', body: 'what?' };
+  const here = (address: string) => ({ url: `http://an%40ne:s%3Acret@${address}/secret`, allowPrivate: true });
+
+  it('carries its type, its length and the credentials of the address, and has the answer with its type', async (t) => {
+    const came: unknown[] = [];
+    const address = await receive(t, async (request, response) => {
+      const { authorization, 'content-type': type, 'content-length': length } = request.headers;
+      came.push([request.method, request.url, authorization, type, length, (await request.toArray()).join('')]);
+      response.writeHead(409, { 'content-type': 'Text/X.Answer; charset=utf-8' }).end('that');
+    });
+    const { status, type, body } = await ask(here(address), question, signal);
+    assert.deepEqual([status, type, body.toString()], [409, 'text/x.answer', 'that']);
+    const basic = `Basic ${Buffer.from('an@ne:s:cret').toString('base64')}`;
+    assert.deepEqual(came, [['POST', '/secret', basic, 'text/x.question', '5', 'what?']]);
+  });
+
+  it('is not sent to an address that is not public, unless that is allowed, and follows no redirect to one', async (t) => {
+    let asked = 0;
+    const address = await receive(t, (_, response) => {
+      asked += 1;
+      response.end();
+    });
+    const [, port] = address.split(':');
+    for (const host of ['127.0.0.1', 'localhost', '0.0.0.0', '[::1]', '[::ffff:127.0.0.1]', '2130706433', '127.1']) {
+      const receiver = { url: `http://${host}:${port}/secret`, allowPrivate: false };
+      await assert.rejects(ask(receiver, question, signal), { message: 'its address is not a public one' });
+    }
+    const moving = await receive(t, (_, response) => {
+      response.writeHead(307, { location: `http://${address}/` }).end();
+    });
+    assert.equal((await ask(here(moving), question, signal)).status, 307);
+    assert.equal(asked, 0);
+  });
+
+  it('has an end: in bytes, in time, and where the answer breaks off; nothing of the address is said', async (t) => {
+    const timeout = AbortSignal.timeout.bind(AbortSignal);
+    const cases: [RequestListener, RegExp][] = [
+      [(_, response) => response.end('x'.repeat(64 * 1024 + 1)), /^its answer has more than 65536 bytes$/],
+      [(_, response) => response.flushHeaders(), /^it did not answer within 10 s$/],
+      [() => {}, /^it did not answer within 10 s$/],
+      [(_, response) => response.destroy(), /^it did not answer \(ECONNRESET\)$/],
+      [
+        (_, response) => {
+          response.writeHead(200, { 'content-length': 9 });
+          response.write('x', () => response.destroy());
+        },
+        /^it did not answer \(ECONNRESET\)$/,
+      ],
+    ];
+    for (const [answer, message] of cases) {
+      const address = await receive(t, (request, response) => {
+        t.after(() => response.destroy());
+        answer(request, response);
+      });
+      const isLate = message.source.includes('within');
+      // A hundredth of the time that there is.
+      const mocked = isLate && t.mock.method(AbortSignal, 'timeout', (time: number) => timeout(time / 100));
+      await assert.rejects(ask(here(address), question, signal), { message });
+      if (mocked) mocked.mock.restore();
+    }
+    const most = await receive(t, (_, response) => response.end('x'.repeat(64 * 1024)));
+    assert.equal((await ask(here(most), question, signal)).body.length, 64 * 1024);
   });
 });

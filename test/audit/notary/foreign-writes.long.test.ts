@@ -165,7 +165,7 @@ describe('an event that somebody appended in the name of a user', () => {
     assert.equal((await running.call('POST', posts, { title: 'Said too' })).status, 201);
     const position = forge(data, stream, () => null);
     assert.equal((await running.call('GET', `/api/audit/consistency?from=1`)).status, 500);
-    assert.equal((await running.call('POST', posts, { title: 'Refused' })).status, 500);
+    assert.equal((await running.call('POST', posts, { title: 'Refused' })).status, 503);
     await running.stop().catch(() => {});
     const db = new Database(join(data, 'log.db'), { readonly: true });
     assert.equal(db.prepare('SELECT max(position) FROM events').pluck().get(), position);

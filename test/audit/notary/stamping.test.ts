@@ -32,7 +32,8 @@ describeWithOpenssl('time-stamp tokens of OpenSSL', () => {
   const reply = authority('tsa');
   const tsa = useAuthority();
   const trusted = certificatesIn(ca);
-  const asked = (given = note, cas = trusted) => stamp({ url: tsa.url, trusted: cas }, given, signal);
+  const asked = (given = note, cas = trusted) =>
+    stamp({ url: tsa.url, allowPrivate: true, trusted: cas }, given, signal);
 
   it('are asked for over the note of the log, and say when it was there', async () => {
     tsa.reply = reply;
@@ -46,7 +47,7 @@ describeWithOpenssl('time-stamp tokens of OpenSSL', () => {
     assert.ok(!isVouchedFor(token, []));
     assert.ok(!isVouchedFor(token, certificatesIn(other.ca)));
     const url = tsa.url.replace('http://', 'http://an%40ne:s%3Acret@');
-    await stamp({ url, trusted }, note, signal);
+    await stamp({ url, allowPrivate: true, trusted }, note, signal);
     assert.equal(tsa.authorization, `Basic ${Buffer.from('an@ne:s:cret').toString('base64')}`);
   });
 
@@ -157,7 +158,7 @@ describeWithOpenssl('time-stamp tokens of OpenSSL', () => {
     const id = body.doc?.id ?? body.id;
     await first.stop();
     tsa.queries.length = 0;
-    const service = await startHere(t, config, { data, tsaUrl: tsa.url, tsaCa: ca });
+    const service = await startHere(t, config, { data, tsaUrl: tsa.url, tsaAllowPrivate: true, tsaCa: ca });
     const get = (path: string) => service.call('GET', path);
     await eventually(() => tsa.queries.length === 1);
     let stamped = [];
@@ -257,7 +258,7 @@ describeWithOpenssl('time-stamp tokens of OpenSSL', () => {
     const config = { collections: [{ slug: 'posts', fields: [{ name: 'title', type: 'text' as const }] }] };
     const data = join(temporaryFolder(t), 'data');
     const grow = async () => {
-      const service = await startHere(t, config, { data, tsaUrl: tsa.url, tsaCa: ca });
+      const service = await startHere(t, config, { data, tsaUrl: tsa.url, tsaAllowPrivate: true, tsaCa: ca });
       assert.equal((await service.call('POST', '/api/collections/posts', { title: 'x' })).status, 201);
       assert.equal((await service.call('GET', '/api/audit/consistency?from=1')).status, 200);
       return service;
@@ -294,7 +295,7 @@ describeWithOpenssl('time-stamp tokens of OpenSSL', () => {
       },
       store: () => assert.fail('nothing was looked at there'),
       webhook: null,
-      authority: { url: tsa.url, trusted },
+      authority: { url: tsa.url, allowPrivate: true, trusted },
       witnesses: [],
       onContradiction: assert.fail,
       log: createLog('info', { write: () => {} }),

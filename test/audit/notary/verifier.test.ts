@@ -22,10 +22,14 @@ describe('The thread that goes through logs', () => {
     };
     const [first, second] = [joinVerifier(), joinVerifier()];
     const started = new Promise<Worker>((resolve) => process.once('worker', resolve));
-    assert.deepEqual(await first.look(job), { to: 2001, trouble: null });
+    assert.deepEqual(await first.look(job), { to: 2001, trouble: null, tables: null });
     const thread = await started;
     await new Promise((resolve) => thread.once('exit', resolve));
-    assert.deepEqual(await first.look(job), { to: 2001, trouble: null }, 'another thread takes its place after a rest');
+    assert.deepEqual(
+      await first.look(job),
+      { to: 2001, trouble: null, tables: null },
+      'another thread takes its place after a rest',
+    );
     // This one would take an hour.
     const slow = first.look({ ...job, percent: 0.001 });
     const behind = second.look(job);
@@ -37,7 +41,7 @@ describe('The thread that goes through logs', () => {
     const third = joinVerifier();
     const noFile = { ...job, file: join(folder, 'none.db') };
     await assert.rejects(third.look(noFile), /none\.db|unable to open/);
-    assert.deepEqual(await third.look(job), { to: 2001, trouble: null });
+    assert.deepEqual(await third.look(job), { to: 2001, trouble: null, tables: null });
     await third.leave();
   });
 });

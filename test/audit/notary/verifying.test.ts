@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { it } from 'node:test';
 import { openVault } from '../../../events/vault.ts';
 import { portOf } from '../../../events/vault-port.ts';
+import { openAlteredNote } from '../../../server/audit/notary/altered-note.ts';
 import { openVerifying } from '../../../server/audit/notary/verifying.ts';
 import { createLog } from '../../../server/platform/logging.ts';
 import { command, noon, openTestLog, seals } from '../../events/logs.ts';
@@ -19,6 +20,8 @@ it('A log that is gone through was found sound at the time that is believed', as
     keys: portOf(vault).logKeys,
     sealKey: seals.key,
     percent: 100,
+    size: 1,
+    note: openAlteredNote(temporaryFolder(t)),
     log: createLog('info', { write: () => {} }),
     now: () => noon + 5,
   });

@@ -4,11 +4,12 @@ import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { guarded, unguarded } from '../../../server/cli/content/guard.ts';
-import { useServiceHere } from '../../helpers/embedded.ts';
+import { startHere, useServiceHere } from '../../helpers/embedded.ts';
 import { runHere } from '../../helpers/in-process.ts';
+import { openTcpProxy } from '../../helpers/proxies.ts';
 import { assertRecorded } from '../../helpers/recorded.ts';
 import { runCommand, writeConfig } from '../../helpers/service.ts';
-import { recordedEvents, useFolder } from '../../helpers/shared.ts';
+import { eventually, recordedEvents, useFolder } from '../../helpers/shared.ts';
 
 const config = {
   bcryptCost: 4,
@@ -101,6 +102,26 @@ describe('annals import', () => {
     writeFileSync(file, lines(good, { title: 'Short', slug: 'bad' }));
     const mended = await annals('import', 'notes', file);
     assert.equal(mended.stdout, '1 created, 0 updated, 0 unchanged, 1 imported before, 0 refused\n');
+  });
+
+  it('refuses a row with a number that is too large for JSON, or that is nested too deeply, and imports the others', async () => {
+    const deep = `{"title":"deep","more":${'['.repeat(60_000)}${']'.repeat(60_000)}}`;
+    const rows = [
+      '{"title":"a","count":1e999}',
+      '{"title":"b","more":{"a":[-1e400]}}',
+      deep,
+      '{"title":"c","count":1e10}',
+    ];
+    for (const [name, text] of [
+      ['beyond.ndjson', rows.join('\n')],
+      ['beyond.json', `[${rows.join(',')}]`],
+    ] as const) {
+      const { code, stdout, stderr } = await annals('import', 'notes', written(name, text));
+      assert.deepEqual([code, stdout], [1, '1 created, 0 updated, 0 unchanged, 3 refused\n'], stderr);
+      assert.match(stderr, /row 1: count must hold only finite numbers\n/);
+      assert.match(stderr, /row 2: more must hold only finite numbers\n/);
+      assert.match(stderr, /row 3: more must be nested at most 500 levels deep\n/);
+    }
   });
 
   it('loses and repeats nothing when the last line of its record was not written', async () => {
@@ -286,5 +307,32 @@ describe('The guard against formulas', () => {
       }),
       { numRuns: 10_000 },
     );
+  });
+});
+
+describe('annals import over a network that breaks', () => {
+  it('sends again what was broken off, and records each row once', async (t) => {
+    const broken = await startHere(t, config);
+    const { hostname, port } = new URL(broken.url);
+    const proxy = await openTcpProxy({ host: hostname, port: Number(port) });
+    t.after(proxy.close);
+    // Commands find it there.
+    await broken.call('GET', '/health');
+    const holder = join(broken.data, 'lock.json');
+    writeFileSync(holder, JSON.stringify({ ...JSON.parse(readFileSync(holder, 'utf8')), address: proxy.url }));
+    const rows = Array.from({ length: 150 }, (_, at) => ({ title: `row ${at}`, slug: `row-${at}` }));
+    const file = written('broken.ndjson', lines(...rows));
+    // It breaks off what was kept, and each new connection; then all of that once more, in the middle of the work.
+    proxy.refuse();
+    const run = runHere(['import', 'notes', file, '--data', broken.data, '--config', configFile]);
+    await eventually(() => proxy.refused() > 1);
+    proxy.pass();
+    await eventually(() => recordedEvents(broken.data).length > 1);
+    proxy.cut();
+    const { code, stdout, stderr } = await run;
+    assert.equal(code, 0, stdout + stderr);
+    assert.ok(proxy.bytes() > 0);
+    assert.equal((await broken.call('GET', '/api/collections/notes')).body.total, rows.length);
+    assert.equal(recordedEvents(broken.data).filter(({ type }) => type === 'document.created').length, rows.length);
   });
 });

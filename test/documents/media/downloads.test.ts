@@ -49,7 +49,10 @@ before(async () => {
     server.ext(
       'onPreResponse',
       answerErrors(
-        (err) => changed.log.error({ err }),
+        (err) => {
+          changed.log.error({ err });
+          return undefined;
+        },
         () => null,
       ),
     );

@@ -7,6 +7,7 @@ import { portOf } from '../../../events/vault-port.ts';
 import { signToken, tokenReader } from '../../../server/callers/tokens.ts';
 import { keepDrafts } from '../../../server/documents/preview/drafts.ts';
 import { openPreview, signPreview } from '../../../server/documents/preview/tokens.ts';
+import { category } from '../../helpers/category.ts';
 import { temporaryFolder } from '../../helpers/service.ts';
 import { eventually } from '../../helpers/shared.ts';
 
@@ -14,9 +15,10 @@ const start2026 = Date.UTC(2026, 0, 1);
 const minutes = 60_000;
 const small = { count: 3, bytes: 100_000 };
 const roomy = { count: 100, bytes: 1_000_000_000 };
+const spacious = { user: roomy, key: roomy, other: roomy, others: roomy, all: roomy };
 
 /** Drafts in a vault of their own, by a clock that stands. */
-function open(t: TestContext, room = { user: small, key: roomy, all: roomy }, folder = temporaryFolder(t)) {
+function open(t: TestContext, room = { ...spacious, user: small }, folder = temporaryFolder(t)) {
   const vault = openVault(join(folder, 'vault.db'));
   const clock = { time: start2026 };
   const onFailure = (error: Error) => assert.fail(error);
@@ -31,8 +33,8 @@ function open(t: TestContext, room = { user: small, key: roomy, all: roomy }, fo
   t.after(close);
   const keep = (text: string, of: Partial<Parameters<typeof drafts.keep>[0]> = {}) =>
     drafts.keep({
-      caller: 'user:users/ada',
-      isKey: false,
+      caller: 'users/ada',
+      by: 'user',
       collection: 'posts',
       document: 'one',
       data: JSON.stringify({ text }),
@@ -62,7 +64,7 @@ describe('Drafts in the vault', () => {
   });
 
   it('are gone from the disk when they have expired, whatever their size, without a call', async (t) => {
-    const { drafts, keep, textOf, clock, folder } = open(t, { user: roomy, key: roomy, all: roomy });
+    const { drafts, keep, textOf, clock, folder } = open(t, spacious);
     for (let index = 0; index < 40; index += 1) await keep(`small-${'x'.repeat(10 * index)}-trace`);
     for (let index = 0; index < 4; index += 1) await keep(`large-trace-${'x'.repeat(1_000_000)}`);
     clock.time += 10 * minutes;
@@ -87,7 +89,8 @@ describe('Drafts in the vault', () => {
     const [left, gone]: [string[], string[]] = [[], []];
     for (let number = 0; number < 400; number += 1) {
       const [id, caller, data] = [String(number), `user:${number % 7}`, `<<${number}>>${'x'.repeat(random(200))}`];
-      vault.drafts.keep({ id, caller, collection: 'posts', document: 'one', data, expiresAt: number }, roomy, roomy);
+      const rooms = { own: roomy, all: roomy, others: null };
+      vault.drafts.keep({ id, caller, collection: 'posts', document: 'one', data, expiresAt: number }, rooms);
       left.push(id);
       if (number <= 20 || random(10) === 9) continue;
       gone.push(...left.splice(random(left.length), 1));
@@ -102,7 +105,7 @@ describe('Drafts in the vault', () => {
   });
 
   it('leave a small file when there were many', async (t) => {
-    const { drafts, keep, clock, folder } = open(t, { user: roomy, key: roomy, all: roomy });
+    const { drafts, keep, clock, folder } = open(t, spacious);
     const size = () => statSync(join(folder, 'vault.db')).size;
     for (let index = 0; index < 70; index += 1) await keep('x'.repeat(1_000_000));
     assert.ok(size() > 50_000_000);
@@ -131,7 +134,7 @@ describe('Drafts in the vault', () => {
 
   it('go when their caller has too many, the oldest first, and those of others stay', async (t) => {
     const { keep, textOf } = open(t);
-    const other = await keep('other', { caller: 'user:users/bob' });
+    const other = await keep('other', { caller: 'users/bob' });
     const ids: string[] = [];
     for (const text of ['1', '2', '3', '4', '5']) ids.push(await keep(text));
     assert.deepEqual(await Promise.all(ids.map(textOf)), [null, null, '3', '4', '5']);
@@ -148,16 +151,16 @@ describe('Drafts in the vault', () => {
 
   it('of an API key are more, for many editors are behind it', async (t) => {
     const { keep, textOf } = open(t);
-    const ids = await Promise.all(['1', '2', '3', '4', '5'].map((text) => keep(text, { isKey: true })));
+    const ids = await Promise.all(['1', '2', '3', '4', '5'].map((text) => keep(text, { by: 'key' })));
     assert.deepEqual(await Promise.all(ids.map(textOf)), ['1', '2', '3', '4', '5']);
   });
 
   it('are refused when there is no room for those of all, and nothing is dropped for it', async (t) => {
-    const { keep, textOf, clock } = open(t, { user: small, key: roomy, all: { count: 4, bytes: 150_000 } });
+    const { keep, textOf, clock } = open(t, { ...spacious, user: small, all: { count: 4, bytes: 150_000 } });
     const full = { code: 'unavailable', retryAfter: 60, message: /^there are too many drafts/ };
     const mine = [await keep('1'), await keep('2'), await keep('3')];
-    await keep('other', { caller: 'user:users/bob' });
-    await assert.rejects(keep('other', { caller: 'user:users/bob' }), full);
+    await keep('other', { caller: 'users/bob' });
+    await assert.rejects(keep('other', { caller: 'users/bob' }), full);
     await assert.rejects(keep('x'.repeat(160_000)), full);
     assert.deepEqual(await Promise.all(mine.map(textOf)), ['1', '2', '3']);
     // A draft that replaces its own needs no more room.
@@ -167,8 +170,27 @@ describe('Drafts in the vault', () => {
     assert.ok(await keep('later'));
   });
 
+  it('of callers who are not of the admin collection have a room of their own, together', async (t) => {
+    const others = { count: 3, bytes: 1_000 };
+    const { keep, textOf, drafts } = open(t, { ...spacious, other: { count: 2, bytes: 1_000 }, others });
+    const by = (name: string) => ({ by: 'other', caller: `readers/${name}` }) as const;
+    const full = { code: 'unavailable', retryAfter: 60 };
+    const first = await keep('1', by('ada'));
+    const second = await keep('2', by('ada'));
+    const third = await keep('3', by('bob'));
+    await assert.rejects(keep('4', by('eve')), full);
+    // Their own go first, and those of editors and keys do not count.
+    const fourth = await keep('4', by('ada'));
+    await assert.rejects(keep('x'.repeat(1_000), by('ada')), full);
+    for (const text of ['5', '6', '7', '8']) await keep(text, { by: Number(text) % 2 ? 'user' : 'key' });
+    assert.deepEqual(await Promise.all([first, second, third, fourth].map(textOf)), [null, '2', '3', '4']);
+    await drafts.forget(category('readers'), 'ada');
+    assert.deepEqual(await Promise.all([second, third, fourth].map(textOf)), [null, '3', null]);
+    assert.ok(await keep('9', by('eve')));
+  });
+
   it('are refused when too many come at once', async (t) => {
-    const { keep } = open(t, { user: roomy, key: roomy, all: roomy });
+    const { keep } = open(t, spacious);
     const outcomes = await Promise.allSettled(Array.from({ length: 100 }, () => keep('x')));
     const refused = outcomes.filter(({ status }) => status === 'rejected');
     assert.equal(refused.length, 36);
@@ -178,10 +200,10 @@ describe('Drafts in the vault', () => {
 
   it('are forgotten with their document, and with the user who keeps them', async (t) => {
     const { drafts, keep, textOf, folder } = open(t);
-    const about = await keep('about-it-trace', { document: 'two', caller: 'apiKey:1' });
-    const by = await keep('by-her-trace', { caller: 'user:posts/two' });
+    const about = await keep('about-it-trace', { document: 'two', by: 'key', caller: '1' });
+    const by = await keep('by-her-trace', { caller: 'posts/two' });
     const other = await keep('another');
-    await drafts.forget('posts', 'two');
+    await drafts.forget(category('posts'), 'two');
     assert.deepEqual(await Promise.all([about, by, other].map(textOf)), [null, null, 'another']);
     for (const trace of ['about-it-trace', 'by-her-trace']) assert.ok(!bytesOf(folder).includes(trace));
   });

@@ -2,12 +2,14 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { it, type TestContext } from 'node:test';
 import fc from 'fast-check';
+import { otherCallers } from '../../../events/drafts.ts';
 import { emptyRoot } from '../../../events/merkle.ts';
 import { openPostgresVault, type PostgresVault } from '../../../events/postgres/vault/vault.ts';
 import { openVault } from '../../../events/vault.ts';
 import { portOf, type VaultPort } from '../../../events/vault-port.ts';
 import { createLockout } from '../../../server/accounts/lockout.ts';
 import type { PostgresAddress } from '../../../storage/postgres/connection.ts';
+import { category } from '../../helpers/category.ts';
 import { describeWithPostgres, type TestDatabase, useDatabase } from '../../helpers/postgres.ts';
 import { temporaryFolder } from '../../helpers/service.ts';
 
@@ -92,13 +94,22 @@ const call: fc.Arbitrary<Call> = fc.oneof(
       return [found, (await port.apiKeys.match(credentials, one)) !== null, [...(await port.apiKeys.uses())].sort()];
     },
   })),
-  fc.record({ caller: key, data: text, room: fc.integer({ min: 1, max: 4 }) }).map(({ caller, data, room }) => ({
-    name: `drafts.keep ${caller} ${data.length}`,
-    run: async (port: VaultPort, at: number) => {
-      const draft = { id: `d${at}`, caller, collection: 'posts', document: caller, data, expiresAt: at + 15 };
-      return await port.drafts.keep(draft, { count: room, bytes: 1000 }, { count: 5, bytes: 2000 });
-    },
-  })),
+  fc
+    .record({ caller: key, isOther: fc.boolean(), data: text, room: fc.integer({ min: 1, max: 4 }) })
+    .map(({ caller, isOther, data, room }) => ({
+      name: `drafts.keep ${caller} ${isOther} ${data.length}`,
+      run: async (port: VaultPort, at: number) => {
+        const kept = { id: `d${at}`, collection: 'posts', document: caller, data, expiresAt: at + 15 };
+        return await port.drafts.keep(
+          { ...kept, caller: `${isOther ? otherCallers : ''}${caller}` },
+          {
+            own: { count: room, bytes: 1000 },
+            all: { count: 5, bytes: 2000 },
+            others: isOther ? { count: 2, bytes: 800 } : null,
+          },
+        );
+      },
+    })),
   fc.nat(20).map((ago) => ({
     name: `drafts.get ${ago}`,
     run: async (port: VaultPort, at: number) => [
@@ -110,7 +121,7 @@ const call: fc.Arbitrary<Call> = fc.oneof(
   key.map((one) => ({
     name: `drafts.forget ${one}`,
     run: async (port: VaultPort, at: number) => [
-      await port.drafts.forget('posts', one, 'c'),
+      await port.drafts.forget(category('posts'), one, ['c', `${otherCallers}a`]),
       await port.drafts.purge(at, 15),
       await port.drafts.leaveNoTrace(),
     ],
@@ -122,21 +133,35 @@ const call: fc.Arbitrary<Call> = fc.oneof(
       data: text,
       expected: fc.constantFrom(null, '*' as const, [1, 2, 3], [4, 5, 6, 7, 8]),
       version: fc.option(fc.nat(3)),
+      adminCollection: fc.constantFrom('a', 'b', 'c', null),
     })
-    .map(({ owner, target, data, expected, version }) => ({
-      name: `ownDrafts.keep ${owner} ${target} ${expected}`,
+    .map(({ owner, target, data, expected, version, adminCollection }) => ({
+      name: `ownDrafts.keep ${owner} ${target} ${expected} beside ${adminCollection}`,
       run: (port: VaultPort, at: number) =>
         port.ownDrafts.keep(
-          { owner, target: `posts/${target}`, data, title: data.slice(0, 10), version, expected },
-          { user: { count: 2, bytes: 1800 }, all: { count: 4, bytes: 2500 }, lifetime: 30 },
+          {
+            owner: `${owner}/1`,
+            adminCollection: adminCollection === null ? null : category(adminCollection),
+            target: `posts/${target}`,
+            data,
+            title: data.slice(0, 10),
+            version,
+            expected,
+          },
+          {
+            user: { count: 2, bytes: 1800 },
+            others: { count: 3, bytes: 2000 },
+            all: { count: 4, bytes: 2500 },
+            lifetime: 30,
+          },
           at,
         ),
     })),
   fc.record({ owner: key, target: key, since: fc.nat(40) }).map(({ owner, target, since }) => ({
     name: `ownDrafts.get ${owner} ${target}`,
     run: async (port: VaultPort, at: number) => [
-      await port.ownDrafts.get(owner, `posts/${target}`, at - since),
-      await port.ownDrafts.all(owner, at - since),
+      await port.ownDrafts.get(`${owner}/1`, `posts/${target}`, at - since),
+      await port.ownDrafts.all(`${owner}/1`, at - since),
     ],
   })),
   fc
@@ -144,15 +169,15 @@ const call: fc.Arbitrary<Call> = fc.oneof(
     .map(({ owner, target, expected }) => ({
       name: `ownDrafts.remove ${owner} ${target} ${expected}`,
       run: (port: VaultPort, at: number) =>
-        port.ownDrafts.remove(owner, `posts/${target}`, { expected, since: at - 30 }),
+        port.ownDrafts.remove(`${owner}/1`, `posts/${target}`, { expected, since: at - 30 }),
     })),
   key.map((one) => ({
     name: `ownDrafts.forget ${one}`,
     run: async (port: VaultPort, at: number) => [
-      await port.ownDrafts.forget(one === 'a' ? 'posts/a' : one),
+      await port.ownDrafts.forget(one === 'a' ? 'posts/a' : `${one}/1`),
       await port.ownDrafts.purge(at - 30, at),
       await port.ownDrafts.leaveNoTrace(),
-      await port.ownDrafts.all('b', 0),
+      await port.ownDrafts.all('b/1', 0),
     ],
   })),
   fc.record({ user: key, added: text, fails: fc.boolean() }).map(({ user, added, fails }) => ({
@@ -388,8 +413,16 @@ describeWithPostgres('A vault in PostgreSQL', () => {
 
   it('keeps the draft of one of two nodes that both want to be the next', async (t) => {
     const { one, other } = await twoNodes(t);
-    const room = { user: { count: 3, bytes: 1000 }, all: { count: 3, bytes: 1000 }, lifetime: 100 };
-    const draft = { owner: 'users/1', target: 'posts/1', version: 1, title: 't', data: '{}' };
+    const three = { count: 3, bytes: 1000 };
+    const room = { user: three, others: three, all: three, lifetime: 100 };
+    const draft = {
+      owner: 'users/1',
+      adminCollection: category('users'),
+      target: 'posts/1',
+      version: 1,
+      title: 't',
+      data: '{}',
+    };
     const first = await one.port.ownDrafts.keep({ ...draft, expected: null }, room, 1000);
     assert.equal(first.kind, 'kept');
     const revision = first.kind === 'kept' ? first.draft.revision : 0;

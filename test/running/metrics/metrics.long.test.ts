@@ -3,6 +3,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { type Definition, definitions } from '../../../server/running/metrics/definitions.ts';
+import { openDatabase } from '../../../storage/sqlite.ts';
 import { runHere } from '../../helpers/in-process.ts';
 import { type Exposed, readExposition, sumOf } from '../../helpers/metrics.ts';
 import { apiKey, startService, temporaryFolder, writeConfig } from '../../helpers/service.ts';
@@ -45,6 +46,30 @@ const requests = 'annals_http_requests_total';
 const created = { method: 'POST', route: posts, status: '201' };
 
 describe('GET /metrics', () => {
+  it('tells that the log was verified, and that it was altered, after a restart too', async (t) => {
+    const environment = { ...withToken, ANNALS_VERIFY_PERCENT: '100' };
+    const service = await startService(t, config, { environment });
+    for (const title of ['One', 'Two', 'Three']) await service.call('POST', posts, { title });
+    const sound = await until(service.url, (found) => {
+      const verified = found.types.has('annals_log_verified_position')
+        ? sumOf(found, 'annals_log_verified_position')
+        : 0;
+      return verified === sumOf(found, 'annals_log_events');
+    });
+    assert.equal(sumOf(sound, 'annals_log_altered'), 0);
+    assert.ok(sumOf(sound, 'annals_log_verified_age_seconds') < 60);
+    const db = openDatabase(join(service.data, 'log.db'));
+    db.exec("DROP TRIGGER payloads_update; UPDATE payloads SET body = replace(body, 'One', 'Oxe') WHERE position = 2");
+    db.close();
+    await until(service.url, (found) => sumOf(found, 'annals_log_altered') === 1);
+    const { data } = service;
+    await service.stop();
+    const again = await startService(t, config, { data, environment: { ...withToken, ANNALS_VERIFY_PERCENT: '0' } });
+    const found = await exposed(again.url);
+    assert.equal(sumOf(found, 'annals_log_altered'), 1);
+    assert.ok(!found.types.has('annals_log_verified_position'), 'absent before the first run');
+  });
+
   it('counts requests by route and status over all threads, with no id in a label', async (t) => {
     for (const threads of ['0', '2']) {
       const service = await startService(t, config, { environment: { ...withToken, ANNALS_THREADS: threads } });

@@ -47,7 +47,7 @@ function startLoad(nodes: () => readonly Service[], clients: number) {
     /** Resolves when so many more are acknowledged. */
     async more(number: number): Promise<void> {
       const end = acknowledged.length + number;
-      await eventually(() => acknowledged.length >= end, 60_000);
+      await eventually(() => acknowledged.length >= end);
     },
     async end(): Promise<void> {
       isOver = true;

@@ -64,7 +64,7 @@ describeWithPostgres('A rolling upgrade with another schema, under load', () => 
     await comes(async () => clients.seen.written.size > before + 20);
     assert.deepEqual(clients.seen.refused, []);
 
-    const applied = await Promise.all(fresh.map(apply));
+    const applied = await Promise.all(fresh.map((node) => apply(node)));
     for (const { code, stderr } of applied) assert.equal(code, 0, stderr);
     for (const node of fresh) await comes(() => isReady(node));
     const during = clients.seen.written.size;

@@ -48,6 +48,47 @@ describeWithPostgres('A schema of a node', () => {
     assert.ok(await isReady(old));
   });
 
+  it('is refused where documents would show less, until that is accepted', async (t) => {
+    const { address } = await make();
+    const [posts] = config.collections as [(typeof config.collections)[number]];
+    const fewer = { ...config, collections: [{ ...posts, fields: posts.fields.slice(0, 2) }] };
+    const old = await startNode(t, address);
+    await old.call('POST', path, { title: 'one', count: 1 });
+    const waiting = await startNode(t, address, { config: fewer });
+    assert.match(waiting.output().stderr, /posts\.count is gone: 1 document had a value of it/);
+    const refused = await apply(waiting);
+    assert.equal(refused.code, 1);
+    assert.match(refused.stderr, /documents would show less .*\n?.*posts\.count is gone: 1 document/);
+    assert.ok(await isReady(old));
+    assert.equal((await apply(waiting, '--accept-loss')).code, 0);
+    await comes(() => isReady(waiting));
+  });
+
+  it('may rename a collection, whose documents, values and history are under the new name then', async (t) => {
+    const { address } = await make();
+    const [posts] = config.collections as [(typeof config.collections)[number]];
+    const renamed = { ...config, collections: [{ ...posts, slug: 'articles', renamedFrom: 'posts' }] };
+    const articles = '/api/collections/articles';
+    const old = await startNode(t, address);
+    const { body: one } = await old.call('POST', path, { title: 'one', slug: 'one' });
+    const waiting = await startNode(t, address, { config: renamed });
+    assert.equal((await readyOf(waiting))[1].status, 'waiting');
+    await old.call('PATCH', `${path}/${one.id}`, { title: 'two' });
+    assert.equal((await apply(waiting)).code, 0);
+    await comes(() => isReady(waiting));
+    assert.deepEqual((await waiting.call('GET', `${articles}/${one.id}`)).body.title, 'two');
+    assert.equal((await waiting.call('POST', articles, { title: 'other', slug: 'one' })).status, 409);
+    assert.equal((await waiting.call('PATCH', `${articles}/${one.id}`, { title: 'three' })).status, 200);
+    const { body: history } = await waiting.call('GET', `/api/audit/documents/articles/${one.id}`);
+    assert.deepEqual(
+      history.versions?.map(({ version }: { version: number }) => version),
+      [1, 2, 3],
+    );
+    await comes(async () => (await readyOf(old))[1].status === 'outdated');
+    const fresh = await startNode(t, address, { config: renamed });
+    assert.deepEqual((await fresh.call('GET', articles)).body, (await waiting.call('GET', articles)).body);
+  });
+
   it('that waits ends where another one is applied meanwhile, and waits again after a start', wholeOnly, async (t) => {
     const { address } = await make();
     await startNode(t, address);
@@ -135,7 +176,9 @@ describeWithPostgres('A schema of a node', () => {
     assert.deepEqual(await readyOf(back), [503, { status: 'waiting' }]);
     await eventually(() => /the log in PostgreSQL had this configuration before/.test(back.output().stderr));
     assert.ok(await isReady(fresh));
-    assert.equal((await apply(back)).code, 0);
+    const refused = await apply(back);
+    assert.deepEqual([refused.code, /renamedFrom: 'address' in posts\.slug/.test(refused.stderr)], [1, true]);
+    assert.equal((await apply(back, '--accept-loss')).code, 0);
     await comes(async () => (await readyOf(fresh))[1].status === 'outdated');
     // Titles are not unique any more.
     assert.equal((await back.call('POST', path, { title: 'one', slug: 'one' })).status, 201);

@@ -20,6 +20,6 @@ export const next = {
 };
 
 /** Runs `annals schema apply` beside a node. */
-export async function apply(node: Service) {
-  return runCommand(['schema', 'apply', '--data', node.data]);
+export async function apply(node: Service, ...flags: string[]) {
+  return runCommand(['schema', 'apply', '--data', node.data, ...flags]);
 }

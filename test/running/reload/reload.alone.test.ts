@@ -102,6 +102,51 @@ describe('Nothing is reloaded', () => {
     assert.equal((await call('GET', posts)).status, 200);
   });
 
+  it('by which documents would show less, until the rename is written, or the loss accepted', async () => {
+    write(service.folder, filesOf('one'));
+    assert.equal((await service.reload()).code, 0);
+    const { folder, reload, call, data, output } = service;
+    assert.equal((await call('POST', posts, { title: 'kept' })).status, 201);
+    const schemas = recordedEvents(data, schemaStream).length;
+    const { total } = (await call('GET', `${posts}?limit=1`)).body;
+    const config = filesOf('one')['annals.config.ts'] ?? '';
+    const withField = (field: string) => {
+      write(folder, { 'annals.config.ts': config.replace("name: 'mark', type: 'text'", field) });
+    };
+    withField("name: 'brand', type: 'text'");
+    const refused = await reload();
+    assert.deepEqual([refused.code, refused.stdout], [1, '']);
+    assert.match(
+      refused.stderr,
+      /refused\ndocuments would show less .*--accept-loss.*:\nposts\.mark is gone: \d+ documents? had a value of it; did you mean renamedFrom: 'mark' in posts\.brand\?\n$/,
+    );
+    assert.match(refused.stderr, new RegExp(`: ${total} documents? had`));
+    assert.equal(await markOf(service), 'one');
+    service.child.kill('SIGHUP');
+    const told = () => logLines({ output }).filter(({ level, msg }) => level === 50 && /posts\.mark is gone/.test(msg));
+    await eventually(() => told().length === 2);
+    const accepted = await reload('--accept-loss');
+    assert.equal(accepted.code, 1);
+    assert.match(accepted.stderr, /this needs a restart\n(.*\n)*with --accept-loss: posts\.mark is gone/);
+    withField("name: 'brand', type: 'text', renamedFrom: 'marc'");
+    assert.match((await reload()).stderr, /never had a field "marc", .*; did you mean "mark"\?\n/);
+    withField("name: 'brand', type: 'text', renamedFrom: 'mark'");
+    assert.match((await reload()).stderr, /this needs a restart\n/);
+    assert.equal(recordedEvents(data, schemaStream).length, schemas);
+    assert.equal(await markOf(service), 'one');
+  });
+
+  it('at SIGHUP with a new collection, and the log names the restart that takes it', async () => {
+    const { folder, output, call, child } = service;
+    const config = filesOf('one')['annals.config.ts'] ?? '';
+    const added = "{ slug: 'notes', fields: [] }, { slug: 'slow',";
+    write(folder, { ...filesOf('one'), 'annals.config.ts': config.replace("{ slug: 'slow',", added) });
+    child.kill('SIGHUP');
+    const said = 'the configuration was not reloaded: it needs a restart: collections.notes was added';
+    await eventually(() => logLines({ output }).some(({ level, msg }) => level === 40 && msg === said));
+    assert.equal((await call('GET', '/api/collections/notes')).status, 404);
+  });
+
   it('without a service, or for one of several sites', async (t) => {
     const data = join(temporaryFolder(t), 'data');
     mkdirSync(data);

@@ -61,12 +61,12 @@ describe('A configuration is reloaded', () => {
     const token = 'metrics-token-0123456789';
     const launched = launch(t, args, { ANNALS_API_KEY: apiKey, ANNALS_THREADS: '2', ANNALS_METRICS_TOKEN: token });
     // From here on the process has its handler.
-    await eventually(() => recordedFile(data), 20_000);
+    await eventually(() => recordedFile(data));
     launched.child.kill('SIGHUP');
     const url = await launched.listening;
     const reloads = (what: string) =>
       launched.output().stderr.split(`the configuration was reloaded: ${what}`).length - 1;
-    await eventually(() => reloads('nothing in it has changed') === 1, 20_000);
+    await eventually(() => reloads('nothing in it has changed') === 1);
     write(folder, filesOf('two'));
     const service = { ...launched, folder, data, url, call: callerOf(url) } as Begun;
     const end = hammer(service);
@@ -74,7 +74,7 @@ describe('A configuration is reloaded', () => {
       launched.child.kill('SIGHUP');
       await sleep(30);
     }
-    await eventually(() => reloads('1 change') === 1, 20_000);
+    await eventually(() => reloads('1 change') === 1);
     assert.equal(await markOf(service), 'two');
     assert.deepEqual((await end()).failures, []);
     const shown = await fetch(`${url}/metrics`, { headers: { authorization: `Bearer ${token}` } });
@@ -111,7 +111,7 @@ describe('A thread that dies', () => {
     const { folder, reload, call, output } = service;
     const die = async (times: number) => {
       await call('POST', posts, { title: 'throw' }).catch(() => {});
-      await eventually(() => output().stderr.split('another one takes its place').length - 1 === times, 20_000);
+      await eventually(() => output().stderr.split('another one takes its place').length - 1 === times);
       for (let tries = 0; tries < 300; tries += 1) {
         const mark = await markOf(service).catch(() => null);
         if (mark) return mark;
@@ -133,7 +133,7 @@ describe('A write', () => {
     const service = await begin(t, 'serve');
     const { folder, data, reload, call, output } = service;
     const anonymous = call('POST', '/api/collections/slow', { title: 'late' }, { key: null });
-    await eventually(() => output().stderr.includes('asked'), 20_000);
+    await eventually(() => output().stderr.includes('asked'));
     write(folder, filesOf('two'));
     assert.equal((await reload()).code, 0);
     write(folder, { go: '' });
@@ -152,7 +152,7 @@ describe('annals dev', () => {
   it('reloads when a file is saved, starts again where that is needed, and waits while one is wrong', async (t) => {
     const service = await begin(t, 'dev', { ANNALS_THREADS: '1' });
     const { folder, output, url, call } = service;
-    const says = (text: string) => eventually(() => output().stdout.includes(text), 20_000);
+    const says = (text: string) => eventually(() => output().stdout.includes(text));
     write(folder, filesOf('two'));
     await says('reloaded: email.templates.passwordReset.subject was changed\n');
     assert.equal(await markOf(service), 'two');
@@ -176,4 +176,47 @@ describe('annals dev', () => {
     service.child.kill('SIGTERM');
     assert.equal(await service.exited, 0);
   });
+
+  it('goes on with the former configuration where documents would show less and there is no terminal to ask at', async (t) => {
+    const service = await begin(t, 'dev', { ANNALS_THREADS: '1' });
+    const { folder, output, url, call } = service;
+    const says = (text: string) => eventually(() => output().stdout.includes(text));
+    assert.equal((await call('POST', posts, { title: 'x' })).body.mark, 'one');
+    const config = filesOf('one')['annals.config.ts'] ?? '';
+    const withField = (field: string) => {
+      write(folder, { 'annals.config.ts': config.replace("name: 'mark', type: 'text'", field) });
+    };
+    withField("name: 'brand', type: 'text'");
+    await says("posts.mark is gone: 1 document had a value of it; did you mean renamedFrom: 'mark' in posts.brand?\n");
+    assert.deepEqual((await call('GET', posts)).body.docs[0].mark, 'one');
+    withField("name: 'brand', type: 'text', renamedFrom: 'mark'");
+    await says(`restarted, listening on ${url}\n`);
+    assert.equal((await call('GET', posts)).body.docs[0].brand, 'one');
+    service.child.kill('SIGTERM');
+    assert.equal(await service.exited, 0);
+  });
+
+  for (const [environment, message] of [
+    [{}, 'Quota reached'],
+    [{ NODE_ENV: 'production' }, 'An internal server error occurred'],
+  ] as const)
+    it(`prints an error in plain lines, once, and a 500 says "${message}" with ${JSON.stringify(environment)}`, async (t) => {
+      const service = await begin(t, 'dev', { ANNALS_THREADS: '1', ...environment });
+      const { folder, output, call } = service;
+      const stamp = "exports.stamp = () => {\n  throw new Error('Quota reached');\n};\n";
+      write(folder, { 'hooks.cjs': stamp });
+      await eventually(() => output().stdout.includes('reloaded'));
+      const { status, body } = await call('POST', posts, { title: 'x' });
+      assert.deepEqual([status, body.message], [500, message]);
+      const place = join(folder, 'hooks.cjs');
+      const told = `error: a request failed\n  Quota reached, at ${place}:2:9\nPOST ${posts} 500, `;
+      await eventually(() => output().stderr.includes(told));
+      write(folder, { 'hooks.cjs': 'exports.stamp = [;' });
+      await eventually(() => output().stdout.includes('the configuration is refused: '));
+      const lines = `${output().stdout}${output().stderr}`;
+      assert.equal(lines.split('cannot be loaded').length - 1, 1);
+      assert.ok(!/^\{|"level"|node_modules| {4}at /m.test(lines), lines);
+      service.child.kill('SIGTERM');
+      assert.equal(await service.exited, 0);
+    });
 });

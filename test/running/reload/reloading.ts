@@ -56,7 +56,7 @@ export async function begin(t: TestContext, command: 'serve' | 'dev', environmen
   const args = [command, '--config', join(folder, 'annals.config.ts'), '--data', data, '--port', '0'];
   const launched = launch(t, args, { ANNALS_API_KEY: apiKey, ANNALS_THREADS: '2', ...environment });
   const url = await launched.listening;
-  const reload = () => runHere(['reload', '--data', data]);
+  const reload = (...flags: string[]) => runHere(['reload', '--data', data, ...flags]);
   return { ...launched, folder, data, url, reload, call: callerOf(url) };
 }
 

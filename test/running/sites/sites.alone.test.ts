@@ -428,7 +428,7 @@ describe('A site that does not work', () => {
     const db = new Database(join(folder, 'data/gamma/log.db'));
     db.exec('ALTER TABLE events RENAME TO gone');
     db.close();
-    assert.equal((await call('POST', '/api/collections/posts', owner('gamma'), { title: 'x' })).status, 500);
+    assert.equal((await call('POST', '/api/collections/posts', owner('gamma'), { title: 'x' })).status, 503);
     await eventually(() => logged('gamma')[0]?.includes('the writer failed'));
     await until(async () => (await call('GET', '/api/collections/posts', at('gamma'))).status === 503);
     assert.deepEqual(await health(), { status: 'ok', sites: 5, unavailable: 3 });

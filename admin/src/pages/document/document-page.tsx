@@ -1,11 +1,11 @@
-import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useParams, useSearchParams } from 'wouter';
 import type { Collection } from '../../schema/model.ts';
 import { useAsOf } from '../../service/as-of.ts';
 import { useCollection } from '../../service/model.tsx';
-import { keys, useRead } from '../../service/queries.ts';
+import { keys, useOwnRead, useRead } from '../../service/queries.ts';
 import { nameOf, useAccount } from '../../service/session.ts';
+import { AbsentPage } from '../../shell/absent.tsx';
 import { addresses } from '../../shell/addresses.ts';
 import { Link } from '../../shell/link.tsx';
 import { Loading } from '../../shell/loading.tsx';
@@ -39,6 +39,7 @@ export function SubjectPage({ subject }: { subject: Subject }) {
   const { data, error, refetch } = useRead(
     subject.kind === 'global' ? [...keys.global(slug), 'form'] : [...keys.document(slug, id), 'form'],
     (reading) => readSubject(subject, reading),
+    { staysBehindLogin: true },
   );
   const drafts = useDrafts(isReadOnly ? null : draftTarget(subject, ''));
   if (data === undefined && error !== null) {
@@ -52,6 +53,7 @@ export function SubjectPage({ subject }: { subject: Subject }) {
     );
   }
   if (data === undefined || drafts === undefined) return <Loading />;
+  if (data === null && asOf !== null) return <AbsentPage slug={slug} id={id} crumbs={crumbsOf(subject)} />;
   if (data === null) {
     return (
       <Page title={words.gone} crumbs={crumbsOf(subject)}>
@@ -80,12 +82,11 @@ function useDrafts(target: ReturnType<typeof draftTarget> | null) {
   const account = nameOf(useAccount());
   const [choice, setChoice] = useState<Parameters<typeof findDrafts>[2]>(null);
   const [round, setRound] = useState(newKey);
-  const { data } = useQuery({
-    queryKey: ['found', round, target],
-    queryFn: () => (target === null ? { found: null, others: [] } : findDrafts(account, target, choice)),
-    gcTime: 0,
-    staleTime: Number.POSITIVE_INFINITY,
-  });
+  const { data } = useOwnRead(
+    ['found', round, target],
+    async () => (target === null ? { found: null, others: [] } : findDrafts(account, target, choice)),
+    { gcTime: 0, staleTime: Number.POSITIVE_INFINITY, staysBehindLogin: true },
+  );
   const open = ({ form }: Found, left: string) => {
     setChoice({ wanted: form, left });
     setRound(newKey());
@@ -182,11 +183,13 @@ function Unfinished({ collection, goOn }: { collection: Collection; goOn: (id: s
   const account = nameOf(useAccount());
   const language = useLanguage();
   const { form: words } = useWords();
-  const { data } = useQuery({
-    queryKey: ['drafts', 'unfinished', account, collection.slug],
-    queryFn: () => findUnfinished(account, collection.slug),
-    gcTime: 0,
-  });
+  const { data } = useOwnRead(
+    ['drafts', 'unfinished', collection.slug],
+    () => findUnfinished(account, collection.slug),
+    {
+      gcTime: 0,
+    },
+  );
   if (data === null || data === undefined) return null;
   return (
     <div className={`${styles.band} ${styles.above}`} role="status" data-draft="unfinished">

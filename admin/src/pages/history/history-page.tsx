@@ -1,12 +1,14 @@
 import { Button } from '@mantine/core';
-import { useState } from 'react';
+import { type ReactNode, useState } from 'react';
 import { useParams, useSearchParams } from 'wouter';
 import type { Field } from '../../schema/fields.ts';
+import type { Collection } from '../../schema/model.ts';
 import { titleOf } from '../../schema/titles.ts';
 import { useAsOf } from '../../service/as-of.ts';
-import { client } from '../../service/client.ts';
+import { client, versionOf } from '../../service/client.ts';
 import { useCollection, useGlobal, useModel } from '../../service/model.tsx';
 import { keys, useRead } from '../../service/queries.ts';
+import { AbsenceNotice, useAbsence } from '../../shell/absent.tsx';
 import { addresses } from '../../shell/addresses.ts';
 import { Loading } from '../../shell/loading.tsx';
 import { Failure, NotFound, Notice, Page } from '../../shell/page.tsx';
@@ -22,14 +24,26 @@ const pageSize = 50;
 /** The history of a document, of a deleted one too. */
 export function HistoryPage() {
   const { slug = '', id = '' } = useParams();
-  const { history } = useWords();
   const collection = useCollection(slug);
-  const { data } = useRead(keys.document(slug, id), (reading) => client.collection(slug).findOne(id, reading), {
-    enabled: collection !== undefined,
+  return collection === undefined ? <NotFound /> : <DocumentHistory collection={collection} id={id} />;
+}
+
+function DocumentHistory({ collection, id }: { collection: Collection; id: string }) {
+  const { slug } = collection;
+  const { history, shell } = useWords();
+  const isNow = useAsOf() === null;
+  const { data, error } = useRead([...keys.document(slug, id), 'version'], async (reading) => {
+    const document = await client.collection(slug).findOne(id, reading);
+    return document && { document, version: versionOf(client.etagOf(document)) };
   });
-  if (collection === undefined) return <NotFound />;
-  const title = data === null || data === undefined ? id : titleOf(collection, data);
+  const absence = useAbsence({ slug, id }, data === null);
+  const isRead =
+    error !== null || (data === null ? absence.data !== undefined || absence.error !== null : data !== undefined);
+  if (!isNow && !isRead) return <Loading />;
+  const title = data ? titleOf(collection, data.document) : id;
   const { fields, requireReason } = collection;
+  const deleted = absence.data && 'deleted' in absence.data ? absence.data.deleted : null;
+  const isNotYet = absence.data != null && deleted === null;
   return (
     <HistoryView
       key={id}
@@ -40,7 +54,9 @@ export function HistoryPage() {
         { title: collection.plural, to: addresses.list(slug) },
         ...(data === null ? [] : [{ title, to: addresses.document(slug, id) }]),
       ]}
-      note={data === null ? history.deleted : undefined}
+      note={data !== null ? undefined : isNow ? history.deleted : deleted ? shell.deletedThen : undefined}
+      upTo={isNow ? null : isNotYet ? 0 : (deleted?.version ?? data?.version ?? null)}
+      ifNone={isNotYet ? <AbsenceNotice absence={absence.data ?? null} /> : undefined}
       mayRestore={collection.access.update}
     />
   );
@@ -50,7 +66,14 @@ export function HistoryPage() {
 export function GlobalHistoryPage() {
   const { slug = '' } = useParams();
   const global = useGlobal(slug);
+  const asOf = useAsOf();
+  const { data, error } = useRead(
+    [...keys.global(slug), 'version'],
+    async (reading) => versionOf(client.etagOf(await client.global(slug).get(reading))),
+    { enabled: asOf !== null && global !== undefined },
+  );
   if (global === undefined) return <NotFound />;
+  if (asOf !== null && data === undefined && error === null) return <Loading />;
   const target = { kind: 'global', slug, fields: global.fields as Field[], requireReason: false } as const;
   const address = addresses.global(slug);
   return (
@@ -60,6 +83,7 @@ export function GlobalHistoryPage() {
       title={global.label}
       address={address}
       crumbs={[{ title: global.label, to: address }]}
+      upTo={asOf === null ? null : (data ?? null)}
       mayRestore={global.access.update}
     />
   );
@@ -71,10 +95,14 @@ type Props = {
   address: string;
   crumbs: { title: string; to: string }[];
   note?: string | undefined;
+  /** The last version that is shown; null for all. */
+  upTo: number | null;
+  /** In the place of the versions, without any. */
+  ifNone?: ReactNode;
   mayRestore: boolean;
 };
 
-function HistoryView({ target, title, address, crumbs, note, mayRestore }: Props) {
+function HistoryView({ target, title, address, crumbs, note, upTo, ifNone, mayRestore }: Props) {
   const { history } = useWords();
   const { audit } = useModel();
   const isNow = useAsOf() === null;
@@ -82,11 +110,13 @@ function HistoryView({ target, title, address, crumbs, note, mayRestore }: Props
   const [search, setSearch] = useSearchParams();
   const id = target.kind === 'global' ? '' : target.id;
   const { data, error, refetch } = useRead(
-    ['history', target.slug, id, wanted],
-    ({ signal }) => readHistory(target, wanted, signal),
+    ['history', target.slug, id, { wanted, upTo }],
+    ({ signal }) => readHistory(target, { count: wanted, upTo }, signal),
     { keep: true },
   );
-  const version = numberOf(search, 'v') ?? data?.state.version ?? 0;
+  const last = data?.state.version ?? 0;
+  // An address of today may name a version that came later.
+  const version = Math.min(numberOf(search, 'v') ?? last, last);
   const open = (changes: Record<string, number>) =>
     setSearch((own) => {
       own.delete('against');
@@ -95,7 +125,7 @@ function HistoryView({ target, title, address, crumbs, note, mayRestore }: Props
     });
   useShortcuts([
     { keys: '[', run: () => version > (data?.first ?? 1) && open({ v: version - 1 }) },
-    { keys: ']', run: () => version < (data?.state.version ?? 0) && open({ v: version + 1 }) },
+    { keys: ']', run: () => version < last && open({ v: version + 1 }) },
   ]);
   if (error !== null) {
     return (
@@ -110,7 +140,7 @@ function HistoryView({ target, title, address, crumbs, note, mayRestore }: Props
   return (
     <Page title={history.of(title)} crumbs={crumbs} about={data.state.erased ? history.erasedStream : note} isWide>
       {newest === 0 ? (
-        <Notice icon="history" title={history.noneYet} />
+        (ifNone ?? <Notice icon="history" title={history.noneYet} />)
       ) : (
         <div className={styles.columns}>
           <div>

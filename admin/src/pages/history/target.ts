@@ -28,14 +28,18 @@ async function readPage(target: Target, paging: Paging) {
   return { state: document, versions };
 }
 
+/** How many of the newest versions are wanted, and up to which one; null: to the last. */
+export type Wanted = { count: number; upTo: number | null };
+
 /** Reads the newest versions, at least as many as are wanted where there are so many. */
-export async function readHistory(target: Target, wanted: number, signal: AbortSignal): Promise<History> {
-  const { state } = await readPage(target, { signal, limit: 1 });
-  const after = Math.max(0, state.version - wanted);
+export async function readHistory(target: Target, { count, upTo }: Wanted, signal: AbortSignal): Promise<History> {
+  const { state: today } = await readPage(target, { signal, limit: 1 });
+  const state = { ...today, version: Math.min(today.version, upTo ?? today.version) };
+  const after = Math.max(0, state.version - count);
   const versions: Version[] = [];
   // A page may end early: its events together are bounded.
   for (let last = after; last < state.version; ) {
-    const page = await readPage(target, { signal, limit: wanted, after: last });
+    const page = await readPage(target, { signal, limit: Math.min(count, state.version - last), after: last });
     if (page.versions.length === 0) break;
     versions.push(...page.versions);
     last = versions.at(-1)?.version ?? state.version;

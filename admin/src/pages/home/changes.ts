@@ -1,15 +1,15 @@
 import type { Actor, LogEvent } from '../../../../client/index.ts';
-import type { Model } from '../../schema/model.ts';
+import { collectionRecordedAs, type Model } from '../../schema/model.ts';
+import { positionOf } from '../../service/as-of-position.ts';
 import { client } from '../../service/client.ts';
+import { kindsOfChanges, readNewestChanges } from '../../service/newest-changes.ts';
+import type { Reading } from '../../service/queries.ts';
 import { readTitles } from '../../service/related-titles.ts';
-
-/** The kinds of events that change content. */
-type ChangeKind = 'created' | 'updated' | 'deleted' | 'restored' | 'erased';
 
 /** A change of a document or global, as the page tells it. */
 export type Change = {
   position: number;
-  kind: ChangeKind;
+  kind: (typeof kindsOfChanges)[keyof typeof kindsOfChanges];
   recordedAt: string;
   actor: Actor;
   reason: string | null;
@@ -17,36 +17,31 @@ export type Change = {
   fields: string[];
 } & ({ collection: string; id: string; title: string } | { global: string; title: string });
 
-/** How many of the newest events are looked through for changes of content. */
-const scanned = 200;
 const shown = 12;
 
 /** Fields that each write sets, and that say nothing. */
 const silent = ['updatedAt', 'createdAt', 'id'];
 
-/** The newest changes of content that the user may see, the newest first. */
-export async function readChanges(model: Model, signal: AbortSignal): Promise<Change[]> {
-  const { size } = await client.audit.events({ signal, limit: 1 });
-  const after = Math.max(0, size - scanned);
-  const { events } = await client.audit.events({ signal, after, limit: scanned, actors: 'names' });
+/** The newest changes of content that the user may see, the newest first; as of a moment, those until then, by the titles of then. */
+export async function readChanges(model: Model, reading: Reading): Promise<Change[]> {
+  const { signal, asOf } = reading;
+  const upTo =
+    asOf === undefined ? (await client.audit.events({ signal, limit: 1 })).size : await positionAt(asOf, signal);
+  const events = await readNewestChanges(upTo, signal);
   const changes = events.flatMap((event) => changeOf(event, model)).reverse();
-  return withTitles(changes.slice(0, shown), model, signal);
+  return withTitles(changes.slice(0, shown), model, reading);
 }
 
-const kinds: Record<string, ChangeKind> = {
-  'document.created': 'created',
-  'document.updated': 'updated',
-  'document.deleted': 'deleted',
-  'document.restored': 'restored',
-  'document.erased': 'erased',
-  'global.updated': 'updated',
-  'global.restored': 'restored',
-};
+/** The position of the log at a moment. */
+async function positionAt(asOf: string, signal: AbortSignal): Promise<number> {
+  if (positionOf(asOf) === undefined) await client.schemas({ asOf, signal });
+  return positionOf(asOf) ?? 0;
+}
 
 function changeOf({ header, data, context }: LogEvent, model: Model): Change[] {
-  const kind = kinds[header.type];
+  const kind = kindOf(header.type);
   const [first = '', second = ''] = header.stream.split('/');
-  if (kind === undefined) return [];
+  if (kind === null) return [];
   const set = (data?.set ?? {}) as Record<string, unknown>;
   const fact = {
     position: header.position,
@@ -60,15 +55,20 @@ function changeOf({ header, data, context }: LogEvent, model: Model): Change[] {
     const global = model.globals.get(second);
     return global ? [{ ...fact, global: second, title: global.label }] : [];
   }
-  return model.collections.get(first)?.access.read ? [{ ...fact, collection: first, id: second, title: second }] : [];
+  const collection = collectionRecordedAs(model, first);
+  return collection?.access.read ? [{ ...fact, collection: collection.slug, id: second, title: second }] : [];
 }
 
-/** The titles of today; a document that is gone keeps its id. */
-async function withTitles(changes: Change[], model: Model, signal: AbortSignal): Promise<Change[]> {
+function kindOf(type: string): Change['kind'] | null {
+  return Object.hasOwn(kindsOfChanges, type) ? kindsOfChanges[type as keyof typeof kindsOfChanges] : null;
+}
+
+/** The titles of the moment that is read; a document that is gone keeps its id. */
+async function withTitles(changes: Change[], model: Model, reading: Reading): Promise<Change[]> {
   const documents = changes.flatMap((change) =>
     'collection' in change ? [{ relationTo: change.collection, id: change.id }] : [],
   );
-  const titles = await readTitles(model, documents, { signal });
+  const titles = await readTitles(model, documents, reading);
   return changes.map((change) =>
     'collection' in change
       ? { ...change, title: titles.get(`${change.collection}/${change.id}`) ?? change.id }

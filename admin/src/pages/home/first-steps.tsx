@@ -2,28 +2,24 @@ import { Button } from '@mantine/core';
 import { Panel } from '../../parts/panel.tsx';
 import { tellError } from '../../parts/toast.ts';
 import { groupsOf } from '../../schema/model.ts';
-import { client } from '../../service/client.ts';
 import { useModel } from '../../service/model.tsx';
-import { queries, useRead } from '../../service/queries.ts';
+import { changePreferences, usePreferences } from '../../service/preferences.ts';
 import { addresses } from '../../shell/addresses.ts';
 import { Link } from '../../shell/link.tsx';
 import { Icon, type IconName } from '../../theme/icons.tsx';
 import { useWords } from '../../words/index.ts';
 import styles from './home.module.css';
 
-/** The key of the preferences under which the cards are put away. */
-const preference = 'hidesFirstSteps';
-
 /** Three cards for people who are here for the first time; put away for good. */
 export function FirstSteps() {
   const { home } = useWords();
   const model = useModel();
-  const { data } = useRead(['preferences'], ({ signal }) => client.preferences.get({ signal }));
+  const { data } = usePreferences();
   const [first] = groupsOf(model).flatMap((group) => group.collections);
-  if (data === undefined || data[preference] === true || first === undefined) return null;
+  if (data === undefined || data.hidesFirstSteps === true || first === undefined) return null;
   const hide = async () => {
     try {
-      queries.setQueriesData({ queryKey: ['preferences'] }, await client.preferences.update({ [preference]: true }));
+      await changePreferences({ hidesFirstSteps: true });
     } catch (error) {
       tellError(error);
     }

@@ -61,7 +61,7 @@ function Counts() {
 function Changes() {
   const { home } = useWords();
   const model = useModel();
-  const { data, error, refetch } = useRead(['changes'], ({ signal }) => readChanges(model, signal), { keep: true });
+  const { data, error, refetch } = useRead(['changes'], (reading) => readChanges(model, reading), { keep: true });
   return (
     <Panel title={home.changes}>
       {error !== null && <Failure error={error} again={() => void refetch()} />}

@@ -23,8 +23,8 @@ export function KeyDialog({ onClose, onMade }: { onClose: () => void; onMade: (k
   const hasScope = allowed.length > 0 && collections.length + globals.length > 0;
   const make = async (options: { reason?: string }) => {
     const scope = {
-      ...(collections.length > 0 ? { collections: listOf(collections) } : {}),
-      ...(globals.length > 0 ? { globals: listOf(globals) } : {}),
+      ...(collections.length > 0 ? { collections: listOf(collections, model.collections) } : {}),
+      ...(globals.length > 0 ? { globals: listOf(globals, model.globals) } : {}),
       operations: allowed as KeyOperation[],
     };
     const expiresAt = day === '' ? null : new Date(`${day}T23:59:59`).toISOString();
@@ -84,8 +84,9 @@ export function KeyDialog({ onClose, onMade }: { onClose: () => void; onMade: (k
   );
 }
 
-function listOf(slugs: string[]): string[] | '*' {
-  return slugs.includes(all) ? all : slugs;
+/** All that there are now: `*` would hold later ones too, which no user may give a key. */
+function listOf(slugs: string[], of: Map<string, unknown>): string[] {
+  return slugs.includes(all) ? [...of.keys()] : slugs;
 }
 
 /** The latest choice wins: all, or some. */

@@ -9,7 +9,7 @@ import { tell } from '../../parts/toast.ts';
 import { useAsOf } from '../../service/as-of.ts';
 import { client } from '../../service/client.ts';
 import { useModel } from '../../service/model.tsx';
-import { queries, useRead } from '../../service/queries.ts';
+import { invalidate, useRead } from '../../service/queries.ts';
 import { Loading } from '../../shell/loading.tsx';
 import { Failure, Notice, Page } from '../../shell/page.tsx';
 import { Icon } from '../../theme/icons.tsx';
@@ -35,7 +35,7 @@ export function KeysPage() {
   });
   const show = async (key: ApiKeyWithSecret) => {
     setMade(key);
-    await queries.invalidateQueries({ queryKey: keysKey });
+    await invalidate(keysKey);
   };
   if (!managesKeys) {
     return (
@@ -134,7 +134,7 @@ function RevokeDialog({ apiKey, onClose }: { apiKey: ApiKey; onClose: () => void
       confirm={async (options) => {
         await client.keys.revoke(apiKey.id, options);
         tell(people.revoked);
-        await queries.invalidateQueries({ queryKey: keysKey });
+        await invalidate(keysKey);
       }}
     >
       <p>{people.revokeText}</p>

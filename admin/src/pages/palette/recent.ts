@@ -1,17 +1,13 @@
-import { storageName } from '../../service/place.ts';
+import { storageNameOf } from '../../service/place.ts';
 import { type Recent, recentOf, withRecent } from './recent-list.ts';
-
-function nameOf(account: string): string {
-  return storageName(`recent:${account}`);
-}
 
 /** The documents that an account opened last in this browser, the last first. */
 export function recentDocuments(account: string): Recent[] {
-  return recentOf(localStorage.getItem(nameOf(account)));
+  return recentOf(localStorage.getItem(storageNameOf(account, 'recent')));
 }
 
 /** Puts a document before all others. */
 export function keepRecent(account: string, document: Recent): void {
   const kept = withRecent(recentDocuments(account), document);
-  localStorage.setItem(nameOf(account), JSON.stringify(kept));
+  localStorage.setItem(storageNameOf(account, 'recent'), JSON.stringify(kept));
 }

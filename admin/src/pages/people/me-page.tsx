@@ -5,7 +5,7 @@ import { Panel, panelStyles } from '../../parts/panel.tsx';
 import { Sessions } from '../../parts/sessions.tsx';
 import { tell, tellError } from '../../parts/toast.ts';
 import { client } from '../../service/client.ts';
-import { queries, useRead } from '../../service/queries.ts';
+import { invalidate, useRead } from '../../service/queries.ts';
 import { logOut, useAccount } from '../../service/session.ts';
 import { addresses } from '../../shell/addresses.ts';
 import { Link } from '../../shell/link.tsx';
@@ -59,7 +59,7 @@ function MySessions() {
     } catch (problem) {
       tellError(problem);
     }
-    await queries.invalidateQueries({ queryKey: sessionsKey });
+    await invalidate(sessionsKey);
   };
   return (
     <Panel title={people.mySessions}>
@@ -81,7 +81,7 @@ function PasswordDialog({ onClose }: { onClose: () => void }) {
       confirm={async () => {
         await client.collection(collection).update(user.id, { password });
         tell(people.passwordChanged);
-        await queries.invalidateQueries({ queryKey: sessionsKey });
+        await invalidate(sessionsKey);
       }}
     >
       <PasswordInput

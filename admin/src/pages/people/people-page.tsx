@@ -11,7 +11,7 @@ import type { Collection } from '../../schema/model.ts';
 import { useAsOf } from '../../service/as-of.ts';
 import { client } from '../../service/client.ts';
 import { useCollection } from '../../service/model.tsx';
-import { forget, keys, queries, useRead } from '../../service/queries.ts';
+import { forget, invalidate, keys, useRead } from '../../service/queries.ts';
 import type { User } from '../../service/session.ts';
 import { addresses } from '../../shell/addresses.ts';
 import { Link } from '../../shell/link.tsx';
@@ -112,7 +112,7 @@ function Invitations({ slug }: { slug: string }) {
           onClose={() => setWithdrawn(null)}
           confirm={async () => {
             await client.collection(slug).withdrawInvitation(withdrawn.id);
-            await queries.invalidateQueries({ queryKey: invitationsOf(slug) });
+            await invalidate(invitationsOf(slug));
             tell(people.withdrawn);
           }}
         >
@@ -134,9 +134,7 @@ function InviteDialog({ slug, onClose }: { slug: string; onClose: () => void }) 
       confirm={async () => {
         await client.collection(slug).invite({ email });
         tell(people.invited(email));
-        await Promise.all([forget(slug), queries.invalidateQueries({ queryKey: invitationsOf(slug) })]).catch(
-          tellError,
-        );
+        await Promise.all([forget(slug), invalidate(invitationsOf(slug))]).catch(tellError);
       }}
     >
       <TextInput

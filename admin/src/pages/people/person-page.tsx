@@ -11,8 +11,9 @@ import { titleOf } from '../../schema/titles.ts';
 import { useAsOf } from '../../service/as-of.ts';
 import { client } from '../../service/client.ts';
 import { useCollection } from '../../service/model.tsx';
-import { keys, queries, useRead } from '../../service/queries.ts';
+import { invalidate, keys, useRead } from '../../service/queries.ts';
 import { type User, useAccount } from '../../service/session.ts';
+import { AbsentPage } from '../../shell/absent.tsx';
 import { addresses } from '../../shell/addresses.ts';
 import { Link } from '../../shell/link.tsx';
 import { Loading } from '../../shell/loading.tsx';
@@ -43,14 +44,15 @@ function Person({ collection, id }: { collection: Collection; id: string }) {
   );
   if (error !== null) return <FailurePage error={error} again={() => void refetch()} />;
   if (data === undefined) return <Loading />;
-  if (data === null) return <NotFound />;
+  const crumbs = [{ title: plural, to: addresses.people(slug) }];
+  if (data === null) return isNow ? <NotFound /> : <AbsentPage slug={slug} id={id} crumbs={crumbs} />;
   const user = data as unknown as User;
   const title = titleOf(collection, user);
   return (
     <Page
       title={title}
       about={title === user.email ? undefined : user.email}
-      crumbs={[{ title: plural, to: addresses.people(slug) }]}
+      crumbs={crumbs}
       actions={
         <Link to={addresses.document(slug, id)} className={styles.link}>
           {shared.edit}
@@ -78,7 +80,7 @@ function State({ slug, id }: { slug: string; id: string }) {
     } catch (problem) {
       tellError(problem);
     }
-    await queries.invalidateQueries({ queryKey: stateOf(slug, id) });
+    await invalidate(stateOf(slug, id));
   };
   const unlock = () => act(people.unlocked, () => accounts.unlock(id));
   return (

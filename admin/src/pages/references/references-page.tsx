@@ -2,9 +2,11 @@ import { useParams, useSearchParams } from 'wouter';
 import { Pager } from '../../parts/pager.tsx';
 import type { Collection } from '../../schema/model.ts';
 import { titleOf } from '../../schema/titles.ts';
+import { useAsOf } from '../../service/as-of.ts';
 import { client } from '../../service/client.ts';
 import { useCollection } from '../../service/model.tsx';
 import { keys, useRead } from '../../service/queries.ts';
+import { AbsentPage } from '../../shell/absent.tsx';
 import { addresses } from '../../shell/addresses.ts';
 import { Loading } from '../../shell/loading.tsx';
 import { Failure, NotFound, Notice, Page } from '../../shell/page.tsx';
@@ -26,13 +28,15 @@ function References({ collection, id }: { collection: Collection; id: string }) 
   const [search, setSearch] = useSearchParams();
   const page = Math.max(1, Math.trunc(Number(search.get('page'))) || 1);
   const { slug } = collection;
+  const isNow = useAsOf() === null;
   const document = useRead(keys.document(slug, id), (reading) => client.collection(slug).findOne(id, reading));
   const { data, error, refetch } = useRead(
     ['references', slug, id, { page }],
     (reading) => client.collection(slug).references(id, { ...reading, limit: perPage, page }),
     { keep: true, enabled: document.data !== null },
   );
-  if (document.data === null) return <NotFound />;
+  const crumbs = [{ title: collection.plural, to: addresses.list(slug) }];
+  if (document.data === null) return isNow ? <NotFound /> : <AbsentPage slug={slug} id={id} crumbs={crumbs} />;
   const title = document.data === undefined ? '…' : titleOf(collection, document.data);
   const setPage = (next: number) => {
     setSearch((now) => {
@@ -43,10 +47,7 @@ function References({ collection, id }: { collection: Collection; id: string }) 
   return (
     <Page
       title={references.title}
-      crumbs={[
-        { title: collection.plural, to: addresses.list(slug) },
-        { title, to: addresses.document(slug, id) },
-      ]}
+      crumbs={[...crumbs, { title, to: addresses.document(slug, id) }]}
       about={data && references.count(data.total)}
     >
       {error !== null && <Failure error={error} again={() => void refetch()} />}

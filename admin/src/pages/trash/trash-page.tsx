@@ -5,8 +5,9 @@ import type { Actor, Trashed } from '../../../../client/index.ts';
 import { nameOfActor } from '../../parts/actors.tsx';
 import { Pager } from '../../parts/pager.tsx';
 import { Ago } from '../../parts/times.tsx';
+import { collectionRecordedAs, type Model } from '../../schema/model.ts';
 import type { Related } from '../../schema/titles.ts';
-import { useAsOf, useSetAsOf } from '../../service/as-of.ts';
+import { useAsOf } from '../../service/as-of.ts';
 import { client } from '../../service/client.ts';
 import { useModel } from '../../service/model.tsx';
 import { useRead } from '../../service/queries.ts';
@@ -19,22 +20,13 @@ import { useWords } from '../../words/index.ts';
 import { RestoreDialog } from './restore-dialog.tsx';
 import styles from './trash.module.css';
 
-/** The deleted documents of all collections. */
+/** The deleted documents of all collections; those of a moment in the past can only be looked at. */
 export function TrashPage() {
   const { trash, shell } = useWords();
   const isNow = useAsOf() === null;
-  const setAsOf = useSetAsOf();
   return (
-    <Page title={shell.trash} about={trash.about} isWide>
-      {isNow ? (
-        <Trash />
-      ) : (
-        <Notice icon="clock" title={trash.asOfText}>
-          <Button variant="default" onClick={() => setAsOf(null)}>
-            {shell.backToNow}
-          </Button>
-        </Notice>
-      )}
+    <Page title={shell.trash} about={isNow ? trash.about : trash.aboutThen} isWide>
+      <Trash isNow={isNow} />
     </Page>
   );
 }
@@ -49,8 +41,10 @@ function useTrash() {
   const page = Number.isInteger(number) && number >= 1 ? number : 1;
   const read = useRead(
     ['trash', slug, page],
-    ({ signal }) =>
-      slug === '' ? client.trash({ limit, page, signal }) : client.collection(slug).trash({ limit, page, signal }),
+    (reading) => {
+      const options = { ...reading, limit, page };
+      return slug === '' ? client.trash(options) : client.collection(slug).trash(options);
+    },
     { keep: true },
   );
   const set = (name: 'collection' | 'page', value: string) =>
@@ -63,7 +57,7 @@ function useTrash() {
   return { slug, page, read, set };
 }
 
-function Trash() {
+function Trash({ isNow }: { isNow: boolean }) {
   const { trash } = useWords();
   const { slug, page, read, set } = useTrash();
   const [restoring, setRestoring] = useState<Trashed | null>(null);
@@ -77,10 +71,10 @@ function Trash() {
         <Loading />
       ) : data.docs.length === 0 ? (
         <Notice icon="trash" title={trash.empty}>
-          <p>{trash.emptyText}</p>
+          {isNow && <p>{trash.emptyText}</p>}
         </Notice>
       ) : (
-        <Rows docs={data.docs} isStale={read.isPlaceholderData} restore={setRestoring} />
+        <Rows docs={data.docs} isStale={read.isPlaceholderData} restore={isNow ? setRestoring : null} />
       )}
       {data !== undefined && (
         <Pager page={page} pages={data.totalPages} setPage={(next) => set('page', String(next))} />
@@ -108,11 +102,12 @@ function CollectionSelect({ value, set }: { value: string; set: (slug: string) =
   );
 }
 
-type RowsProps = { docs: readonly Trashed[]; isStale: boolean; restore: (deleted: Trashed) => void };
+type RowsProps = { docs: readonly Trashed[]; isStale: boolean; restore: ((deleted: Trashed) => void) | null };
 
 function Rows({ docs, isStale, restore }: RowsProps) {
   const { trash, shell } = useWords();
-  const names = useTitles(docs.flatMap(({ deletedBy }) => userOf(deletedBy)));
+  const model = useModel();
+  const names = useTitles(docs.flatMap(({ deletedBy }) => userOf(deletedBy, model)));
   return (
     <div className={styles.frame}>
       <table className={isStale ? styles.stale : undefined} aria-label={shell.trash}>
@@ -122,12 +117,12 @@ function Rows({ docs, isStale, restore }: RowsProps) {
             <th scope="col">{trash.deletedAt}</th>
             <th scope="col">{trash.by}</th>
             <th scope="col">{trash.why}</th>
-            <td />
+            {restore !== null && <td />}
           </tr>
         </thead>
         <tbody>
           {docs.map((deleted) => (
-            <Row key={deleted.id} deleted={deleted} names={names} restore={() => restore(deleted)} />
+            <Row key={deleted.id} deleted={deleted} names={names} restore={restore && (() => restore(deleted))} />
           ))}
         </tbody>
       </table>
@@ -135,23 +130,25 @@ function Rows({ docs, isStale, restore }: RowsProps) {
   );
 }
 
-/** The user that an actor is, by the id that events give it: `<slug>/<id>`. */
-function userOf(actor: Actor | null): Related[] {
+/** The user that an actor is, by the id that events give it: `<category>/<id>`. */
+function userOf(actor: Actor | null, model: Model): Related[] {
   if (actor?.type !== 'user') return [];
-  const [relationTo = '', id = ''] = actor.id?.split('/') ?? [];
-  return [{ relationTo, id }];
+  const [category = '', id = ''] = actor.id?.split('/') ?? [];
+  return [{ relationTo: collectionRecordedAs(model, category)?.slug ?? category, id }];
 }
 
-type RowProps = { deleted: Trashed; names: ReadonlyMap<string, string>; restore: () => void };
+type RowProps = { deleted: Trashed; names: ReadonlyMap<string, string>; restore: (() => void) | null };
 
 function Row({ deleted, names, restore }: RowProps) {
   const { trash, shared } = useWords();
-  const { collections, audit } = useModel();
-  const { collection: of, user } = useAccount();
+  const model = useModel();
+  const { collections, audit } = model;
+  const { user } = useAccount();
   const { deletedBy, reason } = deleted;
   const name = useNameOf(deleted);
   const singular = collections.get(deleted.collection)?.singular ?? deleted.collection;
-  const label = names.get(deletedBy?.id ?? '') ?? null;
+  const [actor] = userOf(deletedBy, model);
+  const label = names.get(actor ? `${actor.relationTo}/${actor.id}` : '') ?? null;
   return (
     <tr>
       <th scope="row">
@@ -165,23 +162,25 @@ function Row({ deleted, names, restore }: RowProps) {
         {deletedBy === null ? (
           <Soft>{trash.hiddenActor}</Soft>
         ) : (
-          <span title={deletedBy.id}>{nameOfActor({ ...deletedBy, label }, shared, `${of}/${user.id}`)}</span>
+          <span title={deletedBy.id}>{nameOfActor({ ...deletedBy, label }, shared, user.id)}</span>
         )}
       </td>
       <td data-label={trash.why} className={styles.why}>
         {reason ?? <Soft>{audit.has('payloads') ? trash.noReason : trash.hidden}</Soft>}
       </td>
-      <td className={styles.action}>
-        <Button
-          variant="default"
-          size="xs"
-          leftSection={<Icon name="restore" size={14} />}
-          aria-label={trash.restoreTitle(name)}
-          onClick={restore}
-        >
-          {trash.restore}
-        </Button>
-      </td>
+      {restore !== null && (
+        <td className={styles.action}>
+          <Button
+            variant="default"
+            size="xs"
+            leftSection={<Icon name="restore" size={14} />}
+            aria-label={trash.restoreTitle(name)}
+            onClick={restore}
+          >
+            {trash.restore}
+          </Button>
+        </td>
+      )}
     </tr>
   );
 }

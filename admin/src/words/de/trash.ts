@@ -5,6 +5,7 @@ const counted = countedIn('de');
 
 export const trash: Words['trash'] = {
   about: 'Gelöschte Dokumente, die du wiederherstellen darfst. Das gibt eine weitere Fassung; der Verlauf bleibt.',
+  aboutThen: 'Dokumente, die zu dieser Zeit gelöscht waren. Geh zurück zu heute, um eines wiederherzustellen.',
   collection: 'Sammlung',
   allCollections: 'Alle Sammlungen',
   document: 'Dokument',
@@ -19,7 +20,6 @@ export const trash: Words['trash'] = {
   noTitle: (singular) => `${singular} (den Titel siehst du nicht)`,
   empty: 'Der Papierkorb ist leer',
   emptyText: 'Gelöschte Dokumente lassen sich hier wiederherstellen.',
-  asOfText: 'Den Papierkorb gibt es nur im Stand von heute. Geh zurück zu heute, um ihn zu sehen.',
   looking: 'Prüft, was zurückkommt …',
   comesBack: 'Kommt zurück',
   fields: (count) => counted(count, '# Feld mit Wert', '# Felder mit Wert'),

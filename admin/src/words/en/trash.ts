@@ -5,6 +5,7 @@ const counted = countedIn('en');
 /** Words of the trash. */
 export const trash = {
   about: 'Deleted documents that you may restore. Restoring adds a version; the history stays.',
+  aboutThen: 'Documents that were deleted at that time. Go back to now to restore one.',
   collection: 'Collection',
   allCollections: 'All collections',
   document: 'Document',
@@ -19,7 +20,6 @@ export const trash = {
   noTitle: (singular: string) => `${singular} (its title is not shown to you)`,
   empty: 'The trash is empty',
   emptyText: 'Deleted documents can be restored from here.',
-  asOfText: 'Only the trash of today can be seen. Go back to now to see it.',
   looking: 'Checking what comes back…',
   comesBack: 'Comes back',
   fields: (count: number) => counted(count, '# field with a value', '# fields with a value'),

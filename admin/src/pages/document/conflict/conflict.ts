@@ -1,8 +1,9 @@
 import { ApiError } from '../../../../../client/index.ts';
-import { accountNow, nameOf } from '../../../service/session.ts';
+import { versionOf } from '../../../service/client.ts';
+import { accountNow } from '../../../service/session.ts';
 import type { Editor } from '../editor/open-editor.ts';
 import { isObject, type Values } from '../form/values.ts';
-import { type Read, readSubject, versionIn, versionOf } from '../save/subject.ts';
+import { type Read, readSubject, versionIn } from '../save/subject.ts';
 import { compare, type Difference } from './merge.ts';
 
 /** Another version than the one that was read: what differs, and who has saved it. */
@@ -25,7 +26,7 @@ export async function conflictOf(editor: Editor, refused: ApiError, mayLook: boo
   const version = versionOf(now.etag);
   const last = mayLook && version !== null ? await versionIn(subject, version).catch(() => null) : null;
   const account = accountNow();
-  const isOwn = account !== null && last?.actor.id === nameOf(account);
+  const isOwn = account !== null && last?.actor.id?.endsWith(`/${account.user.id}`) === true;
   return { now, differences, who: last?.actor.label ?? null, isOwn, when: last?.recordedAt ?? null };
 }
 

@@ -1,7 +1,7 @@
 import { ApiError } from '../../../../../client/errors.ts';
 import { client } from '../../../service/client.ts';
-import { dropHere, keepHere } from '../../../service/kept-here.ts';
-import { type Account, accountNow, nameOf } from '../../../service/session.ts';
+import { dropHere, type KeptHere, keepHere } from '../../../service/kept-here.ts';
+import { type Account, accountNow, logoutsSoFar, nameOf } from '../../../service/session.ts';
 import { type draftTarget, targetName } from '../save/subject.ts';
 import { hasDraft } from './found.ts';
 import type { Kept, Places } from './keeper.ts';
@@ -25,6 +25,14 @@ export function placesOf(
     if (now === null || nameOf(now) !== own.account) throw new Error('another account is logged in');
   }
 
+  const logouts = logoutsSoFar();
+
+  /** Keeps a draft on this device, but not when the user has logged out since: then none of theirs stays here. */
+  async function keepOwn(draft: Omit<KeptHere, keyof typeof own>): Promise<void> {
+    if (logoutsSoFar() !== logouts) throw new Error('the user has logged out');
+    await keepHere({ ...own, ...draft });
+  }
+
   async function dropBefore(): Promise<void> {
     if (before !== null) await dropHere(before, before.updatedAt);
     before = null;
@@ -35,12 +43,12 @@ export function placesOf(
     async adopt(): Promise<void> {
       if (found === null) return;
       const { data, base, version, updatedAt, atService } = found;
-      await keepHere({ ...own, data, base, version, updatedAt, atService });
+      await keepOwn({ data, base, version, updatedAt, atService });
       await dropBefore();
     },
     here: {
       async keep(kept: Kept, atService: string | null): Promise<void> {
-        await keepHere({ ...own, ...kept, updatedAt: new Date().toISOString(), atService });
+        await keepOwn({ ...kept, updatedAt: new Date().toISOString(), atService });
         await dropBefore();
       },
       async drop(): Promise<void> {

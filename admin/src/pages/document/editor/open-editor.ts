@@ -1,3 +1,4 @@
+import { versionOf } from '../../../service/client.ts';
 import { keepHere } from '../../../service/kept-here.ts';
 import { openListeners } from '../../../service/listeners.ts';
 import { type Account, nameOf } from '../../../service/session.ts';
@@ -8,16 +9,7 @@ import { openForm } from '../form/store.ts';
 import { emptyValues, type Values } from '../form/values.ts';
 import { newKey } from '../new-key.ts';
 import { openSaver } from '../save/saver.ts';
-import {
-  draftTarget,
-  fieldsOf,
-  type Read,
-  type Subject,
-  tagOf,
-  targetName,
-  versionOf,
-  writeSubject,
-} from '../save/subject.ts';
+import { draftTarget, fieldsOf, type Read, type Subject, tagOf, targetName, writeSubject } from '../save/subject.ts';
 
 /** The things that an editor is opened with. */
 export type Opening = {

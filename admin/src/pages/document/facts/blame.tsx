@@ -42,11 +42,11 @@ export function BlameProvider({ subject, version, children }: Props) {
 export function BlameNote({ path }: { path: string }) {
   const { shared, history } = useWords();
   const language = useLanguage();
-  const { collection, user } = useAccount();
+  const { user } = useAccount();
   const blame = useContext(BlameContext);
   const set = blame?.fields.get(path);
   if (!blame || !set?.version || set.actor === null || set.recordedAt === null) return null;
-  const name = nameOfActor(set.actor, shared, `${collection}/${user.id}`);
+  const name = nameOfActor(set.actor, shared, user.id);
   const reason = set.reason === null ? '' : `\n${history.because}: ${set.reason}`;
   return (
     <Link

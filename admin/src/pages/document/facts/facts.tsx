@@ -2,14 +2,14 @@ import { ActionIcon, Tooltip } from '@mantine/core';
 import { Ago, momentOf } from '../../../parts/times.tsx';
 import { useCopy } from '../../../parts/use-copy.ts';
 import { useAsOf } from '../../../service/as-of.ts';
-import { client } from '../../../service/client.ts';
+import { client, versionOf } from '../../../service/client.ts';
 import { useModel } from '../../../service/model.tsx';
 import { useRead } from '../../../service/queries.ts';
 import { Icon } from '../../../theme/icons.tsx';
 import { useLanguage, useWords } from '../../../words/index.ts';
 import styles from '../editor/editor.module.css';
 import type { Values } from '../form/values.ts';
-import { type Subject, slugOf, versionIn, versionOf } from '../save/subject.ts';
+import { type Subject, slugOf, versionIn } from '../save/subject.ts';
 import { sinceOf } from './since.ts';
 
 /** When a document was last changed, and by whom where the user may know. */

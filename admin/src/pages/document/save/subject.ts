@@ -69,12 +69,6 @@ export async function writeSubject(subject: Subject, body: Values, options: Writ
   return readOf((await documents.create(body, creating)) as unknown as Values);
 }
 
-/** The version that a tag is of; null without one. */
-export function versionOf(etag: string | undefined): number | null {
-  const found = /^(?:W\/)?"(\d+)-/.exec(etag ?? '')?.[1];
-  return found === undefined ? null : Number(found);
-}
-
 /** A tag of a version, for `If-Match`, which looks at nothing else of it. */
 export function tagOf(version: number): string {
   return `"${version}-draft"`;

@@ -5,10 +5,10 @@ import type { Collection } from '../../../schema/model.ts';
 import { useAsOf } from '../../../service/as-of.ts';
 import { client } from '../../../service/client.ts';
 import { useModel } from '../../../service/model.tsx';
-import { storageName } from '../../../service/place.ts';
+import { storageNameOf } from '../../../service/place.ts';
 import { usePreferences } from '../../../service/preferences.ts';
 import { keys, useRead } from '../../../service/queries.ts';
-import { useAccount } from '../../../service/session.ts';
+import { nameOf, useAccount } from '../../../service/session.ts';
 import { useWords } from '../../../words/index.ts';
 import { type Filter, filterOf, whereOf } from '../filter/filter.ts';
 import { type Column, columnsOf, defaultColumns, named, selectOf } from './columns.ts';
@@ -90,18 +90,13 @@ export function useRows(state: ListState) {
   );
 }
 
-function lastName(account: string, slug: string): string {
-  return `${storageName('list')}:${account}:${slug}`;
-}
-
 /**
  * Keeps what a list shows for as long as the tab is open, so that coming back by any way finds it again. A list that was not
  * open yet begins with the view that the user has set.
  */
 export function useKeptView({ collection: { slug } }: ListState): void {
   const [search, setSearch] = useSearchParams();
-  const { collection, user } = useAccount();
-  const name = lastName(`${collection}/${user.id}`, slug);
+  const name = storageNameOf(nameOf(useAccount()), 'list', slug);
   const { data: preferences } = usePreferences();
   const isPlain = queryOf(search, { page: true }) === '';
   const isKnown = sessionStorage.getItem(name) !== null;

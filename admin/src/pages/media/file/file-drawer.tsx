@@ -7,6 +7,7 @@ import type { Collection } from '../../../schema/model.ts';
 import { useAsOf } from '../../../service/as-of.ts';
 import { client } from '../../../service/client.ts';
 import { keys, useRead } from '../../../service/queries.ts';
+import { AbsenceNotice, useAbsence } from '../../../shell/absent.tsx';
 import { addresses } from '../../../shell/addresses.ts';
 import { Link } from '../../../shell/link.tsx';
 import { Loading } from '../../../shell/loading.tsx';
@@ -29,6 +30,8 @@ export function FileDrawer({ collection, id, onClose }: Props) {
   const { data, error, isSuccess } = useRead(keys.document(collection.slug, id), (reading) =>
     client.collection(collection.slug).findOne(id, reading),
   );
+  const isNow = useAsOf() === null;
+  const { data: absence } = useAbsence({ slug: collection.slug, id }, data === null);
   const file = data as unknown as FileDocument | null | undefined;
   return (
     <Drawer
@@ -39,7 +42,8 @@ export function FileDrawer({ collection, id, onClose }: Props) {
     >
       {error !== null && <Failure error={error} />}
       {file && <Details collection={collection} file={file} onClose={onClose} />}
-      {file === null && <Notice icon="media" title={inputs.gone} />}
+      {file === null && isNow && <Notice icon="media" title={inputs.gone} />}
+      {absence !== undefined && <AbsenceNotice absence={absence} />}
       {!isSuccess && error === null && <Loading />}
     </Drawer>
   );

@@ -102,5 +102,5 @@ export function createTurns({ width, maxWaiting }: Options): Turns {
 }
 
 function closedError(): Error {
-  return new Error('no more passwords are looked at: the service is ending');
+  return new Error('nothing more is taken up: the service is ending');
 }

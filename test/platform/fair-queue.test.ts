@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { createTurns } from '../../server/accounts/fair-queue.ts';
+import { createTurns } from '../../server/platform/fair-queue.ts';
 
 /** Turns whose tasks end when they are told to, and what has begun and was refused. */
 function start(width: number, maxWaiting = { key: 100, all: 100 }) {

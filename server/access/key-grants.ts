@@ -1,0 +1,159 @@
+import type { Request } from '@hapi/hapi';
+import { DomainError, type FieldError } from '../../config/errors.ts';
+import type { AccessArgs, Field, KeyAudit, KeyScope, Operation } from '../../config/model.ts';
+import { fieldsInside } from '../../config/nesting.ts';
+import type { KeyGrant } from '../../events/api-keys.ts';
+import type { App, Call, RouteCall, Target } from '../app.ts';
+import { noteRequest } from '../http/pulse.ts';
+import { actorOf, userOf, viewOf } from '../http/requests.ts';
+import { ruleOf } from './asking.ts';
+import { problemOfErasing } from './erasing.ts';
+import { auditRightsOf } from './rights.ts';
+
+/** At most so many problems are named. */
+const mostTold = 20;
+
+/**
+ * Refuses to give a key rights that its maker does not have. No rule is asked about a key, so each rule must admit the maker to every
+ * document, by looking at the user alone. The operator and keys of the environment may give every right.
+ *
+ * @throws DomainError `forbidden` naming the scopes and the rules.
+ */
+export async function requireGrantable(call: RouteCall, { scopes, audit }: KeyGrant): Promise<void> {
+  if (actorOf(call.request).type !== 'user') return;
+  const errors: FieldError[] = [];
+  const problemOf = problemsOf(call);
+  for (const [index, scope] of scopes.entries()) {
+    for (const problem of await problemsIn(scope, problemOf))
+      errors.push({ field: `scopes.${index}`, message: problem });
+  }
+  for (const [index, part] of audit.entries()) {
+    const message = await auditProblem(call, part);
+    if (message !== null) errors.push({ field: `audit.${index}`, message });
+  }
+  if (errors.length === 0) return;
+  const told = errors.slice(0, mostTold);
+  const more = errors.length > told.length ? `; and ${errors.length - told.length} more` : '';
+  const message = told.map((one) => `${one.field}: ${one.message}`).join('; ') + more;
+  throw new DomainError('forbidden', `a key never has rights that you have not: ${message}`, told);
+}
+
+type Kind = 'collections' | 'globals';
+type ProblemOf = (kind: Kind, slug: string, operation: Operation) => Promise<string | null>;
+
+async function problemsIn(scope: KeyScope, problemOf: ProblemOf): Promise<string[]> {
+  const problems: string[] = [];
+  for (const kind of ['collections', 'globals'] as const) {
+    const slugs = scope[kind];
+    if (slugs === '*')
+      problems.push(`"*" holds ${kind} that are added later too, whose rules are not known: name them`);
+    else {
+      for (const slug of slugs) {
+        for (const operation of scope.operations) {
+          const problem = await problemOf(kind, slug, operation);
+          if (problem !== null) problems.push(problem);
+        }
+      }
+    }
+  }
+  return problems;
+}
+
+/** Asks each rule once, however many scopes it is about. */
+function problemsOf({ app, request }: RouteCall): ProblemOf {
+  const known = new Map<string, Promise<string | null>>();
+
+  return (kind, slug, operation) => {
+    const name = `${kind} ${slug} ${operation}`;
+    const problem = known.get(name) ?? look(kind, slug, operation);
+    known.set(name, problem);
+    return problem;
+  };
+
+  async function look(kind: Kind, slug: string, operation: Operation): Promise<string | null> {
+    const target = targetOf(app, kind, slug);
+    if (!target) return `${slug} is not configured, so its rules are not known`;
+    // A global has no rules for what cannot be done to it.
+    if (kind === 'globals' && operation !== 'read' && operation !== 'update') return null;
+    return problemWith({ app, request, target }, operation);
+  }
+}
+
+function targetOf({ collections, globals }: App, kind: Kind, slug: string): Target | undefined {
+  return kind === 'globals' ? globals.get(slug) : collections.get(slug);
+}
+
+async function problemWith(call: Call, operation: Operation): Promise<string | null> {
+  const { request, target } = call;
+  const rule = ruleOf(call, operation);
+  const problem = rule && (await problemOfRule(request, rule.decide, { operation, what: target.slug }));
+  if (problem || operation === 'delete') return problem;
+  return problemOfFields(request, target.model.fields, { operation, before: `${target.slug}.` });
+}
+
+async function problemOfFields(
+  request: Request,
+  fields: readonly Field[],
+  { operation, before }: { operation: 'read' | 'create' | 'update'; before: string },
+): Promise<string | null> {
+  for (const field of fields) {
+    const what = before + field.name;
+    const rule = field.access?.[operation];
+    const own = rule && (await problemOfRule(request, rule, { operation, what }));
+    const problem = own || (await problemOfFields(request, fieldsInside(field), { operation, before: `${what}.` }));
+    if (problem) return problem;
+  }
+  return null;
+}
+
+async function problemOfRule(
+  request: Request,
+  rule: (args: AccessArgs) => unknown,
+  { operation, what }: { operation: Operation; what: string },
+): Promise<string | null> {
+  const { hasLooked, answer } = await askOfUser(request, rule);
+  if (answer === true && !hasLooked) return null;
+  if (hasLooked || (typeof answer === 'object' && answer !== null))
+    return `a key has no user, so the ${operation} rule of ${what}, which decides by more than the user, cannot be asked about it`;
+  return `you may not ${operation} ${what}`;
+}
+
+/** The answer of a rule (undefined if it throws), and whether it read anything but the user, which would differ in a call of the key. */
+async function askOfUser(request: Request, rule: (args: AccessArgs) => unknown) {
+  let hasLooked = false;
+  const look = () => {
+    hasLooked = true;
+    return null;
+  };
+  const args = {
+    user: userOf(request),
+    get doc() {
+      return look();
+    },
+    get data() {
+      return look();
+    },
+    get req() {
+      look();
+      return viewOf(request);
+    },
+  };
+  noteRequest(request);
+  const answer = await Promise.resolve(args)
+    .then(rule)
+    .catch(() => undefined);
+  return { hasLooked, answer };
+}
+
+async function auditProblem(call: RouteCall, part: KeyAudit): Promise<string | null> {
+  if (part === 'erase') return problemOfErasing(call);
+  let hasLooked = false;
+  const { has, toPayloadsOf } = await auditRightsOf(call.app, call.request, () => {
+    hasLooked = true;
+  });
+  if (hasLooked)
+    return 'a key has no user, so the audit rule, which decides by more than the user, cannot be asked about it';
+  if (!has(part)) return `you may not look into the history: you do not have the scope ${part}`;
+  if (part !== 'payloads' || toPayloadsOf('') === 'all') return null;
+  return 'you see what the rules for reading show you, and no rule is asked about a key: an audit rule is needed';
+}

@@ -1,0 +1,151 @@
+import { isDeepStrictEqual } from 'node:util';
+import { DomainError } from '../../config/errors.ts';
+import type { Field } from '../../config/model.ts';
+import { fieldsInside, mapObjects, slugOf, tagOf } from '../../config/nesting.ts';
+import { type Category, globalsCategory, isObject, type Json, type JsonObject } from '../../config/schema.ts';
+import { show } from '../../config/suggest.ts';
+import { apiKeyStream, splitAccountStream, splitStream } from '../../events/catalogue.ts';
+import type { Header } from '../../events/envelope.ts';
+import type { RecordedEvent } from '../../events/log.ts';
+import { schemaKey, type Upcaster } from '../../events/upcasters.ts';
+import type { Call, RouteCall } from '../app.ts';
+import { whenReadable } from '../queries/moments.ts';
+import { mayRead } from './access.ts';
+import { recordedFields } from './field-access.ts';
+import { managesKeys } from './key-management.ts';
+
+/**
+ * An event as the caller sees it: with no payload where it is erased, or not for this caller. `isPartial`: some of what was recorded is
+ * left out. `isOfToday`: its fields have the names of today, and else those of its time.
+ */
+export type SeenEvent = RecordedEvent & { isPartial?: true; isOfToday?: true };
+
+/**
+ * The part of the payloads of one stream that a caller sees: all as it was recorded, nothing, or some fields. Every route that shows
+ * recorded events passes each through `seen`.
+ */
+export type Sight = {
+  extent: 'all' | 'some' | 'none';
+  /** Whether nothing is left out of what is configured today. */
+  isWhole: boolean;
+  seen: (event: RecordedEvent) => SeenEvent;
+  /** Whether a field is shown, by its name of today. If all is shown, so is a field that is no longer configured. */
+  shows: (field: string) => boolean;
+};
+
+/** The sight of a caller to whom payloads are granted. */
+export const seesAll: Sight = { extent: 'all', isWhole: true, seen: (event) => event, shows: () => true };
+
+/** The sight of a caller who sees no payload. */
+export const seesNothing: Sight = {
+  extent: 'none',
+  isWhole: false,
+  seen: ({ header }) => ({ header, data: null, context: null }),
+  shows: () => false,
+};
+
+/**
+ * The part of a stream that the rules for reading show today. Of a document or global that the caller may read: the fields that the
+ * caller may read, except those that a hook changes when they are read. Of the account of a user whom the caller may read: all. Of what
+ * is deleted, and of streams that no rule is about: nothing.
+ */
+export async function sightByRules({ app, request }: RouteCall, stream: string): Promise<Sight> {
+  if (stream === apiKeyStream) return (await managesKeys({ app, request })) ? seesAll : seesNothing;
+  // The rules are asked about the state after all that the log has by now.
+  await whenReadable(app, app.events.head().size);
+  const found = subjectOf(stream);
+  const target = found && (found.category === null ? app.globals.get(found.id) : app.byCategory.get(found.category));
+  if (!found || !target) return seesNothing;
+  const call = { app, request, target };
+  const document = found.category === null ? globalOf(call) : target.documents.current(found.id)?.document;
+  if (!document || !(await mayRead(call, document))) return seesNothing;
+  if (found.isAccount) return seesAll;
+  const fields = await recordedFields(call, document);
+  if (!fields || fields.length === 0) return seesNothing;
+  return { ...sightOf(fields, app.upcaster()), isWhole: countIn(fields) === countIn(target.model.fields) };
+}
+
+/** The refusal of a caller who sees nothing of a stream, whether there is one or not. */
+export function hiddenByRules(stream: string): DomainError {
+  const message =
+    `you may not see what ${show(stream)} holds: without an audit rule the history shows what the rules for reading show ` +
+    'today, of what is there today';
+  return new DomainError('forbidden', message);
+}
+
+/** The document, global or account that a stream is about; `category` is null of a global, whose id is its slug. */
+type Subject = { category: Category | null; id: string; isAccount: boolean };
+
+function subjectOf(stream: string): Subject | null {
+  const [category, id] = splitStream(stream);
+  if (category === globalsCategory) return { category: null, id, isAccount: false };
+  const account = splitAccountStream(stream);
+  if (account?.isInvite) return null;
+  return account ? { category: account.category, id: account.id, isAccount: true } : { category, id, isAccount: false };
+}
+
+/** A global is there from the start, with its defaults. */
+function globalOf({ target: { slug, documents, defaults } }: Call): JsonObject | undefined {
+  const found = documents.current(slug)?.document ?? defaults?.();
+  const { id: _slug, ...document } = found ?? {};
+  return found && document;
+}
+
+function sightOf(fields: readonly Field[], upcaster: Upcaster): Omit<Sight, 'isWhole'> {
+  const names = new Set(['id', 'createdAt', 'updatedAt', ...fields.map(({ name }) => name)]);
+
+  function seen({ header, data, context }: RecordedEvent): SeenEvent {
+    if (data === null) return { header, data, context };
+    const ofToday = upcaster.upcast(schemaKey(header.stream), header, data);
+    const shown = shownOf(header, ofToday);
+    // A payload of which nothing is left out stays word for word; a rename may leave out a removed field of the same name.
+    if (isDeepStrictEqual(shown, ofToday) && membersIn(ofToday) === membersIn(data)) return { header, data, context };
+    return { header, data: shown, context, isPartial: true, isOfToday: true };
+  }
+
+  function shownOf({ type }: Header, data: JsonObject): JsonObject {
+    if (type === 'document.created') return only(data);
+    const { source, document, set, unset } = data;
+    return {
+      ...(isObject(source) && { source }),
+      ...(isObject(document) && { document: only(document) }),
+      ...(isObject(set) && { set: only(set) }),
+      ...(Array.isArray(unset) && { unset: unset.filter((name) => names.has(String(name))) }),
+    };
+  }
+
+  function only(values: JsonObject): JsonObject {
+    const inside = onlyThese(fields, values);
+    return Object.fromEntries(
+      Object.entries(values).flatMap(([name, value]) => (names.has(name) ? [[name, inside[name] ?? value]] : [])),
+    );
+  }
+
+  return { extent: 'some', seen, shows: (field) => names.has(field) };
+}
+
+/** How many members there are in a value, at any depth. */
+function membersIn(value: Json): number {
+  if (typeof value !== 'object' || value === null) return 0;
+  return Object.values(value).reduce((count: number, one) => count + 1 + membersIn(one), 0);
+}
+
+function countIn(fields: readonly Field[]): number {
+  return fields.reduce((count, field) => count + 1 + countIn(fieldsInside(field)), 0);
+}
+
+/** The values of fields, at any depth; what belongs to none of them is left out. */
+function onlyThese(fields: readonly Field[], values: JsonObject): JsonObject {
+  const known = new Map(fields.map((field) => [field.name, field]));
+  const shown: [name: string, value: Json][] = [];
+  for (const [name, value] of Object.entries(values)) {
+    const field = known.get(name);
+    if (!field) continue;
+    const inner = mapObjects(field, value, (inside) => ({
+      ...tagOf({ slug: slugOf(inside.values) }),
+      ...onlyThese(inside.fields, inside.values),
+    }));
+    shown.push([name, inner]);
+  }
+  return Object.fromEntries(shown);
+}

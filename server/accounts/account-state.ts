@@ -1,0 +1,30 @@
+import type { JsonObject } from '../../config/schema.ts';
+import type { App } from '../app.ts';
+import type { AuthTarget } from '../callers/sessions.ts';
+
+/** The state of an account beside its document and its sessions. Times are ISO 8601. */
+export type AccountState = {
+  locked: boolean;
+  lockedUntil: string | null;
+  failures: number;
+  lastLoginAt: string | null;
+  hasPassword: boolean;
+};
+
+/** The state of the account of a document. */
+export async function accountStateOf(
+  app: App,
+  { category }: AuthTarget,
+  { id, email }: JsonObject,
+): Promise<AccountState> {
+  const none = { failures: 0, lockedUntil: null };
+  const { failures, lockedUntil } = typeof email === 'string' ? await app.passwords.lockOf(category, email) : none;
+  const { credential = null, lastLoginAt = null } = app.accounts.account(category, String(id)) ?? {};
+  return {
+    locked: lockedUntil !== null,
+    lockedUntil: lockedUntil === null ? null : new Date(lockedUntil).toISOString(),
+    failures,
+    lastLoginAt: lastLoginAt === null ? null : new Date(lastLoginAt).toISOString(),
+    hasPassword: credential !== null,
+  };
+}

@@ -1,0 +1,58 @@
+import { normalEmail } from '../../config/addresses.ts';
+import { DomainError } from '../../config/errors.ts';
+import { show } from '../../config/suggest.ts';
+import { decideNothing, decidePassword, decideUnlock } from '../../events/accounts.ts';
+import { accountStream, documentStream } from '../../events/catalogue.ts';
+import type { Call } from '../app.ts';
+import { type AuthTarget, userWith } from '../callers/sessions.ts';
+import { withPassword } from '../documents/passwords.ts';
+import { write } from '../documents/writes.ts';
+import { record } from './record.ts';
+import { sessionsOf } from './session-answers.ts';
+
+/**
+ * Gives the account of an e-mail a new password, as its operator. Ends its sessions, a lock, and a reset that was asked for; sends no
+ * mail.
+ *
+ * @returns the id of the user, and how many sessions were ended.
+ * @throws DomainError `not-found`.
+ */
+export async function setPassword(
+  call: Call<AuthTarget['model']> & { target: AuthTarget },
+  { email, password }: { email: string; password: string },
+): Promise<{ id: string; ended: number }> {
+  const { app, target } = call;
+  const { slug, category } = target;
+  const id = accountCalled(target, email);
+  let before: string | null = null;
+  let ended = 0;
+  await withPassword(call, password, async (keep) => {
+    const credential = await keep();
+    await write(call, accountStream(category, id), async () => {
+      // The user is there still, under the same address.
+      const user = accountCalled(target, email) === id ? target.documents.current(id) : null;
+      if (!user) throw noAccount(slug, email);
+      const account = app.accounts.account(category, id);
+      before = account?.credential ?? null;
+      ended = sessionsOf(app, { category, id }, null).length;
+      // At this version: so it is known which password it replaces.
+      const expectedVersion = account?.version ?? app.events.versionOf(accountStream(category, id));
+      const decision = { ...decidePassword({ category, id }, credential), expectedVersion };
+      return { decision, also: [decideNothing(documentStream(category, id), user.version)], answer: null };
+    });
+  });
+  if (before !== null) await app.passwords.forgetPassword(before);
+  if (await app.passwords.unlock(category, normalEmail(email))) await record(call, decideUnlock({ category, id }));
+  return { id, ended };
+}
+
+/** The id of the account of an e-mail, however that is written. @throws DomainError `not-found`. */
+export function accountCalled(target: AuthTarget, email: string): string {
+  const id = userWith(target, normalEmail(email));
+  if (id === null) throw noAccount(target.slug, email);
+  return id;
+}
+
+function noAccount(slug: string, email: string): DomainError {
+  return new DomainError('not-found', `there is no account ${show(email)} in ${slug}`);
+}

@@ -1,0 +1,9 @@
+import type { Request } from '@hapi/hapi';
+import { networkOf } from './limits.ts';
+import { actorOf, addressOf } from './requests.ts';
+
+/** The caller whose share is counted: an account, a key, or all without a credential who come from one network. */
+export function callerOf(request: Request): string {
+  const { type, id = networkOf(addressOf(request)) } = actorOf(request);
+  return `${type}:${id}`;
+}

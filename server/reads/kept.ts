@@ -1,0 +1,116 @@
+import { hash } from 'node:crypto';
+import type { LongRead } from './lane.ts';
+
+/** Where the read tables are: the position of the log, and the erasures they have had. */
+export type TableState = { position: number; erasures: number };
+
+/** The most characters of all answers that a thread keeps together, and of one. */
+const keptBounds = { all: 4 * 1024 * 1024, one: 256 * 1024, idleMilliseconds: 30_000 };
+
+type Entry = { file: string; state: TableState; answer: unknown; characters: number };
+
+/** The key of an answer: the read file, and a hash of all else that decides it. */
+export type KeptKey = { file: string; hash: string };
+
+/** The answers of a thread, until something is written. */
+export type Kept = {
+  /** The answer under a key, if the read tables are where they were when it was made. */
+  get: <T>(key: KeptKey, state: TableState) => T | undefined;
+  set: (key: KeptKey, state: TableState, answer: unknown) => void;
+  size: () => number;
+  /** Gives up all. */
+  close: () => void;
+};
+
+/**
+ * Keeps the most recently used answers in memory, each for the state of the read tables that it was made in. Those of a read file are
+ * dropped after an erasure, and all if none is asked for in 30 to 60 s.
+ */
+export function openKept(bounds = keptBounds): Kept {
+  const entries = new Map<string, Entry>();
+  let characters = 0;
+  let timer: NodeJS.Timeout | undefined;
+  let isUsed = false;
+  /** The erasures that each read file has had, as far as is known. */
+  const erasures = new Map<string, number>();
+
+  function drop(hash: string, entry: Entry): void {
+    entries.delete(hash);
+    characters -= entry.characters;
+  }
+
+  function clear(): void {
+    entries.clear();
+    erasures.clear();
+    characters = 0;
+    clearInterval(timer);
+    timer = undefined;
+  }
+
+  function look(): void {
+    if (!isUsed) clear();
+    isUsed = false;
+  }
+
+  /** Drops the answers of a read file that has had another erasure. @returns false for an answer from before the last one. */
+  function isCurrent(file: string, state: TableState): boolean {
+    const known = erasures.get(file) ?? 0;
+    if (state.erasures > known) {
+      for (const [hash, entry] of entries) if (entry.file === file) drop(hash, entry);
+      erasures.set(file, state.erasures);
+    }
+    return state.erasures >= known;
+  }
+
+  return {
+    get<T>({ file, hash }: KeptKey, state: TableState) {
+      const entry = isCurrent(file, state) ? entries.get(hash) : undefined;
+      if (!entry) return undefined;
+      if (entry.state.position !== state.position) {
+        drop(hash, entry);
+        return undefined;
+      }
+      entries.delete(hash);
+      entries.set(hash, entry);
+      isUsed = true;
+      // Under the key of a read is an answer to it.
+      return entry.answer as T;
+    },
+    set({ file, hash }, state, answer) {
+      const size = hash.length + charactersIn(answer);
+      if (size > bounds.one || !isCurrent(file, state)) return;
+      const known = entries.get(hash);
+      if (known) drop(hash, known);
+      entries.set(hash, { file, state, answer, characters: size });
+      characters += size;
+      isUsed = true;
+      for (const [oldest, entry] of entries) {
+        if (characters <= bounds.all) break;
+        drop(oldest, entry);
+      }
+      timer ??= setInterval(look, bounds.idleMilliseconds).unref();
+    },
+    size: () => entries.size,
+    close: clear,
+  };
+}
+
+/** The characters of the texts in an answer, which may be many. */
+function charactersIn(value: unknown): number {
+  if (typeof value === 'string') return value.length;
+  if (typeof value !== 'object' || value === null) return 8;
+  return Object.values(value).reduce((sum: number, one) => sum + charactersIn(one), 0);
+}
+
+/** The key of an answer: all that decides it, but for the state of the read tables. Tables are told by their keys. */
+export function keyOf({ file, tables, position, read }: LongRead): KeptKey {
+  const said = JSON.stringify([file, tables.key, position, read], (name, value: unknown) =>
+    name === 'tables' && typeof value === 'object' && value !== null && 'key' in value ? value.key : plain(value),
+  );
+  return { file, hash: hash('sha256', said, 'base64') };
+}
+
+/** Sets as lists, for JSON would make them all alike. */
+function plain(value: unknown): unknown {
+  return value instanceof Set ? [...value] : value;
+}

@@ -1,0 +1,149 @@
+import { setPriority } from 'node:os';
+import { workerData } from 'node:worker_threads';
+import { openRoom } from '../../projections/copy-room.ts';
+import { type Documents, openDocuments, registerFunctions } from '../../projections/documents.ts';
+import { askBeforeGoingOn, interruptible } from '../../projections/going-on.ts';
+import { TooManyCombinationsError } from '../../projections/groups.ts';
+import { openPast, type Past } from '../../projections/past.ts';
+import { openDatabase, type Sqlite } from '../../storage/sqlite.ts';
+import { answerCalls } from '../platform/calls.ts';
+import type { TableState } from './kept.ts';
+import { type Ended, type LaneInput, type LaneThread, type LongRead, mostTimes } from './lane.ts';
+import { performInterruptibly, type Reader } from './reads.ts';
+
+/** A read file that is open here, with all that was prepared for it. */
+type Opened = {
+  db: Sqlite;
+  past: Past;
+  documents: Map<string, Documents>;
+  state: () => TableState;
+  /** The number of the search file that is attached. */
+  attached: number | null;
+};
+
+/** Thrown in a read that must end. */
+class EndedError extends Error {
+  readonly kind: 'late' | 'gone';
+
+  constructor(kind: 'late' | 'gone') {
+    super(`the read ended: ${kind}`);
+    this.kind = kind;
+  }
+}
+
+const { cell, port, seat }: LaneInput = workerData;
+const files = new Map<string, Opened>();
+const room = openRoom(seat);
+/** Files are closed when the read that runs has ended. */
+let running: Promise<unknown> = Promise.resolve();
+// On Linux that is of this thread alone: of a core that it shares with one that answers requests it has some 30 %.
+if (process.platform === 'linux') setPriority(4);
+
+answerCalls<LaneThread>(port, {
+  ready: async () => {},
+  read(asked) {
+    const reading = running.then(() => read(asked));
+    running = reading.catch(() => {});
+    return reading;
+  },
+  forget(file) {
+    const closed = running.then(() => forget(file));
+    running = closed.catch(() => {});
+    return closed;
+  },
+});
+port.ref();
+
+async function read({ id, long, milliseconds }: Parameters<LaneThread['read']>[0]): Promise<Ended> {
+  const isLate = lateAfter(milliseconds);
+  askBeforeGoingOn(() => {
+    if (Atomics.load(cell, 0) >= id) throw new EndedError('gone');
+    if (isLate()) throw new EndedError('late');
+  });
+  try {
+    const opened = openedAt(long.file);
+    if (long.search) attach(opened, long.search);
+    const before = opened.state();
+    const answer = await performInterruptibly(long.read, readerOf(opened, long));
+    const after = opened.state();
+    const isSame = before.position === after.position && before.erasures === after.erasures;
+    return { kind: 'answered', answer, state: isSame ? after : null };
+  } catch (error) {
+    if (error instanceof EndedError) return { kind: error.kind };
+    if (error instanceof TooManyCombinationsError) return { kind: 'combined' };
+    throw error;
+  } finally {
+    askBeforeGoingOn(null);
+  }
+}
+
+/** Tells when so much was worked from now on, or several times as much time has passed. */
+function lateAfter(milliseconds: number): () => boolean {
+  const began = performance.now();
+  const worked = workedMilliseconds();
+  const end = began + mostTimes * milliseconds;
+  let next = began + milliseconds;
+  return () => {
+    const now = performance.now();
+    if (now < next) return false;
+    const left = milliseconds - (workedMilliseconds() - worked);
+    next = Math.min(now + left, end);
+    return left <= 0 || now >= end;
+  };
+}
+
+/** The time that this thread has used a core for, in milliseconds; all time on a Node that does not tell. */
+function workedMilliseconds(): number {
+  if (!('threadCpuUsage' in process && typeof process.threadCpuUsage === 'function')) return performance.now();
+  const { user, system }: NodeJS.CpuUsage = process.threadCpuUsage();
+  return (user + system) / 1000;
+}
+
+async function forget(file: string): Promise<void> {
+  const opened = files.get(file);
+  files.delete(file);
+  await opened?.past.close();
+  opened?.db.close();
+}
+
+function openedAt(file: string): Opened {
+  const known = files.get(file);
+  if (known) return known;
+  const db = openDatabase(file, { readonly: true });
+  registerFunctions(db);
+  const select = db.prepare<[], TableState>(
+    'SELECT position, (SELECT count FROM erasures) AS erasures FROM checkpoint',
+  );
+  const opened: Opened = {
+    db,
+    past: openPast(file, undefined, room),
+    documents: new Map(),
+    state: () => select.get() ?? { position: 0, erasures: 0 },
+    attached: null,
+  };
+  files.set(file, opened);
+  return opened;
+}
+
+/** A file that was made anew has the name of the one before. */
+function attach(opened: Opened, { file, number }: { file: string; number: number }): void {
+  if (opened.attached === number) return;
+  if (opened.attached !== null) opened.db.exec('DETACH search');
+  opened.attached = null;
+  opened.db.prepare('ATTACH ? AS search').run(file);
+  opened.attached = number;
+}
+
+function readerOf({ db, past, documents }: Opened, { tables, position }: LongRead): Reader {
+  const own = interruptible(tables);
+  if (position !== null) {
+    return {
+      list: (request) => past.list(position, own, request),
+      count: (where) => past.count(position, own, where),
+      groups: (request) => past.groups(position, own, request),
+    };
+  }
+  const known = documents.get(tables.key) ?? openDocuments(db, own);
+  documents.set(tables.key, known);
+  return known;
+}

@@ -1,0 +1,279 @@
+import { MessageChannel, type MessagePort } from 'node:worker_threads';
+import { DomainError } from '../../config/errors.ts';
+import type { Seat } from '../../projections/copy-room.ts';
+import { TooManyCombinationsError } from '../../projections/groups.ts';
+import type { Tables } from '../../projections/tables.ts';
+import { errorOf } from '../../storage/errors.ts';
+import { callsThrough } from '../platform/calls.ts';
+import { createTurns } from '../platform/fair-queue.ts';
+import { startThread } from '../platform/threads.ts';
+import { openKept, type TableState } from './kept.ts';
+import type { Answer, Kind, SomeRead } from './reads.ts';
+
+/** A read of a collection in a read file; `search`: the search file, where the read needs it. */
+export type LongRead<K extends Kind = Kind> = {
+  file: string;
+  tables: Tables;
+  search: { file: string; number: number } | null;
+  /** Of the log, as of which is read; null: of today. */
+  position: number | null;
+  read: SomeRead<K>;
+};
+
+/** How a read that the thread was given ended; `state` is null where the read tables changed meanwhile. */
+export type Ended<K extends Kind = Kind> =
+  | { kind: 'answered'; answer: Answer<K>; state: TableState | null }
+  | { kind: 'late' | 'gone' | 'combined' };
+
+/** The functions of the thread that reads. */
+export type LaneThread = {
+  read: (asked: { id: number; long: LongRead; milliseconds: number }) => Promise<Ended>;
+  /** Resolves when it has started. */
+  ready: () => Promise<void>;
+  /** Closes the files that belong to a read file. */
+  forget: (file: string) => Promise<void>;
+};
+
+/** The start data of the thread: the port for its calls; in the cell is the highest number of a read that must end. */
+export type LaneInput = { port: MessagePort; cell: Int32Array<SharedArrayBuffer>; seat: Seat | undefined };
+
+/** The caller of a read: `line` names the caller, `signal` is aborted when the client has gone. */
+type Asker<K extends Kind> = {
+  line: string;
+  signal: AbortSignal;
+  /** How long it may work, and how long it may wait for its turn. */
+  milliseconds: number;
+  /** Looks once more for an answer that is kept. */
+  known: () => Answer<K> | undefined;
+};
+
+/** Thrown for a read that took longer than it may, and for one whose turn did not come in time. */
+export class LateError extends Error {
+  override name = 'LateError';
+  readonly hasBegun: boolean;
+
+  constructor(hasBegun: boolean) {
+    super('the read took too long');
+    this.hasBegun = hasBegun;
+  }
+}
+
+/** Thrown for a read whose client has gone. */
+export class GoneError extends Error {
+  override name = 'GoneError';
+}
+
+/** Thrown where too many wait. */
+export class CrowdedError extends Error {
+  override name = 'CrowdedError';
+}
+
+/** The thread that does the long reads of the thread that this runs in, and the queue before it. */
+export type Lane = ReturnType<typeof openLane>;
+
+/** How many reads may wait, of one caller and in all. */
+const mostWaiting = { key: 64, all: 256 };
+/** A thread that nothing was asked of for so long ends. */
+const idleMilliseconds = 30_000;
+/**
+ * On a busy machine a read may take so many times the time that it may work. If it does not ask whether it may go on, its caller is
+ * answered so many milliseconds later.
+ */
+export const mostTimes = 4;
+const graceMilliseconds = 250;
+
+let shared: Lane | null = null;
+let users = 0;
+
+/**
+ * The lane of this thread, one for all that answer requests in it. `leave` gives it back, and closes the read file.
+ *
+ * @param seat that of this thread for copies of tables, in the first half of the seats: the lane has one in the other half.
+ */
+export function joinLane(seat?: Seat): { lane: Lane; leave: (file: string) => Promise<void> } {
+  shared ??= openLane({ ...(seat && { seat: { seats: seat.seats, own: seat.own + seat.seats.length / 2 } }) });
+  const lane = shared;
+  users += 1;
+  return {
+    lane,
+    async leave(file) {
+      users -= 1;
+      if (users > 0) return lane.forget(file);
+      shared = null;
+      await lane.close();
+    },
+  };
+}
+
+/** How many long reads wait for their turn in this thread. */
+export function readsWaiting(): number {
+  return shared?.waiting() ?? 0;
+}
+
+type Started = {
+  thread: LaneThread;
+  cell: LaneInput['cell'];
+  /** The error that it ended with. */
+  fault: Error | null;
+  end: () => Promise<void>;
+};
+
+/** The thread of a lane: started by the first read that comes after it has ended, and ended when none comes for a while. */
+function openLaneThread(seat: Seat | undefined) {
+  let started: Started | null = null;
+  let last = 0;
+  let timer: NodeJS.Timeout | undefined;
+
+  function start(): Started {
+    const { port1, port2 } = new MessageChannel();
+    const cell = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
+    const worker = startThread('reads', { cell, port: port2, seat } satisfies LaneInput, [port2]);
+    const own: Started = {
+      thread: callsThrough<LaneThread>(port1),
+      cell,
+      fault: null,
+      async end() {
+        port1.close();
+        await worker.terminate();
+      },
+    };
+    worker.unref();
+    worker.on('error', (error) => {
+      own.fault = errorOf(error);
+    });
+    worker.on('exit', () => {
+      if (started === own) started = null;
+    });
+    return own;
+  }
+
+  function rest(): void {
+    started?.end();
+    started = null;
+  }
+
+  return {
+    isStarted: () => started !== null,
+    async ready(): Promise<void> {
+      clearTimeout(timer);
+      started ??= start();
+      const asked = started;
+      await asked.thread.ready().catch((error) => {
+        throw asked.fault ?? error;
+      });
+    },
+    /** Reads; `begun` gets what ends the read when its client has gone. */
+    async read<K extends Kind>(
+      long: LongRead<K>,
+      milliseconds: number,
+      begun: (drop: () => void) => void,
+    ): Promise<Ended<K>> {
+      started ??= start();
+      const asked = started;
+      last += 1;
+      const id = last;
+      begun(() => Atomics.store(asked.cell, 0, id));
+      try {
+        // The kind of the answer is that of the read.
+        return (await asked.thread.read({ id, long, milliseconds })) as Ended<K>;
+      } catch (error) {
+        throw asked.fault ?? error;
+      } finally {
+        timer = setTimeout(rest, idleMilliseconds).unref();
+      }
+    },
+    forget: async (file: string) => started?.thread.forget(file),
+    async close() {
+      clearTimeout(timer);
+      await started?.end();
+      started = null;
+    },
+  };
+}
+
+/** Opens one; its thread starts with the first read. */
+export function openLane({ seat }: { seat?: Seat } = {}) {
+  const turns = createTurns({ width: 1, maxWaiting: mostWaiting });
+  const kept = openKept();
+  const thread = openLaneThread(seat);
+  let waiting = 0;
+
+  /** Reads at the caller's turn. @throws LateError, GoneError, CrowdedError, TooManyCombinationsError; what the read does. */
+  function read<K extends Kind>(
+    long: LongRead<K>,
+    asker: Asker<K>,
+  ): Promise<{ answer: Answer<K>; state: TableState | null }> {
+    const { line, signal, milliseconds, known } = asker;
+    return new Promise((resolve, reject) => {
+      let isOver = false;
+      let drop = () => {};
+      const settle = (tell: () => void) => {
+        if (isOver) return;
+        isOver = true;
+        clearTimeout(patience);
+        signal.removeEventListener('abort', leave);
+        tell();
+      };
+      const leave = () => {
+        drop();
+        settle(() => reject(new GoneError()));
+      };
+      let patience = setTimeout(() => settle(() => reject(new LateError(false))), milliseconds);
+      signal.addEventListener('abort', leave);
+      if (signal.aborted) leave();
+      waiting += 1;
+
+      async function begin(): Promise<true> {
+        waiting -= 1;
+        if (isOver) return true;
+        const answer = known();
+        if (answer !== undefined) {
+          settle(() => resolve({ answer, state: null }));
+          return true;
+        }
+        clearTimeout(patience);
+        try {
+          // The start of the thread is not a part of the caller's time.
+          await thread.ready();
+          if (isOver) return true;
+          const most = mostTimes * milliseconds + graceMilliseconds;
+          patience = setTimeout(() => settle(() => reject(new LateError(true))), most);
+          const ended = await thread.read(long, milliseconds, (dropping) => {
+            drop = dropping;
+          });
+          settle(() => (ended.kind === 'answered' ? resolve(ended) : reject(endOf(ended.kind))));
+        } catch (error) {
+          settle(() => reject(error));
+        }
+        return true;
+      }
+
+      turns.take({ line, key: line }, begin).then(
+        (done) => {
+          if (done !== null) return;
+          waiting -= 1;
+          settle(() => reject(new CrowdedError()));
+        },
+        () => settle(() => reject(new DomainError('unavailable', 'the service is ending'))),
+      );
+    });
+  }
+
+  return {
+    read,
+    kept,
+    waiting: () => waiting,
+    isStarted: thread.isStarted,
+    forget: thread.forget,
+    async close() {
+      turns.close();
+      kept.close();
+      await thread.close();
+    },
+  };
+}
+
+function endOf(kind: 'late' | 'gone' | 'combined'): Error {
+  if (kind === 'late') return new LateError(true);
+  return kind === 'gone' ? new GoneError() : new TooManyCombinationsError();
+}

@@ -1,0 +1,113 @@
+import type { TextField } from '../../config/text-fields.ts';
+import { interruptible } from '../../projections/going-on.ts';
+import type { GroupRequest, Groups } from '../../projections/groups.ts';
+import type { ListRequest, Page } from '../../projections/lists.ts';
+import { pathsWithTables, type Where, withTables } from '../../projections/where.ts';
+import type { Term } from '../../projections/words.ts';
+import { mostRanked, newestFirst, rank, rankedPage } from './ranking.ts';
+
+/** The words of a search, and the fields that hold them. */
+type Words = { terms: readonly Term[]; fields: readonly TextField[] };
+
+/** The best of what a search finds: texts of documents with how well they fit, and how many it finds in all. */
+export type Best = { best: { text: string; score: number }[]; total: number };
+
+/** The requests of each kind of read; all of them can be sent to another thread. */
+type Requests = {
+  list: ListRequest;
+  /** A list in the order of how well its documents fit. */
+  ranked: ListRequest & { words: Words };
+  best: { where: Where; limit: number; words: Words };
+  count: { where: Where | null };
+  groups: GroupRequest;
+};
+
+type Answers = { list: Page; ranked: Page; best: Best; count: number; groups: Groups };
+
+export type Kind = keyof Requests;
+
+/** A read of many documents of a collection. */
+export type Read<K extends Kind = Kind> = { [P in K]: { kind: P; request: Requests[P] } }[K];
+
+/** The same, of a kind that is not known here. */
+export type SomeRead<K extends Kind> = Read<K> & Read;
+
+/** The answer to a read of a kind. */
+export type Answer<K extends Kind> = Answers[K];
+
+/** How a read that may take long ended, for the metrics. */
+export const readEnds = ['answered', 'late', 'refused', 'dropped'] as const;
+export type ReadEnd = (typeof readEnds)[number];
+
+/** The documents of a collection, today or as of a position. */
+export type Reader = {
+  list: (request: ListRequest) => Page | Promise<Page>;
+  count: (where: Where | null) => number | Promise<number>;
+  groups: (request: GroupRequest) => Groups | Promise<Groups>;
+};
+
+const readings: { [P in Kind]: (request: Requests[P], reader: Reader) => Promise<Answers[P]> } = {
+  list: async (request, { list }) => list(request),
+  ranked: ({ words, ...request }, { list }) => rankedPage(request, { ...words, list: async (one) => list(one) }),
+  async best({ where, limit, words: { terms, fields } }, { list }) {
+    const { texts, total } = await list({ where, sort: newestFirst, limit: mostRanked, page: 1 });
+    const best = rank(texts, terms, fields).slice(0, limit);
+    return { best: best.map(({ text, score }) => ({ text, score })), total };
+  },
+  count: async ({ where }, { count }) => count(where),
+  groups: async (request, { groups }) => groups(request),
+};
+
+/** The condition of a read; null for all documents. */
+export function whereOf({ request }: Read): Where | null {
+  return request.where;
+}
+
+/** Whether a condition is met by the search file. */
+export function needsSearchFile(where: Where | null): boolean {
+  if (where === null) return false;
+  if ('and' in where) return where.and.some(needsSearchFile);
+  if ('or' in where) return where.or.some(needsSearchFile);
+  if ('today' in where) return false;
+  return 'search' in where ? where.search.index !== null : where.trigrams !== undefined;
+}
+
+/** Whether a condition searches for words. */
+export function searches(where: Where | null): boolean {
+  if (where === null) return false;
+  if ('and' in where) return where.and.some(searches);
+  if ('or' in where) return where.or.some(searches);
+  return 'search' in where;
+}
+
+/** Reads. @throws what the reader does. */
+export function perform<K extends Kind>({ kind, request }: Read<K>, reader: Reader): Promise<Answers[K]> {
+  return readings[kind](request, reader);
+}
+
+const condition = (where: Where) => withTables(where, interruptible);
+const perhaps = (where: Where | null) => where && condition(where);
+const listed = <L extends ListRequest>(request: L) => ({
+  ...request,
+  where: perhaps(request.where),
+  sort: pathsWithTables(request.sort, interruptible),
+});
+
+/** The same requests, whose queries ask whether they may go on in each collection that they go through. */
+const interrupted: { [P in Kind]: (request: Requests[P]) => Requests[P] } = {
+  list: listed,
+  ranked: listed,
+  best: (request) => ({ ...request, where: condition(request.where) }),
+  count: ({ where }) => ({ where: perhaps(where) }),
+  groups: (request) => ({
+    ...request,
+    where: perhaps(request.where),
+    keys: pathsWithTables(request.keys, interruptible),
+    measures: pathsWithTables(request.measures, interruptible),
+  }),
+};
+
+/** The same from a reader of {@link interruptible} tables: it asks in all collections that it goes through whether it may go on. */
+export function performInterruptibly<K extends Kind>({ kind, request }: Read<K>, reader: Reader): Promise<Answers[K]> {
+  return readings[kind](interrupted[kind](request), reader);
+}

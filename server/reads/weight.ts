@@ -1,0 +1,159 @@
+import type { GroupRequest } from '../../projections/groups.ts';
+import type { ListRequest } from '../../projections/lists.ts';
+import { indexOfOrder } from '../../projections/sort.ts';
+import type { Tables } from '../../projections/tables.ts';
+import type { Leaf, SortKey, Step, Where } from '../../projections/where.ts';
+import { type Read, searches, whereOf } from './reads.ts';
+
+/**
+ * A collection that is read: its tables, the number of documents of each collection by key, and how many events have come since the moment
+ * of the read; null: it is of today.
+ */
+type Weighed = { tables: Tables; sizeOf: (key: string) => number; events: number | null };
+
+/** Of a page behind so many documents all before it are looked at. */
+const deepest = 10_000;
+/** A read that looks at more values than this, of stored columns, may keep the thread from others for some milliseconds. */
+const mostLooks = 20_000;
+/** The same of a read as of a moment, which the thread cannot end: documents may be long. */
+const mostPastLooks = 2_000;
+/** A value in the JSON of a document takes as long as so many of columns, and so does a text whose words are looked through. */
+const ofJson = 20;
+/** More conditions than this are not left to an index, and not to this thread as of a moment. */
+const mostServed = 4;
+
+type Path = { steps: readonly Step[]; leaf: Leaf };
+
+/** Whether a page is so far behind the beginning that all before it should not be read for it. */
+export function isDeep({ limit, page, after = null }: ListRequest): boolean {
+  return after === null && limit > 0 && (page - 1) * limit > deepest;
+}
+
+/** Whether a read that no index serves may take long, because there is much to look at. */
+export function mayBeLong(read: Read, { tables, sizeOf, events }: Weighed): boolean {
+  const where = whereOf(read);
+  if (read.kind === 'groups' && combinesLists(read.request)) return true;
+  const paths = [...sortOf(read), ...figuresOf(read)];
+  const looks = 1 + looksOf(where, tables) + paths.reduce((sum, path) => sum + looksAt(path, tables), 0);
+  const related = [...relatedOf(where), ...paths.flatMap(({ steps }) => relatedIn(steps))];
+  const rows = [tables, ...related].reduce((sum, { key }) => sum + sizeOf(key), 0);
+  // Each row as of then is copied first, and so is each version that has ended since.
+  if (events === null) return rows * looks > mostLooks;
+  return (rows + events) * looks > mostPastLooks || (where !== null && conditionsIn(where) > mostServed);
+}
+
+/** Whether indexes find all that is asked for today, and a page in its order. */
+export function isServed(read: Read, tables: Tables): boolean {
+  if (read.kind !== 'list' && read.kind !== 'count') return false;
+  const where = whereOf(read);
+  if (where !== null && (conditionsIn(where) > mostServed || !isFound(where, tables))) return false;
+  if (read.kind === 'count') return true;
+  const { sort, limit } = read.request;
+  return limit > 0 && !isDeep(read.request) && indexOfOrder(sort, tables) !== null;
+}
+
+function conditionsIn(where: Where): number {
+  if ('and' in where) return where.and.reduce((sum, part) => sum + conditionsIn(part), 0);
+  if ('or' in where) return where.or.reduce((sum, part) => sum + conditionsIn(part), 0);
+  return 1;
+}
+
+const foundBy: ReadonlySet<string> = new Set([
+  'equals',
+  'in',
+  'contains',
+  'greater_than',
+  'greater_than_equal',
+  'less_than',
+  'less_than_equal',
+]);
+
+/** Whether an index finds what meets each part of a condition. */
+function isFound(where: Where, tables: Tables): boolean {
+  if ('and' in where) return where.and.every((part) => isFound(part, tables));
+  if ('or' in where) return where.or.every((part) => isFound(part, tables));
+  if ('today' in where || 'search' in where || !foundBy.has(where.operator)) return false;
+  return where.steps.every(({ kind }) => kind === 'member') && hasIndex(where, tables);
+}
+
+const ownIndexes: ReadonlySet<string> = new Set(['id', 'createdAt', 'updatedAt']);
+
+/** Whether an index has the values at the end of a path, in the tables where it ends. */
+export function hasIndex({ steps, leaf }: Path, tables: Tables): boolean {
+  const path = pathOf({ steps, leaf });
+  if (ownIndexes.has(path) || tables.links.some(({ name }) => name === path)) return true;
+  return tables.columns.some((column) => column.isIndexed && column.path.join('.') === path);
+}
+
+function pathOf({ steps, leaf }: Path): string {
+  return [...steps.map(({ name }) => name), leaf.name].join('.');
+}
+
+/** How many values are looked at in a row. */
+function looksOf(where: Where | null, tables: Tables): number {
+  if (where === null) return 0;
+  if ('and' in where) return where.and.reduce((sum, part) => sum + looksOf(part, tables), 0);
+  if ('or' in where) return where.or.reduce((sum, part) => sum + looksOf(part, tables), 0);
+  if ('today' in where) return 1 + looksOf(where.today, where.tables);
+  if ('search' in where) return ofJson * where.search.terms.length * Math.max(1, where.search.fields.length);
+  return looksAt(where, tables);
+}
+
+function looksAt({ steps, leaf }: Path, tables: Tables): number {
+  const last = steps.findLastIndex(({ kind }) => kind === 'related');
+  const end = last === -1 ? tables : tablesAt(steps[last] as Step, tables);
+  const rest = steps.slice(last + 1);
+  const filters = steps.reduce(
+    (sum, step) => sum + (step.kind === 'related' ? looksOf(step.filter, step.tables) : 0),
+    0,
+  );
+  return last + 1 + filters + (isColumn({ steps: rest, leaf }, end) ? 1 : ofJson);
+}
+
+function isColumn(path: Path, tables: Tables): boolean {
+  const name = pathOf(path);
+  if (path.steps.some(({ kind }) => kind === 'items')) return false;
+  return ownIndexes.has(name) || tables.columns.some((column) => column.isStored && column.path.join('.') === name);
+}
+
+function tablesAt(step: Step, otherwise: Tables): Tables {
+  return step.kind === 'related' ? step.tables : otherwise;
+}
+
+function sortOf(read: Read): readonly SortKey[] {
+  // The best ones are found among the newest.
+  return read.kind === 'list' ? read.request.sort : [];
+}
+
+function figuresOf(read: Read): readonly Path[] {
+  return read.kind === 'groups' ? [...read.request.keys, ...read.request.measures] : [];
+}
+
+/** Whether figures go through a list, and there are several: then a document stands for many rows. */
+export function combinesLists({ keys, measures }: GroupRequest): boolean {
+  const paths: Path[] = [...keys, ...measures];
+  return paths.length > 1 && paths.some(goesThroughList);
+}
+
+function goesThroughList({ steps, leaf }: Path): boolean {
+  return (
+    leaf.kind === 'list' || steps.some((step) => step.kind === 'items' || (step.kind === 'related' && step.isList))
+  );
+}
+
+function relatedOf(where: Where | null): Tables[] {
+  if (where === null) return [];
+  if ('and' in where) return where.and.flatMap(relatedOf);
+  if ('or' in where) return where.or.flatMap(relatedOf);
+  if ('today' in where) return relatedOf(where.today);
+  return 'search' in where ? [] : relatedIn(where.steps);
+}
+
+function relatedIn(steps: readonly Step[]): Tables[] {
+  return steps.flatMap((step) => (step.kind === 'related' ? [step.tables, ...relatedOf(step.filter)] : []));
+}
+
+/** Whether an answer is worth keeping until something is written, however small the collection. */
+export function isWorthKeeping(read: Read): boolean {
+  return read.kind === 'groups' ? read.request.ids === null : searches(whereOf(read));
+}

@@ -1,0 +1,155 @@
+import type { Mutation } from './mutation.ts';
+
+/** Faults of the log: its order, its claims, its batches, and that it is on the disk. */
+export const logMutations: readonly Mutation[] = [
+  {
+    what: 'A write that was decided on an older version of its stream is recorded.',
+    file: 'events/recorder.ts',
+    text: 'return expectedVersion !== null && expectedVersion !== version;',
+    replacement: 'return expectedVersion !== null && expectedVersion > version;',
+    test: {
+      file: 'test/events/log.test.ts',
+      name: 'refuses a stale expected version with the version there is, across batches and within one',
+    },
+  },
+  {
+    what: 'A unique value that another stream has is taken once more.',
+    file: 'events/recorder.ts',
+    text: 'return isSecond || holderOf(scope, value) !== null ||',
+    replacement: 'return isSecond ||',
+    test: {
+      file: 'test/events/log.test.ts',
+      name: 'gives a unique value to one stream until it is released, and names the value that is taken',
+    },
+  },
+  {
+    what: 'A call that gives one unique value to two documents is not refused with its name.',
+    file: 'events/recorder.ts',
+    text: 'return isSecond || holderOf(scope, value)',
+    replacement: 'return holderOf(scope, value)',
+    test: {
+      file: 'test/events/units.test.ts',
+      name: 'is refused over a value that two of its changes claim, and names it',
+    },
+  },
+  {
+    what: 'Of a command over several streams, the versions of the others are not looked at.',
+    file: 'events/recorder.ts',
+    text: '? conflictAmong([command, ...command.otherStreams])',
+    replacement: '? conflictAmong([command])',
+    test: {
+      file: 'test/events/units.test.ts',
+      name: 'leaves no trace in any stream when one of them refuses, and its neighbours are recorded',
+    },
+  },
+  {
+    what: 'A command that SQLite refuses takes the others of its batch with it.',
+    file: 'events/sqlite-log.ts',
+    text: 'transaction.undoable(batch, () => record(command, batch));',
+    replacement: 'record(command, batch);',
+    test: {
+      file: 'test/events/log.test.ts',
+      name: 'leaves no trace of a command that SQLite refuses halfway, and records its neighbours',
+    },
+  },
+  {
+    what: 'The events of a refused command go into the tree, since their leaves stay.',
+    file: 'events/transactions.ts',
+    text: 'leaves.length = mark;',
+    replacement: '',
+    test: {
+      file: 'test/events/log.test.ts',
+      name: 'leaves no trace of a command that SQLite refuses halfway, and records its neighbours',
+    },
+  },
+  {
+    what: 'The log goes on from a head in memory that was rolled back in the file.',
+    file: 'events/transactions.ts',
+    text: 'tip.reload();',
+    replacement: '',
+    test: {
+      file: 'test/events/log.test.ts',
+      name: 'undoes a whole batch that fails at its very end, when its tiles are filled already',
+    },
+  },
+  {
+    what: 'Times of events go back with the clock.',
+    file: 'events/recorder.ts',
+    text: 'return time > last ? time : last;',
+    replacement: 'return time;',
+    test: {
+      file: 'test/events/log.test.ts',
+      name: 'never records a time before the last one, in one batch, over batches and after a restart',
+    },
+  },
+  {
+    what: 'The log is opened with synchronous=NORMAL: what was acknowledged is lost with the power.',
+    file: 'projections/boot.ts',
+    text: "durability: options.isReplica ? 'normal' : 'full'",
+    replacement: "durability: 'normal'",
+    test: {
+      file: 'test/storage/syncs.test.ts',
+      name: 'is on the disk before its answer: each commit of the log and of the vault is synced',
+    },
+  },
+  {
+    what: 'Folders of uploaded files are never synced.',
+    file: 'storage/disk.ts',
+    text: 'await folder.sync();',
+    replacement: 'await folder.stat();',
+    test: {
+      file: 'test/storage/syncs.test.ts',
+      name: 'is on the disk before its answer: the bytes of an upload, and the entries of its folders',
+    },
+  },
+  {
+    what: 'A rename of a field is not applied to events from before it.',
+    file: 'projections/projector.ts',
+    text: 'upcaster.upcast(key, header, data)',
+    replacement: 'data',
+    test: {
+      file: 'test/projections/boot.test.ts',
+      name: 'carries the values and the claims of a renamed field over, and forgets renamedFrom without a rebuild',
+    },
+  },
+  {
+    what: 'Read tables forget that a document was there before its deletion and its restore.',
+    file: 'projections/projector.ts',
+    text: 'const stored = version === 1 ? null : writer.load(id);',
+    replacement: 'const stored = null;',
+    test: {
+      file: 'test/projections/projector.test.ts',
+      name: 'is the same, byte for byte, whether events came one by one, in batches of any sizes, or all at once',
+    },
+  },
+  {
+    what: 'Totals of lists do not fall when documents are deleted.',
+    file: 'projections/projector.ts',
+    text: 'if (change !== 0) changes.set',
+    replacement: 'if (change > 0) changes.set',
+    test: {
+      file: 'test/projections/projector.test.ts',
+      name: 'follow creates, deletes and re-creates, however many of them are in a batch, in a bulk load too',
+    },
+  },
+  {
+    what: 'A node takes in events of a shared log that do not give its head.',
+    file: 'events/ingesting.ts',
+    text: 'if (head && !isSame(head, after)) {',
+    replacement: 'if (head && head.size !== after.size) {',
+    test: {
+      file: 'test/events/replica.test.ts',
+      name: 'refuses rows that are not those of its log, and has nothing of them',
+    },
+  },
+  {
+    what: 'A node takes in a payload that is not the one its event commits to.',
+    file: 'events/ingesting.ts',
+    text: 'if (body !== null && commitmentOf(body) !== header.payload)',
+    replacement: 'if (body === header.payload)',
+    test: {
+      file: 'test/events/replica.test.ts',
+      name: 'refuses rows that are not those of its log, and has nothing of them',
+    },
+  },
+];

@@ -1,0 +1,144 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: these are texts of sources
+import type { Mutation } from './mutation.ts';
+
+/** Faults of lists and filters: wrong documents, a wrong order, a wrong end. */
+export const readingMutations: readonly Mutation[] = [
+  {
+    what: 'A page behind a cursor lacks the documents that are equal to the last one in all but their id.',
+    file: 'projections/after.ts',
+    text: 'any([isBehind(first, value), ties])',
+    replacement: 'isBehind(first, value)',
+    test: {
+      file: 'test/documents/cursors.test.ts',
+      name: 'gives what pages give, in their order, each document once: sorts of every kind, mixed directions, nulls, ties, filters, rules',
+    },
+  },
+  {
+    what: 'A cursor is taken for a list with another filter.',
+    file: 'server/queries/cursors.ts',
+    text: 'JSON.stringify([slug, filter, sort, q, select, depth, asOf])',
+    replacement: 'JSON.stringify([slug, sort, q, select, depth, asOf])',
+    test: {
+      file: 'test/documents/cursors.test.ts',
+      name: 'is of one list: with another collection, sort, filter, select, depth or asOf it is a 400',
+    },
+  },
+  {
+    what: 'A cursor shows the values that it holds.',
+    file: 'server/queries/cursors.ts',
+    text: "const sealed = Buffer.concat([sealing.update(text, 'utf8'), sealing.final()]);",
+    replacement: "const sealed = Buffer.concat([Buffer.from(text), sealing.update(text, 'utf8'), sealing.final()]);",
+    test: {
+      file: 'test/documents/cursors.test.ts',
+      name: 'does not tell the values that it holds, and never the same text twice',
+    },
+  },
+  {
+    what: 'greater_than_equal leaves out what is equal.',
+    file: 'projections/where.ts',
+    text: '`${text} >= ?`',
+    replacement: '`${text} > ?`',
+    test: {
+      file: 'test/queries/where.test.ts',
+      name: 'finds what it means on every type that can carry it, in brackets and as JSON',
+    },
+  },
+  {
+    what: 'less_than_equal on createdAt leaves out the documents of its last millisecond.',
+    file: 'projections/where.ts',
+    text: "less_than_equal: { sign: '<', later: 1 }",
+    replacement: "less_than_equal: { sign: '<', later: 0 }",
+    test: { file: 'test/queries/where.test.ts', name: "serves the server's own fields" },
+  },
+  {
+    what: 'not_equals leaves out documents without a value.',
+    file: 'projections/where.ts',
+    text: '`${text} IS NOT ?`',
+    replacement: '`${text} <> ?`',
+    test: {
+      file: 'test/queries/where.test.ts',
+      name: 'finds what it means on every type that can carry it, in brackets and as JSON',
+    },
+  },
+  {
+    what: 'in does not find documents without a value by null.',
+    file: 'projections/where.ts',
+    text: "const isNull = present.length < values.length ? `${key ?? text} IS NULL OR ` : '';",
+    replacement: "const isNull = '';",
+    test: {
+      file: 'test/queries/where.test.ts',
+      name: 'finds what it means on every type that can carry it, in brackets and as JSON',
+    },
+  },
+  {
+    what: 'not_in leaves out documents without a value.',
+    file: 'projections/where.ts',
+    text: '`${text} IS NULL OR`;',
+    replacement: "'';",
+    test: {
+      file: 'test/queries/where.test.ts',
+      name: 'finds what it means on every type that can carry it, in brackets and as JSON',
+    },
+  },
+  {
+    what: 'like takes % and _ for any letters.',
+    file: 'projections/where.ts',
+    text: '`instr(${folded}, ?) > 0`, values: [fold(String(wanted))]',
+    replacement: '`${folded} LIKE ?`, values: [`%${fold(String(wanted))}%`]',
+    test: {
+      file: 'test/queries/where.test.ts',
+      name: 'of like treat % and _ and quotes as text, and fold case as Unicode does',
+    },
+  },
+  {
+    what: 'A negation over a list matches if one of its values is another.',
+    file: 'projections/where.ts',
+    text: "if (where.operator === 'not_equals') return { ...where, operator: 'equals' };",
+    replacement: '',
+    test: {
+      file: 'test/queries/where.test.ts',
+      name: 'go across relationships: some related document matches, and for a negation none',
+    },
+  },
+  {
+    what: 'The last page, if it is full, says that there is another one.',
+    file: 'projections/lists.ts',
+    text: 'hasNext: isMore || found > end }',
+    replacement: 'hasNext: isMore || found >= end }',
+    test: { file: 'test/documents/lists.test.ts', name: 'counts whole pages when the last one is full' },
+  },
+  {
+    what: 'Documents without a value come first in an ascending list.',
+    file: 'projections/sort.ts',
+    text: "${index === terms.length - 1 ? '' : ' NULLS LAST'}",
+    replacement: '',
+    test: {
+      file: 'test/documents/lists.test.ts',
+      name: 'goes up by a name and down by -name, nulls last both times, without regard to case',
+    },
+  },
+  {
+    what: 'Documents that are equal in an ascending sort come newest first.',
+    file: 'projections/sort.ts',
+    text: 'isDescending: sort[0]?.isDescending !== false }',
+    replacement: 'isDescending: true }',
+    test: { file: 'test/documents/lists.test.ts', name: 'breaks ties by id in the direction of the first key' },
+  },
+  {
+    what: 'A list gives any number of documents at once.',
+    file: 'server/queries/query.ts',
+    text: 'limit: tell(count({ least: 1, most: 100, otherwise: 10 }',
+    replacement: 'limit: tell(count({ least: 1, most: 100_000, otherwise: 10 }',
+    test: { file: 'test/documents/lists.test.ts', name: 'take the default 10 and at most 100' },
+  },
+  {
+    what: 'The parameter limit is not read.',
+    file: 'server/queries/query.ts',
+    text: 'const { limit, page, depth, count, q } = settle(asked);',
+    replacement: 'const { page, depth, count, q } = settle(asked);\n  const limit = 10;',
+    test: {
+      file: 'test/documents/lists.test.ts',
+      name: 'holds the page, newest first, and tells where it stands: first, middle and last page',
+    },
+  },
+];

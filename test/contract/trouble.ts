@@ -90,7 +90,7 @@ export async function fill(world: Pick<World, 'send'>, folder: string): Promise<
   const data = join(folder, 'data');
   // A write-ahead log that was longer once has room for small writes.
   withDatabase(join(data, 'vault.db'), { durability: 'full', cacheMiB: 1 }, emptyWal);
-  // Nobody but the service reads lock.db.
+  // lock.db is read by the service alone.
   const readers = globSync('!(lock).db', { cwd: data }).map((name) => readOn(join(data, name)));
   const ballasts: string[] = [];
   do {

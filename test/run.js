@@ -1,6 +1,8 @@
 import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, statfsSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { chooseNode, handOver } from '../runtime/node.js';
+import { childrenSeconds } from './helpers/children.js';
 
 // npm test -- [OPTION | FILE | FOLDER]…: options are those of node --test. Without a file or a folder, all tests but the long ones.
 const args = process.argv.slice(2);
@@ -21,6 +23,8 @@ if (missing.length > 0) {
   // A run inside a test keeps its files in the folder of the outer one.
   const folder = process.env.TMPDIR ? null : memoryFolder();
   if (folder) Object.assign(process.env, { TEST_DISK: tmpdir(), TMPDIR: folder });
+  const timesFolder = mkdtempSync(join(tmpdir(), 'annals-times-'));
+  process.env.TEST_TIMES ??= join(timesFolder, 'tests');
   const run = [
     // The runner follows each promise of a test: with more room for young objects that takes a twelfth less of the time of the CPU.
     '--max-semi-space-size=64',
@@ -36,7 +40,21 @@ if (missing.length > 0) {
     ...options,
     ...(named.length > 0 ? named.map(inFolder) : ['test/batches/*.ts', 'test/**/*.alone.test.ts']),
   ];
-  handOver(chooseNode(), run, folder && (() => rmSync(folder, { recursive: true, force: true, maxRetries: 5 })));
+  handOver(chooseNode(), run, () => {
+    tellDearest(process.env.TEST_TIMES);
+    for (const made of [timesFolder, folder ?? timesFolder])
+      rmSync(made, { recursive: true, force: true, maxRetries: 5 });
+  });
+}
+
+/** Prints what the run has taken of the CPU, and the ten tests that took most of it. */
+function tellDearest(file) {
+  if (!existsSync(file)) return;
+  const lines = readFileSync(file, 'utf8').split('\n');
+  const tests = lines.map((line) => line.split('\t')).filter(([, kind]) => kind === 'test');
+  const dearest = tests.sort(([a], [b]) => Number(b) - Number(a)).slice(0, 10);
+  const told = dearest.map(([seconds, , name]) => `  ${seconds}  ${name}\n`);
+  process.stdout.write(`ℹ seconds of the CPU ${childrenSeconds().toFixed(0)}, dearest tests:\n${told.join('')}`);
 }
 
 /**

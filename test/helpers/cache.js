@@ -11,8 +11,8 @@ module.enableCompileCache(folder);
 
 // The threads of a service load this module too, and need nothing of the runner.
 if (process.env.NODE_TEST_CONTEXT && isMainThread) {
-  const [{ after }, { measureProcess }] = await Promise.all([import('node:test'), import('./times.js')]);
-  measureProcess();
+  const [{ after }, { measureTests }] = await Promise.all([import('node:test'), import('./times.js')]);
+  measureTests();
   // Where a test waits for nothing but what keeps no process from ending, such as a timer of the service, Node 22 takes it and all
   // that follow for tests that never end.
   const awake = setInterval(() => {}, 60_000);

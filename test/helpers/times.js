@@ -1,44 +1,83 @@
 import { appendFileSync } from 'node:fs';
-import { after, before } from 'node:test';
+import { relative } from 'node:path';
+import { after, afterEach, before, beforeEach } from 'node:test';
+import { fileURLToPath } from 'node:url';
 import { childrenSeconds } from './children.js';
+import { slowness } from './slowness.js';
 
+/** Where test/run.js gathers what all processes tell; without it nothing is measured. */
 const report = process.env.TEST_TIMES;
+const root = fileURLToPath(new URL('../..', import.meta.url));
+/** Seconds of the CPU for a quick test, and for a quick file with all that its tests share, on the machines that this was made on. */
+const most = { test: 6, file: 24 };
 
 /**
- * Measures the tests that a file declares, with the processes that they have started and that have ended by then. With TEST_TIMES,
- * the name of a file, a line is added there: the seconds that these took of the CPU, those on the clock, the name.
+ * Measures each test of this process by itself: what it took of the CPU, with its processes, without the tests inside it. A quick
+ * test that takes more than its budget fails.
+ */
+export function measureTests() {
+  if (report === undefined) return;
+  /** The tests that run, from the outermost on. */
+  const running = [];
+  beforeEach(() => {
+    running.push({ begun: cpuSeconds(), inside: 0 });
+  });
+  afterEach((test) => {
+    const { begun, inside } = running.pop();
+    const whole = cpuSeconds() - begun;
+    if (running.length > 0) running.at(-1).inside += whole;
+    const name = nameOf(test);
+    tell('test', name, whole - inside);
+    if (isQuick(name)) demand(whole - inside, most.test, 'test');
+  });
+}
+
+/**
+ * Measures what a file declares, in a process that it shares with others: its tests, and what they share.
  *
- * @param {string} name
+ * @param {string} file
  * @param {() => Promise<unknown>} declare
  * @returns {() => Promise<void>}
  */
-export function measured(name, declare) {
+export function measured(file, declare) {
   return async () => {
-    if (report === undefined) {
-      await declare();
-      return;
-    }
-    let begun = clocks();
+    let begun = 0;
     before(() => {
-      begun = clocks();
+      begun = cpuSeconds();
     });
     await declare();
     // Behind those of the file, which end what it has started.
-    after(() => tell(name, begun));
+    after(() => {
+      const seconds = cpuSeconds() - begun;
+      tell('file', file, seconds);
+      if (isQuick(file)) demand(seconds, most.file, 'file of tests');
+    });
   };
 }
 
-/** Adds a line about this process as a whole when it ends. */
-export function measureProcess() {
-  if (report !== undefined) process.on('exit', () => tell(`process ${process.argv[1]}`, { computed: 0, passed: 0 }));
+/** Tests in a batch are in a suite that has the name of their file. */
+function nameOf({ fullName, filePath }) {
+  return fullName.startsWith('test/') ? fullName : `${relative(root, filePath ?? '')} > ${fullName}`;
 }
 
-function tell(name, begun) {
-  const { computed, passed } = clocks();
-  appendFileSync(report, `${(computed - begun.computed).toFixed(1)}\t${(passed - begun.passed).toFixed(1)}\t${name}\n`);
+function isQuick(name) {
+  return !name.split(' ')[0].endsWith('.long.test.ts');
 }
 
-function clocks() {
+/** @throws Error if that is more than the budget, of which a slow machine gets more. */
+function demand(seconds, budget, what) {
+  if (report === undefined || seconds <= budget) return;
+  const mine = budget * slowness();
+  if (seconds <= mine) return;
+  const took = `took ${seconds.toFixed(1)} s of the CPU, and a ${what} may take ${mine.toFixed(1)}`;
+  throw new Error(`${took}: have it do less, or make it a long one (CONTRIBUTING.md, "Tests")`);
+}
+
+function tell(kind, name, seconds) {
+  if (report !== undefined) appendFileSync(report, `${seconds.toFixed(2)}\t${kind}\t${name.replaceAll(/\s+/g, ' ')}\n`);
+}
+
+function cpuSeconds() {
   const { user, system } = process.cpuUsage();
-  return { computed: (user + system) / 1e6 + childrenSeconds(), passed: process.uptime() };
+  return (user + system) / 1e6 + childrenSeconds();
 }

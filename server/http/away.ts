@@ -1,4 +1,4 @@
-import type { Lifecycle, Server } from '@hapi/hapi';
+import type { Lifecycle, RequestRoute } from '@hapi/hapi';
 import { DomainError } from '../../config/errors.ts';
 import { SegmentAwayError, SegmentUnreachableError } from '../../events/away.ts';
 import { bringHere, whenHere } from '../../events/fetching.ts';
@@ -11,20 +11,18 @@ declare module '@hapi/hapi' {
 }
 
 /**
- * Has routes that only read wait for segments of the log that are in the bucket, while the thread answers others. One that writes is
+ * Has a route that only reads wait for segments of the log that are in the bucket, while the thread answers others. One that writes is
  * refused where it needs one, before it has recorded anything, and finds it here when it is tried again.
  */
-export function awaitSegments(server: Server): void {
-  for (const { method, settings, realm } of server.table()) {
-    const { handler } = settings;
-    if (realm !== server.realm || typeof handler !== 'function') continue;
-    const run = handler as Lifecycle.Method;
-    const onlyReads = method === 'get' && settings.plugins?.recordsAnEvent !== true;
-    settings.handler = function (this: unknown, request, h, error) {
-      const answer = async () => run.call(this as never, request, h, error);
-      return onlyReads ? whenHere(answer) : refusing(answer);
-    };
-  }
+export function awaitSegments({ method, settings }: RequestRoute): void {
+  const { handler } = settings;
+  if (typeof handler !== 'function') return;
+  const run = handler as Lifecycle.Method;
+  const onlyReads = method === 'get' && settings.plugins?.recordsAnEvent !== true;
+  settings.handler = function (this: unknown, request, h, error) {
+    const answer = async () => run.call(this as never, request, h, error);
+    return onlyReads ? whenHere(answer) : refusing(answer);
+  };
 }
 
 async function refusing<T>(answer: () => Promise<T>): Promise<T> {

@@ -5,6 +5,7 @@ import { passesAnyway } from '../callers/overload.ts';
 import { refuseOddPath } from '../documents/media/routes.ts';
 import type { Backlog } from '../http/backlog.ts';
 import { takeTurns } from '../http/door.ts';
+import { createLazyRoutes, type LazyRoutes } from '../http/lazy-routes.ts';
 import { createListener, requireHead } from '../http/listener.ts';
 import { noteRequest } from '../http/pulse.ts';
 import { checkUrl } from '../http/url.ts';
@@ -21,8 +22,9 @@ import { routes } from './routes.ts';
  */
 export async function openServer(app: OpenApp, backlog?: Backlog): Promise<Server> {
   const hasFiles = [...app.collections.values()].some(({ model }) => model.upload);
-  const server = neverListening(hasFiles ? [refuseOddPath, checkUrl] : [checkUrl]);
-  await serve(server, backlog ? { app, backlog } : { app });
+  const lazy = createLazyRoutes();
+  const server = neverListening([...(hasFiles ? [refuseOddPath] : []), checkUrl, lazy.addFor]);
+  await serve(server, { app, lazy, ...(backlog && { backlog }) });
   await server.start();
   return server;
 }
@@ -32,7 +34,9 @@ export function portOf(listener: Listener): number {
   return (listener.address() as AddressInfo).port;
 }
 
-async function serve(server: Server, options: { app: OpenApp; backlog?: Backlog }): Promise<void> {
+type Options = { app: OpenApp; lazy: LazyRoutes; backlog?: Backlog };
+
+async function serve(server: Server, options: Options): Promise<void> {
   const { app } = options;
   if (app.site !== null) server.app.site = app.site;
   const isExempt = (request: IncomingMessage) => passesAnyway(server, app, request);

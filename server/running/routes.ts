@@ -1,4 +1,4 @@
-import type { Plugin, Request, Server } from '@hapi/hapi';
+import type { Plugin, Request, RequestRoute, Server } from '@hapi/hapi';
 import { DomainError } from '../../config/errors.ts';
 import { isOutsideScopes } from '../access/key-scopes.ts';
 import { accountStates } from '../accounts/account-routes.ts';
@@ -37,6 +37,7 @@ import { type Backlog, createBacklog } from '../http/backlog.ts';
 import { noPayload } from '../http/body.ts';
 import { registerCors } from '../http/cors-routes.ts';
 import { answerErrors } from '../http/errors.ts';
+import type { LazyRoutes } from '../http/lazy-routes.ts';
 import { actorOf, noRoute, requestId } from '../http/requests.ts';
 import { securityTxt } from '../http/security-txt.ts';
 import { registerStatic } from '../http/static.ts';
@@ -88,9 +89,14 @@ const resources: readonly Resource[] = [
 ];
 
 /** All that a service answers, as a hapi plugin for servers of our own: with an extension that reaches every route of theirs. */
-export const routes: Plugin<{ app: RoutedApp; backlog?: Backlog }> = {
+export const routes: Plugin<{ app: RoutedApp; backlog?: Backlog; lazy?: LazyRoutes }> = {
   name: 'annals-routes',
-  async register(server, { app, backlog = createBacklog(app.log) }) {
+  async register(server, { app, backlog = createBacklog(app.log), lazy }) {
+    server.events.on('route', (route) => {
+      if (route.realm !== server.realm) return;
+      answerWhole(route);
+      if (app.hasBucket) awaitSegments(route);
+    });
     await registerStatic(server);
     registerAuthentication(server, app);
     const log = (err: Error, request: Request) => {
@@ -106,7 +112,8 @@ export const routes: Plugin<{ app: RoutedApp; backlog?: Backlog }> = {
         app.site === null ? varyByCaller : varyBySite,
       ),
     );
-    for (const resource of resources) resource(server, app);
+    const host = lazy?.keepFor(server) ?? server;
+    for (const resource of resources) resource(host, app);
     server.route({
       method: '*',
       path: '/{any*}',
@@ -115,8 +122,6 @@ export const routes: Plugin<{ app: RoutedApp; backlog?: Backlog }> = {
         throw formerPath(app, request) ?? noRoute(request);
       },
     });
-    answerWhole(server);
-    if (app.hasBucket) awaitSegments(server);
   },
 };
 
@@ -132,7 +137,6 @@ function formerPath({ model, collections, formerSlugs }: RoutedApp, request: Req
 }
 
 /** By default hapi cuts any answer to the `Range` that is asked for: half a JSON document is not one. Files have ranges of their own. */
-function answerWhole(server: Server): void {
-  const ours = server.table().filter(({ realm }) => realm === server.realm);
-  for (const { settings } of ours) settings.response = { ...settings.response, ranges: false };
+function answerWhole({ settings }: RequestRoute): void {
+  settings.response = { ...settings.response, ranges: false };
 }

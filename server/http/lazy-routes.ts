@@ -1,0 +1,50 @@
+import type { Request, Server, ServerRoute } from '@hapi/hapi';
+
+/**
+ * Routes that a server gets with the first request for their part of the paths, such as one collection: hapi takes half a millisecond
+ * of the CPU for each route, in each thread, and most of a start would be routes.
+ */
+export type LazyRoutes = {
+  /** The same server, except that its `route` keeps routes. */
+  keepFor: (server: Server) => Server;
+  /** Adds the routes that are kept for the path of a request, before its route is looked for. */
+  addFor: (request: Request) => void;
+};
+
+export function createLazyRoutes(): LazyRoutes {
+  const parts = new Map<string, { server: Server; routes: ServerRoute[] }>();
+
+  function keep(server: Server, route: ServerRoute): void {
+    const part = partOf(route.path);
+    if (isNeededAtOnce(route)) server.route(route);
+    else if (parts.has(part)) parts.get(part)?.routes.push(route);
+    else parts.set(part, { server, routes: [route] });
+  }
+
+  return {
+    keepFor(server) {
+      const route = (routes: ServerRoute | ServerRoute[]) => {
+        for (const one of [routes].flat()) keep(server, one);
+      };
+      return Object.create(server, { route: { value: route } });
+    },
+    addFor({ path }) {
+      if (parts.size === 0) return;
+      const part = partOf(path);
+      const kept = parts.get(part);
+      if (!kept) return;
+      parts.delete(part);
+      kept.server.route(kept.routes);
+    },
+  };
+}
+
+/** The first segments of a path: up to the collection or global, if there is one. */
+function partOf(path: string): string {
+  return /^\/api\/(?:collections|globals|media)\/[^/]+|^\/api\/[^/]+|^\/[^/]*/.exec(path)?.[0] ?? '';
+}
+
+/** Routes of many parts, and those that are looked up without a request of hapi. */
+function isNeededAtOnce({ path, options }: ServerRoute): boolean {
+  return partOf(path).includes('{') || (typeof options === 'object' && options.plugins?.neverShed === true);
+}

@@ -445,6 +445,24 @@ function statusesIn(text: string): string[] {
   return [byBoom, byCall, byNumber].flatMap((pattern) => [...code.matchAll(pattern)].map(([found]) => found));
 }
 
+describe('A wait of a test', () => {
+  /** A bound of ten seconds or more is one of a wait for what has to come; shorter ones are what is measured. */
+  const own =
+    /(?:const|let) \w+ = (?:Date|performance)\.now\(\) \+ \d{2,3}_?000\b|(?:eventually|askUntil|inTime)\([^\n]*, [\d_]{4,}\)/;
+
+  it('has its bound from test/helpers/patience.ts', () => {
+    const files = globSync('test/**/*.ts', { cwd: root }).filter((file) => !file.startsWith('test/helpers/'));
+    const found = files.filter((file) => own.test(readFileSync(join(root, file), 'utf8')));
+    assert.deepEqual(found, []);
+  });
+
+  it('is found with a bound of its own', () => {
+    const bound = '30_000';
+    for (const text of [`const end = Date.now() + ${bound};`, `await eventually(() => isThere(), ${bound});`])
+      assert.match(text, own);
+  });
+});
+
 describe('The status of an error', () => {
   // The descriptions are in openapi/, and commands look at answers.
   const sources = globSync('server/**/*.ts', {

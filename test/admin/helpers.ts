@@ -4,7 +4,7 @@ import { afterEach, describe } from 'node:test';
 import type { Browser, BrowserContext, BrowserContextOptions, Page, Request } from 'playwright-core';
 import { describeInBrowser } from '../helpers/browser.ts';
 import { executablePath } from '../helpers/chromium.ts';
-import { patience } from '../helpers/patience.ts';
+import { patience, startWait } from '../helpers/patience.ts';
 import type { Service } from '../helpers/service.ts';
 
 const root = new URL('../../', import.meta.url);
@@ -167,13 +167,13 @@ export async function settled(page: Page): Promise<void> {
   const asked = askedBy.get(page);
   assert.ok(asked, 'the requests of this page are not counted');
   await page.locator('h1').first().waitFor();
-  for (const end = Date.now() + patience; ; ) {
+  for (const wait = startWait(); ; ) {
     const { times } = asked;
     // A page that is left in the middle of this takes its promises with it.
     const isIdle = await page.evaluate(idle).catch(() => false);
     if (isIdle && asked.open.size === 0 && asked.times === times) return;
-    const open = [...asked.open].map((request) => request.url());
-    assert.ok(Date.now() < end, `the page does not come to rest; open: ${open.join(', ')}`);
+    const open: string[] = [...asked.open].map((request) => request.url());
+    if (wait.isOver()) assert.fail(`the page does not come to rest; open: ${open.join(', ')}; ${wait.report()}`);
   }
 }
 

@@ -23,7 +23,7 @@ const receiver = createServer((_, response) => response.writeHead(204).end()).li
 await once(receiver, 'listening');
 after(() => receiver.close());
 /** Requests for each operation; more of them find more, and need more room. */
-const runs = Number(process.env.TEST_RUNS ?? 6);
+const runs = Number(process.env.TEST_RUNS ?? 3);
 /** Behind a balancer there is no file of the one process to fill, hold or damage; see nodes.long.test.ts. */
 const ofOneProcess = process.env.TEST_NODES === undefined ? {} : { skip: 'the service has several nodes' };
 const disk =

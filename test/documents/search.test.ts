@@ -6,7 +6,7 @@ import fc from 'fast-check';
 import type { Config } from '../../config/define.ts';
 import { type HereService, startHere, useServiceHere } from '../helpers/embedded.ts';
 import { temporaryFolder } from '../helpers/service.ts';
-import { errorsOf } from '../helpers/shared.ts';
+import { askUntil, errorsOf } from '../helpers/shared.ts';
 import { anyText } from '../helpers/text.ts';
 
 const everybody = { read: () => true };
@@ -351,9 +351,8 @@ describe('The search index at a start', () => {
         .map(({ level, msg }) => `${level} ${msg}`);
     const findsAll = async ({ call }: HereService) => {
       const search = () => call('GET', '/api/collections/pages?q=wombat');
-      let answer = await search();
       // A busy machine may take longer to make the index than a search waits.
-      for (const end = Date.now() + 30_000; answer.status === 503 && Date.now() < end; ) answer = await search();
+      const answer = await askUntil(search, ({ status }) => status !== 503);
       assert.deepEqual([answer.status, answer.body.total], [200, 3]);
     };
     let service = await start();

@@ -120,7 +120,7 @@ export async function startPatroni(
         return leader !== '' && found.some(({ role }) => role === 'sync_standby') && found.length === names.length;
       },
       'a leader with a synchronous standby',
-      120_000,
+      2,
     );
     return leader;
   }

@@ -8,6 +8,7 @@ import { readLog } from '../../events/log-reader.ts';
 import { verifyLog } from '../../events/verify.ts';
 import type { PostgresAddress } from '../../storage/postgres/connection.ts';
 import { openDatabase, type Sqlite } from '../../storage/sqlite.ts';
+import { startWait } from '../helpers/patience.ts';
 import { asAdmin, makeDatabase, type Servers, startServers } from '../helpers/postgres.ts';
 import { type Answer, type Load, startLoad } from './clients.ts';
 import { checkHistory, type Entry, type Read, type Verdict, type Write } from './history.ts';
@@ -64,13 +65,9 @@ export async function openWorld<S extends Pick<Servers, 'hosts'> = Servers>(
   }
 
   /** Waits until so many more writes are acknowledged. */
-  async function untilMore(more: number, of: Load, within = 180_000): Promise<void> {
+  async function untilMore(more: number, of: Load): Promise<void> {
     const goal = of.count() + more;
-    await until(
-      () => of.count() >= goal || nodes.every((node) => node.ended() !== undefined),
-      `${more} writes`,
-      within,
-    );
+    await until(() => of.count() >= goal || nodes.every((node) => node.ended() !== undefined), `${more} writes`, 3);
   }
 
   /** The history so far, held against the log as a node has it that comes now; it is there at the end of each scenario. */
@@ -119,9 +116,9 @@ export async function openWorld<S extends Pick<Servers, 'hosts'> = Servers>(
   };
 }
 
-export async function until(isSo: () => unknown, what: string, within = 60_000): Promise<void> {
-  for (const end = performance.now() + within; !(await isSo()); await pause(20))
-    if (performance.now() > end) throw new Error(`it did not come to ${what} within ${within} ms`);
+export async function until(isSo: () => unknown, what: string, minutes = 1): Promise<void> {
+  for (const wait = startWait(minutes); !(await isSo()); await pause(20))
+    if (wait.isOver()) throw new Error(`it did not come to ${what}: ${wait.report()}`);
 }
 
 /** The longest time between two acknowledged writes. @param from the moment before which it may not have ended. */

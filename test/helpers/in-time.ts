@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict';
 import type { Locator } from 'playwright-core';
-import { patience } from './patience.ts';
+import { startWait } from './patience.ts';
 
 /** Asserts again until it holds, at most for the time that a page is waited for: what is shown comes after what brings it about. */
 export async function inTime(assertion: () => Promise<void>): Promise<void> {
-  for (const end = Date.now() + patience; ; ) {
+  for (const wait = startWait(); ; ) {
     try {
       return await assertion();
     } catch (error) {
-      if (Date.now() > end) throw error;
+      if (wait.isOver()) throw new Error(wait.report(), { cause: error });
     }
     await new Promise((resolve) => setTimeout(resolve, 50));
   }

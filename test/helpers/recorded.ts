@@ -5,7 +5,7 @@ import { setTimeout } from 'node:timers/promises';
 import Database from 'better-sqlite3';
 import type { EventType } from '../../events/catalogue.ts';
 import type { Actor, Header } from '../../events/envelope.ts';
-import { patience } from './patience.ts';
+import { startWait } from './patience.ts';
 import type { Answer } from './service.ts';
 
 /** An event of a log, as a test looks at it. */
@@ -31,14 +31,14 @@ export type Expected = string | ({ type: EventType } & Partial<Recorded>);
  * names neither, and so are those of mails that were asked for before.
  *
  * @param expected the events, or what makes them of the result of `run`.
- * @param milliseconds in which the last of them has to come.
+ * @param minutes in which the last of them has to come.
  * @returns the result of `run`.
  */
 export async function assertRecorded<T>(
   service: { data: string },
   run: () => Promise<T>,
   expected: readonly Expected[] | ((result: T) => readonly Expected[]),
-  milliseconds = patience,
+  minutes = 1,
 ): Promise<T> {
   const log = followLog(service.data);
   try {
@@ -51,10 +51,9 @@ export async function assertRecorded<T>(
     const isOfOtherMail = ({ type, data }: Recorded) =>
       type.startsWith('email.') && !(withMails && found.some(({ id }) => id === data?.event));
     const isLate = ({ correlationId }: Recorded) => (answered.get(correlationId) ?? begun) < begun;
-    const end = Date.now() + milliseconds;
-    for (;;) {
+    for (const wait = startWait(minutes); ; ) {
       for (const event of log.next()) if (!isOfOtherMail(event) && !isLate(event)) found.push(event);
-      if (found.length >= wanted.length || Date.now() > end) break;
+      if (found.length >= wanted.length || wait.isOver()) break;
       await setTimeout(10);
     }
     assert.deepEqual(

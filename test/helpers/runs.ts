@@ -1,11 +1,11 @@
 /**
- * How many times a property is tried: all of them by `npm run test:long` (`test/properties.long.test.ts`), a sixth of them by
+ * How many times a property is tried: all of them by `npm run test:long` (`test/properties.long.test.ts`), a twentieth of them by
  * `npm test`, which is run at each step, or as many as the variable TEST_RUNS says.
  */
 export function runsOf(all: number): number {
   const { TEST_RUNS, TEST_ALL_RUNS } = process.env;
   if (TEST_RUNS !== undefined) return Number(TEST_RUNS);
-  return TEST_ALL_RUNS === undefined ? Math.ceil(all / 6) : all;
+  return TEST_ALL_RUNS === undefined ? Math.ceil(all / 20) : all;
 }
 
 /** Of a list of cases as many as a property of so many runs is tried, spread over the list: all of them by `npm run test:long`. */

@@ -9,7 +9,7 @@ import Database from 'better-sqlite3';
 import type { Header } from '../../events/envelope.ts';
 import { annalsWords, withoutProgress } from './command.ts';
 import { showErrorsOf } from './logged-errors.ts';
-import { patience } from './patience.ts';
+import { startWait } from './patience.ts';
 import { type Answer, inherited, type Service, startService, type TestConfig } from './service.ts';
 
 /**
@@ -78,9 +78,14 @@ export async function sendRaw(url: string, bytes: string | Buffer): Promise<RawA
   const socket = connect(Number(port), hostname);
   const text = await new Promise<string>((resolve, reject) => {
     let received = '';
-    const timer = setTimeout(() => reject(new Error(`no whole answer came, only ${JSON.stringify(received)}`)), 30_000);
+    const wait = startWait();
+    const timer = setInterval(() => {
+      if (!wait.isOver()) return;
+      clearInterval(timer);
+      reject(new Error(`no whole answer came, only ${JSON.stringify(received)}: ${wait.report()}`));
+    }, 1000);
     const finish = (error?: Error) => {
-      clearTimeout(timer);
+      clearInterval(timer);
       if (error && received === '') reject(error);
       else resolve(received.replace(interim, ''));
     };
@@ -177,16 +182,22 @@ export function logLines(service: Pick<Service, 'output'>): LogLine[] {
 type Perhaps<T> = T | undefined | false | null;
 
 /** Waits until a check gives something, on the busiest machine too: logs are written a moment after the answer, and a process starts. */
-export async function eventually<T>(
-  check: () => Perhaps<T> | Promise<Perhaps<T>>,
-  milliseconds = patience,
-): Promise<T> {
-  const end = Date.now() + milliseconds;
-  for (;;) {
+export async function eventually<T>(check: () => Perhaps<T> | Promise<Perhaps<T>>): Promise<T> {
+  for (const wait = startWait(); ; ) {
     const found = await check();
     if (found) return found;
-    assert.ok(Date.now() < end, `it did not come about within ${milliseconds} ms`);
+    if (wait.isOver()) assert.fail(`it did not come about: ${wait.report()}`);
     await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+}
+
+/** Asks again until an answer is as it should be; where none is, the error shows the last one. */
+export async function askUntil<T>(ask: () => Promise<T>, isRight: (answer: T) => boolean): Promise<T> {
+  for (const wait = startWait(); ; ) {
+    const answer = await ask();
+    if (isRight(answer)) return answer;
+    if (wait.isOver()) assert.fail(`the answer did not change from ${JSON.stringify(answer)}: ${wait.report()}`);
+    await new Promise((resolve) => setTimeout(resolve, 20));
   }
 }
 

@@ -67,7 +67,7 @@ function isQuick(name) {
 /** @throws Error if that is more than the budget, of which a slow machine gets more. */
 function demand(seconds, budget, what) {
   if (report === undefined || seconds <= budget) return;
-  const mine = budget * slowness();
+  const mine = budget * slowness().ofCpu;
   if (seconds <= mine) return;
   const took = `took ${seconds.toFixed(1)} s of the CPU, and a ${what} may take ${mine.toFixed(1)}`;
   throw new Error(`${took}: have it do less, or make it a long one (CONTRIBUTING.md, "Tests")`);

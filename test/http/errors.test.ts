@@ -366,12 +366,10 @@ describe('The log lines', () => {
     const before = logLines(service).length;
     const answer = await service.call('GET', `${notes}/%zz`);
     assert.equal(answer.status, 400);
-    const line = await eventually(
-      () =>
-        logLines(service)
-          .slice(before)
-          .find(({ status }) => status === 400),
-      1000,
+    const line = await eventually(() =>
+      logLines(service)
+        .slice(before)
+        .find(({ status }) => status === 400),
     );
     assert.equal(line.method, 'GET');
   });

@@ -142,7 +142,7 @@ const isExhaustive = process.env.TEST_FLIPS === 'all';
 const random = randomFrom(seed);
 
 /**
- * Which bytes to flip: one at random of each part of a value whose bytes all mean the same, of a sixth of the parts by `npm test`, or
+ * Which bytes to flip: one at random of each part of a value whose bytes all mean the same, of a twentieth of the parts by `npm test`, or
  * all of them with TEST_FLIPS=all. Parts of a text are its names and values and what stands between them, those of the hashes of a
  * tile are the hashes.
  */

@@ -49,6 +49,6 @@ describe('A service at rest', { skip: process.platform !== 'linux' && 'only Linu
     const most = anonymous(pid);
     assert.ok(most - before > 40, `${before} MB before, ${most} with copies`);
     // The copies are kept for 30 to 60 s.
-    await eventually(() => anonymous(pid) < most - 0.8 * (most - before), 120_000);
+    await eventually(() => anonymous(pid) < most - 0.8 * (most - before));
   });
 });

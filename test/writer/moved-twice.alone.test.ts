@@ -15,7 +15,6 @@ import { eventually, useFolder } from '../helpers/shared.ts';
 Object.assign(usualSizes, { events: 20, hot: 5 });
 
 const config: Config = { collections: [{ slug: 'posts', fields: [{ name: 'title', type: 'text' }] }] };
-const patience = 60_000;
 
 describeWithBucket('Two data directories of one log with the same bucket', () => {
   const bucket = useBucket();
@@ -34,7 +33,7 @@ describeWithBucket('Two data directories of one log with the same bucket', () =>
       .map(({ name }) => name.slice('segments/'.length))
       .filter((name) => name.endsWith('.seg'));
   const allMoved = (data: string, least: number) =>
-    eventually(() => segments(data).length >= least && here(data).length === 0, patience);
+    eventually(() => segments(data).length >= least && here(data).length === 0);
   const warnings = ({ lines }: HereService) =>
     lines().flatMap(({ msg }) => (/^no segment of the log is moved/.test(msg) ? [String(msg)] : []));
 
@@ -59,13 +58,13 @@ describeWithBucket('Two data directories of one log with the same bucket', () =>
     await one.stop();
     cpSync(first, second, { recursive: true });
     other = await open(second);
-    await eventually(() => warnings(other).length > 0, patience);
+    await eventually(() => warnings(other).length > 0);
     assert.match(warnings(other)[0] ?? '', /is in use by another data directory of this log.+ GMT, .+segments\/holder/);
     one = await open(first);
     await Promise.all([fill(one), fill(other)]);
     await allMoved(first, 4);
     assert.deepEqual(warnings(one), []);
-    await eventually(() => here(second).length === 2, patience);
+    await eventually(() => here(second).length === 2);
     assert.deepEqual(
       await objects(),
       segments(first).map(({ file }) => file),
@@ -99,7 +98,7 @@ describeWithBucket('Two data directories of one log with the same bucket', () =>
       withDatabase(join(second, 'log.db'), { readonly: true }, (db) =>
         db.prepare('SELECT min(done) FROM erasures').pluck().get(),
       ) === 1;
-    await eventually(isDone, patience);
+    await eventually(isDone);
     assert.deepEqual(
       await objects(),
       segments(second).map(({ file }) => file),

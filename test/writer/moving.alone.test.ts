@@ -22,7 +22,6 @@ Object.assign(usualSizes, { events: 20, hot: 5 });
 const config: Config = { collections: [{ slug: 'posts', fields: [{ name: 'title', type: 'text' }] }] };
 
 /** The bucket may be slow. */
-const patience = 30_000;
 
 describeWithBucket('A service whose segments are in a bucket', () => {
   const bucket = useBucket();
@@ -72,7 +71,6 @@ describeWithBucket('A service whose segments are in a bucket', () => {
   const allAway = () =>
     eventually(
       () => Number(inLog('SELECT min(position) FROM payloads')) > (segments().at(-1)?.last ?? 0) && here().length === 0,
-      patience,
     );
 
   const ends: (() => unknown)[] = [];
@@ -91,7 +89,7 @@ describeWithBucket('A service whose segments are in a bucket', () => {
       await patch(`Numbat-${count}`);
     }
     at = `${inLog('SELECT size FROM head')}`;
-    await eventually(() => segments().length >= 3, patience);
+    await eventually(() => segments().length >= 3);
     await allAway();
   });
 
@@ -213,7 +211,7 @@ describeWithBucket('A service whose segments are in a bucket', () => {
     const former = segments().map(({ file }) => file);
     const answer = await service.call('POST', '/api/audit/erasures', { collection: 'posts', id, reason: 'asked to' });
     assert.ok([201, 202].includes(answer.status), JSON.stringify(answer.body));
-    await eventually(() => inLog('SELECT min(done) FROM erasures') === 1, patience);
+    await eventually(() => inLog('SELECT min(done) FROM erasures') === 1);
     await allAway();
     assert.deepEqual(remainsIn(data, ['Numbat-']), []);
     const now = segments().map(({ file }) => file);
@@ -249,7 +247,7 @@ describeWithBucket('A service whose segments are in a bucket', () => {
       });
       const { length } = segments();
       if (isHere) for (let count = 0; count < 25; count += 1) await post(`Quokka-${count}`);
-      await eventually(() => !isHere || segments().length > length, patience);
+      await eventually(() => !isHere || segments().length > length);
       if (isHere) assert.ok(here().includes(segments().at(-1)?.file ?? ''));
       else await allAway();
       await service.stop();
@@ -271,7 +269,7 @@ describeWithBucket('A service whose segments are in a bucket', () => {
     }
     service = await open();
     const unsealed = () => Number(inLog('SELECT size FROM head')) - (segments().at(-1)?.last ?? 0);
-    await eventually(() => unsealed() < usualSizes.events + usualSizes.hot, patience);
+    await eventually(() => unsealed() < usualSizes.events + usualSizes.hot);
     await allAway();
     const found = (await objects()).filter(({ name }) => name.endsWith('.seg')).map(({ name }) => name);
     assert.deepEqual(

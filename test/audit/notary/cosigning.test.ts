@@ -13,7 +13,7 @@ import { run } from '../../../verify/annals-verify.mjs';
 import { type HereService, startHere } from '../../helpers/embedded.ts';
 import { runHere } from '../../helpers/in-process.ts';
 import { apiKey, temporaryFolder } from '../../helpers/service.ts';
-import { eventually } from '../../helpers/shared.ts';
+import { askUntil, eventually } from '../../helpers/shared.ts';
 import { cosignature, createWitnessKey, startWitness } from '../../helpers/witness.ts';
 
 const config = { bcryptCost: 4, collections: [{ slug: 'posts', fields: [{ name: 'title', type: 'text' }] }] };
@@ -38,13 +38,11 @@ async function newest(service: HereService): Promise<string> {
 }
 
 /** The note of the newest checkpoint, once somebody has cosigned it. */
-async function cosigned(service: HereService, name: string): Promise<string> {
-  for (const end = Date.now() + 30_000; ; ) {
-    const note = await newest(service);
-    if (note.includes(`— ${name} `)) return note;
-    assert.ok(Date.now() < end, `no witness cosigned ${note}`);
-    await new Promise((resolve) => setTimeout(resolve, 20));
-  }
+function cosigned(service: HereService, name: string): Promise<string> {
+  return askUntil(
+    () => newest(service),
+    (note) => note.includes(`— ${name} `),
+  );
 }
 
 /** A service whose checkpoints a witness cosigns that knows its log. */

@@ -19,7 +19,7 @@ import { noon, openTestLog } from '../../events/logs.ts';
 import { startHere } from '../../helpers/embedded.ts';
 import { runHere } from '../../helpers/in-process.ts';
 import { apiKey, temporaryFolder } from '../../helpers/service.ts';
-import { eventually, useFolder } from '../../helpers/shared.ts';
+import { askUntil, eventually, useFolder } from '../../helpers/shared.ts';
 import { createCa, describeWithOpenssl, useAuthority } from '../../helpers/tsa.ts';
 
 const note = 'annals/test\n1\nroot\n\n— annals/test AAAAAAA=\n';
@@ -161,11 +161,8 @@ describeWithOpenssl('time-stamp tokens of OpenSSL', () => {
     const service = await startHere(t, config, { data, tsaUrl: tsa.url, tsaAllowPrivate: true, tsaCa: ca });
     const get = (path: string) => service.call('GET', path);
     await eventually(() => tsa.queries.length === 1);
-    let stamped = [];
-    for (const end = Date.now() + 30_000; stamped.length === 0 && Date.now() < end; ) {
-      stamped = (await get('/api/audit/stamps?covers=2')).body.stamped;
-      await new Promise((resolve) => setTimeout(resolve, 20));
-    }
+    const covering = async () => (await get('/api/audit/stamps?covers=2')).body.stamped;
+    const stamped = await askUntil(covering, ({ length }) => length > 0);
     const [{ size, checkpoint, tokens }] = stamped;
     assert.equal(size, 2);
     assert.deepEqual(

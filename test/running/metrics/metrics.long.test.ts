@@ -7,7 +7,7 @@ import { openDatabase } from '../../../storage/sqlite.ts';
 import { runHere } from '../../helpers/in-process.ts';
 import { type Exposed, readExposition, sumOf } from '../../helpers/metrics.ts';
 import { apiKey, startService, temporaryFolder, writeConfig } from '../../helpers/service.ts';
-import { launch } from '../../helpers/shared.ts';
+import { askUntil, launch } from '../../helpers/shared.ts';
 
 const config = {
   bcryptCost: 4,
@@ -32,14 +32,8 @@ async function exposed(url: string): Promise<Exposed> {
 }
 
 /** Looks again until it is as it should be: threads send their counts each second. */
-async function until(url: string, isThere: (found: Exposed) => boolean): Promise<Exposed> {
-  const end = Date.now() + 30_000;
-  for (;;) {
-    const found = await exposed(url);
-    if (isThere(found)) return found;
-    assert.ok(Date.now() < end, JSON.stringify(found.series, null, 1));
-    await new Promise((go) => setTimeout(go, 100));
-  }
+function until(url: string, isThere: (found: Exposed) => boolean): Promise<Exposed> {
+  return askUntil(() => exposed(url), isThere);
 }
 
 const requests = 'annals_http_requests_total';

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { hash } from 'node:crypto';
-import { setTimeout as pause } from 'node:timers/promises';
 import { openLogToRead } from '../../../events/log-file.ts';
 import { logFile } from '../../../projections/files.ts';
 import type { TestDatabase } from '../../helpers/postgres.ts';
 import type { Service } from '../../helpers/service.ts';
+import { eventually } from '../../helpers/shared.ts';
 
 /** The status and the body of `/ready`. */
 export async function readyOf({ url }: Service): Promise<[status: number, body: { status: string }]> {
@@ -19,11 +19,7 @@ export async function isReady(node: Service): Promise<boolean> {
 
 /** Waits until a condition holds. */
 export async function comes(condition: () => Promise<boolean>): Promise<void> {
-  const end = performance.now() + 120_000;
-  while (!(await condition())) {
-    assert.ok(performance.now() < end, 'it did not come about in time');
-    await pause(20);
-  }
+  await eventually(condition);
 }
 
 type Unique = { [slug: string]: readonly string[] };

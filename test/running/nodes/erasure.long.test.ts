@@ -2,7 +2,6 @@ import assert from 'node:assert/strict';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, it } from 'node:test';
-import { setTimeout as pause } from 'node:timers/promises';
 import { runHere } from '../../helpers/in-process.ts';
 import {
   describeWithServers,
@@ -14,23 +13,9 @@ import {
 import { remainsIn } from '../../helpers/remains.ts';
 import { wholeOnly } from '../../helpers/rounds.ts';
 import { apiKey, type Service, temporaryFolder } from '../../helpers/service.ts';
+import { askUntil } from '../../helpers/shared.ts';
 import { startNode, urlOf } from './node.ts';
 import { apply, next } from './schemas.ts';
-
-/** Asks until an answer is as it should be. */
-export async function until<T>(
-  ask: () => Promise<T>,
-  isRight: (answer: T) => boolean,
-  milliseconds = 60_000,
-): Promise<T> {
-  const end = Date.now() + milliseconds;
-  for (;;) {
-    const answer = await ask();
-    if (isRight(answer)) return answer;
-    assert.ok(Date.now() < end, JSON.stringify(answer));
-    await pause(100);
-  }
-}
 
 describeWithServers('An erasure of nodes with one log in PostgreSQL', () => {
   let servers: Servers;
@@ -61,7 +46,7 @@ describeWithServers('An erasure of nodes with one log in PostgreSQL', () => {
     assert.equal(erased.status, 202, JSON.stringify(erased.body));
     const stateOn = async (node: Service) =>
       (await node.call('GET', `/api/audit/erasures/${String(erased.body.position)}`)).body;
-    const waiting = await until(
+    const waiting = await askUntil(
       () => stateOn(a),
       ({ obstacle }) => /node b is not there/.test(String(obstacle)),
     );
@@ -70,14 +55,14 @@ describeWithServers('An erasure of nodes with one log in PostgreSQL', () => {
     assert.notDeepEqual(remainsIn(join(folder, 'b'), [secret]), []);
 
     const again = await startNode(t, address, { environment: environment('b'), data: join(folder, 'b') });
-    await until(
+    await askUntil(
       () => stateOn(again),
       ({ finished }) => finished === true,
     );
     assert.deepEqual([...remainsIn(a.data, [secret]), ...remainsIn(again.data, [secret])], []);
     assert.deepEqual(filesWith(servers.folder, secret), []);
     assert.deepEqual(filesWith(servers.folder, secret.toLowerCase()), []);
-    await until(
+    await askUntil(
       () => stateOn(a),
       ({ finished }) => finished === true,
     );
@@ -96,7 +81,7 @@ describeWithServers('An erasure of nodes with one log in PostgreSQL', () => {
     try {
       const erasure = { collection: 'posts', id: made.body.id, reason: 'asked for' };
       assert.equal((await node.call('POST', '/api/audit/erasures', erasure)).status, 202);
-      await until(
+      await askUntil(
         () => sql("SELECT pid FROM pg_stat_activity WHERE query = 'CHECKPOINT' AND datname = current_database()"),
         ([waiting]) => waiting?.rowCount === 1,
       );
@@ -128,7 +113,7 @@ describeWithServers('An erasure of nodes with one log in PostgreSQL', () => {
 
     const erased = await a.call('POST', '/api/audit/erasures', { collection: 'posts', id, reason: 'asked for' });
     assert.equal(erased.status, 202, JSON.stringify(erased.body));
-    await until(
+    await askUntil(
       async () => (await a.call('GET', `/api/audit/erasures/${String(erased.body.position)}`)).body,
       ({ finished }) => finished === true,
     );
@@ -136,7 +121,7 @@ describeWithServers('An erasure of nodes with one log in PostgreSQL', () => {
     for (const node of [b, c]) assert.equal(readFilesIn(node.data).length, 1);
     const applied = await apply(b);
     assert.equal(applied.code, 0, applied.stderr);
-    await until(
+    await askUntil(
       () => c.call('GET', '/api/collections/posts'),
       ({ status, body }) => status === 200 && body.docs.length === 0,
     );
@@ -157,7 +142,7 @@ describeWithServers('An erasure of nodes with one log in PostgreSQL', () => {
     });
     const path = `/api/audit/erasures/${String(erased.body.position)}`;
     const unnamed = 'the standby b may have it in its write-ahead log: ANNALS_LOG does not name it';
-    const waiting = await until(
+    const waiting = await askUntil(
       async () => (await node.call('GET', path)).body,
       ({ obstacle }) => String(obstacle).endsWith(`files: ${unnamed}`),
     );
@@ -167,7 +152,7 @@ describeWithServers('An erasure of nodes with one log in PostgreSQL', () => {
     await node.kill();
 
     const again = await startNode(t, address, { environment, data });
-    await until(
+    await askUntil(
       async () => (await again.call('GET', path)).body,
       ({ finished }) => finished === true,
     );

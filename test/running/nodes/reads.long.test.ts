@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { after, before, it } from 'node:test';
-import { setTimeout as wait } from 'node:timers/promises';
 import type { PostgresAddress } from '../../../storage/postgres/connection.ts';
 import { describeWithServers, makeDatabase, type Servers, startServers } from '../../helpers/postgres.ts';
 import type { Service } from '../../helpers/service.ts';
@@ -59,7 +58,7 @@ describeWithServers('Nodes whose log does not answer', () => {
 
   it('of the reads eventual come to what others have written', async () => {
     const { body } = await nodes.linear.call('POST', path, { title: 'eventual' });
-    await until(async () => (await nodes.eventual.call('GET', `${path}/${body.id}`)).status === 200);
+    await eventually(async () => (await nodes.eventual.call('GET', `${path}/${body.id}`)).status === 200);
   });
 
   it('decide a write by all that was acknowledged before, whatever reads wait for', async () => {
@@ -89,7 +88,7 @@ describeWithServers('Nodes whose log does not answer', () => {
     // Reads are of what is durable, and go on.
     assert.equal((await nodes.linear.call('GET', path)).status, 200);
     servers.thaw('b');
-    await until(async () => (await nodes.linear.call('POST', path, { title: 'goes on' })).status === 201);
+    await eventually(async () => (await nodes.linear.call('POST', path, { title: 'goes on' })).status === 201);
     const again = await Promise.all(
       keys.map((headers) => nodes.session.call('POST', path, { title: 'once' }, { headers })),
     );
@@ -104,7 +103,7 @@ describeWithServers('Nodes whose log does not answer', () => {
   it('say that they are behind, and answer what needs no other node, while PostgreSQL does not answer', async () => {
     const { headers } = await nodes.linear.call('POST', path, { title: 'the last one' });
     const seen = String(headers.get('annals-position'));
-    await until(
+    await eventually(
       async () =>
         (await nodes.session.call('GET', path, undefined, { headers: { 'annals-position': seen } })).status === 200,
     );
@@ -123,14 +122,14 @@ describeWithServers('Nodes whose log does not answer', () => {
     assert.equal((await nodes.eventual.call('GET', path, undefined, token)).status, 503);
     for (const node of [nodes.linear, nodes.session, nodes.eventual]) {
       assert.equal((await node.call('GET', '/health')).status, 200);
-      await until(async () => (await node.call('GET', '/ready')).status === 503);
+      await eventually(async () => (await node.call('GET', '/ready')).status === 503);
       assert.deepEqual((await node.call('GET', '/ready')).body, { status: 'behind' });
     }
     const write = await nodes.linear.call('POST', path, { title: 'refused' });
     assert.equal(write.status, 503);
     servers.thaw('a');
     for (const node of [nodes.linear, nodes.session, nodes.eventual]) {
-      await until(async () => (await node.call('GET', '/ready')).status === 200);
+      await eventually(async () => (await node.call('GET', '/ready')).status === 200);
       assert.equal((await node.call('GET', path)).status, 200);
     }
     const lines = () => logLines(nodes.linear).map(({ msg }) => String(msg));
@@ -148,11 +147,3 @@ describeWithServers('Nodes whose log does not answer', () => {
     servers.thaw('a');
   });
 });
-
-async function until(check: () => Promise<boolean>): Promise<void> {
-  const end = Date.now() + 20_000;
-  while (!(await check())) {
-    assert.ok(Date.now() < end, 'it did not come about within 20 s');
-    await wait(20);
-  }
-}

@@ -2,7 +2,6 @@ import assert from 'node:assert/strict';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { before, describe, it, type TestContext } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import Database from 'better-sqlite3';
 import { readSecret } from '../../../events/vault.ts';
 import { runHere } from '../../helpers/in-process.ts';
@@ -393,15 +392,6 @@ describe('Sites of one process', () => {
   });
 });
 
-/** Asks again until the answer is yes. */
-async function until(ask: () => Promise<boolean>): Promise<void> {
-  const end = Date.now() + 30_000;
-  while (!(await ask())) {
-    assert.ok(Date.now() < end, 'it did not come about');
-    await sleep(20);
-  }
-}
-
 describe('A site that does not work', () => {
   const health = async () => (await call('GET', '/health')).body;
   const logged = (site: string) =>
@@ -430,7 +420,7 @@ describe('A site that does not work', () => {
     db.close();
     assert.equal((await call('POST', '/api/collections/posts', owner('gamma'), { title: 'x' })).status, 503);
     await eventually(() => logged('gamma')[0]?.includes('the writer failed'));
-    await until(async () => (await call('GET', '/api/collections/posts', at('gamma'))).status === 503);
+    await eventually(async () => (await call('GET', '/api/collections/posts', at('gamma'))).status === 503);
     assert.deepEqual(await health(), { status: 'ok', sites: 5, unavailable: 3 });
     assert.equal((await call('POST', '/api/collections/posts', owner('beta'), { title: 'x' })).status, 201);
   });
@@ -443,7 +433,7 @@ describe('A site that does not work', () => {
         (answer) => answer.status,
         () => 0,
       );
-    await until(async () => (await status('beta')) === 200 && (await status('acme')) === 200);
+    await eventually(async () => (await status('beta')) === 200 && (await status('acme')) === 200);
     assert.deepEqual([await status('wrong'), await status('gamma')], [503, 503]);
   });
 

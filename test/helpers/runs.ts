@@ -3,14 +3,18 @@
  * `npm test`, which is run at each step, or as many as the variable TEST_RUNS says.
  */
 export function runsOf(all: number): number {
-  const { TEST_RUNS, TEST_ALL_RUNS } = process.env;
-  if (TEST_RUNS !== undefined) return Number(TEST_RUNS);
-  return TEST_ALL_RUNS === undefined ? Math.ceil(all / 20) : all;
+  return partOf(all, 20);
 }
 
-/** Of a list of cases as many as a property of so many runs is tried, spread over the list: all of them by `npm run test:long`. */
+function partOf(all: number, divisor: number): number {
+  const { TEST_RUNS, TEST_ALL_RUNS } = process.env;
+  if (TEST_RUNS !== undefined) return Number(TEST_RUNS);
+  return TEST_ALL_RUNS === undefined ? Math.ceil(all / divisor) : all;
+}
+
+/** Of a list of cases a sixth, spread over the list, or as many as TEST_RUNS says; all of them by `npm run test:long`. */
 export function casesOf<T>(all: readonly T[]): T[] {
-  const count = Math.min(all.length, runsOf(all.length));
+  const count = Math.min(all.length, partOf(all.length, 6));
   return Array.from({ length: count }, (_, index) => all[Math.floor((index * all.length) / count)] as T);
 }
 

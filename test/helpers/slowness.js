@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 
-/** What the work below takes on a machine that has nothing else to do, in milliseconds: of those that the budgets were made on. */
+/** Milliseconds of {@link timesOfWork} on a machine that has nothing else to do, of those that the budgets were made on. */
 const usual = 20;
 
 /**

@@ -57,7 +57,7 @@ export function measured(file, declare) {
 
 /** Tests in a batch are in a suite that has the name of their file. */
 function nameOf({ fullName, filePath }) {
-  return fullName.startsWith('test/') ? fullName : `${relative(root, filePath ?? '')} > ${fullName}`;
+  return /^test\/\S+\.test\.ts > /.test(fullName) ? fullName : `${relative(root, filePath ?? '')} > ${fullName}`;
 }
 
 function isQuick(name) {

@@ -1,0 +1,66 @@
+import { spawnSync } from 'node:child_process';
+import { globSync } from 'node:fs';
+
+// node .ci/long-tests.js [BASE]: the long tests that a change is tried with, a line each: some always, and those of what it changes since
+// the commit BASE, or since origin/main.
+
+/** A kill; a walk through the admin application; a binary; a node that takes over; a signal under load; callers who mean harm. */
+const always = [
+  'test/crash/crash.long.test.ts',
+  'test/admin/flows.long.test.ts',
+  'test/binary/binary.long.test.ts',
+  'test/running/nodes/takeover.long.test.ts',
+  'test/cli/serve-end.long.test.ts',
+  'test/http/hostile.long.test.ts',
+];
+
+/** What a change of these is tried with, beside the folder of the same name in test/. */
+const crossing = [
+  [/^events\//, ['crash', 'verify', 'running/nodes', 'writer']],
+  [/^projections\//, ['crash', 'events', 'running/nodes']],
+  [/^storage\//, ['crash', 'faults', 'files', 'documents/media']],
+  [/^server\/(documents|access|callers|queries)\//, ['access', 'http']],
+  [/^server\/writer\//, ['crash', 'cli/move']],
+  [/^admin\//, ['admin', 'browser']],
+  [/^client\//, ['admin', 'example']],
+  [/^verify\//, ['verify']],
+  [/^docs\/verify/, ['verify']],
+  [/^examples\//, ['example']],
+  [/^(binary\/|Dockerfile)/, ['binary']],
+];
+
+/** A change of these is tried with all. */
+const all = /^(test\/helpers\/|\.ci\/|package(-lock)?\.json$|build\.ts$|pack\.ts$|runtime\/)/;
+
+const long = globSync('test/**/*.long.test.ts').map((file) => file.replaceAll('\\', '/'));
+const changed = changedSince(process.argv[2] || mergeBase());
+process.stdout.write(`${chosen().sort().join('\n')}\n`);
+
+function chosen() {
+  if (changed.some((file) => all.test(file))) return long;
+  const folders = changed.flatMap((file) => [
+    folderOf(file),
+    ...crossing.flatMap(([of, those]) => (of.test(file) ? those : [])),
+  ]);
+  const isTouched = (test) =>
+    changed.includes(test) || folders.some((folder) => folder && test.startsWith(`test/${folder}/`));
+  return [...new Set([...always, ...long.filter(isTouched)])];
+}
+
+/** The folder of test/ that mirrors the one of a source: of `server/audit/notary/x.ts` that is `audit/notary`. */
+function folderOf(file) {
+  const [, folder = ''] = /^(?:server\/)?((?:[\w-]+\/)+)[^/]+\.(?:ts|tsx|js|mjs)$/.exec(file) ?? [];
+  return folder.replace(/^test\//, '').replace(/\/$/, '');
+}
+
+function mergeBase() {
+  const { status, stdout } = spawnSync('git', ['merge-base', 'HEAD', 'origin/main'], { encoding: 'utf8' });
+  return status === 0 ? stdout.trim() : '';
+}
+
+function changedSince(base) {
+  if (base === '') return [];
+  const { status, stdout, stderr } = spawnSync('git', ['diff', '--name-only', base, 'HEAD'], { encoding: 'utf8' });
+  if (status !== 0) throw new Error(`git finds no change since ${base}: ${stderr}`);
+  return stdout.split('\n').filter(Boolean);
+}

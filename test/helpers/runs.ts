@@ -18,8 +18,12 @@ export function casesOf<T>(all: readonly T[]): T[] {
   return Array.from({ length: count }, (_, index) => all[Math.floor((index * all.length) / count)] as T);
 }
 
-/** How often a case must have come up at least: of so many times where all runs are made, a half of its share where there are fewer. */
+/**
+ * How often a case must have come up at least: of so many times where all runs are made, a half of its share where there are fewer; 0 where
+ * these are too few to tell.
+ */
 export function seenOf(times: number, all: number): number {
   const share = Math.min(1, runsOf(all) / all);
-  return share === 1 ? times : Math.max(1, Math.floor((times * share) / 2));
+  if (share === 1) return times;
+  return times * share < 40 ? 0 : Math.floor((times * share) / 2);
 }

@@ -51,9 +51,9 @@ async function serve(server: Server, options: Options): Promise<void> {
 /**
  * A hapi server whose listener never listens.
  *
- * @param checks throw for a request that is refused before its route is looked for; together, for each extension of hapi costs time.
+ * @param steps run before the route of a request is looked for, and throw if it is refused; together, for each extension of hapi costs time.
  */
-export function neverListening(checks: readonly ((request: Request) => void)[] = []): Server {
+export function neverListening(steps: readonly ((request: Request) => void)[] = []): Server {
   const server = Hapi.server({
     listener: createListener(),
     autoListen: false,
@@ -67,7 +67,7 @@ export function neverListening(checks: readonly ((request: Request) => void)[] =
   server.ext('onRequest', (request, h) => {
     noteRequest(request);
     requireHead(request.raw.req);
-    for (const check of checks) check(request);
+    for (const step of steps) step(request);
     return h.continue;
   });
   return server;

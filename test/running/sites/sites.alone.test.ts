@@ -344,7 +344,7 @@ describe('Sites of one process', () => {
   });
 
   it('describe themselves with what a client has to send', async () => {
-    // As somebody without a credential is told: the cookie of another site is none.
+    // With the cookie of another site, which makes no caller known.
     const { cookie } = known.get('acme') as Known;
     const { body } = await call('GET', '/api/openapi.json', at('beta', { cookie, 'sec-fetch-site': 'same-origin' }));
     assert.equal(body.components.securitySchemes.site.name, 'x-site-id');

@@ -34,7 +34,7 @@ describe('A vault that was lost', () => {
     for (const name of readdirSync(data)) if (name.startsWith('vault.db')) rmSync(join(data, name));
 
     const options = ['--config', writeConfig(temporaryFolder(t), config), '--data', data];
-    const refused = await runHere(['serve', '--port', '0', ...options]);
+    const refused = await runHere(['serve', '--port', '0', ...options], { environment: { ANNALS_THREADS: '0' } });
     assert.equal(refused.code, 2);
     assert.match(refused.stderr, /not sealed by the key of vault\.db: .*--accept-foreign-writes/);
     assert.equal((await runHere(['rebuild', '--accept-foreign-writes', '--reason', 'x', ...options])).code, 0);

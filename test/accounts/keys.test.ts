@@ -384,6 +384,9 @@ describe('API keys under any sequence of changes', () => {
 });
 
 describe('The scopes of an API key', () => {
+  // It is kept from then on, and to make it takes longer than any test of scopes.
+  before(async () => assert.equal((await here.call('GET', '/api/openapi.json')).status, 200));
+
   const get = (path: string, as: CallOptions) => here.call('GET', path, undefined, as);
 
   it('hold each operation on each collection and global by itself', async () => {

@@ -5,11 +5,26 @@ import { join } from 'node:path';
 import { before, describe, it } from 'node:test';
 import { pathToFileURL } from 'node:url';
 import { lockDirectory } from '../../storage/lock.ts';
-import { loggedIn } from '../helpers/accounts.ts';
+import { loggedIn, login } from '../helpers/accounts.ts';
+import { startHere } from '../helpers/embedded.ts';
+import { useMailbox } from '../helpers/mail.ts';
 import { startService, temporaryFolder, writeConfig } from '../helpers/service.ts';
 import { eventually, isId, launch, recordedEvents, useFolder } from '../helpers/shared.ts';
-import { annalsAt, annalsProcessAt, argumentsAt, config, password } from './account-commands.ts';
+import {
+  annalsAt,
+  annalsProcessAt,
+  argumentsAt,
+  assertAccountsDone,
+  config,
+  forgotten,
+  nextPassword,
+  password,
+  runAccountCommands,
+  twoAccounts,
+} from './account-commands.ts';
 
+const mailbox = await useMailbox();
+const resets = await useMailbox();
 const configFile = writeConfig(useFolder(), config);
 
 describe('annals create-user', () => {
@@ -44,6 +59,80 @@ describe('annals create-user', () => {
     await started.stop();
     assert.equal(recordedEvents(data).filter(({ type }) => type === 'document.created').length, 3);
     assert.equal((await annalsAt({ data, file }, 'verify')).code, 0);
+  });
+});
+
+describe('The password of a new user', () => {
+  it('is in no line of the log of a command that makes the user in a process of its own', async (t) => {
+    const data = join(temporaryFolder(t), 'data');
+    const secret = 'a most peculiar pass phrase';
+    const given = { input: `${secret}\n`, environment: { ANNALS_LOG_LEVEL: 'debug' } };
+    const place = { data, file: configFile };
+    const { code, stdout, stderr } = await annalsProcessAt(
+      place,
+      'create-user users --email secret@example.org',
+      given,
+    );
+    assert.deepEqual([code, isId(stdout.trimEnd()), stderr.includes(secret)], [0, true, false]);
+  });
+});
+
+describe('annals set-password', () => {
+  it('does so where no service runs, and what a mail led to is void', async (t) => {
+    const email = 'forgot@example.org';
+    const data = join(temporaryFolder(t), 'data');
+    const mail = { smtpUrl: resets.url, mailFrom: 'annals@example.org' };
+    const first = await startHere(t, config, { data, ...mail });
+    const asked = async () => {
+      await first.call('POST', '/api/collections/users/forgot-password', { email }, { key: null });
+      const { text } = await resets.next(email);
+      await eventually(() => recordedEvents(data).some(({ type }) => type === 'email.sent'));
+      await first.stop();
+      return /token=([\w.-]+)/.exec(String(text))?.[1] ?? assert.fail(String(text));
+    };
+    let token = '';
+    const { as } = await forgotten(t, first, configFile, async () => {
+      token = await asked();
+    });
+    const again = await startHere(t, config, { data, ...mail });
+    assert.equal((await again.call('GET', '/api/collections/users/me', undefined, as)).status, 401);
+    const reset = await again.call(
+      'POST',
+      '/api/collections/users/reset-password',
+      { token, password: 'another good one' },
+      { key: null },
+    );
+    assert.equal(reset.status, 400);
+    assert.equal((await login(again, 'users', email, nextPassword)).status, 200);
+    assert.equal((await annalsAt({ data, file: configFile }, 'verify')).code, 0);
+  });
+});
+
+describe('annals unlock and annals sessions revoke', () => {
+  it('do so where none runs, and leave the mail that waits to the service, which sends it once', async (t) => {
+    const data = join(temporaryFolder(t), 'data');
+    const mail = (smtpUrl: string) => ({ smtpUrl, mailFrom: 'annals@example.org' });
+    const unsent = await startHere(t, config, { data, ...mail('smtp://127.0.0.1:9') });
+    const accounts = await twoAccounts(unsent);
+    const asked = await unsent.call('POST', '/api/collections/users/forgot-password', { email: 'known@example.org' });
+    assert.equal(asked.status, 200);
+    await unsent.stop();
+    const ofMail = () =>
+      recordedEvents(data)
+        .map(({ type }) => type)
+        .filter((type) => /reset|^email/.test(type));
+    assert.deepEqual(ofMail(), ['password.reset.requested']);
+
+    const environment = { ANNALS_SMTP_URL: mailbox.url, ANNALS_MAIL_FROM: 'annals@example.org' };
+    await runAccountCommands(accounts, { data, file: configFile }, environment);
+    assert.deepEqual([mailbox.received.length, ofMail()], [0, ['password.reset.requested']]);
+
+    const sending = await startHere(t, config, { data, ...mail(mailbox.url) });
+    await assertAccountsDone(sending, accounts);
+    await mailbox.next('known@example.org');
+    await eventually(() => ofMail().includes('email.sent'));
+    await sending.stop();
+    assert.equal(mailbox.received.length, 1);
   });
 });
 

@@ -2,23 +2,31 @@ import assert from 'node:assert/strict';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
-import Database from 'better-sqlite3';
 import { loggedIn, login } from '../helpers/accounts.ts';
 import { startHere } from '../helpers/embedded.ts';
 import { runHere } from '../helpers/in-process.ts';
-import { useMailbox } from '../helpers/mail.ts';
 import { assertRecorded } from '../helpers/recorded.ts';
-import { type Service, temporaryFolder, writeConfig } from '../helpers/service.ts';
-import { eventually, isId, recordedEvents, useFolder, useService } from '../helpers/shared.ts';
-import { annalsAt, annalsProcessAt, config, type Given, type Place, password } from './account-commands.ts';
+import { temporaryFolder, writeConfig } from '../helpers/service.ts';
+import { isId, useFolder, useService } from '../helpers/shared.ts';
+import {
+  type Answering,
+  annalsAt,
+  annalsProcessAt,
+  assertAccountsDone,
+  config,
+  forgotten,
+  type Given,
+  lock,
+  madeUser,
+  nextPassword,
+  type Place,
+  password,
+  runAccountCommands,
+  twoAccounts,
+} from './account-commands.ts';
 
-const mailbox = await useMailbox();
-const resets = await useMailbox();
 const configFile = writeConfig(useFolder(), config);
 const service = useService(config, { ANNALS_LOG_LEVEL: 'debug', ANNALS_THREADS: '1' });
-
-/** A service in a process of its own, or in this one. */
-type Answering = Pick<Service, 'call' | 'data'>;
 
 type Options = Partial<Place> & Given;
 
@@ -37,18 +45,12 @@ function newData(t: TestContext): string {
   return join(temporaryFolder(t), 'data');
 }
 
-/** Makes a user of a running service and gives the id. */
-async function madeUser(on: Answering, email: string): Promise<string> {
-  const { status, body } = await on.call('POST', '/api/collections/users', { email, password });
+/** Makes so many users at once. @returns their ids, in their order. */
+async function manyUsers(on: Answering, count: number): Promise<string[]> {
+  const docs = Array.from({ length: count }, (_, n) => ({ email: `m${n}@example.org` }));
+  const { status, body } = await on.call('POST', '/api/collections/users/bulk', { docs });
   assert.equal(status, 201, JSON.stringify(body));
-  return body.id;
-}
-
-/** Locks an account out. */
-async function lock(on: Answering, email: string): Promise<void> {
-  await login(on, 'users', email, 'wrong password');
-  await login(on, 'users', email, 'wrong password');
-  assert.equal((await login(on, 'users', email, password)).status, 429);
+  return body.results.map(({ id }: { id: string }) => id);
 }
 
 /** The files of a data directory that hold a text. */
@@ -64,7 +66,7 @@ describe('annals create-user', () => {
     const actor = { type: 'system' } as const;
     const { code, stdout, stderr } = await assertRecorded(
       service,
-      () => annalsProcess("create-user users --email ' Ada@Example.org' --field name=Ada"),
+      () => annals("create-user users --email ' Ada@Example.org' --field name=Ada"),
       (ended) => [
         { type: 'document.created', stream: `users/${ended.stdout.trimEnd()}`, actor },
         { type: 'password.changed', stream: `accounts/users/${ended.stdout.trimEnd()}`, actor },
@@ -181,7 +183,7 @@ describe('The password of a new user', () => {
     const alone = newData(t);
     const ended = [
       await annals('create-user users --email secret@example.org', { input }),
-      await annalsProcess('create-user users --email secret@example.org', { input, data: alone }),
+      await annals('create-user users --email secret@example.org', { input, data: alone }),
     ];
     await loggedIn(service, 'users', 'secret@example.org', secret);
     for (const { code, stdout, stderr } of [...ended, { code: 0, ...service.output() }]) {
@@ -240,67 +242,11 @@ describe('The password of a new user', () => {
 });
 
 describe('annals set-password', () => {
-  const email = 'forgot@example.org';
-  const next = 'staple of the harbour';
-
-  /** Sets the password of a locked account with a session. @param between runs before that. @returns the user, and the session. */
-  async function forgotten(t: TestContext, on: Answering, between: () => Promise<void> = async () => {}) {
-    const { data } = on;
-    const id = await madeUser(on, email);
-    const { as } = await loggedIn(on, 'users', email, password);
-    await lock(on, email);
-    const stream = `accounts/users/${id}`;
-    const run = () => annals('set-password users --email Forgot@example.org', { data, input: `${next}\n` });
-    await between();
-    const hashed = new Database(join(data, 'vault.db'), { readonly: true });
-    t.after(() => hashed.close());
-    const kept = () => hashed.prepare('SELECT count(*) FROM passwords').pluck().get();
-    const before = kept();
-    const { code, stdout, stderr } = await assertRecorded({ data }, run, [
-      { type: 'password.changed', stream, actor: { type: 'system' } },
-      { type: 'account.unlocked', stream, actor: { type: 'system' } },
-    ]);
-    assert.deepEqual(
-      [code, stdout, stderr],
-      [0, 'set the password of Forgot@example.org in users, ended 1 session\n', ''],
-    );
-    assert.equal(kept(), before, 'the hash of the former password is kept');
-    return { id, as };
-  }
-
   it('lets somebody in with the new password alone, beside a running service: sessions and the lock end', async (t) => {
-    const { id, as } = await forgotten(t, service);
+    const { id, as } = await forgotten(t, service, configFile);
     assert.equal((await service.call('GET', '/api/collections/users/me', undefined, as)).status, 401);
-    assert.equal((await login(service, 'users', email, password)).status, 401);
-    assert.equal((await loggedIn(service, 'users', email, next)).id, id);
-  });
-
-  it('does so where no service runs, and what a mail led to is void', async (t) => {
-    const data = newData(t);
-    const mail = { smtpUrl: resets.url, mailFrom: 'annals@example.org' };
-    const first = await startHere(t, config, { data, ...mail });
-    const asked = async () => {
-      await first.call('POST', '/api/collections/users/forgot-password', { email }, { key: null });
-      const { text } = await resets.next(email);
-      await eventually(() => recordedEvents(data).some(({ type }) => type === 'email.sent'));
-      await first.stop();
-      return /token=([\w.-]+)/.exec(String(text))?.[1] ?? assert.fail(String(text));
-    };
-    let token = '';
-    const { as } = await forgotten(t, first, async () => {
-      token = await asked();
-    });
-    const again = await startHere(t, config, { data, ...mail });
-    assert.equal((await again.call('GET', '/api/collections/users/me', undefined, as)).status, 401);
-    const reset = await again.call(
-      'POST',
-      '/api/collections/users/reset-password',
-      { token, password: 'another good one' },
-      { key: null },
-    );
-    assert.equal(reset.status, 400);
-    assert.equal((await login(again, 'users', email, next)).status, 200);
-    assert.equal((await annals('verify', { data })).code, 0);
+    assert.equal((await login(service, 'users', 'forgot@example.org', password)).status, 401);
+    assert.equal((await loggedIn(service, 'users', 'forgot@example.org', nextPassword)).id, id);
   });
 
   it('refuses a password that is too short, and keeps the one there is', async () => {
@@ -313,24 +259,36 @@ describe('annals set-password', () => {
 });
 
 describe('annals users', () => {
-  it('lists the accounts of a collection or of all, page by page, oldest first, with lock and last login', async (t) => {
+  it('lists the accounts of a collection or of all, page by page, oldest first', async (t) => {
     const data = newData(t);
     const run = (command: string) => assertRecorded({ data }, () => annals(command, { data }), []);
     const own = await startHere(t, config, { data });
-    const ids: string[] = [];
-    for (let n = 0; n < 103; n += 1) {
-      const made = await own.call('POST', '/api/collections/users', { email: `m${n}@example.org` });
-      ids.push(made.body.id);
-    }
+    const ids = await manyUsers(own, 103);
+    const { users } = JSON.parse((await run('users users --json')).stdout);
+    assert.deepEqual([users.length, users[0].hasPassword], [103, false]);
+    await own.stop();
+    const all = (await run('users')).stdout.trimEnd().split('\n');
+    assert.match(String(all[1]), /m0@example.org +users +never +no password, no session$/);
+    assert.deepEqual(
+      all.slice(1, -1).map((line) => line.split(' ')[0]),
+      ids,
+    );
+    assert.equal((await run('users members')).stdout, 'there are no users\n');
+    assert.equal(all.at(-1), '103 users');
+  });
+
+  it('lists them with lock and last login', async (t) => {
+    const data = newData(t);
+    const run = (command: string) => assertRecorded({ data }, () => annals(command, { data }), []);
+    const own = await startHere(t, config, { data });
     const ada = await madeUser(own, 'ada@example.org');
     const { body } = await own.call('GET', `/api/collections/users/${ada}`);
     await loggedIn(own, 'users', 'ada@example.org', password);
     await lock(own, 'ada@example.org');
-    const shown = JSON.parse((await run('users users --json')).stdout);
-    const one = shown.users.at(-1);
-    assert.deepEqual([shown.users.length, shown.users[0].hasPassword], [104, false]);
+    const { users } = JSON.parse((await run('users users --json')).stdout);
+    const [one] = users;
     assert.ok(Date.parse(one.lastLoginAt) > 0 && Date.parse(one.lockedUntil) > Date.now());
-    assert.deepEqual(shown.users.slice(103), [
+    assert.deepEqual(users, [
       {
         id: ada,
         email: 'ada@example.org',
@@ -345,16 +303,9 @@ describe('annals users', () => {
       },
     ]);
     await own.stop();
-    const all = (await run('users')).stdout.trimEnd().split('\n');
-    assert.match(String(all[0]), /^ID +E-MAIL +COLLECTION +LAST LOGIN +STATE$/);
-    assert.match(String(all[1]), /m0@example.org +users +never +no password, no session$/);
-    assert.match(String(all[104]), /ada@example.org +users +\S+Z +locked until \S+Z, 1 session$/);
-    assert.deepEqual(
-      all.slice(1, -1).map((line) => line.split(' ')[0]),
-      [...ids, ada],
-    );
-    assert.equal((await run('users members')).stdout, 'there are no users\n');
-    assert.equal(all.at(-1), '104 users');
+    const lines = (await run('users')).stdout.trimEnd().split('\n');
+    assert.match(String(lines[0]), /^ID +E-MAIL +COLLECTION +LAST LOGIN +STATE$/);
+    assert.match(String(lines[1]), /ada@example.org +users +\S+Z +locked until \S+Z, 1 session$/);
   });
 
   it('says that there are none, and which collections have some', async (t) => {
@@ -372,101 +323,10 @@ describe('annals users', () => {
 });
 
 describe('annals unlock and annals sessions revoke', () => {
-  /** Two accounts: one is locked and has two sessions, the other has two sessions. */
-  async function twoAccounts(on: Answering) {
-    const ids = [await madeUser(on, 'locked@example.org'), await madeUser(on, 'known@example.org')];
-    const locked = [
-      await loggedIn(on, 'users', 'locked@example.org', password),
-      await loggedIn(on, 'users', 'locked@example.org', password),
-    ] as const;
-    const known = [
-      await loggedIn(on, 'users', 'known@example.org', password),
-      await loggedIn(on, 'users', 'known@example.org', password),
-    ] as const;
-    await lock(on, 'locked@example.org');
-    return { id: ids[0], locked, known };
-  }
-
-  type Accounts = Awaited<ReturnType<typeof twoAccounts>>;
-
-  /** Unlocks the one account and ends a session of it, and ends all sessions of the other, each twice. */
-  async function runCommands({ id, locked }: Accounts, command: typeof annals, where: Options) {
-    const run = (line: string, ...types: string[]) =>
-      assertRecorded({ data: where.data ?? service.data }, () => command(line, where), types);
-    const stream = `accounts/users/${id}`;
-    const { sid } = JSON.parse(Buffer.from(locked[1].token.split('.')[1] ?? '', 'base64url').toString());
-    assert.deepEqual(await run('unlock users --email Locked@example.org', `account.unlocked ${stream}`), {
-      code: 0,
-      stdout: 'unlocked Locked@example.org in users\n',
-      stderr: '',
-    });
-    assert.deepEqual(await run('unlock users --email locked@example.org'), {
-      code: 1,
-      stdout: '',
-      stderr: '"locked@example.org" is not locked, and no failed login is counted\n',
-    });
-    assert.deepEqual(
-      await run(`sessions revoke users --email locked@example.org --session ${sid}`, `session.revoked ${stream}`),
-      {
-        code: 0,
-        stdout: 'ended 1 session of locked@example.org\n',
-        stderr: '',
-      },
-    );
-    for (const [ended, ...types] of [['ended 2 sessions', 'session.revoked'], ['there was no session']] as const) {
-      assert.deepEqual(await run('sessions revoke users --email known@example.org', ...types), {
-        code: 0,
-        stdout: `${ended} of known@example.org\n`,
-        stderr: '',
-      });
-    }
-  }
-
-  /** The account can be logged in to, and the sessions that were ended are over, at once. */
-  async function assertDone(on: Answering, { id, locked, known }: Accounts) {
-    const statuses = [];
-    for (const { as } of [...locked, ...known]) {
-      statuses.push((await on.call('GET', '/api/collections/users/me', undefined, as)).status);
-    }
-    assert.deepEqual(statuses, [200, 401, 401, 401]);
-    assert.equal((await login(on, 'users', 'locked@example.org', password)).status, 200);
-    const unlocked = recordedEvents(on.data, `accounts/users/${id}`).filter(({ type }) => type === 'account.unlocked');
-    assert.deepEqual(
-      unlocked.map(({ actor }) => actor),
-      [{ type: 'system' }],
-    );
-  }
-
   it('let somebody log in, or log somebody out at once, beside a running service', async () => {
     const accounts = await twoAccounts(service);
-    await runCommands(accounts, annals, {});
-    await assertDone(service, accounts);
-  });
-
-  it('do so where none runs, and leave the mail that waits to the service, which sends it once', async (t) => {
-    const data = newData(t);
-    const mail = (smtpUrl: string) => ({ smtpUrl, mailFrom: 'annals@example.org' });
-    const unsent = await startHere(t, config, { data, ...mail('smtp://127.0.0.1:9') });
-    const accounts = await twoAccounts(unsent);
-    const asked = await unsent.call('POST', '/api/collections/users/forgot-password', { email: 'known@example.org' });
-    assert.equal(asked.status, 200);
-    await unsent.stop();
-    const ofMail = () =>
-      recordedEvents(data)
-        .map(({ type }) => type)
-        .filter((type) => /reset|^email/.test(type));
-    assert.deepEqual(ofMail(), ['password.reset.requested']);
-
-    const environment = { ANNALS_SMTP_URL: mailbox.url, ANNALS_MAIL_FROM: 'annals@example.org' };
-    await runCommands(accounts, annals, { data, environment });
-    assert.deepEqual([mailbox.received.length, ofMail()], [0, ['password.reset.requested']]);
-
-    const sending = await startHere(t, config, { data, ...mail(mailbox.url) });
-    await assertDone(sending, accounts);
-    await mailbox.next('known@example.org');
-    await eventually(() => ofMail().includes('email.sent'));
-    await sending.stop();
-    assert.equal(mailbox.received.length, 1);
+    await runAccountCommands(accounts, { data: service.data, file: configFile });
+    await assertAccountsDone(service, accounts);
   });
 });
 

@@ -201,7 +201,14 @@ describe('The segments of a series of backups', () => {
     await restored(t, place, '--identity', other.keys);
     const [oldest = ''] = backupsIn(place);
     await restored(t, join(place, oldest), '--identity', one.keys);
-    const [name = ''] = Object.keys(first);
+  });
+
+  it('that are encrypted are named where they are altered', async (t) => {
+    const place = temporaryFolder(t);
+    const one = await identity(t);
+    await saved(place, '--recipient', one.recipient);
+    const [oldest = ''] = backupsIn(place);
+    const [name = ''] = objectsIn(place);
     const path = join(place, 'segments', name);
     const bytes = readFileSync(path);
     for (const wrong of [

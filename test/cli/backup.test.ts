@@ -263,21 +263,27 @@ describe('A series of backups', () => {
     runHere(['backup', '--to', place, '--data', service.data, ...flags]);
   const backupsIn = (place: string) => readdirSync(place).filter((name) => name.includes('.annals'));
 
-  it('is restored from its newest, without what was erased after that', async (t) => {
+  /** Two backups, between which what the first one has is erased. @param between runs before the second one. */
+  async function erasedBetween(t: TestContext, between: (place: string) => Promise<void> = async () => {}) {
     const place = join(temporaryFolder(t), 'series');
     const secret = await note('known by a name');
-    await upload('a portrait');
     const first = await backup(place);
     assert.equal(first.code, 0, first.stdout + first.stderr);
     const [name = ''] = backupsIn(place);
     const body = { collection: 'notes', id: secret, reason: 'asked for it' };
     assert.equal((await service.call('POST', '/api/audit/erasures', body)).status, 201);
-
-    // Its own list does not know yet.
-    const early = await restored(t, place);
-    assert.notDeepEqual(remainsIn(early, ['known by a name']), []);
-
+    await between(place);
     assert.equal((await backup(place)).code, 0);
+    return { place, secret, name };
+  }
+
+  it('is restored from its newest, without what was erased after that', async (t) => {
+    await upload('a portrait');
+    const { place, secret, name } = await erasedBetween(t, async (folder) => {
+      // Its own list does not know yet.
+      const early = await restored(t, folder);
+      assert.notDeepEqual(remainsIn(early, ['known by a name']), []);
+    });
     const data = join(temporaryFolder(t), 'data');
     const { code, stdout, stderr } = await restore(join(place, name), data);
     assert.equal(code, 0, stderr);
@@ -287,7 +293,10 @@ describe('A series of backups', () => {
     assert.equal((await here.call('GET', `/api/collections/notes/${secret}`)).status, 404);
     await here.stop();
     assert.match((await runHere(['verify', '--data', data])).stdout, /\nsound: /);
+  });
 
+  it('gives a backup that was taken out of it its list of erasures, without which that says what it knows', async (t) => {
+    const { place, name } = await erasedBetween(t);
     const list = join(place, 'erasures.json');
     const alone = join(temporaryFolder(t), 'alone.annals');
     writeFileSync(alone, readFileSync(join(place, name)));
@@ -311,7 +320,8 @@ describe('A series of backups', () => {
     assert.deepEqual(readdirSync(data), []);
   });
 
-  it('is opened by the private key alone where it is encrypted to a public one', async (t) => {
+  /** A series that is encrypted to a key, and the file with that. */
+  async function encrypted(t: TestContext) {
     const { generateIdentity, identityToRecipient } = await import('age-encryption');
     const identity = await generateIdentity();
     const recipient = await identityToRecipient(identity);
@@ -322,6 +332,12 @@ describe('A series of backups', () => {
     assert.equal(made.code, 0, made.stdout + made.stderr);
     const [name = ''] = backupsIn(place);
     assert.match(name, /\.annals\.age$/);
+    return { place, name, keys };
+  }
+
+  it('is opened by the private key alone where it is encrypted to a public one', async (t) => {
+    const { generateIdentity } = await import('age-encryption');
+    const { place, name, keys } = await encrypted(t);
     assert.deepEqual(remainsIn(join(place), ['the bytes of a file', 'annals-backup.json']), []);
 
     const closed = await restore(place, join(temporaryFolder(t), 'data'));
@@ -337,6 +353,10 @@ describe('A series of backups', () => {
     assert.equal((await runHere(['blobs', 'verify', '--data', data])).code, 0);
     const verified = await runHere(['verify', join(place, name), '--identity', keys]);
     assert.equal(verified.code, 0, verified.stdout + verified.stderr);
+  });
+
+  it('is not restored where it was cut off after it was encrypted', async (t) => {
+    const { place, name, keys } = await encrypted(t);
     truncateSync(join(place, name), statSync(join(place, name)).size - 100);
     const short = await restore(place, join(temporaryFolder(t), 'data'), '--identity', keys);
     assert.equal(short.code, 2, short.stdout);

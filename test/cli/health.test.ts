@@ -29,8 +29,8 @@ async function holder(t: TestContext, status: number, body: string): Promise<str
 
 describe('annals health', () => {
   it('finds the service of a data directory, and is done when that is ready', async (t) => {
-    const service = await startService(t, config);
-    const { code, stdout, stderr } = await runCommand(['health'], { environment: { ANNALS_DATA: service.data } });
+    const service = await startService(t, config, { environment: { ANNALS_THREADS: '0' } });
+    const { code, stdout, stderr } = await runHere(['health'], { environment: { ANNALS_DATA: service.data } });
     assert.deepEqual([code, stdout, stderr], [0, `ready at ${service.url}\n`, '']);
     await service.kill();
     assert.ok(existsSync(join(service.data, 'lock.json')));

@@ -57,6 +57,32 @@ function writeOverKept(service: Service, count: number) {
   return { ids, lines, over: Promise.all(Array.from({ length: count }, work)).finally(() => agent.destroy()) };
 }
 
+describe('The end of a service', () => {
+  it('at a signal lets the requests in flight finish, takes no new ones, and exits with 0', async (t) => {
+    const endBy = async (signal: NodeJS.Signals) => {
+      const gate = join(temporaryFolder(t), 'gate');
+      const service = await startService(t, slowConfig(gate));
+      let isAnswered = false;
+      const slow = service.call('POST', posts, { title: 'slow' }, { key: null });
+      slow.finally(() => {
+        isAnswered = true;
+      });
+      await eventually(() => service.output().stderr.includes('asked'));
+      // Twice, as Ctrl-C under npm sends it.
+      service.child.kill(signal);
+      setTimeout(() => service.child.kill(signal), 50);
+      while (await isTaken(service.url)) await new Promise((resolve) => setTimeout(resolve, 10));
+      assert.ok(!isAnswered);
+      writeFileSync(gate, '');
+      const answer = await slow;
+      assert.deepEqual([answer.status, answer.body.title], [201, 'slow']);
+      assert.equal(await service.stop(), 0);
+      assert.equal(recordedEvents(service.data, `posts/${answer.body.id}`).length, 1);
+    };
+    await Promise.all([endBy('SIGTERM'), endBy('SIGINT')]);
+  });
+});
+
 describe('The end of a service that was interrupted', () => {
   it('comes after the line of each request is written', async (t) => {
     const environment = { ANNALS_LOG_LEVEL: 'info', ANNALS_THREADS: '2' };

@@ -6,7 +6,7 @@ import { startHere } from '../helpers/embedded.ts';
 import { runHere } from '../helpers/in-process.ts';
 import { apiKey, startService, temporaryFolder, writeConfig } from '../helpers/service.ts';
 import { launch, useFolder } from '../helpers/shared.ts';
-import { config, noThreads, posts } from './serving.ts';
+import { config, fileWith, noThreads, posts, postsBy } from './serving.ts';
 
 const users = { slug: 'users', auth: true, fields: [] };
 const configFile = writeConfig(useFolder(), config);
@@ -50,6 +50,44 @@ describe('annals serve', () => {
     const next = launch(t, [...args, join(folder, 'b')], { ...quiet, NODE_ENV: 'production' });
     await next.listening;
     assert.doesNotMatch(next.output().stdout, /^ {2}Mail/m);
+  });
+
+  it('takes each of them from a file too', async (t) => {
+    const folder = temporaryFolder(t);
+    const accounts = writeConfig(folder, { ...config, collections: [...config.collections, users] });
+    const environment = {
+      ANNALS_CONFIG_FILE: fileWith(folder, 'config', `${accounts}\n`),
+      ANNALS_DATA_FILE: fileWith(folder, 'where', join(folder, 'data')),
+      ANNALS_HOST_FILE: fileWith(folder, 'host', '127.0.0.1\n'),
+      ANNALS_PORT_FILE: fileWith(folder, 'port', '0\n'),
+      ANNALS_THREADS_FILE: fileWith(folder, 'threads', '0\n'),
+      ANNALS_BASE_URL_FILE: fileWith(folder, 'url', 'http://cms.example.org'),
+      ANNALS_API_KEY_FILE: fileWith(folder, 'keys', 'from-a-file-00000, another-one-00000\n'),
+      ANNALS_SECRET_FILE: fileWith(folder, 'secret', 'some-secret-that-is-long-enough-to-sign-with\n'),
+      ANNALS_LOG_LEVEL_FILE: fileWith(folder, 'level', 'info\n'),
+      ANNALS_SMTP_URL_FILE: fileWith(folder, 'smtp', 'smtp://annals:top-secret@127.0.0.1:2525\n'),
+      ANNALS_MAIL_FROM_FILE: fileWith(folder, 'from', 'Annals <annals@example.org>\n'),
+    };
+    const { listening, output } = launch(t, ['serve'], environment);
+    const url = await listening;
+    for (const key of ['from-a-file-00000', 'another-one-00000']) assert.equal((await postsBy(url, key)).status, 200);
+    assert.match(output().stdout, /http:\/\/cms\.example\.org\/api/);
+    // Mail goes out: there is no page of it.
+    assert.doesNotMatch(output().stdout, /^ {2}Mail/m);
+  });
+
+  it('prints the generated key at each start, with threads and without', async (t) => {
+    const args = ['serve', '--config', configFile, '--data', join(temporaryFolder(t), 'data'), '--port', '0'];
+    const first = launch(t, args);
+    const url = await first.listening;
+    const [, key = ''] = /curl -H 'x-api-key: ([^']+)'/.exec(first.output().stdout) ?? [];
+    assert.equal((await postsBy(url, key)).status, 200);
+    first.child.kill('SIGTERM');
+    assert.equal(await first.exited, 0);
+    const second = launch(t, args, noThreads);
+    const next = await second.listening;
+    assert.ok(second.output().stdout.includes(`x-api-key: ${key}'`));
+    assert.equal((await postsBy(next, key)).status, 200);
   });
 });
 

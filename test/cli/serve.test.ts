@@ -1,38 +1,28 @@
 import assert from 'node:assert/strict';
-import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
-import { describe, it, type TestContext } from 'node:test';
-import { startHere } from '../helpers/embedded.ts';
+import { before, describe, it, type TestContext } from 'node:test';
+import { startHere, useServiceHere } from '../helpers/embedded.ts';
 import { runHere } from '../helpers/in-process.ts';
-import { apiKey, type Service, startService, temporaryFolder, writeConfig } from '../helpers/service.ts';
-import { eventually, launch, recordedEvents, useFolder, useService } from '../helpers/shared.ts';
-import { config, isTaken, noThreads, posts, slowConfig } from './serving.ts';
+import { apiKey, type Service, temporaryFolder, writeConfig } from '../helpers/service.ts';
+import { launch, recordedEvents, useFolder, useService } from '../helpers/shared.ts';
+import { config, fileWith, noThreads, posts, postsBy } from './serving.ts';
 
-const users = { slug: 'users', auth: true, fields: [] };
 const shared = useFolder();
 const configFile = writeConfig(shared, config);
-
-/** A file with a text in it. */
-function fileWith(folder: string, name: string, text: string): string {
-  const path = join(folder, name);
-  writeFileSync(path, text);
-  return path;
-}
-
-const get = (url: string, key: string) => fetch(`${url}${posts}`, { headers: { 'x-api-key': key } });
 
 describe('annals serve', () => {
   it('takes its settings from flags, and prints the address, the generated key and a curl line that works on one screen', async (t) => {
     const data = join(temporaryFolder(t), 'deep', 'data');
     const args = ['serve', '--config', configFile, '--data', data, '--host', '127.0.0.1', '--port', '0'];
-    const first = launch(t, args);
-    const url = await first.listening;
+    const { listening, output } = launch(t, args, noThreads);
+    const url = await listening;
     assert.match(url, /^http:\/\/127\.0\.0\.1:\d+$/);
     assert.notEqual(new URL(url).port, '0');
     assert.equal((await fetch(`${url}/health`)).status, 200);
     assert.ok(existsSync(join(data, 'log.db')));
-    const { stdout } = first.output();
+    const { stdout } = output();
     assert.match(stdout, new RegExp(`Config +${configFile}`));
     const lines = stdout.trimEnd().split('\n');
     assert.ok(lines.length <= 24);
@@ -42,14 +32,6 @@ describe('annals serve', () => {
     assert.ok(key && address && key.length >= 32);
     const response = await fetch(address, { headers: { 'x-api-key': key } });
     assert.deepEqual([response.status, ((await response.json()) as { total: number }).total], [200, 0]);
-    first.child.kill('SIGTERM');
-    assert.equal(await first.exited, 0);
-
-    // The generated key is kept between starts.
-    const second = launch(t, args, noThreads);
-    const next = await second.listening;
-    assert.ok(second.output().stdout.includes(`x-api-key: ${key}'`));
-    assert.equal((await get(next, key)).status, 200);
   });
 
   it('says in one line how many warnings there are, which config check prints', async (t) => {
@@ -91,38 +73,14 @@ describe('annals serve', () => {
     };
     const { listening, output } = launch(t, ['serve', '--data', join(folder, 'flag')], environment);
     const url = await listening;
-    for (const key of ['first-key-000000', 'second-key-000000']) assert.equal((await get(url, key)).status, 200);
-    const refused = await get(url, 'third-key-000000');
+    for (const key of ['first-key-000000', 'second-key-000000']) assert.equal((await postsBy(url, key)).status, 200);
+    const refused = await postsBy(url, 'third-key-000000');
     assert.deepEqual([refused.status, refused.headers.get('keep-alive')], [401, 'timeout=7']);
     assert.deepEqual([existsSync(join(folder, 'flag')), existsSync(join(folder, 'env'))], [true, false]);
     assert.match(output().stdout, /https:\/\/cms\.example\.org\/base\/api/);
     assert.equal(output().stderr, '');
     assert.ok(!output().stdout.includes('key-000000'));
     // Without accounts there is no mail to show.
-    assert.doesNotMatch(output().stdout, /^ {2}Mail/m);
-  });
-
-  it('takes each of them from a file too', async (t) => {
-    const folder = temporaryFolder(t);
-    const accounts = writeConfig(folder, { ...config, collections: [...config.collections, users] });
-    const environment = {
-      ANNALS_CONFIG_FILE: fileWith(folder, 'config', `${accounts}\n`),
-      ANNALS_DATA_FILE: fileWith(folder, 'where', join(folder, 'data')),
-      ANNALS_HOST_FILE: fileWith(folder, 'host', '127.0.0.1\n'),
-      ANNALS_PORT_FILE: fileWith(folder, 'port', '0\n'),
-      ANNALS_THREADS_FILE: fileWith(folder, 'threads', '0\n'),
-      ANNALS_BASE_URL_FILE: fileWith(folder, 'url', 'http://cms.example.org'),
-      ANNALS_API_KEY_FILE: fileWith(folder, 'keys', 'from-a-file-00000, another-one-00000\n'),
-      ANNALS_SECRET_FILE: fileWith(folder, 'secret', 'some-secret-that-is-long-enough-to-sign-with\n'),
-      ANNALS_LOG_LEVEL_FILE: fileWith(folder, 'level', 'info\n'),
-      ANNALS_SMTP_URL_FILE: fileWith(folder, 'smtp', 'smtp://annals:top-secret@127.0.0.1:2525\n'),
-      ANNALS_MAIL_FROM_FILE: fileWith(folder, 'from', 'Annals <annals@example.org>\n'),
-    };
-    const { listening, output } = launch(t, ['serve'], environment);
-    const url = await listening;
-    for (const key of ['from-a-file-00000', 'another-one-00000']) assert.equal((await get(url, key)).status, 200);
-    assert.match(output().stdout, /http:\/\/cms\.example\.org\/api/);
-    // Mail goes out: there is no page of it.
     assert.doesNotMatch(output().stdout, /^ {2}Mail/m);
   });
 
@@ -307,15 +265,22 @@ describe('A configuration that changes what documents answer', () => {
   const gone =
     "posts.title is gone: 2 documents had a value of it; did you mean renamedFrom: 'title' in posts.headline?";
 
-  async function withPosts(t: TestContext): Promise<string> {
-    const { data, call, stop } = await startHere(t, config);
-    for (const title of ['a', 'b', null]) await call('POST', posts, { title });
-    await stop();
+  const first = useServiceHere(config);
+
+  before(async () => {
+    for (const title of ['a', 'b', null]) await first.call('POST', posts, { title });
+    await first.stop();
+  });
+
+  /** A directory with posts, of the test alone. */
+  function withPosts(t: TestContext): string {
+    const data = join(temporaryFolder(t), 'data');
+    cpSync(first.data, data, { recursive: true });
     return data;
   }
 
   it('is refused by --strict-schema, also as a setting, with all of it said', async (t) => {
-    const data = await withPosts(t);
+    const data = withPosts(t);
     const args = ['--config', writeConfig(shared, renamed), '--data', data];
     for (const [command, strict] of [
       [['serve', '--port', '0', '--strict-schema'], {}],
@@ -336,8 +301,8 @@ describe('A configuration that changes what documents answer', () => {
     );
   });
 
-  it('is refused where they would show less, unless that is accepted, and the line to write takes the values over', async (t) => {
-    const data = await withPosts(t);
+  it('is refused where they would show less', async (t) => {
+    const data = withPosts(t);
     const args = ['--config', writeConfig(shared, renamed), '--data', data];
     for (const command of [
       ['serve', '--port', '0'],
@@ -353,7 +318,11 @@ describe('A configuration that changes what documents answer', () => {
       assert.ok(!stdout.includes('Go on'), 'asked only at a terminal');
     }
     assert.equal(recordedEvents(data, 'system/schema').length, 1);
-    const accepted = ['config', 'check', '--against', data, '--accept-loss', ...args.slice(0, 2)];
+  });
+
+  it('is taken where that is accepted, and the line to write takes the values over', async (t) => {
+    const data = withPosts(t);
+    const accepted = ['config', 'check', '--against', data, '--accept-loss', '--config', writeConfig(shared, renamed)];
     assert.equal((await runHere(accepted, { environment: noThreads })).code, 0);
     const lost = await startHere(t, renamed, { data, acceptLoss: true });
     const headlines = async ({ call }: Pick<typeof lost, 'call'>) =>
@@ -368,7 +337,7 @@ describe('A configuration that changes what documents answer', () => {
   });
 
   it('is a warning in the log of the start that records it, and of no other', async (t) => {
-    const data = await withPosts(t);
+    const data = withPosts(t);
     const warnings = ({ lines }: Awaited<ReturnType<typeof startHere>>) => {
       return lines().flatMap(({ level, msg }) => (level === 40 && msg.startsWith('posts.') ? [msg] : []));
     };
@@ -396,32 +365,6 @@ describe('One data directory', () => {
     assert.deepEqual((await second.call('GET', `${posts}/${made[0].id}`)).body, changed.body);
     assert.equal((await second.call('GET', `${posts}/${made[4].id}`)).status, 404);
     assert.equal((await second.call('POST', posts, { title: 'on' })).status, 201);
-  });
-});
-
-describe('The end of a service', () => {
-  it('at a signal lets the requests in flight finish, takes no new ones, and exits with 0', async (t) => {
-    const endBy = async (signal: NodeJS.Signals) => {
-      const gate = join(temporaryFolder(t), 'gate');
-      const service = await startService(t, slowConfig(gate));
-      let isAnswered = false;
-      const slow = service.call('POST', posts, { title: 'slow' }, { key: null });
-      slow.finally(() => {
-        isAnswered = true;
-      });
-      await eventually(() => service.output().stderr.includes('asked'));
-      // Twice, as Ctrl-C under npm sends it.
-      service.child.kill(signal);
-      setTimeout(() => service.child.kill(signal), 50);
-      while (await isTaken(service.url)) await new Promise((resolve) => setTimeout(resolve, 10));
-      assert.ok(!isAnswered);
-      writeFileSync(gate, '');
-      const answer = await slow;
-      assert.deepEqual([answer.status, answer.body.title], [201, 'slow']);
-      assert.equal(await service.stop(), 0);
-      assert.equal(recordedEvents(service.data, `posts/${answer.body.id}`).length, 1);
-    };
-    await Promise.all([endBy('SIGTERM'), endBy('SIGINT')]);
   });
 });
 

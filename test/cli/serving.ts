@@ -1,4 +1,6 @@
+import { writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
+import { join } from 'node:path';
 
 export const config = { collections: [{ slug: 'posts', fields: [{ name: 'title', type: 'text' }] }] };
 /** It says that it is loaded. Its creates say that they have begun, and go on once the file of that path is there. */
@@ -24,3 +26,13 @@ export function isTaken(url: string): Promise<boolean> {
     socket.on('connect', () => socket.destroy());
   });
 }
+
+/** A file with a text in it. */
+export function fileWith(folder: string, name: string, text: string): string {
+  const path = join(folder, name);
+  writeFileSync(path, text);
+  return path;
+}
+
+/** The answer to a caller with a key who reads posts. */
+export const postsBy = (url: string, key: string) => fetch(`${url}${posts}`, { headers: { 'x-api-key': key } });

@@ -8,17 +8,19 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { makeCertificate } from '../helpers/certificate.ts';
-import { temporaryFolder } from '../helpers/service.ts';
-import { launch } from '../helpers/shared.ts';
+import { callerOf, temporaryFolder } from '../helpers/service.ts';
+import { launch, useFolder, useStarted } from '../helpers/shared.ts';
 
-const names = ['acme', 'beta', 'gamma'] as const;
+const names = ['acme', 'beta', 'gamma', 'delta'] as const;
 const keys = new Map(names.map((name, index) => [name as string, Buffer.alloc(32, index + 1)]));
 const secretOf = (site: string) => `whsec_${keys.get(site)?.toString('base64')}`;
+
+type Certificate = NonNullable<ReturnType<typeof makeCertificate>>;
 
 type Came = { headers: IncomingMessage['headers']; text: string; path: string };
 
 /** A receiver with TLS; the path says for which site a message is meant. */
-async function receive(t: TestContext, certificate: { cert: string; key: string }) {
+async function receive(t: TestContext, certificate: Certificate) {
   const came: Came[] = [];
   const server = createServer(certificate, async (request, response) => {
     came.push({ headers: request.headers, text: (await request.toArray()).join(''), path: request.url ?? '' });
@@ -32,30 +34,26 @@ async function receive(t: TestContext, certificate: { cert: string; key: string 
   return { came, url: `https://127.0.0.1:${(server.address() as AddressInfo).port}` };
 }
 
-/** A service of several sites. All have the same name of a webhook, but for the last, which has none. */
-async function serve(t: TestContext, receiver: string, environment: Record<string, string>) {
+/**
+ * A service of several sites, which trusts the one certificate. All have the same name of a webhook, but for gamma, which has none;
+ * that of delta has the other certificate.
+ */
+async function serve(t: TestContext, trusted: Certificate, other: Certificate) {
   const folder = temporaryFolder(t);
+  const [receiver, stranger] = [await receive(t, trusted), await receive(t, other)];
   const collections = [{ slug: 'posts', fields: [{ name: 'title', type: 'text' }] }];
   const sites = names.map((id) => {
-    const hook = { name: 'front', url: `${receiver}/${id}`, secret: secretOf(id), allowPrivate: true };
+    const url = `${id === 'delta' ? stranger.url : receiver.url}/${id}`;
+    const hook = { name: 'front', url, secret: secretOf(id), allowPrivate: true };
     writeFileSync(join(folder, `${id}.json`), JSON.stringify({ collections, webhooks: id === 'gamma' ? [] : [hook] }));
     return { id, config: `${id}.json`, apiKeys: [`key of ${id}`] };
   });
   writeFileSync(join(folder, 'sites.json'), JSON.stringify(sites));
   const data = join(folder, 'data');
-  const all = { ANNALS_SITES: join(folder, 'sites.json'), ANNALS_DATA: data, ANNALS_THREADS: '1', ...environment };
+  const environment = { ANNALS_SITES: join(folder, 'sites.json'), ANNALS_DATA: data, ANNALS_THREADS: '1' };
+  const all = { ...environment, NODE_EXTRA_CA_CERTS: trusted.file };
   const url = await launch(t, ['serve', '--port', '0'], all).listening;
-
-  async function call(site: string, method: string, path: string, body?: object) {
-    const headers = { 'x-site-id': site, 'x-api-key': `key of ${site}`, 'content-type': 'application/json' };
-    const answer = await fetch(`${url}/api/${path}`, { method, headers, ...(body && { body: JSON.stringify(body) }) });
-    assert.ok(answer.status < 300, `${method} ${path}: ${answer.status}`);
-    // biome-ignore lint/suspicious/noExplicitAny: tests look into bodies of every shape
-    return (await answer.json()) as any;
-  }
-
-  const write = async (site: string): Promise<string> => (await call(site, 'POST', 'collections/posts', {})).id;
-  return { call, write, data };
+  return { call: callerOf(url), data, receiver, stranger };
 }
 
 /** Waits until a check passes. */
@@ -66,12 +64,23 @@ async function until(check: () => boolean | Promise<boolean>): Promise<void> {
   }
 }
 
-describe('the webhooks of several sites, over TLS', () => {
-  it('are each of their own site: url, secret, deliveries and place in the log', async (t) => {
-    const certificate = makeCertificate(temporaryFolder(t));
-    if (!certificate) return t.skip('there is no openssl');
-    const { came, url } = await receive(t, certificate);
-    const { call, write, data } = await serve(t, url, { NODE_EXTRA_CA_CERTS: certificate.file });
+const [trusted, other] = [makeCertificate(useFolder()), makeCertificate(useFolder())];
+
+describe('the webhooks of several sites, over TLS', { skip: !trusted && 'there is no openssl' }, () => {
+  const service = useStarted((t) => serve(t, trusted as Certificate, other as Certificate));
+
+  async function call(site: string, method: string, path: string, body?: object) {
+    const caller = { key: `key of ${site}`, headers: { 'x-site-id': site } };
+    const answer = await service.call(method, `/api/${path}`, body, caller);
+    assert.ok(answer.status < 300, `${method} ${path}: ${answer.status}`);
+    return answer.body;
+  }
+
+  const write = async (site: string): Promise<string> => (await call(site, 'POST', 'collections/posts', {})).id;
+
+  it('are each of their own site: url, secret, deliveries and place in the log', async () => {
+    const { data, receiver } = service;
+    const { came } = receiver;
     const ids = new Map<string, string[]>();
     for (const site of ['acme', 'beta', 'gamma', 'acme']) {
       ids.set(site, [...(ids.get(site) ?? []), await write(site)]);
@@ -92,19 +101,15 @@ describe('the webhooks of several sites, over TLS', () => {
     assert.deepEqual(await call('gamma', 'GET', 'webhooks'), { webhooks: [] });
     assert.deepEqual(
       names.map((site) => existsSync(join(data, site, 'webhooks.db'))),
-      [true, true, false],
+      [true, true, false, true],
     );
   });
 
-  it('are not delivered to a certificate that is not trusted, which the delivery says', async (t) => {
-    const certificate = makeCertificate(temporaryFolder(t));
-    if (!certificate) return t.skip('there is no openssl');
-    const { came, url } = await receive(t, certificate);
-    const { call, write } = await serve(t, url, {});
-    const id = await write('acme');
+  it('are not delivered to a certificate that is not trusted, which the delivery says', async () => {
+    const id = await write('delta');
     const list = async (site: string) => (await call(site, 'GET', 'webhooks/front/deliveries')).docs;
-    await until(async () => (await list('acme'))[0]?.attempts === 1);
-    const [{ data, error, state }] = await list('acme');
+    await until(async () => (await list('delta'))[0]?.attempts === 1);
+    const [{ data, error, state }] = await list('delta');
     assert.deepEqual(
       [data.id, state, error],
       [
@@ -113,7 +118,7 @@ describe('the webhooks of several sites, over TLS', () => {
         'it has a certificate that is not trusted: NODE_EXTRA_CA_CERTS may name a file with its authority',
       ],
     );
-    assert.deepEqual(came, []);
-    assert.deepEqual(await list('beta'), []);
+    assert.deepEqual(service.stranger.came, []);
+    assert.ok((await list('beta')).every((one: { data: { id: string } }) => one.data.id !== id));
   });
 });

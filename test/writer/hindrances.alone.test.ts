@@ -14,7 +14,7 @@ import { eventually, useFolder } from '../helpers/shared.ts';
 import { findingIn } from '../projections/directory.ts';
 
 // Of the whole process, so that few events make a segment.
-const sizes = { events: 40, hot: 10 };
+const sizes = { events: 10, hot: 2 };
 Object.assign(usualSizes, sizes);
 
 const config: Config = { collections: [{ slug: 'posts', fields: [{ name: 'title', type: 'text' }] }] };
@@ -57,7 +57,7 @@ describe('A service that the disk hinders beside its log', () => {
     const data = join(own, 'unsealed');
     Object.assign(usualSizes, { events: 1e6 });
     const first = await startHere(t, config, { data });
-    for (let at = 0; at < 60; at += 1) await post(first, `Bilby-${at}`);
+    for (let at = 0; at < 15; at += 1) await post(first, `Bilby-${at}`);
     await first.stop();
     Object.assign(usualSizes, sizes);
     const copy = join(own, 'copy');
@@ -74,7 +74,7 @@ describe('A service that the disk hinders beside its log', () => {
     rmSync(join(data, 'segments', name), { recursive: true });
     await post(service, 'Quoll');
     await eventually(() => segments(data).length === 1);
-    assert.equal((await service.call('GET', '/api/collections/posts')).body.total, 62);
+    assert.equal((await service.call('GET', '/api/collections/posts')).body.total, 17);
     await service.stop();
     assert.equal(findingIn(data), null);
     assert.deepEqual(

@@ -8,8 +8,9 @@ import { startHere, useServiceHere } from '../../helpers/embedded.ts';
 import { runHere } from '../../helpers/in-process.ts';
 import { openTcpProxy } from '../../helpers/proxies.ts';
 import { assertRecorded } from '../../helpers/recorded.ts';
-import { runCommand, writeConfig } from '../../helpers/service.ts';
+import { writeConfig } from '../../helpers/service.ts';
 import { eventually, recordedEvents, useFolder } from '../../helpers/shared.ts';
+import { importAlone } from './opening.ts';
 
 const config = {
   bcryptCost: 4,
@@ -274,17 +275,8 @@ describe('annals import', () => {
     assert.ok(!recordedEvents(service.data).some(({ type }) => type === 'password.changed'));
   });
 
-  it('opens the directory itself where no service runs, as a process, and not for a dry run of what is not there', async () => {
-    const data = join(folder, 'alone');
-    const file = written('alone.csv', 'title,slug\r\nAlone,al1\r\n,al2\r\n');
-    const command = ['import', 'notes', file, '--data', data, '--config', configFile];
-    const dry = await runCommand([...command, '--dry-run']);
-    assert.deepEqual([dry.code, existsSync(data)], [2, false]);
-    const { code, stdout, stderr } = await runCommand(command);
-    assert.deepEqual([code, stdout], [1, '1 created, 0 updated, 0 unchanged, 1 refused\n']);
-    assert.equal(stderr, `${file}: row 3: title is required, got null\n`);
-    const again = await runCommand(command);
-    assert.equal(again.stdout, '0 created, 0 updated, 0 unchanged, 1 imported before, 1 refused\n');
+  it('opens the directory itself where no service runs, and not for a dry run of what is not there', async () => {
+    const file = await importAlone(folder, configFile, runHere);
     const elsewhere = await annals('import', 'notes', file);
     assert.match(elsewhere.stderr, /is the record of an import into another log/);
   });

@@ -10,7 +10,7 @@ import { eventually, launch, recordedEvents } from '../../helpers/shared.ts';
 import { type Begun, begin, filesOf, hammer, markOf, posts, reloadUnderLoad, write } from './reloading.ts';
 
 describe('A configuration is reloaded', () => {
-  for (const threads of spreadOf(['0', '1', '3'], 1)) {
+  for (const threads of spreadOf(['0', '1', '2', '3'], 1)) {
     it(`while clients read and write, of whom none notices, by ${threads} threads`, async (t) => {
       const service = await begin(t, 'serve', { ANNALS_THREADS: threads });
       await reloadUnderLoad(service);

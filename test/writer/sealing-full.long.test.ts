@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { mkdirSync, readdirSync, rmSync, statfsSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, it } from 'node:test';
+import { after, before, describe, it } from 'node:test';
 import type { Config } from '../../config/define.ts';
 import { usualSizes } from '../../events/sealing.ts';
 import { segmentsOf } from '../../events/segments.ts';
@@ -12,15 +12,16 @@ import { type HereService, startHere } from '../helpers/embedded.ts';
 import { eventually, useFolder } from '../helpers/shared.ts';
 import { findingIn } from '../projections/directory.ts';
 
-// Of the whole process, so that few events make a segment.
-Object.assign(usualSizes, { events: 40, hot: 10 });
-
 const config: Config = { collections: [{ slug: 'posts', fields: [{ name: 'title', type: 'text' }] }] };
 
 describe('a service whose segments have no room', () => {
   const disk = useSmallDisk(2_000_000);
   const whole = useSmallDisk(40_000_000);
   const own = useFolder();
+  const usual = { ...usualSizes };
+  // Of the whole process, so that few events make a segment.
+  before(() => Object.assign(usualSizes, { events: 40, hot: 10 }));
+  after(() => Object.assign(usualSizes, usual));
 
   /** Takes all of a disk but some bytes. */
   function takeRoom(folder: string, but: number): void {

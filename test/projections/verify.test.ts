@@ -286,7 +286,10 @@ describe(`any single flipped byte (TEST_SEED=${seed})`, () => {
   });
 
   it('of a tile is found', () => {
-    assert.equal(flipAll(large, 'tiles', 'hashes', 1).length, isExhaustive ? 8192 : casesOf([...Array(256).keys()]).length);
+    assert.equal(
+      flipAll(large, 'tiles', 'hashes', 1).length,
+      isExhaustive ? 8192 : casesOf([...Array(256).keys()]).length,
+    );
     const [level] = large.log.prepare('SELECT level, idx, length(hashes) FROM tiles WHERE rowid = 2').raw().all();
     assert.deepEqual(level, [1, 0, 32]);
     assert.equal(flipAll(large, 'tiles', 'hashes', 2).length, isExhaustive ? 32 : 1);

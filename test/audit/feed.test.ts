@@ -166,7 +166,7 @@ describe('The change feed', () => {
 
   it('misses nothing and repeats nothing for a client that is cut off again and again while others write', async () => {
     const from = (await get('')).body.size as number;
-    const count = 150;
+    const count = 90;
     const writing = Promise.all([write(count / 3), write(count / 3, 'x'.repeat(20_000)), write(count / 3)]);
     const ids: number[] = [];
     let connections = 0;
@@ -174,7 +174,7 @@ describe('The change feed', () => {
       const last = ids.at(-1) ?? from;
       const { messages, cut } = await listen('', { 'last-event-id': String(last) });
       connections += 1;
-      for (const { id } of await take(messages, Math.min(1 + (connections % 7), count - ids.length))) ids.push(id);
+      for (const { id } of await take(messages, Math.min(1 + (connections % 5), count - ids.length))) ids.push(id);
       cut();
     }
     await writing;
@@ -194,7 +194,8 @@ describe('The change feed', () => {
     await write(12, 'y'.repeat(900_000));
     let received = '';
     socket.setEncoding('utf8').on('data', (text) => {
-      received += text;
+      // Without the bodies, which would be looked through again and again.
+      received = (received + text).replaceAll(/y+/g, '');
     });
     socket.resume();
     const found = await eventually(() => {

@@ -135,7 +135,7 @@ describe('A join with a limit and a sort', () => {
     }
 
     // Few runs may make no post that is open.
-    const open = { title: 'a', n: 0, isOpen: true, rank: 1, author: 0, editors: [0, 1] };
+    const open: Of<typeof step>['values'] = { title: 'a', n: 0, isOpen: true, rank: 1, author: 0, editors: [0, 1] };
     for (const of of [...kinds, ...kinds, ...kinds]) await act({ kind: 'create', of, pick: 0, values: open });
 
     const session = fc.record({

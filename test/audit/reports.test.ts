@@ -8,6 +8,7 @@ import { run as verify } from '../../verify/annals-verify.mjs';
 import { anonymous, bearer, login } from '../helpers/accounts.ts';
 import { useServiceHere } from '../helpers/embedded.ts';
 import { runHere } from '../helpers/in-process.ts';
+import { withApp } from '../helpers/openapi.ts';
 import { apiKey, type CallOptions, runCommand, writeConfig } from '../helpers/service.ts';
 import { eventually, recordedEvents, useFolder } from '../helpers/shared.ts';
 
@@ -232,8 +233,10 @@ describe('The filters of events', () => {
     const page = readFileSync(join(import.meta.dirname, '../../docs/events.md'), 'utf8');
     assert.deepEqual([...page.matchAll(/^\| `(system\/\w+)` \|/gm)].map(([, name]) => name).sort(), own.toSorted());
     const { stdout: usage } = await runHere(['events', '--help']);
-    const { body } = await service.call('GET', '/api/audit/openapi.json');
-    const parameters: Answered[] = body.paths['/api/audit/events'].get.parameters;
+    const document: Answered = await withApp({ collections: [{ slug: 'posts', fields: [] }] }, async (app) =>
+      JSON.parse(await app.openApi('audit')),
+    );
+    const parameters: Answered[] = document.paths['/api/audit/events'].get.parameters;
     const described = parameters.find(({ name }) => name === 'collection').description;
     for (const name of own) {
       assert.ok(usage.includes(name), `${name} in the usage`);

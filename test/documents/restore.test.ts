@@ -2,9 +2,8 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { startHere, useServiceHere } from '../helpers/embedded.ts';
-import { runHere } from '../helpers/in-process.ts';
 import { assertRecorded } from '../helpers/recorded.ts';
-import { type Answer, apiKey, startService } from '../helpers/service.ts';
+import { type Answer, apiKey } from '../helpers/service.ts';
 import { errorsOf, recordedEvents } from '../helpers/shared.ts';
 
 const config = `export default {
@@ -333,38 +332,15 @@ describe('Restoring a document', () => {
     );
   });
 
-  it('is there wholly or not at all after a crash, and every table is that of a replay', async (t) => {
-    const crashed = await startService(t, config, { environment: { ANNALS_THREADS: '1' } });
-    const call = crashed.call;
-    const ids = await Promise.all(
-      Array.from({ length: 20 }, async (_, n) => {
-        const { body } = await call('POST', '/api/collections/open', { title: 'a', code: `c${n}` });
-        await call('PATCH', at('open', body.id), { title: 'b' });
-        if (n % 2 === 0) await call('DELETE', at('open', body.id));
-        return body.id as string;
-      }),
-    );
-    const { body: unfit } = await call('POST', '/api/collections/open', { kind: 'Numbat' });
-    await call('PATCH', at('open', unfit.id), { kind: 'a' });
-    const sent = ids.map((id) => call('POST', `${at('open', id)}/restore`, { version: 1 }).catch(() => null));
-    await Promise.race(sent);
-    await crashed.kill();
-    const answers = await Promise.all(sent);
-    const next = await startHere(t, config.replace(", 'Numbat'", ''), { data: crashed.data });
-    for (const [n, id] of ids.entries()) {
-      const isRestored = recordedEvents(crashed.data, `open/${id}`).at(-1)?.type === 'document.restored';
-      if (answers[n]) assert.ok(isRestored);
-      const { status, body } = await next.call('GET', at('open', id));
-      assert.deepEqual([status, body.title], isRestored ? [200, 'a'] : n % 2 === 0 ? [404, undefined] : [200, 'b']);
-      assert.equal((await next.call('POST', `${at('open', id)}/restore`, { version: 1 })).status, 200);
-    }
-    // An old value that does not fit any more is not told where the caller may not read the field.
-    const refused = await next.call('POST', `${at('open', unfit.id)}/restore`, { version: 1 }, { key: null });
+  it('does not tell an old value that does not fit any more where the caller may not read the field', async (t) => {
+    const first = await startHere(t, config);
+    const { id } = (await first.call('POST', '/api/collections/open', { kind: 'Numbat' })).body;
+    await first.call('PATCH', at('open', id), { kind: 'a' });
+    await first.stop();
+    const next = await startHere(t, config.replace(", 'Numbat'", ''), { data: first.data });
+    const refused = await next.call('POST', `${at('open', id)}/restore`, { version: 1 }, { key: null });
     assert.deepEqual([refused.status, errorsOf(refused)], [400, { kind: 'kind was something that it may not be now' }]);
-    const told = await next.call('POST', `${at('open', unfit.id)}/restore`, { version: 1 });
+    const told = await next.call('POST', `${at('open', id)}/restore`, { version: 1 });
     assert.match(errorsOf(told).kind ?? '', /got "Numbat"/);
-    await next.stop();
-    const { code, stdout } = await runHere(['verify', '--data', crashed.data]);
-    assert.equal(code, 0, stdout);
   });
 });

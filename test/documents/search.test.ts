@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { readdirSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { before, describe, it } from 'node:test';
+import { before, describe, it, type TestContext } from 'node:test';
 import fc from 'fast-check';
 import type { Config } from '../../config/define.ts';
 import { type HereService, startHere, useServiceHere } from '../helpers/embedded.ts';
-import { temporaryFolder } from '../helpers/service.ts';
-import { askUntil, errorsOf } from '../helpers/shared.ts';
+import { runsOf } from '../helpers/runs.ts';
+import { askUntil, errorsOf, useFolder } from '../helpers/shared.ts';
 import { anyText } from '../helpers/text.ts';
 
 const everybody = { read: () => true };
@@ -314,11 +314,12 @@ describe('A search with any text', () => {
   for (const slug of ['notes', 'pages']) {
     it(`finds what a simple model says, in ${slug}`, async () => {
       const [first, second] = slug === 'notes' ? ['title', 'body'] : ['heading', 'seo'];
-      const kept: { id: string; texts: string[] }[] = [];
-      for (const texts of fc.sample(fc.tuple(text, text), { numRuns: 40, seed: 7 })) {
-        const data = { [first]: `zz ${texts[0]}`, [second]: slug === 'notes' ? texts[1] : { words: texts[1] } };
-        kept.push({ id: await create(slug, data), texts: [`zz ${texts[0]}`, texts[1]] });
-      }
+      const texts = fc.sample(fc.tuple(text, text), { numRuns: 40, seed: 7 });
+      const docs = texts.map(([one, other]) => {
+        return { [first]: `zz ${one}`, [second]: slug === 'notes' ? other : { words: other } };
+      });
+      const { results } = (await service.call('POST', `/api/collections/${slug}/bulk`, { docs })).body;
+      const kept = texts.map(([one, other], index) => ({ id: results[index].id, texts: [`zz ${one}`, other] }));
       await fc.assert(
         fc.asyncProperty(anything, async (q) => {
           // A lone surrogate cannot be sent, and the name of a parameter needs a value.
@@ -335,53 +336,63 @@ describe('A search with any text', () => {
             JSON.stringify(q),
           );
         }),
-        { numRuns: 150 },
+        { numRuns: runsOf(600) },
       );
     });
   }
 });
 
 describe('The search index at a start', () => {
-  it('is made anew where it is missing or damaged, which a line in the log tells', async (t) => {
-    const data = join(temporaryFolder(t), 'data');
-    const start = () => startHere(t, config, { data });
-    const told = ({ lines }: HereService) =>
-      lines()
-        .filter(({ msg }) => /^the search index/.test(msg))
-        .map(({ level, msg }) => `${level} ${msg}`);
-    const findsAll = async ({ call }: HereService) => {
-      const search = () => call('GET', '/api/collections/pages?q=wombat');
-      // A busy machine may take longer to make the index than a search waits.
-      const answer = await askUntil(search, ({ status }) => status !== 503);
-      assert.deepEqual([answer.status, answer.body.total], [200, 3]);
-    };
-    let service = await start();
-    // The index is there before a document is: otherwise it would be made of that one.
-    await service.call('GET', '/api/collections/pages?q=wombat');
-    for (let n = 0; n < 3; n += 1) await service.call('POST', '/api/collections/pages', { heading: `Wombat ${n}` });
-    await findsAll(service);
-    assert.deepEqual(told(service), [], 'a new one is not worth a line');
-    await service.stop();
-    service = await start();
-    await findsAll(service);
-    assert.deepEqual(told(service), [], 'one that is there goes on');
-    await service.stop();
+  const pages: Config = { collections: (config.collections ?? []).filter(({ slug }) => slug === 'pages') };
+  const data = join(useFolder(), 'data');
+  const start = (t: TestContext) => startHere(t, pages, { data });
+  const told = ({ lines }: HereService) =>
+    lines()
+      .filter(({ msg }) => /^the search index/.test(msg))
+      .map(({ level, msg }) => `${level} ${msg}`);
 
-    const file = join(data, readdirSync(data).find((name) => /^search-\w+\.db$/.test(name)) ?? assert.fail());
-    const made = ', and searches wait';
-    for (const [harm, why] of [
-      [() => rmSync(file), 'missing'],
-      [() => truncateSync(file, 5000), 'damaged, unfinished, or not of these documents'],
-      [() => writeFileSync(file, 'not a database at all'), 'damaged, unfinished, or not of these documents'],
-    ] as const) {
-      harm();
-      service = await start();
-      await findsAll(service);
-      assert.deepEqual(told(service), [
-        `40 the search index was ${why}: it is made anew of 3 documents${made}`,
+  async function findsAll({ call }: HereService): Promise<void> {
+    const search = () => call('GET', '/api/collections/pages?q=wombat');
+    // A busy machine may take longer to make the index than a search waits.
+    const answer = await askUntil(search, ({ status }) => status !== 503);
+    assert.deepEqual([answer.status, answer.body.total], [200, 3]);
+  }
+
+  it('of no document is not worth a line', async (t) => {
+    const first = await start(t);
+    // The index is there before a document is: otherwise it would be made of that one.
+    await first.call('GET', '/api/collections/pages?q=wombat');
+    for (let n = 0; n < 3; n += 1) await first.call('POST', '/api/collections/pages', { heading: `Wombat ${n}` });
+    await findsAll(first);
+    assert.deepEqual(told(first), []);
+    await first.stop();
+  });
+
+  it('goes on where it is there', async (t) => {
+    const next = await start(t);
+    await findsAll(next);
+    assert.deepEqual(told(next), []);
+    await next.stop();
+  });
+
+  for (const [what, harm, why] of [
+    ['missing', rmSync, 'missing'],
+    ['cut short', (file: string) => truncateSync(file, 5000), 'damaged, unfinished, or not of these documents'],
+    [
+      'no database',
+      (file: string) => writeFileSync(file, 'not a database at all'),
+      'damaged, unfinished, or not of these documents',
+    ],
+  ] as const) {
+    it(`is made anew where it is ${what}, which a line in the log tells`, async (t) => {
+      harm(join(data, readdirSync(data).find((name) => /^search-\w+\.db$/.test(name)) ?? assert.fail()));
+      const next = await start(t);
+      await findsAll(next);
+      assert.deepEqual(told(next), [
+        `40 the search index was ${why}: it is made anew of 3 documents, and searches wait`,
         '30 the search index is made',
       ]);
-      await service.stop();
-    }
-  });
+      await next.stop();
+    });
+  }
 });

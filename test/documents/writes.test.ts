@@ -4,9 +4,8 @@ import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import Database from 'better-sqlite3';
-import { startHere } from '../helpers/embedded.ts';
 import { assertRecorded } from '../helpers/recorded.ts';
-import { type Answer, apiKey, type CallOptions, type Service, startService } from '../helpers/service.ts';
+import { type Answer, apiKey, type CallOptions } from '../helpers/service.ts';
 import { errorsOf, recordedEvents, useService } from '../helpers/shared.ts';
 
 const service = useService(
@@ -446,24 +445,5 @@ describe('Idempotency-Key', () => {
       ['document.created'],
     );
     assert.deepEqual([again.status, again.body, other.status], [201, first.body, 422]);
-  });
-
-  it('replays after a crash that came between the commit and the answer', async (t) => {
-    const config = { collections: [{ slug: 'posts', fields: [{ name: 'n', type: 'number' }] }] };
-    const crashed = await startService(t, config, { environment: { ANNALS_THREADS: '1' } });
-    const send = (to: Pick<Service, 'call'>, n: number) => to.call('POST', posts, { n }, named(`crash-${n}`));
-    // As many as the crash finds under way have no answer, though some of them are recorded.
-    const sending = Array.from({ length: 60 }, (_, n) => send(crashed, n).catch(() => null));
-    await Promise.race(sending);
-    await crashed.kill();
-    const answered = await Promise.all(sending);
-    const stored = recordedEvents(crashed.data).filter(({ type }) => type === 'document.created');
-    const next = await startHere(t, config, { data: crashed.data });
-    const again = await Promise.all(answered.map((_, n) => send(next, n)));
-    for (const [n, { status, body }] of again.entries()) {
-      assert.deepEqual([status, body.n, body.id], [201, n, answered[n]?.body.id ?? body.id]);
-    }
-    assert.equal(again.filter(isReplayed).length, stored.length);
-    assert.equal((await next.call('GET', posts)).body.total, 60);
   });
 });

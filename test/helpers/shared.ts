@@ -36,8 +36,9 @@ export function useStarted<S extends Pick<Service, 'call'>>(
   const { promise: ready, resolve, reject } = Promise.withResolvers<S>();
   ready.catch(() => {});
   let started: S | undefined;
-  const undo: (() => unknown)[] = [];
-  const context = { after: (run: () => unknown) => undo.push(run) } as unknown as TestContext;
+  const context = useContext(async () => {
+    if (started) await end(started);
+  });
   before(async () => {
     try {
       started = await start(context);
@@ -46,10 +47,6 @@ export function useStarted<S extends Pick<Service, 'call'>>(
       reject(error);
       throw error;
     }
-  });
-  after(async () => {
-    if (started) await end(started);
-    for (const run of undo.reverse()) await run();
   });
   // Hooks at the top of a file all begin at once, so one that fills the service may come before it listens.
   const call: Service['call'] = async (...args) => (await ready).call(...args);
@@ -60,6 +57,20 @@ export function useStarted<S extends Pick<Service, 'call'>>(
       return Reflect.get(started, name);
     },
   });
+}
+
+/**
+ * Stands for the context of a test where something is started for all tests of a `describe` (or file).
+ *
+ * @param end comes before what `after` is given.
+ */
+export function useContext(end: () => unknown = () => {}): TestContext {
+  const undo: (() => unknown)[] = [];
+  after(async () => {
+    await end();
+    for (const run of undo.reverse()) await run();
+  });
+  return { after: (run: () => unknown) => undo.push(run) } as unknown as TestContext;
 }
 
 /** A folder for a whole file of tests, removed after them; in memory if there is room (test/run.js), or where `parent` says. */

@@ -130,6 +130,16 @@ describe('Long reads of 100,000 documents', { timeout: 1_200_000 }, () => {
     return { alone, beside };
   }
 
+  it('behind ten thousand documents are answered', async () => {
+    for (const page of [101, 102]) {
+      const { status, body } = await service.call(
+        'GET',
+        `/api/collections/posts?page=${page}&limit=100&sort=createdAt`,
+      );
+      assert.deepEqual([status, body.docs.length, body.docs[0].title], [200, 100, words((page - 1) * 100, 5)]);
+    }
+  });
+
   it('by figures leave reads by id a half of their rate', async () => {
     // Others use the machine too: in one of some rounds they do as much in both halves.
     const rounds: { alone: number; beside: number }[] = [];

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, it, type TestContext } from 'node:test';
+import { before, describe, it, type TestContext } from 'node:test';
 import Database from 'better-sqlite3';
 import { cosignaturesOf, parseWitnessKey } from '../../../events/cosignatures.ts';
 import { parseNote } from '../../../events/notes.ts';
@@ -13,8 +13,8 @@ import { run } from '../../../verify/annals-verify.mjs';
 import { type HereService, startHere } from '../../helpers/embedded.ts';
 import { runHere } from '../../helpers/in-process.ts';
 import { apiKey, temporaryFolder } from '../../helpers/service.ts';
-import { askUntil, eventually } from '../../helpers/shared.ts';
-import { cosignature, createWitnessKey, startWitness } from '../../helpers/witness.ts';
+import { askUntil, eventually, useContext } from '../../helpers/shared.ts';
+import { cosignature, createWitnessKey, startWitness, type Witness } from '../../helpers/witness.ts';
 
 const config = { bcryptCost: 4, collections: [{ slug: 'posts', fields: [{ name: 'title', type: 'text' }] }] };
 
@@ -59,8 +59,14 @@ async function start(t: TestContext, name?: string) {
 }
 
 describe('witnesses', () => {
+  const context = useContext();
+  let started: Awaited<ReturnType<typeof start>>;
+  before(async () => {
+    started = await start(context);
+  });
+
   it('cosign checkpoints, which are served, packed and checked with that', async (t) => {
-    const { witness, data, verifierKey, id, open } = await start(t);
+    const { witness, verifierKey, id, open } = started;
     // So that it may be asked again at once.
     witness.now = () => new Date(Date.now() - 60_000);
     const service = await open();
@@ -100,6 +106,12 @@ describe('witnesses', () => {
     }
     await service.stop();
     assert.equal(witness.answers.length, asked, 'a minute has not passed yet: the next start asks');
+  });
+
+  // It goes on with what the test before has left, and so does the one behind it.
+  it('are asked by a start what they have seen, and no sooner than a minute after they have cosigned', async () => {
+    const { witness, data, verifierKey, open } = started;
+    const asked = witness.answers.length;
     // A start does not know what the witness has seen, and asks it.
     witness.now = () => new Date();
     const again = await open();
@@ -113,7 +125,7 @@ describe('witnesses', () => {
       ],
     );
     // The copy of log.db holds them all.
-    const copy = await run([...pinned, join(data, 'log.db')]);
+    const copy = await run(['--key', verifierKey, '--witness', witness.verifierKey, join(data, 'log.db')]);
     assert.equal(copy.exit, 0, copy.text);
     assert.match(copy.text, / proven +all that is shown was there at/);
 
@@ -121,6 +133,10 @@ describe('witnesses', () => {
     await write(soon);
     await soon.stop();
     assert.equal(witness.answers.length, asked + 2, 'it has cosigned less than a minute ago');
+  });
+
+  it('are named by annals verify, for which a cosignature of something else is not sound', async () => {
+    const { witness, data } = started;
     const verified = await runHere(['verify', '--data', data], { environment: { ANNALS_WITNESSES: witness.setting } });
     assert.equal(verified.code, 0, verified.stdout);
     const says =
@@ -162,41 +178,50 @@ describe('witnesses', () => {
     assert.match(stdout, /^note: no witness or authority says when a checkpoint was there$/m);
   });
 
-  it('that have seen another log, or answer something else, are named in the log, and nothing of them is kept', async (t) => {
-    const { witness, open } = await start(t);
-    const [other, note] = [createWitnessKey(witness.name), 'log\n1\nx\n\n— log AAAAAAA=\n'];
-    for (const [instead, says] of [
-      [
-        () => ({ status: 409, type: 'text/x.tlog.size', body: '999999\n' }),
-        /it has seen a log of 999999 events, this one has \d+/,
-      ],
-      [
-        () => ({ status: 409, type: 'text/x.tlog.size', body: '0\n' }),
-        /at event \d+ it has seen another log than this one/,
-      ],
-      [() => ({ status: 409, body: 'no' }), /at event \d+ it has seen another log than this one/],
-      [
-        () => ({ status: 200, body: cosignature(note, witness, new Date()) }),
-        /its cosignature does not fit the checkpoint and its key/,
-      ],
-      [
-        (body: string) => ({ status: 200, body: cosignature(body.slice(body.indexOf('\n\n') + 2), other, new Date()) }),
-        /its answer holds no cosignature by its key/,
-      ],
-      [() => ({ status: 200, body: 'x'.repeat(70_000) }), /its answer has more than 65536 bytes/],
-      [() => ({ status: 403, body: '' }), /it answered 403/],
-    ] as const) {
-      witness.instead = instead;
-      const service = await open();
+  const note = 'log\n1\nx\n\n— log AAAAAAA=\n';
+  const other = createWitnessKey('witness.example/w1');
+  for (const [what, instead, says] of [
+    [
+      'have seen a longer log',
+      () => ({ status: 409, type: 'text/x.tlog.size', body: '999999\n' }),
+      /it has seen a log of 999999 events, this one has \d+/,
+    ],
+    [
+      'have seen another log',
+      () => ({ status: 409, type: 'text/x.tlog.size', body: '0\n' }),
+      /at event \d+ it has seen another log than this one/,
+    ],
+    [
+      'contradict without a size',
+      () => ({ status: 409, body: 'no' }),
+      /at event \d+ it has seen another log than this one/,
+    ],
+    [
+      'cosign something else',
+      (_body, witness) => ({ status: 200, body: cosignature(note, witness, new Date()) }),
+      /its cosignature does not fit the checkpoint and its key/,
+    ],
+    [
+      'cosign by another key',
+      (body) => ({ status: 200, body: cosignature(body.slice(body.indexOf('\n\n') + 2), other, new Date()) }),
+      /its answer holds no cosignature by its key/,
+    ],
+    ['answer too much', () => ({ status: 200, body: 'x'.repeat(70_000) }), /its answer has more than 65536 bytes/],
+    ['refuse', () => ({ status: 403, body: '' }), /it answered 403/],
+  ] satisfies [string, (body: string, witness: Witness) => ReturnType<NonNullable<Witness['instead']>>, RegExp][]) {
+    it(`that ${what} are named in the log, and nothing of them is kept`, async (t) => {
+      const witness = await startWitness(t, other.name);
+      witness.instead = (body) => instead(body, witness);
+      const service = await startHere(t, config, { witnesses: [witness.setting], witnessAllowPrivate: true });
       await write(service);
       await get(service, '/api/audit/checkpoint');
       await eventually(() => service.output().stderr.includes('checkpoints cannot be cosigned by the witness'));
-      const warned = service.lines().find(({ msg }) => msg.startsWith('checkpoints cannot be cosigned'));
+      const warned = service.lines().find(({ msg }) => msg?.startsWith('checkpoints cannot be cosigned'));
       assert.match(warned.msg, says);
       assert.doesNotMatch(await newest(service), /witness/);
       await service.stop();
-    }
-  });
+    });
+  }
 });
 
 describe('witnesses and time-stamp authorities at an address that is not public', () => {

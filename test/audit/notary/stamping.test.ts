@@ -146,16 +146,21 @@ describeWithOpenssl('time-stamp tokens of OpenSSL', () => {
     assert.throws(() => sign('tsa', '-cades'), { message: /^is not a time-stamp token: / });
   });
 
+  const config = {
+    bcryptCost: 4,
+    collections: [{ slug: 'posts', fields: [{ name: 'title', type: 'text' as const }] }],
+  };
+  const data = join(folder, 'data');
+  let id = '';
+  let checkpoint = '';
+  let verifierKey = '';
+  const verify = (environment: Record<string, string> = {}) => runHere(['verify', '--data', data], { environment });
+
   it('are kept, served, packed, and checked by annals verify and by openssl', async (t) => {
     tsa.reply = reply;
-    const config = {
-      bcryptCost: 4,
-      collections: [{ slug: 'posts', fields: [{ name: 'title', type: 'text' as const }] }],
-    };
-    const data = join(temporaryFolder(t), 'data');
     const first = await startHere(t, config, { data });
     const { body } = await first.call('POST', '/api/collections/posts', { title: 'x' });
-    const id = body.doc?.id ?? body.id;
+    id = body.id;
     await first.stop();
     tsa.queries.length = 0;
     const service = await startHere(t, config, { data, tsaUrl: tsa.url, tsaAllowPrivate: true, tsaCa: ca });
@@ -163,7 +168,8 @@ describeWithOpenssl('time-stamp tokens of OpenSSL', () => {
     await eventually(() => tsa.queries.length === 1);
     const covering = async () => (await get('/api/audit/stamps?covers=2')).body.stamped;
     const stamped = await askUntil(covering, ({ length }) => length > 0);
-    const [{ size, checkpoint, tokens }] = stamped;
+    const [{ size, tokens }] = stamped;
+    checkpoint = stamped[0].checkpoint;
     assert.equal(size, 2);
     assert.deepEqual(
       tokens.map(({ authority: by }: { authority: string }) => by),
@@ -173,9 +179,8 @@ describeWithOpenssl('time-stamp tokens of OpenSSL', () => {
     assert.deepEqual((await get('/api/audit/stamps')).body.stamped, stamped);
     assert.equal((await get('/api/audit/stamps?covers=999')).status, 400);
     assert.equal((await get('/api/audit/stamps?cover=1')).status, 400);
-    const { verifierKey } = (await get('/api/audit/log')).body;
+    ({ verifierKey } = (await get('/api/audit/log')).body);
 
-    const folder = temporaryFolder(t);
     const pack = join(folder, 'pack.zip');
     const answer = await fetch(`${service.url}/api/audit/bundles/posts/${id}`, { headers: { 'x-api-key': apiKey } });
     writeFileSync(pack, Buffer.from(await answer.arrayBuffer()));
@@ -198,11 +203,14 @@ describeWithOpenssl('time-stamp tokens of OpenSSL', () => {
     );
     await service.stop();
 
-    const verify = (environment: Record<string, string> = {}) => runHere(['verify', '--data', data], { environment });
     const sound = await verify({ ANNALS_TSA_CA: ca });
     assert.equal(sound.code, 0, sound.stdout);
     const seen = `note: the time-stamp authority ${new URL(tsa.url).host} has seen 1 checkpoint, the newest of 2 events at ${time}, `;
     assert.ok(sound.stdout.includes(seen), sound.stdout);
+  });
+
+  // It goes on with the log of the test before, and so do those behind it.
+  it('are told of by annals verify with whether their certificate is trusted, and are in a copy of log.db', async () => {
     assert.match(
       (await verify()).stdout,
       /before now, by a certificate that is not trusted: ANNALS_TSA_CA names those that are$/m,
@@ -217,19 +225,24 @@ describeWithOpenssl('time-stamp tokens of OpenSSL', () => {
     const copy = await run(['--key', verifierKey, '--tokens', join(folder, 'of the log'), join(data, 'log.db')]);
     assert.equal(copy.exit, 0, copy.text);
     assert.equal(readdirSync(join(folder, 'of the log')).length, 2);
+  });
 
-    // Another key signs: its packs leave out what it has not signed.
+  it('are left out of the packs of another key, which has not signed what they are over', async (t) => {
     const replaced = ['signing-key', 'replace', '--reason', 'a test', '--data', data];
     assert.equal((await runHere(replaced)).code, 0);
     const later = await startHere(t, config, { data });
     const newest = await later.call('GET', '/api/audit/log');
     const again = await fetch(`${later.url}/api/audit/bundles/posts/${id}`, { headers: { 'x-api-key': apiKey } });
+    const pack = join(folder, 'later.zip');
     writeFileSync(pack, Buffer.from(await again.arrayBuffer()));
     const taken = await run(['--key', newest.body.verifierKey, pack]);
     assert.equal(taken.exit, 0, taken.text);
     assert.equal((await later.call('GET', '/api/audit/stamps?covers=2')).body.stamped.length, 1);
     await later.stop();
+  });
 
+  it('are not sound in the place of another, or over another checkpoint', async () => {
+    tsa.reply = reply;
     const db = new Database(join(data, 'log.db'));
     // The place of a newer one does not make it newer.
     db.exec('BEGIN; UPDATE checkpoints SET note = (SELECT note FROM checkpoints WHERE size = 2) WHERE size > 2');
@@ -252,7 +265,6 @@ describeWithOpenssl('time-stamp tokens of OpenSSL', () => {
   it('are asked for every ten minutes at most, whatever starts and stops in between', async (t) => {
     tsa.reply = reply;
     tsa.queries.length = 0;
-    const config = { collections: [{ slug: 'posts', fields: [{ name: 'title', type: 'text' as const }] }] };
     const data = join(temporaryFolder(t), 'data');
     const grow = async () => {
       const service = await startHere(t, config, { data, tsaUrl: tsa.url, tsaAllowPrivate: true, tsaCa: ca });

@@ -13,7 +13,7 @@ describe('The thread that goes through logs', () => {
   it('goes through one log after the other, and stops when no caller waits any more', async (t) => {
     const folder = join(temporaryFolder(t), 'data');
     const directory = openDirectory(folder, config);
-    for (let made = 0; made < 2000; made += 1) directory.create('posts', { title: `post ${made}` });
+    for (let made = 0; made < 500; made += 1) directory.create('posts', { title: `post ${made}` });
     directory.close();
     const job = {
       file: join(folder, 'log.db'),
@@ -22,12 +22,12 @@ describe('The thread that goes through logs', () => {
     };
     const [first, second] = [joinVerifier(), joinVerifier()];
     const started = new Promise<Worker>((resolve) => process.once('worker', resolve));
-    assert.deepEqual(await first.look(job), { to: 2001, trouble: null, tables: null });
+    assert.deepEqual(await first.look(job), { to: 501, trouble: null, tables: null });
     const thread = await started;
     await new Promise((resolve) => thread.once('exit', resolve));
     assert.deepEqual(
       await first.look(job),
-      { to: 2001, trouble: null, tables: null },
+      { to: 501, trouble: null, tables: null },
       'another thread takes its place after a rest',
     );
     // This one would take an hour.
@@ -41,7 +41,7 @@ describe('The thread that goes through logs', () => {
     const third = joinVerifier();
     const noFile = { ...job, file: join(folder, 'none.db') };
     await assert.rejects(third.look(noFile), /none\.db|unable to open/);
-    assert.deepEqual(await third.look(job), { to: 2001, trouble: null, tables: null });
+    assert.deepEqual(await third.look(job), { to: 501, trouble: null, tables: null });
     await third.leave();
   });
 });

@@ -446,5 +446,5 @@ describe('Files on the disk', () => {
 });
 
 describe('A file in a folder', () => {
-  downloadsFrom(service, 50);
+  downloadsFrom(service, 16);
 });

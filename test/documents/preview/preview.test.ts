@@ -5,7 +5,7 @@ import { before, describe, it } from 'node:test';
 import { anonymous, bearer, type LoggedIn, loggedIn } from '../../helpers/accounts.ts';
 import { assertRecorded } from '../../helpers/recorded.ts';
 import { remainsIn } from '../../helpers/remains.ts';
-import { type Answer, type CallOptions, startService } from '../../helpers/service.ts';
+import type { Answer, CallOptions } from '../../helpers/service.ts';
 import { errorsOf, eventually, logLines, useFolder, useService } from '../../helpers/shared.ts';
 
 const config = `export default {
@@ -310,14 +310,5 @@ describe('The draft of a preview', () => {
       const told = [...answer.headers].flat().filter((text) => /^access-control-|origin/.test(text));
       assert.deepEqual([answer.status, told], [method === 'POST' ? 400 : 404, []]);
     }
-  });
-
-  // The last one: it ends the service.
-  it('is there after a crash', async (t) => {
-    const token = await tokenOf({ collection: 'posts', id: post, data: { title: 'survives' } });
-    await service.kill();
-    const again = await startService(t, config, { data });
-    const shown = await again.call('GET', `/api/preview-data?token=${token}`, undefined, anonymous);
-    assert.deepEqual(shown.body, { collection: 'posts', id: post, data: { title: 'survives' } });
   });
 });

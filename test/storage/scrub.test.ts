@@ -23,7 +23,7 @@ CREATE TABLE plain (key INTEGER PRIMARY KEY, body ANY NOT NULL) STRICT;
 const keys = 400;
 
 /** Files of fewer pages are cleaned in fewer steps: `npm test` makes small ones. */
-const most = runsOf(30) === 30 ? { changes: 50, rows: 60 } : { changes: 15, rows: 20 };
+const most = runsOf(30) === 30 ? { changes: 50, rows: 60 } : { changes: 12, rows: 15 };
 
 const change = fc.record<Change>({
   kind: fc.constantFrom('put', 'put', 'put', 'remove'),

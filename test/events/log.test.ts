@@ -7,8 +7,10 @@ import fc from 'fast-check';
 import type { JsonObject } from '../../config/schema.ts';
 import { commitmentOf, encodeHeader, type Header } from '../../events/envelope.ts';
 import { createIds } from '../../events/ids.ts';
-import type { Change, Command, Outcome } from '../../events/log.ts';
+import type { Change, Command, Outcome, RecordedEvent } from '../../events/log.ts';
 import { BrokenLogError, createLog, isLog } from '../../events/log-file.ts';
+import { readLog } from '../../events/log-reader.ts';
+import { openTip } from '../../events/log-tip.ts';
 import { appendLeaf, leafHash, rootOf, type Tree } from '../../events/merkle.ts';
 import { openLog, type SqliteLog } from '../../events/sqlite-log.ts';
 import { verifyLog } from '../../events/verify.ts';
@@ -29,18 +31,44 @@ function commitsIn(path: string): number {
 }
 
 function naiveRoot(db: Sqlite, size: number): Buffer {
-  return naiveRoots(db, [size])[0] as Buffer;
+  const headers = db.prepare('SELECT header FROM events WHERE position <= ? ORDER BY position').pluck();
+  return naiveRoots(headers.all(size) as string[], [size])[0] as Buffer;
 }
 
 /** The roots at these sizes, which ascend. */
-function naiveRoots(db: Sqlite, sizes: readonly number[]): Buffer[] {
+function naiveRoots(texts: readonly string[], sizes: readonly number[]): Buffer[] {
   const tree: Tree = { size: 0, nodes: [] };
-  const headers = db.prepare('SELECT header FROM events WHERE position <= ? ORDER BY position').pluck();
-  const texts = headers.all(sizes.at(-1)) as string[];
   return sizes.map((size) => {
     for (const text of texts.slice(tree.size, size)) appendLeaf(tree, leafHash(text), () => {});
     return rootOf(tree);
   });
+}
+
+/**
+ * Leaves a new log as that many events do, a whole number of tiles, but with the row of the last one alone, which is all of them
+ * that is read when it is opened. Gives their leaves.
+ */
+function fill(db: Sqlite, size: number): string[] {
+  const row = { position: size, id: '019a0000-0000-7000-8000-000000000000', stream: 'posts/old', version: 1 };
+  const body = JSON.stringify({ salt: '', data: {}, context: {} });
+  const recordedAt = new Date(noon).toISOString();
+  const header: Header = {
+    ...{ ...row, v: 2, log: 'annals/test', type: 'document.updated', schemaVersion: 1, recordedAt },
+    ...{ actor: { type: 'system' }, correlationId: 'test', payload: commitmentOf(body) },
+  };
+  const leaves = [...Array.from({ length: size - 1 }, (_, index) => `${index}`), encodeHeader(header)];
+  const tip = openTip(db, readLog(db), seals);
+  // It wants the rows before this one.
+  db.exec('DROP TRIGGER events_insert');
+  db.transaction(() => {
+    db.prepare('INSERT INTO events VALUES (@position, @id, @stream, @version, @header)').run({
+      ...row,
+      header: encodeHeader(header),
+    });
+    db.prepare('INSERT INTO payloads VALUES (?, 0, ?)').run(size, body);
+    tip.extend({ recorded: [{ header } as RecordedEvent], leaves });
+  })();
+  return leaves;
 }
 
 describe('appending to the log', () => {
@@ -360,9 +388,10 @@ describe('appending to the log', () => {
     t.after(() => db.close());
     createLog(db, 'annals/test', seals.key);
     const ids = createIds(new BigInt64Array(new SharedArrayBuffer(8)), () => noon);
+    const filled = fill(db, 65_280);
     const log = openLog(db, { ids, now: () => noon, seals });
-    const events = Array.from({ length: 6000 }, () => ({ type: 'document.updated' as const, data: {} }));
-    for (let batch = 0; batch < 11; batch += 1) log.append([command('posts/1', batch * 6000, { events })]);
+    const events = Array.from({ length: 240 }, () => ({ type: 'document.updated' as const, data: {} }));
+    for (const version of [0, 240, 480]) log.append([command('posts/1', version, { events })]);
     const tiles = db.prepare('SELECT level, count(*), sum(length(hashes)) / 32 FROM tiles GROUP BY level').raw().all();
     assert.deepEqual(tiles, [
       [0, 257, 65_792],
@@ -370,7 +399,8 @@ describe('appending to the log', () => {
       [2, 1, 1],
     ]);
     const sizes = [65_535, 65_536, 65_537, 65_792, 66_000];
-    const roots = naiveRoots(db, sizes);
+    const appended = db.prepare('SELECT header FROM events WHERE position > 65280 ORDER BY position').pluck().all();
+    const roots = naiveRoots([...filled, ...(appended as string[])], sizes);
     for (const [index, size] of sizes.entries()) assert.deepEqual(log.rootAt(size), roots[index], `size ${size}`);
     assert.deepEqual(openLog(db, { ids, now: () => noon, seals }).head().root, roots.at(-1));
   });

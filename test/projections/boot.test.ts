@@ -12,7 +12,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
-import { describe, it, type TestContext } from 'node:test';
+import { before, describe, it, type TestContext } from 'node:test';
 import type { CollectionConfig, Config, FieldConfig } from '../../config/define.ts';
 import { decideDelete, decideUpdate } from '../../events/documents.ts';
 import { BrokenLogError } from '../../events/log-file.ts';
@@ -23,9 +23,10 @@ import { SchemaError } from '../../projections/schema-check.ts';
 import { type Tables, tablesOf } from '../../projections/tables.ts';
 import { openDatabase } from '../../storage/sqlite.ts';
 import { category } from '../helpers/category.ts';
-import { startHere } from '../helpers/embedded.ts';
+import { startHere, useServiceHere } from '../helpers/embedded.ts';
 import { runHere } from '../helpers/in-process.ts';
-import { runCommand, startService, writeConfig } from '../helpers/service.ts';
+import { type Answer, writeConfig } from '../helpers/service.ts';
+import { useFolder } from '../helpers/shared.ts';
 import { type Directory, dumpFile, findingIn, openDirectory, quickFolder } from './directory.ts';
 
 const title: FieldConfig = { name: 'title', type: 'text' };
@@ -660,74 +661,36 @@ describe('the service', () => {
     ],
   };
 
-  it('answers 404 for a removed collection, and has its documents again when it is back', async (t) => {
-    const first = await startHere(t, config);
-    const { data } = first;
-    const created = await first.call('POST', '/api/collections/posts', { title: 'a' });
-    assert.equal(created.status, 201);
-    const path = `/api/collections/posts/${created.body.id}`;
-    await first.stop();
+  describe('from which a collection is removed', () => {
+    const data = join(useFolder(), 'data');
+    const title = 'a';
+    const first = useServiceHere(config, { data });
+    let created: Answer;
+    let path: string;
+    before(async () => {
+      created = await first.call('POST', '/api/collections/posts', { title });
+      assert.equal(created.status, 201);
+      path = `/api/collections/posts/${created.body.id}`;
+      await first.stop();
+    });
 
-    const second = await startHere(t, { collections: config.collections.slice(1) }, { data, acceptLoss: true });
-    assert.equal((await second.call('GET', path)).status, 404);
-    assert.equal((await second.call('GET', '/api/collections/posts')).status, 404);
-    assert.equal((await second.call('POST', '/api/collections/posts', { title: 'b' })).status, 404);
-    await second.stop();
+    it('answers 404 for a removed collection', async (t) => {
+      const second = await startHere(t, { collections: config.collections.slice(1) }, { data, acceptLoss: true });
+      assert.equal((await second.call('GET', path)).status, 404);
+      assert.equal((await second.call('GET', '/api/collections/posts')).status, 404);
+      assert.equal((await second.call('POST', '/api/collections/posts', { title: 'b' })).status, 404);
+      await second.stop();
+    });
 
-    const third = await startHere(t, config, { data });
-    const back = await third.call('GET', path);
-    assert.equal(back.status, 200);
-    assert.deepEqual(back.body, created.body);
-    assert.equal((await third.call('POST', '/api/collections/posts', { title: 'a' })).status, 409);
-    await third.stop();
-    assert.equal(findingIn(data), null);
-  });
-
-  it('notices a truncated write-ahead log and goes on only when it is told to', async (t) => {
-    const first = await startService(t, config);
-    const { data } = first;
-    const titles = Array.from({ length: 20 }, (_, index) => `post ${index}`);
-    for (const title of titles) {
-      assert.equal((await first.call('POST', '/api/collections/posts', { title })).status, 201);
-    }
-    await first.kill();
-    const wal = join(data, 'log.db-wal');
-    truncateSync(wal, Math.floor(statSync(wal).size / 2));
-
-    const options = ['--config', writeConfig(data, config), '--data', data];
-    const serve = ['serve', ...options, '--port', '0'];
-    for (const refuse of [() => runCommand(serve), () => runHere(['rebuild', ...options]), () => runHere(serve)]) {
-      const refused = await refuse();
-      assert.equal(refused.code, 2, refused.stderr);
-      assert.match(
-        refused.stderr,
-        /the log lost events: it ends at position \d+, but read-[0-9a-f]+\.db has seen position 21/,
-      );
-      assert.equal(refused.stderr.trim().split('\n').length, 1, `a sentence, nothing else: ${refused.stderr}`);
-    }
-    const found = await runHere(['verify', '--data', data]);
-    assert.deepEqual(
-      [found.code, /lost events: it ends at position \d+, .* seen position 21/.test(found.stdout)],
-      [1, true],
-      found.stdout,
-    );
-
-    const accepted = await runHere(['rebuild', ...options, '--accept-lost-events', '--reason', 'a cut log']);
-    assert.equal(accepted.code, 0, accepted.stderr);
-    const size = Number(/from (\d+) events/.exec(accepted.stdout)?.[1]);
-    assert.ok(size > 1 && size < 21, accepted.stdout);
-    assert.equal(findingIn(data), null);
-
-    const second = await startHere(t, config, { data });
-    const list = await second.call('GET', '/api/collections/posts?limit=100&sort=createdAt');
-    assert.deepEqual(
-      list.body.docs.map(({ title }: { title: string }) => title),
-      titles.slice(0, size - 1),
-    );
-    assert.equal((await second.call('POST', '/api/collections/posts', { title: titles[19] })).status, 201);
-    assert.equal((await second.call('POST', '/api/collections/posts', { title: titles[0] })).status, 409);
-    await second.stop();
-    assert.equal(findingIn(data), null);
+    it('has its documents again when it is back', async (t) => {
+      const third = await startHere(t, config, { data });
+      const back = await third.call('GET', path);
+      assert.equal(back.status, 200);
+      assert.deepEqual(back.body, created.body);
+      assert.equal((await third.call('POST', '/api/collections/posts', { title })).status, 409);
+      await third.stop();
+      assert.equal(findingIn(data), null);
+    });
   });
 
   it('names the log anew, not nothing, when the whole log is lost and that is accepted', async (t) => {

@@ -1,19 +1,19 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { cpSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { describe, it, type TestContext } from 'node:test';
+import { after, before, describe, it } from 'node:test';
 import type { Config } from '../../config/define.ts';
 import { run as verify } from '../../verify/annals-verify.mjs';
 import { upload } from '../helpers/downloads.ts';
-import { type HereService, startHere } from '../helpers/embedded.ts';
+import { type HereService, startHere, useServiceHere } from '../helpers/embedded.ts';
 import { runHere } from '../helpers/in-process.ts';
 import { useMailbox } from '../helpers/mail.ts';
 import { type Answer, apiKey, temporaryFolder, writeConfig } from '../helpers/service.ts';
-import { eventually, recordedEvents } from '../helpers/shared.ts';
+import { eventually, recordedEvents, useFolder } from '../helpers/shared.ts';
 
 /** The slugs of a site, and those that its collections had. */
 type Names = { posts: string; people: string; media: string; were?: { posts: string; people: string; media: string } };
@@ -175,127 +175,160 @@ async function seen(service: HereService, names: Names, known: Known): Promise<R
 }
 
 describe('a collection that is renamed', () => {
-  it('keeps everything, also without renamedFrom later on, and after it is renamed back', async (t) => {
-    const service = await startHere(t, siteOf(first));
-    const { data } = service;
-    const known = await fill(service);
-    const before = await seen(service, first, known);
-    for (const [what, answer] of Object.entries(before))
-      if (!what.includes('may not')) assert.doesNotMatch(JSON.stringify(answer), /"status":[45]/, what);
+  const folder = useFolder();
+  const [data, copy] = [join(folder, 'data'), join(folder, 'copy')];
+  const service = useServiceHere(siteOf(first), { data });
+  let known: Known;
+  let asBefore: Record<string, unknown>;
+  before(async () => {
+    known = await fill(service);
+    asBefore = await seen(service, first, known);
     await service.stop();
-    for (const names of [renamed, dropped, back]) {
-      const next = await startHere(t, siteOf(names), { data });
-      const after = await seen(next, names, known);
-      for (const what of Object.keys(before)) assert.deepEqual(after[what], before[what], `${names.posts}: ${what}`);
-      await next.stop();
-    }
+    cpSync(data, copy, { recursive: true });
   });
 
-  it('goes on: unique values, restoring, undoing, accounts, files, and proofs', async (t) => {
-    const { service, known } = await renamedService(t);
-    const { call, data, url } = service;
-    const { one, gone, ada, picture, token, batch } = known;
-    const taken = await call('POST', at('articles'), { title: 'One' });
-    assert.deepEqual([taken.status, taken.body.errors[0].field], [409, 'title']);
-    const added = await made(call('POST', at('articles'), { title: 'New', author: ada, related: [one] }));
-    assert.equal(
-      (await made(call('GET', `/api/audit/documents/articles/${added.id}`))).document.stream,
-      `posts/${added.id}`,
-    );
-    await made(call('PATCH', at('articles', `/${one}`), { title: 'One now' }, bearer(token)));
-    await made(call('POST', at('articles'), { title: 'One' }));
-    assert.equal((await call('POST', at('articles', `/${one}/restore`), { version: 2 })).status, 409);
-    assert.equal((await made(call('POST', at('articles', `/${gone}/restore`), { version: 1 }))).title, 'Gone');
-    const undone = await made(call('POST', `/api/audit/batches/${batch}/undo`, {}));
-    assert.deepEqual(
-      new Set(undone.results.map((result: { collection: string }) => result.collection)),
-      new Set(['articles']),
-    );
+  it('shows everything before it is', () => {
+    for (const [what, answer] of Object.entries(asBefore))
+      if (!what.includes('may not')) assert.doesNotMatch(JSON.stringify(answer), /"status":[45]/, what);
+  });
 
+  for (const [when, names] of Object.entries({
+    'with renamedFrom': renamed,
+    'also without renamedFrom later on': dropped,
+    'and after it is renamed back': back,
+  })) {
+    it(`keeps everything, ${when}`, async (t) => {
+      const next = await startHere(t, siteOf(names), { data });
+      const after = await seen(next, names, known);
+      for (const what of Object.keys(asBefore)) assert.deepEqual(after[what], asBefore[what], what);
+      await next.stop();
+    });
+  }
+  describe('goes on', () => {
+    const service = useServiceHere(siteOf(renamed), { data: copy });
+    const { call } = service;
     const login = (given: string) => call('POST', at('staff', '/login'), { email: 'ada@example.com', password: given });
-    assert.equal((await login(password)).body.user.id, ada);
-    await made(call('PATCH', at('staff', `/${ada}`), { password: 'another horse battery' }, bearer(token)));
-    assert.equal((await login(password)).status, 401);
-    const session = (await made(login('another horse battery'))).token;
-    assert.equal((await made(call('GET', at('staff', '/me'), undefined, bearer(session)))).name, 'Ada');
-    const events = await made(call('GET', `/api/audit/events?collection=accounts/staff&type=password.changed`));
-    assert.deepEqual(
-      events.events.map(({ header }: { header: { stream: string; actor: object } }) => [header.stream, header.actor]),
-      [
-        [`accounts/people/${ada}`, { type: 'apiKey', id: events.events[0].header.actor.id }],
-        [`accounts/people/${ada}`, { type: 'user', id: `people/${ada}` }],
-      ],
-    );
-    for (const query of [`stream=posts/${one}`, `stream=articles/${one}`]) {
-      assert.equal((await made(call('GET', `/api/audit/events?${query}`))).events.length, 3, query);
-    }
-    for (const query of [`actor=people/${ada}`, `actor=staff/${ada}`]) {
-      assert.ok((await made(call('GET', `/api/audit/events?collection=posts&${query}`))).events.length > 0, query);
-    }
+    let added: { id: string };
+    let session: string;
 
-    const former = await call('GET', at('posts', `/${one}`));
-    const where = `there is no GET /api/collections/posts/${one}: the collection posts is articles now, under /api/collections/articles`;
-    assert.deepEqual([former.status, former.body.message], [404, where]);
-    const unnamed = await call('GET', at('posts'), undefined, { key: null });
-    assert.equal(unnamed.body.message, 'there is no GET /api/collections/posts');
-    const foreign = await call('GET', at('people'), undefined, { key: known.key });
-    assert.equal(foreign.body.message, 'there is no GET /api/collections/people');
-    const shown = (await made(call('GET', '/api/schemas'))).collections;
-    assert.deepEqual(
-      shown.map(({ slug, category }: { slug: string; category: string }) => [slug, category]),
-      [
-        ['articles', 'posts'],
-        ['staff', 'people'],
-        ['files', 'media'],
-      ],
-    );
+    it('unique values, restoring, undoing', async () => {
+      const { one, gone, ada, token, batch } = known;
+      const taken = await call('POST', at('articles'), { title: 'One' });
+      assert.deepEqual([taken.status, taken.body.errors[0].field], [409, 'title']);
+      added = await made(call('POST', at('articles'), { title: 'New', author: ada, related: [one] }));
+      assert.equal(
+        (await made(call('GET', `/api/audit/documents/articles/${added.id}`))).document.stream,
+        `posts/${added.id}`,
+      );
+      await made(call('PATCH', at('articles', `/${one}`), { title: 'One now' }, bearer(token)));
+      await made(call('POST', at('articles'), { title: 'One' }));
+      assert.equal((await call('POST', at('articles', `/${one}/restore`), { version: 2 })).status, 409);
+      assert.equal((await made(call('POST', at('articles', `/${gone}/restore`), { version: 1 }))).title, 'Gone');
+      const undone = await made(call('POST', `/api/audit/batches/${batch}/undo`, {}));
+      assert.deepEqual(
+        new Set(undone.results.map((result: { collection: string }) => result.collection)),
+        new Set(['articles']),
+      );
+    });
 
-    const file = await made(call('GET', at('files', `/${picture}`)));
-    assert.equal(file.url, `/api/media/files/${picture}/one.txt`);
-    assert.equal(await (await fetch(url + file.url, { headers: { 'x-api-key': apiKey } })).text(), 'some bytes');
+    it('accounts', async () => {
+      const { one, ada, token } = known;
+      assert.equal((await login(password)).body.user.id, ada);
+      await made(call('PATCH', at('staff', `/${ada}`), { password: 'another horse battery' }, bearer(token)));
+      assert.equal((await login(password)).status, 401);
+      session = (await made(login('another horse battery'))).token;
+      assert.equal((await made(call('GET', at('staff', '/me'), undefined, bearer(session)))).name, 'Ada');
+      const events = await made(call('GET', `/api/audit/events?collection=accounts/staff&type=password.changed`));
+      assert.deepEqual(
+        events.events.map(({ header }: { header: { stream: string; actor: object } }) => [header.stream, header.actor]),
+        [
+          [`accounts/people/${ada}`, { type: 'apiKey', id: events.events[0].header.actor.id }],
+          [`accounts/people/${ada}`, { type: 'user', id: `people/${ada}` }],
+        ],
+      );
+      for (const query of [`stream=posts/${one}`, `stream=articles/${one}`]) {
+        assert.equal((await made(call('GET', `/api/audit/events?${query}`))).events.length, 3, query);
+      }
+      for (const query of [`actor=people/${ada}`, `actor=staff/${ada}`]) {
+        assert.ok((await made(call('GET', `/api/audit/events?collection=posts&${query}`))).events.length > 0, query);
+      }
+    });
 
-    const pack = await fetch(`${url}/api/audit/bundles/articles/${one}`, { headers: { 'x-api-key': apiKey } });
-    const saved = join(temporaryFolder(t), 'pack.zip');
-    writeFileSync(saved, Buffer.from(await pack.arrayBuffer()));
-    const { verifierKey } = await made(call('GET', '/api/audit/log'));
-    assert.equal((await verify(['--key', verifierKey, saved])).exit, 0);
-    const { scopes } = await made(
-      call('POST', '/api/keys', { name: 'new', scopes: [{ collections: ['articles'], operations: ['read'] }] }),
-    );
-    assert.deepEqual(scopes, [{ collections: ['articles'], globals: [], operations: ['read'] }]);
-    const keys = await made(call('GET', '/api/audit/events?type=apikey.created'));
-    assert.deepEqual(keys.events.at(-1).data.scopes[0].collections, ['posts']);
+    it('what is said of the former names', async () => {
+      const { one } = known;
+      const former = await call('GET', at('posts', `/${one}`));
+      const where = `there is no GET /api/collections/posts/${one}: the collection posts is articles now, under /api/collections/articles`;
+      assert.deepEqual([former.status, former.body.message], [404, where]);
+      const unnamed = await call('GET', at('posts'), undefined, { key: null });
+      assert.equal(unnamed.body.message, 'there is no GET /api/collections/posts');
+      const foreign = await call('GET', at('people'), undefined, { key: known.key });
+      assert.equal(foreign.body.message, 'there is no GET /api/collections/people');
+      const shown = (await made(call('GET', '/api/schemas'))).collections;
+      assert.deepEqual(
+        shown.map(({ slug, category }: { slug: string; category: string }) => [slug, category]),
+        [
+          ['articles', 'posts'],
+          ['staff', 'people'],
+          ['files', 'media'],
+        ],
+      );
+    });
 
-    const erased = await made(
-      call('POST', '/api/audit/erasures', { collection: 'articles', id: one, reason: 'asked' }),
-    );
-    assert.deepEqual([erased.collection, erased.erases.versions], ['articles', 3]);
-    const { erasures } = await made(call('GET', '/api/audit/erasures'));
-    assert.equal(erasures[0].collection, 'articles');
-    assert.equal((await call('GET', at('articles', `/${one}`))).status, 404);
-    assert.deepEqual((await made(call('GET', '/api/drafts', undefined, bearer(session)))).drafts, []);
-    await made(call('POST', at('staff'), { email: 'bob@example.com', password, name: 'Bob' }));
-    await made(call('POST', '/api/audit/erasures', { collection: 'people', id: ada, reason: 'by its first name' }));
-    assert.equal((await login('another horse battery')).status, 401);
+    it('files, proofs, and keys', async (t) => {
+      const { one, picture } = known;
+      const { url } = service;
+      const file = await made(call('GET', at('files', `/${picture}`)));
+      assert.equal(file.url, `/api/media/files/${picture}/one.txt`);
+      assert.equal(await (await fetch(url + file.url, { headers: { 'x-api-key': apiKey } })).text(), 'some bytes');
 
-    await service.stop();
-    const config = writeConfig(temporaryFolder(t), `export default ${source(renamed)}`);
-    const commands = { environment: { ANNALS_CONFIG: config, ANNALS_DATA: data } };
-    for (const name of [`articles/${added.id}`, `posts/${added.id}`]) {
-      const { code, stdout, stderr } = await runHere(['history', name], commands);
-      assert.deepEqual([code, stdout.split(':')[0]], [0, `posts/${added.id}`], stderr);
-    }
-    assert.match((await runHere(['show', 'articles'], commands)).stdout, /"title":"New"/);
-    const found = await runHere(['events', '--collection', 'articles', '--json'], commands);
-    assert.ok(found.stdout.split('\n').length > 5, found.stderr);
-    for (const command of [['verify'], ['rebuild', '--check']]) {
-      const { code, stdout, stderr } = await runHere(command, commands);
-      assert.equal(code, 0, stdout + stderr);
-    }
-    const out = join(temporaryFolder(t), 'out');
-    const exported = await runHere(['export', 'content', '--out', out], commands);
-    assert.equal(exported.code, 0, exported.stderr);
-    assert.match(readFileSync(join(out, 'collections', 'articles.ndjson'), 'utf8'), /"title":"New"/);
+      const pack = await fetch(`${url}/api/audit/bundles/articles/${one}`, { headers: { 'x-api-key': apiKey } });
+      const saved = join(temporaryFolder(t), 'pack.zip');
+      writeFileSync(saved, Buffer.from(await pack.arrayBuffer()));
+      const { verifierKey } = await made(call('GET', '/api/audit/log'));
+      assert.equal((await verify(['--key', verifierKey, saved])).exit, 0);
+      const { scopes } = await made(
+        call('POST', '/api/keys', { name: 'new', scopes: [{ collections: ['articles'], operations: ['read'] }] }),
+      );
+      assert.deepEqual(scopes, [{ collections: ['articles'], globals: [], operations: ['read'] }]);
+      const keys = await made(call('GET', '/api/audit/events?type=apikey.created'));
+      assert.deepEqual(keys.events.at(-1).data.scopes[0].collections, ['posts']);
+    });
+
+    it('erasures', async () => {
+      const { one, ada } = known;
+      const erased = await made(
+        call('POST', '/api/audit/erasures', { collection: 'articles', id: one, reason: 'asked' }),
+      );
+      assert.deepEqual([erased.collection, erased.erases.versions], ['articles', 3]);
+      const { erasures } = await made(call('GET', '/api/audit/erasures'));
+      assert.equal(erasures[0].collection, 'articles');
+      assert.equal((await call('GET', at('articles', `/${one}`))).status, 404);
+      assert.deepEqual((await made(call('GET', '/api/drafts', undefined, bearer(session)))).drafts, []);
+      await made(call('POST', at('staff'), { email: 'bob@example.com', password, name: 'Bob' }));
+      await made(call('POST', '/api/audit/erasures', { collection: 'people', id: ada, reason: 'by its first name' }));
+      assert.equal((await login('another horse battery')).status, 401);
+    });
+
+    it('commands', async (t) => {
+      await service.stop();
+      const config = writeConfig(temporaryFolder(t), `export default ${source(renamed)}`);
+      const commands = { environment: { ANNALS_CONFIG: config, ANNALS_DATA: copy } };
+      for (const name of [`articles/${added.id}`, `posts/${added.id}`]) {
+        const { code, stdout, stderr } = await runHere(['history', name], commands);
+        assert.deepEqual([code, stdout.split(':')[0]], [0, `posts/${added.id}`], stderr);
+      }
+      assert.match((await runHere(['show', 'articles'], commands)).stdout, /"title":"New"/);
+      const found = await runHere(['events', '--collection', 'articles', '--json'], commands);
+      assert.ok(found.stdout.split('\n').length > 5, found.stderr);
+      for (const command of [['verify'], ['rebuild', '--check']]) {
+        const { code, stdout, stderr } = await runHere(command, commands);
+        assert.equal(code, 0, stdout + stderr);
+      }
+      const out = join(temporaryFolder(t), 'out');
+      const exported = await runHere(['export', 'content', '--out', out], commands);
+      assert.equal(exported.code, 0, exported.stderr);
+      assert.match(readFileSync(join(out, 'collections', 'articles.ndjson'), 'utf8'), /"title":"New"/);
+    });
   });
 });
 
@@ -303,38 +336,40 @@ describe('a renamed collection of accounts', async () => {
   const mailbox = await useMailbox();
   const anonymous = { key: null };
 
-  it('takes the tokens of mails from before, mails under its new name, and tells webhooks of it', async (t) => {
-    const told: { type: string; data: { collection: string; id: string } }[] = [];
-    const receiver = createServer(async (request, response) => {
-      told.push(JSON.parse(await text(request)));
-      response.end();
-    }).listen(0, '127.0.0.1');
-    await once(receiver, 'listening');
-    t.after(() => receiver.close());
-    const { port } = receiver.address() as AddressInfo;
-    const secret = `whsec_${Buffer.alloc(24, 1).toString('base64')}`;
-    const url = `http://127.0.0.1:${port}/`;
-    const hooks = (collection: string) => [
-      { name: 'hook', url, secret, allowPrivate: true, collections: [collection] },
-    ];
-    const email = {
-      from: 'site@example.org',
-      transport: mailbox.url,
-      templates: { welcome: { subject: ({ collection }: { collection: string }) => `welcome to ${collection}` } },
-    };
-    const before = await startHere(t, { ...siteOf(first), email, webhooks: hooks('people') });
-    const { token } = await fill(before);
-    await made(before.call('POST', at('people', '/invite'), { email: 'bob@example.org' }, bearer(token)));
-    await made(before.call('POST', at('people', '/forgot-password'), { email: 'ada@example.com' }, anonymous));
-    const [invited, reset] = [await mailbox.token('bob@example.org'), await mailbox.token('ada@example.com')];
+  const told: { type: string; data: { collection: string; id: string } }[] = [];
+  const receiver = createServer(async (request, response) => {
+    told.push(JSON.parse(await text(request)));
+    response.end();
+  }).listen(0, '127.0.0.1');
+  await once(receiver, 'listening');
+  after(() => receiver.close());
+  const { port } = receiver.address() as AddressInfo;
+  const secret = `whsec_${Buffer.alloc(24, 1).toString('base64')}`;
+  const url = `http://127.0.0.1:${port}/`;
+  const hooks = (collection: string) => [{ name: 'hook', url, secret, allowPrivate: true, collections: [collection] }];
+  const email = {
+    from: 'site@example.org',
+    transport: mailbox.url,
+    templates: { welcome: { subject: ({ collection }: { collection: string }) => `welcome to ${collection}` } },
+  };
+  const service = useServiceHere({ ...siteOf(first), email, webhooks: hooks('people') });
+  let token: string;
+  let [invited, reset] = ['', ''];
+  before(async () => {
+    token = (await fill(service)).token;
+    await made(service.call('POST', at('people', '/invite'), { email: 'bob@example.org' }, bearer(token)));
+    await made(service.call('POST', at('people', '/forgot-password'), { email: 'ada@example.com' }, anonymous));
+    [invited, reset] = [await mailbox.token('bob@example.org'), await mailbox.token('ada@example.com')];
     await eventually(() => told.length > 0);
-    await before.stop();
+    await service.stop();
     told.length = 0;
+  });
 
+  it('takes the tokens of mails from before, mails under its new name, and tells webhooks of it', async (t) => {
     const { call, data } = await startHere(
       t,
       { ...siteOf(renamed), email, webhooks: hooks('staff') },
-      { data: before.data },
+      { data: service.data },
     );
     const { invitations } = await made(call('GET', at('staff', '/invitations'), undefined, bearer(token)));
     assert.deepEqual(
@@ -355,14 +390,6 @@ describe('a renamed collection of accounts', async () => {
     assert.ok(recordedEvents(data, `people/${bob.user.id}`).length > 0);
   });
 });
-
-/** A service with all that is written by {@link fill}, after the first rename. */
-async function renamedService(t: TestContext): Promise<{ service: HereService; known: Known }> {
-  const before = await startHere(t, siteOf(first));
-  const known = await fill(before);
-  await before.stop();
-  return { service: await startHere(t, siteOf(renamed), { data: before.data }), known };
-}
 
 /** The configuration as a module has it. Its rules change nothing here. */
 function source(names: Names): string {

@@ -208,15 +208,29 @@ async function accepts(operation: Operation, ...pairs: [string, string][]): Prom
   assert.ok(status < 300, `${operation.name} ${JSON.stringify(pairs)}: ${status} ${JSON.stringify(body)}`);
 }
 
-/** Asserts a 400 that names the parameter. */
+/** Asserts a 400 that names the first of the parameters. */
 async function refuses(operation: Operation, ...pairs: [string, string][]): Promise<string> {
+  const { asked, messageOf } = await refused(operation, pairs);
+  return messageOf(pairs[0]?.[0] ?? '') ?? assert.fail(asked);
+}
+
+/** Asserts a 400 that names the parameter, for each of these: of all at once, and alone of one that is only looked at after others. */
+async function refusesEach(operation: Operation, pairs: [string, string][]): Promise<void> {
+  if (pairs.length === 0) return;
+  const { messageOf } = await refused(operation, pairs);
+  for (const pair of pairs) if (messageOf(pair[0]) === undefined) await refuses(operation, pair);
+}
+
+async function refused(operation: Operation, pairs: [string, string][]) {
   const { status, body } = await ask(operation, ...pairs);
   const asked = `${operation.name} ${JSON.stringify(pairs)}: ${status} ${JSON.stringify(body).slice(0, 500)}`;
   assert.equal(status, 400, asked);
-  const name = pairs[0]?.[0] ?? '';
-  const found = body.errors.find(({ field }: { field: string }) => field === name || field.startsWith(`${name}[`));
-  assert.ok(found?.message.startsWith(found.field), asked);
-  return found.message;
+  function messageOf(name: string): string | undefined {
+    const found = body.errors.find(({ field }: { field: string }) => field === name || field.startsWith(`${name}[`));
+    assert.ok(!found || found.message.startsWith(found.field), asked);
+    return found?.message;
+  }
+  return { asked, messageOf };
 }
 
 /** Every parameter of every operation, one by one. */
@@ -225,6 +239,8 @@ async function each(run: (operation: Operation, parameter: OpenApi) => Promise<v
   for (const operation of operations) for (const parameter of operation.parameters) await run(operation, parameter);
 }
 
+const isText = (schema: OpenApi) => schema.anyOf || (schema.type === 'string' && !schema.enum);
+
 describe('A query parameter is what the OpenAPI documents say of it', () => {
   it('as a whole number: from its least to its largest', () =>
     each(async (operation, { name, schema }) => {
@@ -232,15 +248,29 @@ describe('A query parameter is what the OpenAPI documents say of it', () => {
       const { minimum, maximum } = schema;
       await accepts(operation, [name, String(minimum)]);
       await accepts(operation, [name, `00${minimum}`]);
-      await refuses(operation, [name, String(minimum - 1)]);
       assert.equal(String(maximum), largest);
       // Where the log or a document ends before, that is what is wrong with it.
       const { status, body } = await ask(operation, [name, largest]);
       if (status >= 300)
         assert.match(body.message, /must (be at most|not be beyond|not be after|not be less)/, operation.name);
-      await refuses(operation, [name, beyond]);
-      for (const wrong of ['x', '1.5', '', ' 1', '1e1', '0x1']) await refuses(operation, [name, wrong]);
     }));
+
+  it('as a whole number: none that is less or more, and no other text', async () => {
+    for (const operation of operations) {
+      const numbers = operation.parameters.filter(({ schema }) => schema.type === 'integer');
+      const sent = (wrong: (least: number) => string) =>
+        numbers.map(({ name, schema }): [string, string] => [name, wrong(schema.minimum)]);
+      await refusesEach(
+        operation,
+        sent((least) => String(least - 1)),
+      );
+      for (const wrong of [beyond, 'x', '1.5', '', ' 1', '1e1', '0x1'])
+        await refusesEach(
+          operation,
+          sent(() => wrong),
+        );
+    }
+  });
 
   it('as a truth', () =>
     each(async (operation, { name, schema }) => {
@@ -278,14 +308,28 @@ describe('A query parameter is what the OpenAPI documents say of it', () => {
 
   it('as a text of its own form', () =>
     each(async (operation, { name, schema }) => {
-      if (!schema.anyOf && (schema.type !== 'string' || schema.enum)) return;
+      if (!isText(schema)) return;
       const { good, bad } = texts[name] ?? assert.fail(`${operation.name}: what does ${name} take?`);
       for (const text of good) await accepts(operation, [name, text]);
-      for (const text of good.includes('') ? bad : [...bad, '']) await refuses(operation, [name, text]);
       if (!schema.pattern) return;
       for (const text of [...good, ...bad])
         assert.equal(new RegExp(schema.pattern).test(text), good.includes(text), text);
     }));
+
+  it('as a text of no other form', async () => {
+    for (const operation of operations) {
+      const own = operation.parameters.filter(({ schema }) => isText(schema)).map(({ name }) => name);
+      const wrongs = own.map((name) => {
+        const { good = [], bad = [] } = texts[name] ?? {};
+        return (good.includes('') ? bad : [...bad, '']).map((text): [string, string] => [name, text]);
+      });
+      for (let index = 0; wrongs.some((list) => index < list.length); index += 1)
+        await refusesEach(
+          operation,
+          wrongs.flatMap((list) => list.slice(index, index + 1)),
+        );
+    }
+  });
 
   it('as a filter in brackets', () =>
     each(async (operation, { name, schema }) => {

@@ -79,7 +79,7 @@ function contract(name: string, settings: BlobSettings, plant: Plant): void {
         const bytes = randomBytes(size);
         const { sha256 } = await keep(bytes);
         assert.equal(await store.size(sha256), size);
-        assert.ok((await read(store, sha256)).equals(bytes), `${size} bytes`);
+        assert.ok(await isRead(store, sha256, bytes), `${size} bytes`);
         for (const [start, end] of [
           [0, 0],
           [size - 1, size - 1],
@@ -87,8 +87,8 @@ function contract(name: string, settings: BlobSettings, plant: Plant): void {
           [size >> 1, (size >> 1) + 99],
         ] as const) {
           if (start < 0 || end < start || end >= size) continue;
-          const part = await read(store, sha256, { start, end });
-          assert.ok(part.equals(bytes.subarray(start, end + 1)), `${start} to ${end} of ${size} bytes`);
+          const isPart = await isRead(store, sha256, bytes.subarray(start, end + 1), { start, end });
+          assert.ok(isPart, `${start} to ${end} of ${size} bytes`);
         }
       }
     });
@@ -320,6 +320,21 @@ async function* piecesOf(bytes: Buffer, size = 65_536): AsyncGenerator<Buffer> {
 
 async function read(store: BlobStore, sha256: string, range?: { start: number; end: number }): Promise<Buffer> {
   return Buffer.concat(await (await store.open(sha256, range)).toArray());
+}
+
+/** True if these bytes come; compared as they come, for a copy of all of them has the memory collected, which in a batch is large. */
+async function isRead(
+  store: BlobStore,
+  sha256: string,
+  bytes: Buffer,
+  range?: { start: number; end: number },
+): Promise<boolean> {
+  let at = 0;
+  for await (const chunk of await store.open(sha256, range)) {
+    if (!bytes.subarray(at, at + chunk.length).equals(chunk)) return false;
+    at += chunk.length;
+  }
+  return at === bytes.length;
 }
 
 function sha256Of(bytes: Buffer): string {

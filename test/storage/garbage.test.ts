@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { Worker } from 'node:worker_threads';
+import { runsOf } from '../helpers/runs.ts';
 
 /** The heap of a thread that has made objects and dropped them: before and after it collects all, in bytes. */
 const text = `
@@ -37,7 +38,7 @@ describe('collecting all garbage of a thread', () => {
 
   it('works in threads that do so for the first time at the same moment', async () => {
     const count = 6;
-    for (let round = 0; round < 4; round += 1) {
+    for (let round = 0; round < runsOf(4); round += 1) {
       const together = new Int32Array(new SharedArrayBuffer(4));
       const ended = Array.from({ length: count }, () => {
         const worker = new Worker(new URL(`data:text/javascript,${encodeURIComponent(atOnce)}`), {

@@ -13,7 +13,7 @@ import { eventually, useService } from '../helpers/shared.ts';
 import { provoke } from './answers.ts';
 import { type Operation, operationOf, rightCall, vary } from './calls.ts';
 import { assertAllRecorded, type Records } from './recorded.ts';
-import { pairsOf, requestsFor } from './requests.ts';
+import { pairsOf, type Request, requestsFor } from './requests.ts';
 import { damage, expectAll, fill, holdSearch, overtake, type Prepared, prepare, stall } from './trouble.ts';
 import { inJson } from './values.ts';
 import { createWorld, type World } from './world.ts';
@@ -183,8 +183,7 @@ describe('The contract (1)', () => {
     for (const operation of operations) {
       const { name, kind, slug } = operation;
       const [method = '', path = ''] = name.split(' ');
-      const asked = requestsFor(world, operation, await poolOf(operation));
-      const property = fc.asyncProperty(asked, async ({ call, plain }) => {
+      const holds = async ({ call, plain }: Request) => {
         // A call that ends sessions must leave the others'.
         const isEnd = /^(logout|endSession)$/.test(kind) && call.headers?.authorization;
         const answer = await world.send(name, isEnd ? vary(call, await world.session(slug)) : call);
@@ -196,8 +195,11 @@ describe('The contract (1)', () => {
         if (!taken(JSON.parse(inJson(plain.value))))
           assert.ok(refusals.includes(answer.status), JSON.stringify(answer));
         else if (/^(create|update|updateGlobal)$/.test(kind)) assertExcused(answer);
+      };
+      await t.test(name, async () => {
+        const asked = requestsFor(world, operation, await poolOf(operation));
+        await fc.assert(fc.asyncProperty(asked, holds), { numRuns: runs, endOnFailure: true });
       });
-      await t.test(name, () => fc.assert(property, { numRuns: runs, endOnFailure: true }));
     }
   });
 
@@ -278,30 +280,34 @@ describe('The contract (1)', () => {
     }
   });
 
-  it('holds where the log is ahead of what can be read, and others always come first', ofOneProcess, async () => {
-    const [late, reads, broken] = [
-      await prepare(world, lacking('409')),
-      await prepare(
-        world,
-        lacking('503').filter(({ name }) => /^GET \/api\//.test(name)),
-      ),
-      await prepare(world, lacking('500')),
-    ];
-    ready = broken;
-    const position = overtake(service.data);
-    const waiting = reads.map((one) => ({ ...one, call: vary(one.call, { query: `asOf=${position}` }) }));
-    await Promise.all(waiting.map((one) => expectAll(world, 503, [one])));
-    await expectAll(world, 409, late);
-  });
-  let ready: Prepared[];
+  describe('where files of the service are changed beside it', ofOneProcess, () => {
+    let late: Prepared[];
+    let reads: Prepared[];
+    let broken: Prepared[];
 
-  it('holds where the data is damaged', ofOneProcess, async () => {
-    damage(service.data);
-    const asUser = ready.map(({ call, ...operation }) => ({
-      ...operation,
-      call: call.key === null ? call : { ...call, ...world.admin },
-    }));
-    await expectAll(world, 500, asUser);
+    before(async () => {
+      late = await prepare(world, lacking('409'));
+      const ofApi = lacking('503').filter(({ name }) => /^GET \/api\//.test(name));
+      reads = await prepare(world, ofApi);
+      broken = await prepare(world, lacking('500'));
+      const position = overtake(service.data);
+      reads = reads.map((one) => ({ ...one, call: vary(one.call, { query: `asOf=${position}` }) }));
+    });
+
+    it('holds where the log is ahead of what can be read', async () => {
+      await Promise.all(reads.map((one) => expectAll(world, 503, [one])));
+    });
+
+    it('holds where others always come first', () => expectAll(world, 409, late));
+
+    it('holds where the data is damaged', async () => {
+      damage(service.data);
+      const asUser = broken.map(({ call, ...operation }) => ({
+        ...operation,
+        call: call.key === null ? call : { ...call, ...world.admin },
+      }));
+      await expectAll(world, 500, asUser);
+    });
   });
 
   it('holds for bodies that do not come', () => stalled());

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { useServiceHere } from '../helpers/embedded.ts';
-import { inTime } from '../helpers/in-time.ts';
+import { inTime } from '../helpers/wait-for.ts';
 import { chief, describeAdmin, settled } from './helpers.ts';
 import { addEditor, newsroom } from './newsroom.ts';
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { before, it } from 'node:test';
 import type { Page } from 'playwright-core';
 import { useServiceHere } from '../helpers/embedded.ts';
-import { holds, inTime } from '../helpers/in-time.ts';
+import { holds, inTime } from '../helpers/wait-for.ts';
 import { type Credentials, chief, describeAdmin, makeFirstUser, settled } from './helpers.ts';
 import { addEditor, newsroom } from './newsroom.ts';
 

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import type { Page } from 'playwright-core';
-import { inTime } from '../helpers/in-time.ts';
 import { startService } from '../helpers/service.ts';
 import { useStarted } from '../helpers/shared.ts';
+import { inTime } from '../helpers/wait-for.ts';
 import { chief, describeAdmin, settled } from './helpers.ts';
 
 const atlas = JSON.stringify(new URL('../../examples/atlas/annals.config.ts', import.meta.url).href);

@@ -5,7 +5,7 @@ import { bearer } from '../helpers/accounts.ts';
 import { describeInBrowser } from '../helpers/browser.ts';
 import { executablePath } from '../helpers/chromium.ts';
 import { useServiceHere } from '../helpers/embedded.ts';
-import { holds, inTime, number } from '../helpers/in-time.ts';
+import { holds, inTime, number } from '../helpers/wait-for.ts';
 
 const credentials = { email: 'ada@example.org', password: 'correct horse' };
 

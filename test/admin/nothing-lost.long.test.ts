@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { before, it } from 'node:test';
 import type { Page } from 'playwright-core';
 import { useServiceHere } from '../helpers/embedded.ts';
-import { holds, inTime } from '../helpers/in-time.ts';
 import { type Service, startService, temporaryFolder } from '../helpers/service.ts';
+import { holds, inTime } from '../helpers/wait-for.ts';
 import { chief, describeAdmin, makeFirstUser, settled } from './helpers.ts';
 import { newsroom } from './newsroom.ts';
 

@@ -3,7 +3,7 @@ import { before, it } from 'node:test';
 import type { AccessArgs, AuditArgs } from '../../config/model.ts';
 import { loggedIn } from '../helpers/accounts.ts';
 import { useServiceHere } from '../helpers/embedded.ts';
-import { holds, inTime } from '../helpers/in-time.ts';
+import { holds, inTime } from '../helpers/wait-for.ts';
 import { type Credentials, chief, describeAdmin, makeFirstUser, settled, type Tab } from './helpers.ts';
 import { addEditor, newsroom } from './newsroom.ts';
 

@@ -3,7 +3,7 @@ import { before, it } from 'node:test';
 import type { Page } from 'playwright-core';
 import { loggedIn } from '../helpers/accounts.ts';
 import { useServiceHere } from '../helpers/embedded.ts';
-import { holds, inTime, number } from '../helpers/in-time.ts';
+import { holds, inTime, number } from '../helpers/wait-for.ts';
 import { violations } from './accessibility.ts';
 import { chief, describeAdmin, makeFirstUser, overhang } from './helpers.ts';
 

@@ -7,8 +7,8 @@ import type { BrowserContextOptions, Page, Request } from 'playwright-core';
 import { loggedIn, login as logIn } from '../helpers/accounts.ts';
 import { describeInBrowser } from '../helpers/browser.ts';
 import { type HereService, useServiceHere } from '../helpers/embedded.ts';
-import { inTime, number } from '../helpers/in-time.ts';
 import { useMailbox } from '../helpers/mail.ts';
+import { inTime, number } from '../helpers/wait-for.ts';
 
 type Action = 'accept-invite' | 'reset-password';
 

@@ -3,8 +3,8 @@ import { afterEach, before, describe, it } from 'node:test';
 import type { Locator, Page } from 'playwright-core';
 import { describeInBrowser } from '../helpers/browser.ts';
 import { useServiceHere } from '../helpers/embedded.ts';
-import { inTime, number } from '../helpers/in-time.ts';
 import { apiKey, type Service } from '../helpers/service.ts';
+import { inTime, number } from '../helpers/wait-for.ts';
 
 const configuration = (publicSchema: boolean) => `export default {
   publicSchema: ${publicSchema},

@@ -19,7 +19,7 @@ import { nameOf } from '../../server/cli/backup/keeping.ts';
 import { objectName, removeSegments } from '../../server/cli/backup/segment-objects.ts';
 import { openFolderFiles } from '../../storage/folder-files.ts';
 import { runHere } from '../helpers/in-process.ts';
-import { remainsIn } from '../helpers/remains.ts';
+import { remainsIn } from '../helpers/leftovers.ts';
 import { runsOf } from '../helpers/runs.ts';
 import { describeWithBucket, openClient, useBucket } from '../helpers/s3.ts';
 import { temporaryFolder } from '../helpers/service.ts';

@@ -9,7 +9,7 @@ import Database from 'better-sqlite3';
 import { readBackupNote } from '../../server/platform/backup-note.ts';
 import { startHere, useServiceHere } from '../helpers/embedded.ts';
 import { runHere } from '../helpers/in-process.ts';
-import { remainsIn } from '../helpers/remains.ts';
+import { remainsIn } from '../helpers/leftovers.ts';
 import { bucketEnvironment, describeWithBucket, openClient, useBucket } from '../helpers/s3.ts';
 import { runCommand, temporaryFolder, writeConfig } from '../helpers/service.ts';
 import { recordedEvents, useFolder } from '../helpers/shared.ts';

@@ -5,7 +5,7 @@ import { before, describe, it } from 'node:test';
 import { pathToFileURL } from 'node:url';
 import Database from 'better-sqlite3';
 import { run as runVerifier } from '../../verify/annals-verify.mjs';
-import { writeAhead } from '../helpers/ahead.ts';
+import { writeAhead } from '../helpers/clock-ahead.ts';
 import { type HereService, startHere, useServiceHere } from '../helpers/embedded.ts';
 import { runHere } from '../helpers/in-process.ts';
 import { assertRecorded } from '../helpers/recorded.ts';

@@ -4,7 +4,7 @@ import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, realpathSync,
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import Database from 'better-sqlite3';
-import { writeAhead } from '../helpers/ahead.ts';
+import { writeAhead } from '../helpers/clock-ahead.ts';
 import { apiKey, type Service, startService } from '../helpers/service.ts';
 
 /** The configuration of all scenes. */

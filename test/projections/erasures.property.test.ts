@@ -11,7 +11,7 @@ import { draftSegment } from '../../events/sealing.ts';
 import { openScrubber } from '../../projections/scrub.ts';
 import { withDatabase } from '../../storage/sqlite.ts';
 import { category } from '../helpers/category.ts';
-import { remainsIn } from '../helpers/remains.ts';
+import { remainsIn } from '../helpers/leftovers.ts';
 import { runsOf } from '../helpers/runs.ts';
 import { type Directory, dumpFile, findingIn, openDirectory, quickFolder } from './directory.ts';
 

@@ -13,7 +13,7 @@ import { openSearchReader } from '../../server/queries/search-index.ts';
 import { announceFile, createSearchCell, publish } from '../../server/writer/search-cell.ts';
 import { openDatabase } from '../../storage/sqlite.ts';
 import { category } from '../helpers/category.ts';
-import { remainsIn } from '../helpers/remains.ts';
+import { remainsIn } from '../helpers/leftovers.ts';
 import { runsOf } from '../helpers/runs.ts';
 import { type Directory, findingIn, openDirectory, quickFolder } from './directory.ts';
 

@@ -6,7 +6,7 @@ import fc from 'fast-check';
 import { DamagedPageError } from '../../storage/pages.ts';
 import { type Cleaner, openCleaner } from '../../storage/scrub.ts';
 import { openDatabase, type Sqlite } from '../../storage/sqlite.ts';
-import { remainsIn } from '../helpers/remains.ts';
+import { remainsIn } from '../helpers/leftovers.ts';
 import { runsOf } from '../helpers/runs.ts';
 import { temporaryFolder } from '../helpers/service.ts';
 import { quickFolder } from '../projections/directory.ts';

@@ -9,7 +9,7 @@ import { segmentsOf } from '../../events/segments.ts';
 import { hindranceOf } from '../../storage/scrub.ts';
 import { openDatabase, withDatabase } from '../../storage/sqlite.ts';
 import { type HereService, startHere } from '../helpers/embedded.ts';
-import { remainsIn } from '../helpers/remains.ts';
+import { remainsIn } from '../helpers/leftovers.ts';
 import { eventually, useFolder } from '../helpers/shared.ts';
 import { findingIn } from '../projections/directory.ts';
 

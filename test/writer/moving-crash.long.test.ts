@@ -7,7 +7,7 @@ import { setTimeout } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { segmentsOf } from '../../events/segments.ts';
 import { withDatabase } from '../../storage/sqlite.ts';
-import { payloadsIn, remainsIn } from '../helpers/remains.ts';
+import { payloadsIn, remainsIn } from '../helpers/leftovers.ts';
 import { roundsOf } from '../helpers/rounds.ts';
 import { bucketEnvironment, describeWithBucket, openClient, useBucket } from '../helpers/s3.ts';
 import { runCommand, startService } from '../helpers/service.ts';

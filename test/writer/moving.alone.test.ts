@@ -10,7 +10,7 @@ import { segmentFolder, segmentsOf } from '../../events/segments.ts';
 import { verifyInSteps } from '../../events/verify.ts';
 import { withDatabase } from '../../storage/sqlite.ts';
 import { type HereService, startHere } from '../helpers/embedded.ts';
-import { remainsIn } from '../helpers/remains.ts';
+import { remainsIn } from '../helpers/leftovers.ts';
 import { bucketEnvironment, describeWithBucket, openClient, startProxy, useBucket } from '../helpers/s3.ts';
 import { apiKey, runCommand, type Service, startService } from '../helpers/service.ts';
 import { eventually, recordedEvents, useFolder } from '../helpers/shared.ts';

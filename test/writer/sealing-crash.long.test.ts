@@ -9,7 +9,7 @@ import { eventOf, readLog } from '../../events/log-reader.ts';
 import { segmentsOf } from '../../events/segments.ts';
 import { verifyLog } from '../../events/verify.ts';
 import { withDatabase } from '../../storage/sqlite.ts';
-import { remainsIn } from '../helpers/remains.ts';
+import { remainsIn } from '../helpers/leftovers.ts';
 import { roundsOf } from '../helpers/rounds.ts';
 import { temporaryFolder } from '../helpers/service.ts';
 

@@ -20,7 +20,7 @@ import { segmentsOf } from '../../events/segments.ts';
 import { withDatabase } from '../../storage/sqlite.ts';
 import { type HereService, startHere, useServiceHere } from '../helpers/embedded.ts';
 import { runHere } from '../helpers/in-process.ts';
-import { remainsIn } from '../helpers/remains.ts';
+import { remainsIn } from '../helpers/leftovers.ts';
 import { eventually, useFolder } from '../helpers/shared.ts';
 import { findingIn } from '../projections/directory.ts';
 

@@ -13,7 +13,7 @@ import type { Sqlite } from '../../../storage/sqlite.ts';
 import { sealsIn } from '../../events/logs.ts';
 import { startHere } from '../../helpers/embedded.ts';
 import { runHere } from '../../helpers/in-process.ts';
-import { remainsIn } from '../../helpers/remains.ts';
+import { remainsIn } from '../../helpers/leftovers.ts';
 import { roundsOf } from '../../helpers/rounds.ts';
 import { type Service, startService, temporaryFolder } from '../../helpers/service.ts';
 import { eventually, recordedEvents } from '../../helpers/shared.ts';

@@ -8,8 +8,8 @@ import { anonymous, bearer, type LoggedIn, loggedIn, login } from '../../helpers
 import { upload } from '../../helpers/downloads.ts';
 import { useServiceHere } from '../../helpers/embedded.ts';
 import { runHere } from '../../helpers/in-process.ts';
+import { remainsIn } from '../../helpers/leftovers.ts';
 import { assertRecorded } from '../../helpers/recorded.ts';
-import { remainsIn } from '../../helpers/remains.ts';
 import { type Answer, apiKey, writeConfig } from '../../helpers/service.ts';
 import { errorsOf, eventually, fieldsOf, logLines, recordedEvents, useFolder } from '../../helpers/shared.ts';
 

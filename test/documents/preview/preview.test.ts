@@ -3,8 +3,8 @@ import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { before, describe, it } from 'node:test';
 import { anonymous, bearer, type LoggedIn, loggedIn } from '../../helpers/accounts.ts';
+import { remainsIn } from '../../helpers/leftovers.ts';
 import { assertRecorded } from '../../helpers/recorded.ts';
-import { remainsIn } from '../../helpers/remains.ts';
 import type { Answer, CallOptions } from '../../helpers/service.ts';
 import { errorsOf, eventually, logLines, useFolder, useService } from '../../helpers/shared.ts';
 

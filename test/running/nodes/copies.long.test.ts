@@ -10,8 +10,8 @@ import { segmentsOf } from '../../../events/segments.ts';
 import { type Sqlite, withDatabase } from '../../../storage/sqlite.ts';
 import { rowsOf } from '../../cli/move/moving.ts';
 import { startHere } from '../../helpers/embedded.ts';
+import { remainsIn } from '../../helpers/leftovers.ts';
 import { describeWithPostgres, type TestDatabase, useDatabase } from '../../helpers/postgres.ts';
-import { remainsIn } from '../../helpers/remains.ts';
 import { wholeOnly } from '../../helpers/rounds.ts';
 import {
   apiKey,

@@ -3,6 +3,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, it } from 'node:test';
 import { runHere } from '../../helpers/in-process.ts';
+import { remainsIn } from '../../helpers/leftovers.ts';
 import {
   describeWithServers,
   makeDatabase,
@@ -10,7 +11,6 @@ import {
   startServers,
   type TestDatabase,
 } from '../../helpers/postgres.ts';
-import { remainsIn } from '../../helpers/remains.ts';
 import { wholeOnly } from '../../helpers/rounds.ts';
 import { apiKey, type Service, temporaryFolder } from '../../helpers/service.ts';
 import { askUntil } from '../../helpers/shared.ts';

@@ -2,7 +2,8 @@
 import type { Mutation } from './mutation.ts';
 
 const deciding = 'test/events/documents.test.ts';
-const writes = 'test/documents/writes.test.ts';
+const etags = 'test/documents/concurrency/etags.test.ts';
+const precondition = 'test/documents/concurrency/precondition.test.ts';
 const repeating = 'test/documents/concurrency/idempotency.test.ts';
 
 /** Faults of writes: unique values, ETags, conditions, repeated requests. */
@@ -51,7 +52,7 @@ export const writeMutations: readonly Mutation[] = [
     text: "return `${version}-${hash('sha256', text, 'base64url').slice(0, 16)}`;",
     replacement: "return `${version}-${hash('sha256', '', 'base64url').slice(0, 16)}`;",
     test: {
-      file: writes,
+      file: etags,
       name: 'changes with what else stands in an answer: related documents, joins and what hooks make',
     },
   },
@@ -61,7 +62,7 @@ export const writeMutations: readonly Mutation[] = [
     text: 'expected.has(current.version)',
     replacement: 'expected.has(current.version) || expected.has(current.version - 1)',
     test: {
-      file: writes,
+      file: precondition,
       name: 'lets exactly one of many writers with the same If-Match win, and tells the others what differs',
     },
   },
@@ -80,7 +81,7 @@ export const writeMutations: readonly Mutation[] = [
     file: 'server/documents/concurrency/precondition.ts',
     text: 'if (!(await mayRead(call, current.document))) return null;',
     replacement: '',
-    test: { file: writes, name: 'tells of a document only what the caller may see of it' },
+    test: { file: precondition, name: 'tells of a document only what the caller may see of it' },
   },
   {
     what: 'Another body under an idempotency key gets the answer to the first.',

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { startHere } from '../helpers/embedded.ts';
-import { type Service, startService } from '../helpers/service.ts';
-import { recordedEvents } from '../helpers/shared.ts';
+import { startHere } from '../../helpers/embedded.ts';
+import { type Service, startService } from '../../helpers/service.ts';
+import { recordedEvents } from '../../helpers/shared.ts';
 
 const posts = '/api/collections/posts';
 

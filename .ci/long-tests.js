@@ -4,11 +4,12 @@ import { globSync } from 'node:fs';
 // node .ci/long-tests.js [BASE]: the long tests that a change is tried with, a line each: some always, and those of what it changes since
 // the commit BASE, or since origin/main.
 
-/** A kill; a walk through the admin application; a binary; a node that takes over; a signal under load; callers who mean harm. */
+/** A kill; a walk through the admin application; a binary; two nodes, and one that takes over; a signal under load; callers who mean harm. */
 const always = [
   'test/crash/crash.long.test.ts',
   'test/admin/flows.long.test.ts',
   'test/binary/binary.long.test.ts',
+  'test/running/nodes/nodes.long.test.ts',
   'test/running/nodes/takeover.long.test.ts',
   'test/cli/serve-end.long.test.ts',
   'test/http/hostile.long.test.ts',
@@ -18,7 +19,7 @@ const always = [
 const crossing = [
   [/^events\//, ['crash', 'verify', 'running/nodes', 'writer']],
   [/^projections\//, ['crash', 'events', 'running/nodes']],
-  [/^storage\//, ['crash', 'faults', 'files', 'documents/media']],
+  [/^storage\//, ['crash', 'faults', 'files', 'documents/media', 'writer']],
   [/^server\/(documents|access|callers|queries)\//, ['access', 'http']],
   [/^server\/writer\//, ['crash', 'cli/move']],
   [/^admin\//, ['admin', 'browser']],

@@ -15,7 +15,7 @@ const batches: Record<string, (folder: string, name: string) => boolean> = {
   contract: (folder) => folder === 'contract',
   documents: (folder) => folder === 'documents',
   // Waits for servers most of the time.
-  postgres: (folder, name) => name === 'postgres' || (folder === 'running' && name === 'nodes'),
+  postgres: (_folder, name) => name === 'postgres',
   log: (folder) => ['events', 'projections', 'storage', 'verify'].includes(folder),
   'rest-a-to-g': (folder) => folder < 'h',
   'rest-h-to-z': () => true,

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 
 /** Milliseconds of {@link timesOfWork} on a machine that has nothing else to do, of those that the budgets were made on. */
-const usual = 20;
+const usual = 16;
 
 /**
  * How much slower this machine is right now than those that budgets and bounds were made on: how it computes, and how long that takes

@@ -1119,7 +1119,8 @@ describe(`Random query strings (TEST_SEED=${seed})`, () => {
         assert.ok(status === 200 || status === 400, `${status} ${JSON.stringify(body)}`);
         seen[status] = (seen[status] ?? 0) + 1;
       }),
-      { seed, numRuns: runsOf(1000) },
+      // Few random texts have nothing wrong.
+      { seed, numRuns: runsOf(1000), examples: [['where[name][equals]=x'], ['where=x']] },
     );
     assert.ok(seen[200] && seen[400], JSON.stringify(seen));
   });

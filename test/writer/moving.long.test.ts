@@ -16,14 +16,13 @@ import { apiKey, runCommand, type Service, startService } from '../helpers/servi
 import { eventually, recordedEvents, useFolder } from '../helpers/shared.ts';
 import { unzip } from '../helpers/unzip.ts';
 
-// Of the whole process, so that few events make a segment.
-Object.assign(usualSizes, { events: 20, hot: 5 });
-
 const config: Config = { collections: [{ slug: 'posts', fields: [{ name: 'title', type: 'text' }] }] };
 
-/** The bucket may be slow. */
-
 describeWithBucket('A service whose segments are in a bucket', () => {
+  const usual = { ...usualSizes };
+  // Of the whole process, so that few events make a segment.
+  before(() => Object.assign(usualSizes, { events: 20, hot: 5 }));
+  after(() => Object.assign(usualSizes, usual));
   const bucket = useBucket();
   const folder = useFolder();
   const data = join(folder, 'data');

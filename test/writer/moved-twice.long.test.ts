@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { cpSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, it, type TestContext } from 'node:test';
+import { after, before, it, type TestContext } from 'node:test';
 import type { Config } from '../../config/define.ts';
 import { usualSizes } from '../../events/sealing.ts';
 import { segmentsOf } from '../../events/segments.ts';
@@ -11,12 +11,13 @@ import { type HereService, startHere } from '../helpers/embedded.ts';
 import { describeWithBucket, openClient, useBucket } from '../helpers/s3.ts';
 import { eventually, useFolder } from '../helpers/shared.ts';
 
-// Of the whole process, so that few events make a segment.
-Object.assign(usualSizes, { events: 20, hot: 5 });
-
 const config: Config = { collections: [{ slug: 'posts', fields: [{ name: 'title', type: 'text' }] }] };
 
 describeWithBucket('Two data directories of one log with the same bucket', () => {
+  const usual = { ...usualSizes };
+  // Of the whole process, so that few events make a segment.
+  before(() => Object.assign(usualSizes, { events: 20, hot: 5 }));
+  after(() => Object.assign(usualSizes, usual));
   const bucket = useBucket();
   const folder = useFolder();
   const [first, second] = [join(folder, 'first'), join(folder, 'second')];

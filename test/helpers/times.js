@@ -64,8 +64,9 @@ function nameOf({ fullName, filePath }) {
   return /^test\/\S+\.test\.ts > /.test(fullName) ? fullName : `${relative(root, filePath ?? '')} > ${fullName}`;
 }
 
-/** A long file runs quick ones too, with all their rounds. */
+/** A long file runs quick ones too, with all their rounds; so does test/contract/nodes.long.test.ts, on several nodes. */
 function isQuick(name) {
+  if (process.env.TEST_NODES !== undefined) return false;
   return ![started, name.split(' ')[0]].some((file) => /\.long\.test\.ts$|^test\/batches\/long\//.test(file));
 }
 

@@ -137,7 +137,7 @@ async function watch(context: BrowserContext, origin: string, refusals: number[]
 
 /** 0 for a request that no service answered. */
 function noAnswer(text: string): number | undefined {
-  return text.includes('net::ERR_CONNECTION') || text.includes('net::ERR_EMPTY_RESPONSE') ? 0 : undefined;
+  return /net::ERR_(CONNECTION|EMPTY_RESPONSE|SOCKET_NOT_CONNECTED)/.test(text) ? 0 : undefined;
 }
 
 /** The requests of a page: how many in all, and those that are not answered yet. */
@@ -167,7 +167,8 @@ export async function settled(page: Page): Promise<void> {
   const asked = askedBy.get(page);
   assert.ok(asked, 'the requests of this page are not counted');
   await page.locator('h1').first().waitFor();
-  for (const wait = startWait(); ; ) {
+  // A page that was closed meanwhile has come to rest.
+  for (const wait = startWait(); !page.isClosed(); ) {
     const { times } = asked;
     // A page that is left in the middle of this takes its promises with it.
     const isIdle = await page.evaluate(idle).catch(() => false);

@@ -17,9 +17,9 @@ const always = [
 
 /** What a change of these is tried with, beside the folder of the same name in test/. */
 const crossing = [
-  [/^events\//, ['crash', 'verify', 'running/nodes', 'writer']],
-  [/^projections\//, ['crash', 'events', 'running/nodes']],
-  [/^storage\//, ['crash', 'faults', 'files', 'documents/media', 'writer']],
+  [/^events\//, ['crash', 'simulation', 'verify', 'running/nodes', 'writer']],
+  [/^projections\//, ['crash', 'simulation', 'events', 'running/nodes']],
+  [/^storage\//, ['crash', 'simulation', 'faults', 'files', 'documents/media', 'writer']],
   [/^server\/(documents|access|callers|queries)\//, ['access', 'http']],
   [/^server\/writer\//, ['crash', 'cli/move']],
   [/^admin\//, ['admin', 'browser']],

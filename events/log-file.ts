@@ -1,4 +1,4 @@
-import { statSync } from 'node:fs';
+import { closeSync, fsyncSync, openSync, readSync, statSync, writeSync } from 'node:fs';
 import { isDiskFull, openDatabase, type Sqlite } from '../storage/sqlite.ts';
 import {
   addedTables,
@@ -169,6 +169,29 @@ export function settleLog(db: Sqlite): void {
   } catch (error) {
     // An unseen frame leaves room for another in its place: a full disk means that no frame is unseen.
     if (!isDiskFull(error)) throw error;
+  }
+}
+
+/**
+ * Writes the write-ahead log of a log anew, as it is read. After a sync that failed, its end may be in the memory of the system alone, and
+ * no later sync writes that: a process that has found it there, and goes on behind it, would lose all of it in a power cut. For the only
+ * process that may write the log, before it opens it.
+ */
+export function renewWal(path: string): void {
+  const wal = `${path}-wal`;
+  if (!(statSync(wal, { throwIfNoEntry: false })?.size ?? 0)) return;
+  const file = openSync(wal, 'r+');
+  try {
+    const bytes = Buffer.alloc(1024 * 1024);
+    for (let at = 0; ; ) {
+      const count = readSync(file, bytes, 0, bytes.length, at);
+      if (count === 0) break;
+      for (let done = 0; done < count; ) done += writeSync(file, bytes, done, count - done, at + done);
+      at += count;
+    }
+    fsyncSync(file);
+  } finally {
+    closeSync(file);
   }
 }
 

@@ -1,6 +1,16 @@
 import { hash } from 'node:crypto';
-import { closeSync, fsyncSync, openSync, readdirSync, readFileSync, renameSync, rmSync, writeSync } from 'node:fs';
-import { join } from 'node:path';
+import {
+  closeSync,
+  existsSync,
+  fsyncSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeSync,
+} from 'node:fs';
+import { dirname, join } from 'node:path';
 import { codeOf } from '../storage/errors.ts';
 import { makePrivateFolderSync, privateFile } from '../storage/private.ts';
 import { prepareLate, type Sqlite } from '../storage/sqlite.ts';
@@ -167,6 +177,8 @@ export function openSegments(db: Sqlite) {
       const folder = segmentFolder(db.name);
       renameSync(join(folder, draft.draft), join(folder, file));
       syncFolderNow(folder);
+      // The first segment has made the folder.
+      syncFolderNow(dirname(folder));
       return true;
     });
     return put.immediate();
@@ -217,7 +229,8 @@ export function removeStrays(db: Sqlite): void {
     if (awayFile(name) === null) rmSync(join(folder, name), { recursive: true, force: true });
     else emptyAwayFolder(join(folder, name));
   }
-  if (strays.length > 0) syncFolderNow(folder);
+  // Also those that were removed before, by a try whose sync failed.
+  if (existsSync(folder)) syncFolderNow(folder);
 }
 
 /** The files of former segments of which the bucket may have objects. */

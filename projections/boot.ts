@@ -3,7 +3,7 @@ import { type Acceptance, decideAcceptance } from '../events/acceptances.ts';
 import { schemaStream } from '../events/catalogue.ts';
 import { inWords } from '../events/durations.ts';
 import { type Change, type Command, changeOf } from '../events/log.ts';
-import { createLog, isLog, settleLog, upgradeLog } from '../events/log-file.ts';
+import { createLog, isLog, renewWal, settleLog, upgradeLog } from '../events/log-file.ts';
 import type { LogReader } from '../events/log-reader.ts';
 import { isSealed } from '../events/seals.ts';
 import type { SqliteLog } from '../events/sqlite-log.ts';
@@ -11,7 +11,7 @@ import { compileUpcaster } from '../events/upcasters.ts';
 import { openDatabase, type Sqlite, withDatabase } from '../storage/sqlite.ts';
 import { backUpBeforeUpgrade, type Upgrading } from './before-upgrade.ts';
 import { type Declared, differenceTo, epochsOf } from './epochs.ts';
-import { logFile, moveIntoPlace, readFileOf, removeDatabase, removeOtherReadFiles } from './files.ts';
+import { logFile, moveIntoPlace, readFileOf, removeDatabase, removeOtherReadFiles, syncPath } from './files.ts';
 import { checkClaims, claimsIn } from './fit.ts';
 import type { Helpers } from './helpers.ts';
 import type { Projection } from './projection.ts';
@@ -88,6 +88,8 @@ const writerCache = { cacheMiB: 8, changedMiB: 64 };
  */
 export function boot(options: BootOptions): Booted {
   const { directory, seals, progress } = options;
+  // The commits of a replica are durable elsewhere.
+  if (!options.isReplica) renewWal(logFile(directory));
   const db = openDatabase(logFile(directory), { durability: options.isReplica ? 'normal' : 'full', ...writerCache });
   let read: Sqlite | null = null;
   const close = () => {
@@ -135,6 +137,8 @@ export function boot(options: BootOptions): Booted {
     } else if (isChanged) requireFit(log, schema, readFile);
 
     db.exec('COMMIT');
+    // The name of the write-ahead log, too: where the sync of its folder fails, SQLite goes on.
+    syncPath(directory);
     // By itself: a disk that is full is no reason not to start.
     settleLog(db);
     if (accepted) record(log, commandOf(options, decideAcceptance(accepted), options.acceptance?.reason));

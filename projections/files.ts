@@ -1,6 +1,6 @@
 import { closeSync, fsyncSync, openSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import { isDamage, openDatabase, type Sqlite } from '../storage/sqlite.ts';
+import { isDamage, isHalfChanged, openDatabase, type Sqlite } from '../storage/sqlite.ts';
 
 /** The log's path in a data directory. */
 export function logFile(directory: string): string {
@@ -58,14 +58,14 @@ export function removeFormerReadFiles(directory: string, keep: string): void {
   }
 }
 
-/** Looks into a read file; null where it is damaged, for then it can be rebuilt. */
+/** Looks into a read file; null where it is damaged, or a power cut has left it half changed, for then it can be rebuilt. */
 export function lookInto<T>(path: string, look: (db: Sqlite) => T): T | null {
   let db: Sqlite | null = null;
   try {
     db = openDatabase(path, { readonly: true, cacheMiB: 64 });
     return look(db);
   } catch (error) {
-    if (isDamage(error)) return null;
+    if (isDamage(error) || isHalfChanged(error)) return null;
     throw error;
   } finally {
     db?.close();

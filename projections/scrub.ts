@@ -7,7 +7,7 @@ import { codeOf, messageOf } from '../storage/errors.ts';
 import { DamagedPageError } from '../storage/pages.ts';
 import { emptyWal, type Hindrance, hindranceOf, openCleaner } from '../storage/scrub.ts';
 import type { Sqlite } from '../storage/sqlite.ts';
-import { lookInto, removeDatabase, removeFormerReadFiles } from './files.ts';
+import { lookInto, removeDatabase, removeFormerReadFiles, syncPath } from './files.ts';
 import { removeOtherSearchFiles, searchStateOf } from './search-tables.ts';
 
 /** Which files of an erasure are still in their store. */
@@ -114,6 +114,9 @@ export function openScrubber({ directory, databases, searchFile = null, log }: O
     // A node that waits has those of the configuration before its own, which follow no log and are not cleaned.
     removeFormerReadFiles(directory, readFile);
     removeOtherSearchFiles(directory, searchFile);
+    // A power cut brings back what was cut off from a write-ahead log, and files that were removed, until that is on the disk.
+    for (const { name } of databases) syncPath(`${name}-wal`);
+    syncPath(directory);
     log.erasing.finish(position);
     return { isClean: true };
   }

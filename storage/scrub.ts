@@ -81,7 +81,7 @@ export function openCleaner(db: Sqlite, { milliseconds, pagesAtOnce } = usual): 
       const file = openPages(descriptor);
       pages = file.pages;
       const started = performance.now();
-      const cleaning = { file, free: freePages(file), written: 0 };
+      const cleaning: Cleaning = { file, free: freePages(file), written: 0, runs: [] };
       noteFreed(cleaning.free);
       const isLeft = () => performance.now() - started < milliseconds && cleaning.written < mayWrite;
       for (const page of [...again].sort((a, b) => a - b)) {
@@ -94,11 +94,11 @@ export function openCleaner(db: Sqlite, { milliseconds, pagesAtOnce } = usual): 
         if (count > 0) cleanRange(cleaning, next, count);
         next += Math.max(count, 0);
       } while (next <= pages && isLeft());
-      if (cleaning.written > 0) {
-        fdatasyncSync(descriptor);
-        adapt(performance.now() - started);
-      }
-      return next > pages && again.size === 0 ? 'done' : 'going';
+      const isDone = next > pages && again.size === 0;
+      // Those that were cleaned before may be in memory alone: the sync of another try, or of another process, may have failed.
+      if (cleaning.written > 0 || isDone) sync(cleaning);
+      if (cleaning.written > 0) adapt(performance.now() - started);
+      return isDone ? 'done' : 'going';
     } finally {
       rollback.run();
       db.pragma('shrink_memory');
@@ -147,7 +147,8 @@ export function openCleaner(db: Sqlite, { milliseconds, pagesAtOnce } = usual): 
   };
 }
 
-type Cleaning = { file: PagedFile; free: FreePages; written: number };
+/** `runs`: what was written, and where. */
+type Cleaning = { file: PagedFile; free: FreePages; written: number; runs: { bytes: Buffer; position: number }[] };
 
 /** Cleans consecutive pages, and the ends of their rows elsewhere. Nothing of a page is written before it has been understood. */
 function cleanRange(cleaning: Cleaning, from: number, count: number): void {
@@ -188,9 +189,32 @@ function cleanTail(cleaning: Cleaning, number: number, used: number): void {
 }
 
 function write(cleaning: Cleaning, bytes: Buffer, position: number): void {
-  for (let done = 0; done < bytes.length; )
-    done += writeSync(cleaning.file.descriptor, bytes, done, bytes.length - done, position + done);
+  // Before it is tried: a part of it may be written.
+  cleaning.runs.push({ bytes, position });
+  writeAll(cleaning.file, bytes, position);
   cleaning.written += bytes.length;
+}
+
+function writeAll({ descriptor }: PagedFile, bytes: Buffer, position: number): void {
+  for (let done = 0; done < bytes.length; )
+    done += writeSync(descriptor, bytes, done, bytes.length - done, position + done);
+}
+
+/**
+ * Brings the cleaned pages to the disk. After a sync that failed, no later one writes what it was to write, though it is read from memory:
+ * the next try would find nothing to clean. So it is written once more, for the sync of that.
+ */
+function sync({ file, runs }: Cleaning): void {
+  try {
+    fdatasyncSync(file.descriptor);
+  } catch (error) {
+    try {
+      for (const { bytes, position } of runs) writeAll(file, bytes, position);
+    } catch {
+      // The first error says more.
+    }
+    throw error;
+  }
 }
 
 const walHeaderBytes = 32;

@@ -255,3 +255,11 @@ export function isTooLarge(error: unknown): boolean {
 export function isDamage(error: unknown): boolean {
   return error instanceof SyntaxError || /^SQLITE_(CORRUPT|NOTADB|ERROR|CONSTRAINT|FORMAT)/.test(codeOf(error) ?? '');
 }
+
+/**
+ * True where a file that is only read has a journal that takes back a change. A file gets its write-ahead log in such a change, and a
+ * power cut may leave the journal of it, or bring it back.
+ */
+export function isHalfChanged(error: unknown): boolean {
+  return codeOf(error) === 'SQLITE_READONLY_ROLLBACK';
+}

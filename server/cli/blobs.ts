@@ -5,6 +5,7 @@ import {
   formatOf,
   isLog,
   openLogToRead,
+  renewWal,
   sealFinding,
   settleLog,
   wayOut,
@@ -148,6 +149,7 @@ function removeUnnamed(opened: Opened, position: number, sha256: string[]): Prom
       // Other nodes may be storing files.
       if (readReplicaMark(directory) !== null) throw new CallError(ofNode);
       // Whether the last batch of a writer was recorded, only the one writer of the log can settle: this process now.
+      renewWal(logFile(directory));
       withDatabase(logFile(directory), { durability: 'full', cacheMiB: 1 }, settleLog);
       const { remove } = blobs;
       const ready = async () => {};

@@ -1,5 +1,6 @@
 import { accessMutations } from './access.ts';
 import { callerMutations } from './callers.ts';
+import { diskMutations } from './disk.ts';
 import { erasureMutations } from './erasure.ts';
 import { logMutations } from './log.ts';
 import type { Mutation } from './mutation.ts';
@@ -16,6 +17,7 @@ export const mutations: readonly Mutation[] = [
   ...accessMutations,
   ...callerMutations,
   ...erasureMutations,
+  ...diskMutations,
   ...proofMutations,
   ...outsideMutations,
 ];

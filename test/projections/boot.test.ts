@@ -13,6 +13,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { before, describe, it, type TestContext } from 'node:test';
+import Database from 'better-sqlite3';
 import type { CollectionConfig, Config, FieldConfig } from '../../config/define.ts';
 import { decideDelete, decideUpdate } from '../../events/documents.ts';
 import { BrokenLogError } from '../../events/log-file.ts';
@@ -550,6 +551,30 @@ describe('a start after a crash', () => {
     stop();
     assert.deepEqual(readFilesIn(folder).length, 1);
     assert.equal(logOf(folder), log);
+    assert.equal(findingIn(folder), null);
+  });
+
+  it('builds a read file anew that a power cut has left with the journal of a change', (t) => {
+    const { folder, start, stop } = startable(t);
+    const config = configOf(posts(title));
+    const { readFile } = start(config);
+    stop();
+    const copy = join(folder, 'copy');
+    const db = new Database(readFile);
+    // More than the cache holds, so that a part of the change is in the file, and what was there in a journal that is whole.
+    db.pragma('journal_mode = DELETE');
+    db.pragma('cache_size = 1');
+    db.exec(
+      'BEGIN; CREATE TABLE large (bytes); INSERT INTO large SELECT randomblob(4000) FROM pragma_function_list LIMIT 40',
+    );
+    for (const suffix of ['', '-journal']) copyFileSync(readFile + suffix, copy + suffix);
+    db.close();
+    for (const suffix of ['', '-journal']) renameSync(copy + suffix, readFile + suffix);
+    assert.throws(() => openDatabase(readFile, { readonly: true }).prepare('SELECT * FROM checkpoint').all(), {
+      code: 'SQLITE_READONLY_ROLLBACK',
+    });
+    assert.equal(start(config).rebuilt, true);
+    stop();
     assert.equal(findingIn(folder), null);
   });
 

@@ -1,0 +1,233 @@
+import { checkConfig } from '../../config/check.ts';
+import { categoryOf, dataFields } from '../../config/schema.ts';
+import { uniqueFields } from '../../events/claims.ts';
+import type { Ids } from '../../events/ids.ts';
+import type { Draft } from '../../events/sealing.ts';
+import type { Booted } from '../../projections/boot.ts';
+import { payloadsIn } from '../helpers/remains.ts';
+import type { Disk } from './disk.ts';
+import { DiskError, noFaults } from './disk-state.ts';
+import { closeFiles } from './fs.ts';
+import { mount } from './mounted.ts';
+import { below, oneOf } from './power-cut.ts';
+import * as product from './product.ts';
+import { closeDatabases, SqliteError } from './sqlite.ts';
+import { BrokenPromise, type Story } from './story.ts';
+
+const { schema, rules } = checkConfig({
+  collections: [
+    {
+      slug: 'notes',
+      fields: [
+        { name: 'title', type: 'text', unique: true },
+        { name: 'text', type: 'textarea' },
+      ],
+    },
+  ],
+});
+const [collection] = schema.collections;
+if (!collection) throw new Error('the collection of the simulation is missing');
+const category = categoryOf(collection);
+export const target = { category, unique: uniqueFields(category, dataFields(collection.fields)) };
+
+/** Thrown where a process ends: the power was cut, or an error left no state to trust. */
+export class Ended extends Error {
+  override name = 'Ended';
+}
+
+/** The world of a run. */
+export type World = {
+  disk: Disk;
+  story: Story;
+  random: () => number;
+  now: () => number;
+  ids: Ids;
+  seals: Parameters<typeof product.boot>[0]['seals'];
+};
+
+/** A process that has the data directory open, as the writer thread has it. */
+export type Life = Booted & { directory: string; scrubber: ReturnType<typeof product.openScrubber> };
+
+/** Starts a process. */
+export function start({ disk, now, ids, seals }: World): Life {
+  const directory = mount(disk);
+  const booted = product.boot({ directory, logId: 'annals/simulated', schema, rules, seals, ids, now });
+  const { databases, log } = booted;
+  return { ...booted, directory, scrubber: product.openScrubber({ directory, databases, log }) };
+}
+
+/** Ends a process without a word: what it has written stays with the system. */
+export function kill({ disk }: World): void {
+  disk.switchOff();
+  closeDatabases();
+  closeFiles();
+  disk.switchOn();
+}
+
+/** Ends a process by a power cut. @param chance says what the disk keeps of what was not synced. */
+export function cutPower(world: World, chance?: () => number): void {
+  kill(world);
+  world.disk.powerCut(chance);
+}
+
+/** @throws BrokenPromise where the files are not what the story says. */
+export function check({ disk, story }: World, life: Life): void {
+  disk.setFaults(noFaults);
+  const { log, databases } = life;
+  story.compare(log.texts(0, log.head().size));
+  const finding = product.verifyLog(databases[0], () => {});
+  if (finding !== null) throw new BrokenPromise(`verify: ${finding}`);
+  const tables = product.tablesOf(life.schema).find(({ key }) => key === category);
+  if (!tables) throw new BrokenPromise('there is no table of the documents');
+  product.registerFunctions(databases[1]);
+  const documents = product.openDocuments(databases[1], tables);
+  for (const { id, version, document } of story.documents) {
+    const found = documents.current(id);
+    const isSame = document === null ? found === null : found?.version === version && isLike(found.document, document);
+    if (!isSame) throw new BrokenPromise(`the read tables have another ${id}`);
+  }
+  for (const { position, isDone } of story.erased) {
+    const erasure = log.erasures.at(position);
+    if (!erasure || (isDone && !erasure.isDone))
+      throw new BrokenPromise(`the erasure of event ${position} is not done`);
+  }
+  checkRemains(disk, story);
+}
+
+function isLike(found: object, told: object): boolean {
+  return Object.entries(told).every(([name, value]) => (found as Record<string, unknown>)[name] === value);
+}
+
+/** @throws BrokenPromise where a file holds what was erased, and was said to be gone. */
+function checkRemains(disk: Disk, { erased }: Story): void {
+  const gone = erased.filter(({ isDone }) => isDone).map(({ mark }) => mark);
+  if (gone.length === 0) return;
+  for (const { path, bytes } of disk.files()) {
+    const content = (/\.(seg|tmp)$/.test(path) ? readable(bytes) : bytes).toString('latin1');
+    const mark = gone.find((one) => content.includes(one));
+    if (mark !== undefined) throw new BrokenPromise(`${path} has ${mark}, which was erased`);
+  }
+}
+
+/** A draft need not be whole. */
+function readable(bytes: Buffer): Buffer {
+  try {
+    return payloadsIn(bytes);
+  } catch {
+    return bytes;
+  }
+}
+
+/** Does something as the writer thread does. @throws Ended where it would end; BrokenPromise for an error that had no cause. */
+function tolerant({ disk }: World, run: () => void, otherwise: () => void = () => {}): void {
+  const { errors } = disk.made;
+  try {
+    run();
+  } catch (error) {
+    if (error instanceof BrokenPromise) throw error;
+    if (disk.isOff()) throw new Ended('the power is cut', { cause: error });
+    if (disk.made.errors === errors || !isOfDisk(error)) throw unforeseen(error);
+    if (!passes(error)) throw new Ended('the disk failed', { cause: error });
+    otherwise();
+  }
+}
+
+export function unforeseen(error: unknown): BrokenPromise {
+  return new BrokenPromise(`unforeseen: ${error instanceof Error ? error.stack : error}`, { cause: error });
+}
+
+/** Whether an error is one that the disk has made. */
+export function isOfDisk(error: unknown): boolean {
+  if (error instanceof DiskError) return true;
+  return error instanceof SqliteError && /^SQLITE_(IOERR|FULL|CANTOPEN)/.test(error.code);
+}
+
+/** As `refusalsOf` of the writer thread has it. */
+function passes(error: unknown): boolean {
+  return product.isDiskFull(error) || (error instanceof SqliteError && error.code.startsWith('SQLITE_CANTOPEN'));
+}
+
+/** One step of the work of a process. */
+export function step(world: World, life: Life): void {
+  const dice = world.random();
+  if (dice < 0.62) append(world, life, false);
+  else if (dice < 0.7) append(world, life, true);
+  else if (dice < 0.78) seal(world, life, 'seal');
+  else if (dice < 0.84) seal(world, life, 'rewrite');
+  else if (dice < 0.91) tolerant(world, () => void life.log.segments.shed(1 + below(world.random, 8)));
+  else if (dice < 0.95) tolerant(world, () => void life.databases[0].pragma('wal_checkpoint(PASSIVE)'));
+  else scrub(world, life);
+}
+
+/** Appends a batch, and brings the read tables up to date. */
+export function append(world: World, { log, projector }: Life, isErasure: boolean): void {
+  const { story } = world;
+  const isBehind = () => (projector.checkpoint()?.position ?? 0) < log.head().size;
+  let isReady = false;
+  tolerant(world, () => {
+    if (isBehind()) product.catchUp(projector, { log });
+    isReady = true;
+  });
+  if (!isReady) return;
+  const before = log.head().size;
+  let recorded: Parameters<typeof projector.apply>[0] = [];
+  tolerant(
+    world,
+    () => {
+      const result = log.append(story.plan(target, isErasure));
+      recorded = result.recorded;
+      story.answered(
+        result.outcomes,
+        calmly(world, () => log.texts(before, log.head().size)),
+      );
+    },
+    () => {
+      if (log.head().size !== before) throw new BrokenPromise('a batch failed, and the log is longer');
+      story.refused();
+    },
+  );
+  tolerant(world, () => projector.apply(recorded, log.head().root));
+}
+
+/** Looks without the faults of the disk. */
+function calmly<T>({ disk }: World, look: () => T): T {
+  return disk.calmly(look);
+}
+
+/** The thread that seals reads the log through a connection of its own. */
+function seal(world: World, { log, databases }: Life, what: 'seal' | 'rewrite'): void {
+  const { random, disk } = world;
+  let draft: Draft | null = null;
+  const sizes = { events: oneOf(random, [5, 12, 30]), hot: below(random, 6) };
+  const isBad = (error: unknown) => error instanceof BrokenPromise || !isOfDisk(error);
+  try {
+    const db = product.openDatabase(databases[0].name, { readonly: true, cacheMiB: 2 });
+    try {
+      draft = what === 'seal' ? product.draftSegment(db, sizes) : product.draftRewriting(db);
+    } finally {
+      db.close();
+    }
+  } catch (error) {
+    // It is told, and tried again later.
+    if (disk.isOff()) throw new Ended('the power is cut', { cause: error });
+    if (isBad(error)) throw unforeseen(error);
+  }
+  const made = draft;
+  if (!made) return;
+  tolerant(world, () => {
+    try {
+      log.segments.keep(made);
+    } catch (error) {
+      // Of its file or folder: the log is as it was.
+      if (!(error instanceof DiskError) || disk.isOff()) throw error;
+    }
+  });
+}
+
+/** Cleans all files. Once it says so, nothing of what was erased is left. */
+export function scrub(world: World, { scrubber }: Life): void {
+  tolerant(world, () => {
+    const { isClean } = scrubber.scrub([]);
+    if (isClean) for (const erasure of world.story.erased) erasure.isDone = true;
+  });
+}

@@ -4,7 +4,7 @@ import { uniqueFields } from '../../events/claims.ts';
 import type { Ids } from '../../events/ids.ts';
 import type { Draft } from '../../events/sealing.ts';
 import type { Booted } from '../../projections/boot.ts';
-import { payloadsIn } from '../helpers/remains.ts';
+import { payloadsIn } from '../helpers/leftovers.ts';
 import type { Disk } from './disk.ts';
 import { DiskError, noFaults } from './disk-state.ts';
 import { closeFiles } from './fs.ts';

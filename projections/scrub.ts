@@ -16,7 +16,8 @@ export type Remaining = { position: number; files: string[] };
 /**
  * `reader`: another process has old pages in use, or a copy of its own. `search`: the thread that writes the search file has not cleaned
  * it yet, or it cannot be read. `segments`: some are not written anew yet. `objects`: the bucket may have some that were. `damage`: a page or a
- * segment is not what it should be, or a file is too large. `disk`: it does not let files go that are beside the log and the read tables.
+ * segment is not what it should be, or a file is too large. `disk`: it does not let files go that are beside the log and the read tables, or
+ * has left the read tables behind.
  */
 export type Obstacle = 'reader' | 'search' | 'segments' | 'objects' | 'damage' | 'disk' | Hindrance;
 
@@ -40,6 +41,7 @@ type Options = {
 export function openScrubber({ directory, databases, searchFile = null, log }: Options) {
   const readFile = databases[1].name;
   const cleaners = databases.map((db) => openCleaner(db));
+  const selectReached = databases[1].prepare<[], number>('SELECT position FROM checkpoint').pluck();
   /** The erasures up to this position have left nothing in the pages of the files. Not known of those before this process. */
   let cleanedUpTo = 0;
   /** The erasure that is worked on with all before it, and the file that is being cleaned. */
@@ -65,6 +67,11 @@ export function openScrubber({ directory, databases, searchFile = null, log }: O
    */
   function step(isSearchKept: boolean): ScrubStep {
     if (newest === null) return { isClean: true };
+    // A full disk may have kept what was erased in them, until the next write brings them up to date.
+    if ((selectReached.get() ?? 0) < newest) {
+      stop();
+      return { isClean: false, because: 'disk', said: 'the read tables are behind the log' };
+    }
     try {
       if (newest > cleanedUpTo) {
         const result = cleaners[current]?.step();

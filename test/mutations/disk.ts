@@ -72,4 +72,11 @@ export const diskMutations: readonly Mutation[] = [
       name: 'builds a read file anew that a power cut has left with the journal of a change',
     },
   },
+  {
+    what: 'What was erased is said to be gone while the read tables, which a full disk has left behind, still have it.',
+    file: 'projections/scrub.ts',
+    text: 'if ((selectReached.get() ?? 0) < newest) {',
+    replacement: 'if (false) {',
+    test: { file, name: 'nothing that was erased is said to be gone while the read tables still have it' },
+  },
 ];

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { basename } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { createRandom } from '../../bench/content.ts';
 import { noFaults } from './disk-state.ts';
@@ -107,6 +108,25 @@ describe('After a power cut on a disk that keeps no more than it has to', () => 
     scrub(world, life);
     assert.ok(world.disk.made.errors > 0);
     world.disk.setFaults(noFaults);
+    scrubAll(world, life);
+    cutAndStart(world);
+  });
+
+  it('nothing that was erased is said to be gone while the read tables still have it', (t) => {
+    const world = strictWorld(t);
+    const life = startSound(world);
+    appendMany(world, life, 4);
+    const readWal = `/${basename(life.databases[1].name)}-wal`;
+    world.disk.setFaults({ cutAt: null, chance: { write: 1 }, code: 'ENOSPC', only: readWal });
+    append(world, life, true);
+    assert.ok(world.disk.made.errors > 0);
+    world.disk.setFaults(noFaults);
+    scrub(world, life);
+    assert.deepEqual(
+      world.story.erased.map(({ isDone }) => isDone),
+      [false],
+    );
+    append(world, life, false);
     scrubAll(world, life);
     cutAndStart(world);
   });

@@ -73,7 +73,7 @@ export const diskMutations: readonly Mutation[] = [
     },
   },
   {
-    what: 'What was erased is said to be gone while the read tables, which a full disk has left behind, still have it.',
+    what: 'An erasure is said to be done while the read tables, which a full disk has left behind, still have what it takes.',
     file: 'projections/scrub.ts',
     text: 'if ((selectReached.get() ?? 0) < newest) {',
     replacement: 'if (false) {',

@@ -64,9 +64,10 @@ function nameOf({ fullName, filePath }) {
   return /^test\/\S+\.test\.ts > /.test(fullName) ? fullName : `${relative(root, filePath ?? '')} > ${fullName}`;
 }
 
-/** A long file runs quick ones too, with all their rounds; so does test/contract/nodes.long.test.ts, on several nodes. */
+/** A long file runs quick ones too, with all their rounds or on several nodes; who sets the rounds has no budget either. */
 function isQuick(name) {
-  if (process.env.TEST_NODES !== undefined) return false;
+  const { TEST_NODES, TEST_RUNS, TEST_ALL_RUNS, TEST_FLIPS } = process.env;
+  if (TEST_NODES ?? TEST_RUNS ?? TEST_ALL_RUNS ?? TEST_FLIPS) return false;
   return ![started, name.split(' ')[0]].some((file) => /\.long\.test\.ts$|^test\/batches\/long\//.test(file));
 }
 

@@ -38,17 +38,19 @@ export async function expectAll(world: World, status: number, prepared: readonly
   }
 }
 
-/** Begins calls whose bodies never come whole; gives what waits until they are answered. */
-export function stall(world: World, prepared: readonly Prepared[]): () => Promise<void> {
-  const calls = prepared.map(async ({ name, call }) => {
-    const answer = await begin(world, name, call);
-    assert.equal(answer.status, 408, `${name}: ${JSON.stringify(answer.body)}`);
-    world.contract.check(name, answer);
-  });
+/** Begins calls whose bodies never come whole; gives what waits until they are answered, and gives what asserts that they are so. */
+export function stall(world: World, prepared: readonly Prepared[]): () => Promise<() => void> {
+  const calls = prepared.map(async ({ name, call }) => ({ name, answer: await begin(world, name, call) }));
   const all = Promise.all(calls);
   all.catch(() => {});
   return async () => {
-    await all;
+    const answers = await all;
+    return () => {
+      for (const { name, answer } of answers) {
+        assert.equal(answer.status, 408, `${name}: ${JSON.stringify(answer.body)}`);
+        world.contract.check(name, answer);
+      }
+    };
   };
 }
 

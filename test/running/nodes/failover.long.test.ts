@@ -140,6 +140,6 @@ describeWithServers('Nodes under load', () => {
     await servers.promote();
     await eventually(() => node.child.exitCode !== null);
     assert.equal(node.child.exitCode, 1);
-    assert.match(node.output().stderr, /the log went back/);
+    await eventually(() => /the log went back/.test(node.output().stderr));
   });
 });

@@ -53,5 +53,5 @@ export async function log(folder: string, plan: Plan, isLarge: boolean): Promise
 }
 
 function replay(name: string, directory: string, wrapper: readonly string[]): Replay {
-  return JSON.parse(runModule('./replay.ts', [name, directory], wrapper)) as Replay;
+  return JSON.parse(runModule('./replay.ts', [name, directory], { wrapper })) as Replay;
 }

@@ -5,6 +5,7 @@ import { parseArgs } from 'node:util';
 import { admin } from './admin.ts';
 import { asOf } from './as-of.ts';
 import { bulk } from './bulk.ts';
+import { cost } from './cost.ts';
 import { create } from './create.ts';
 import { erasure } from './erasure.ts';
 import { exporting } from './exporting.ts';
@@ -26,6 +27,7 @@ import { uploads } from './uploads.ts';
 
 const usage = `npm run bench -- [BENCHMARK]… [--rounds N] [--seconds N] [--large]
 
+  cost     CPU of a request of each kind against the floor, by slices that follow each other closely: the figures to compare changes by
   read     reads by id against a bare hapi + better-sqlite3 route
   lists    pages against the same bare route; all reads at 10,000 and 100,000 documents, with and without indexes
   create   durable creates against a bare group commit, fsyncs, reads meanwhile
@@ -48,6 +50,8 @@ const usage = `npm run bench -- [BENCHMARK]… [--rounds N] [--seconds N] [--lar
 
   --rounds N   how often each side is measured, in turn (default 5)
   --seconds N  how long each time (default 4, at most 15)
+  --cycles N   cost: how many slices each side has (default 30)
+  --beside DIR cost: another checkout of this project, with its dependencies installed, to compare with
   --minutes N  memory: how long the mixed load lasts (default 10)
   --parts A,B  nodes: these parts only, of writes, reads and moves
   --large      nodes: a log of 1,000,000 events is moved, not of 100,000 (an hour where others use the machine, 16 GB);
@@ -58,6 +62,7 @@ const usage = `npm run bench -- [BENCHMARK]… [--rounds N] [--seconds N] [--lar
 `;
 
 const benchmarks = {
+  cost: (folder: string) => cost(folder, Number(values.cycles), values.beside ?? null),
   read: (folder: string, plan: Plan) => withWrk(() => read(folder, plan)),
   lists: (folder: string, plan: Plan, isLarge: boolean) => withWrk(() => lists(folder, plan, isLarge)),
   create: (folder: string, plan: Plan) => withWrk(() => create(folder, plan)),
@@ -95,6 +100,8 @@ const { values, positionals } = parseArgs({
   options: {
     rounds: { type: 'string', default: '5' },
     seconds: { type: 'string', default: '4' },
+    cycles: { type: 'string', default: '30' },
+    beside: { type: 'string' },
     minutes: { type: 'string', default: '10' },
     parts: { type: 'string', default: partsOfNodes.join(',') },
     large: { type: 'boolean', default: false },

@@ -1,7 +1,7 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { closeSync, mkdirSync, openSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 
 /** A server under load: where it answers, which process it is, and a folder for what belongs to it. */
 export type Server = { url: string; pid: number; folder: string; stop: () => Promise<void> };
@@ -25,17 +25,19 @@ type AnnalsOptions = {
   config?: 'admin' | 'annals' | 'plain' | 'accounts' | 'uploads' | 'search';
   environment?: Record<string, string>;
   wrapper?: readonly string[];
+  /** Another checkout of this project, whose service it is. */
+  checkout?: string;
 };
 
 /** Starts our service on a data directory. Its log goes to a file, as it would in production. */
 export function startAnnals(data: string, folder: string, options: AnnalsOptions = {}) {
-  const { logLevel = 'info', threads, config = 'annals', environment, wrapper } = options;
+  const { logLevel = 'info', threads, config = 'annals', environment, wrapper, checkout } = options;
   return startServer({
     args: [
-      pathOf('../server/main.js'),
+      pathOf('../server/main.js', checkout),
       'serve',
       '--config',
-      pathOf(`./${config}.config.ts`),
+      pathOf(`./${config}.config.ts`, checkout),
       '--data',
       data,
       '--port',
@@ -86,8 +88,12 @@ async function startServer({ args, folder, environment = {}, wrapper = [] }: Sta
 }
 
 /** Runs one of our modules to its end in a process of its own and gives what it printed. */
-export function runModule(name: string, args: readonly string[], wrapper: readonly string[] = []): string {
-  const [command = '', ...rest] = [...wrapper, process.execPath, pathOf(name), ...args];
+export function runModule(
+  name: string,
+  args: readonly string[],
+  { wrapper = [], checkout }: Pick<AnnalsOptions, 'wrapper' | 'checkout'> = {},
+): string {
+  const [command = '', ...rest] = [...wrapper, process.execPath, pathOf(name, checkout), ...args];
   const { status, stdout } = spawnSync(command, rest, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit'] });
   if (status !== 0) throw new Error(`${name} ${args.join(' ')} ended with ${status}`);
   return stdout;
@@ -109,7 +115,7 @@ function childOf(pid: number): number {
   return Number(readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ')[0]);
 }
 
-/** The path of a module, by its name from here. */
-export function pathOf(name: string): string {
-  return fileURLToPath(new URL(name, import.meta.url));
+/** The path of a module, by its name from here, in this checkout or another. */
+export function pathOf(name: string, checkout?: string): string {
+  return fileURLToPath(new URL(name, checkout === undefined ? import.meta.url : pathToFileURL(`${checkout}/bench/`)));
 }

@@ -50,9 +50,12 @@ export function reads(prefix: string, ids: readonly string[]): Call[] {
 }
 
 /** A data directory with posts in it, and the floor's table with the very same texts. */
-export function prepare(folder: string): { data: string; floor: string; ids: string[]; authors: string[] } {
+export function prepare(
+  folder: string,
+  checkout?: string,
+): { data: string; floor: string; ids: string[]; authors: string[] } {
   const data = join(folder, 'data');
-  runModule('./generate.ts', [data, String(documents), '1', '0']);
+  runModule('./generate.ts', [data, String(documents), '1', '0'], checkout === undefined ? {} : { checkout });
   const name = readdirSync(data).find((file) => /^read-.*\.db$/.test(file)) as string;
   const source = openDatabase(join(data, name), { readonly: true });
   const rows = source

@@ -19,7 +19,7 @@ type Side = { name: string; server: Server; loads: Load[] };
 export async function sealing(folder: string, plan: Plan): Promise<void> {
   const [data, copy] = [join(folder, 'sealed'), join(folder, 'unsealed')];
   const NODE_OPTIONS = `--import=${pathOf('./unsealed.ts')}`;
-  runModule('./generate.ts', [data, String(events), '1', '0'], ['env', `NODE_OPTIONS=${NODE_OPTIONS}`]);
+  runModule('./generate.ts', [data, String(events), '1', '0'], { wrapper: ['env', `NODE_OPTIONS=${NODE_OPTIONS}`] });
   cpSync(data, copy, { recursive: true });
   const ours = { name: 'is being sealed', server: await startAnnals(data, join(folder, 'one')), loads: [] };
   stop(ours);

@@ -9,7 +9,7 @@ import { ratioOf, type SlicedSide, slicesOf } from './slices.ts';
 
 const path = '/api/collections/posts';
 
-/** What is measured, and by slices of how many requests: some tens of milliseconds each. */
+/** The requests that are measured, and how many a slice has: some tens of milliseconds. */
 const operations = {
   R1: { requests: 1500, what: 'read by id' },
   R2: { requests: 1000, what: 'list of 10' },
@@ -20,11 +20,17 @@ const operations = {
 
 export type Measured = keyof typeof operations;
 
-/** What a side is, to the requests for it. */
+/** A side, and what its requests name. */
 type Known = { server: Server; prefix: string; ids: readonly string[]; authors: readonly string[] };
 
-/** CPU of a request against the floor, by slices; request logs on, one thread. @param checkout another checkout of this project to compare with; null for none. */
-export async function cost(folder: string, cycles: number, checkout: string | null): Promise<void> {
+/** `checkout`: another one of this project, to compare with; null for none. `only`: what is measured; by default all. */
+type Options = { cycles: number; checkout: string | null; only?: readonly string[] | undefined };
+
+/** CPU of a request against the floor, by slices; request logs on, one thread. */
+export async function cost(
+  folder: string,
+  { cycles, checkout, only = Object.keys(operations) }: Options,
+): Promise<void> {
   const { data, floor, ids, authors } = prepare(folder);
   const other = checkout === null ? null : prepare(join(folder, 'other'), checkout);
   const sides: Known[] = [{ server: await startFloor(floor), prefix: '/docs', ids, authors }];
@@ -35,7 +41,7 @@ export async function cost(folder: string, cycles: number, checkout: string | nu
       sides.push({ server, prefix: path, ids: other.ids, authors: other.authors });
     }
     const rows = [];
-    for (const name of Object.keys(operations) as Measured[]) {
+    for (const name of (Object.keys(operations) as Measured[]).filter((one) => only.includes(one))) {
       const { requests, what } = operations[name];
       const sliced = sides.map((side): SlicedSide => ({ server: side.server, next: callsOf(name, side) }));
       await slicesOf(sliced, { cycles: 5, requests });

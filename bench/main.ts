@@ -51,6 +51,7 @@ const usage = `npm run bench -- [BENCHMARK]… [--rounds N] [--seconds N] [--lar
   --rounds N   how often each side is measured, in turn (default 5)
   --seconds N  how long each time (default 4, at most 15)
   --cycles N   cost: how many slices each side has (default 30)
+  --only A,B   cost: these requests only, of R1, R2, R6, R8 and W1
   --beside DIR cost: another checkout of this project, with its dependencies installed, to compare with
   --minutes N  memory: how long the mixed load lasts (default 10)
   --parts A,B  nodes: these parts only, of writes, reads and moves
@@ -62,7 +63,8 @@ const usage = `npm run bench -- [BENCHMARK]… [--rounds N] [--seconds N] [--lar
 `;
 
 const benchmarks = {
-  cost: (folder: string) => cost(folder, Number(values.cycles), values.beside ?? null),
+  cost: (folder: string) =>
+    cost(folder, { cycles: Number(values.cycles), checkout: values.beside ?? null, only: values.only?.split(',') }),
   read: (folder: string, plan: Plan) => withWrk(() => read(folder, plan)),
   lists: (folder: string, plan: Plan, isLarge: boolean) => withWrk(() => lists(folder, plan, isLarge)),
   create: (folder: string, plan: Plan) => withWrk(() => create(folder, plan)),
@@ -102,6 +104,7 @@ const { values, positionals } = parseArgs({
     seconds: { type: 'string', default: '4' },
     cycles: { type: 'string', default: '30' },
     beside: { type: 'string' },
+    only: { type: 'string' },
     minutes: { type: 'string', default: '10' },
     parts: { type: 'string', default: partsOfNodes.join(',') },
     large: { type: 'boolean', default: false },

@@ -14,6 +14,7 @@ import { type Declared, differenceTo, epochsOf } from './epochs.ts';
 import { logFile, moveIntoPlace, readFileOf, removeDatabase, removeOtherReadFiles, syncPath } from './files.ts';
 import { checkClaims, claimsIn } from './fit.ts';
 import type { Helpers } from './helpers.ts';
+import type { RowMarks } from './kept-rows.ts';
 import type { Projection } from './projection.ts';
 import { openProjector, type Projector } from './projector.ts';
 import { buildReadFile, catchUp } from './rebuild.ts';
@@ -62,6 +63,8 @@ export type BootOptions = Opening &
     onSealed?: (log: string) => void;
     /** Go on where the clock is behind the last event by more than a day: times stand still then until it has come there. */
     acceptsClock?: boolean;
+    /** Those of threads that keep rows of the read tables; absent where none does. */
+    marks?: RowMarks;
     /** Other threads, for a read file that is built anew. */
     helpers?: Helpers | null;
     /** Build the read file anew even if there is one. */
@@ -144,7 +147,7 @@ export function boot(options: BootOptions): Booted {
     if (accepted) record(log, commandOf(options, decideAcceptance(accepted), options.acceptance?.reason));
     options.onSealed?.(log.head().log);
     read = openDatabase(readFile, { durability: 'normal', ...writerCache });
-    const projector = openProjector(read, projection.tables, upcaster);
+    const projector = openProjector(read, projection.tables, upcaster, { marks: options.marks });
     // The claims are taken from it, which has every event.
     if ((isChanged && !isPending) || hasOtherClaims)
       log.changeSchema(commandOf(options, schemaChange(log, declared)), claimsIn(read, schema));

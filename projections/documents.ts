@@ -4,6 +4,7 @@ import { intact } from './damage.ts';
 import { fold } from './fold.ts';
 import { registerGoingOn } from './going-on.ts';
 import { type GroupRequest, groupsOf, registerGroups } from './groups.ts';
+import type { KeptRow, RowStore } from './kept-rows.ts';
 import {
   docOf,
   everything,
@@ -24,37 +25,63 @@ import { compileWhere, type Sql, type Where } from './where.ts';
 /** A version of a document: as it is sent, its number in the stream, and the position of the event that made it. */
 export type DocumentVersion = { text: string; version: number; position: number };
 
+/** The row of a document whose text was read. */
+type StoredRow = { text: string; version: number };
+
+function isStored(row: KeptRow | undefined): row is StoredRow {
+  return row !== undefined && row.text !== null;
+}
+
+const noRows: RowStore = { get: () => undefined, read: (_id, read) => read() };
+
 type Gone = { positions: string; upTo: number };
 
 type VersionRow = { version: number; position: number; doc: string | null };
 
 export type Documents = ReturnType<typeof openDocuments>;
 
-/** Reads the live documents of one collection or global. @param factors for tests, whose few documents would never be many. */
-export function openDocuments(db: Sqlite, tables: Tables, factors = measured) {
+/** @param factors for tests, whose few documents would never be many. @param rows those that are kept; by default none are. */
+type Options = { factors?: typeof measured; rows?: RowStore };
+
+/** Reads the live documents of one collection or global. */
+export function openDocuments(db: Sqlite, tables: Tables, { factors = measured, rows = noRows }: Options = {}) {
   const prepare = preparer(db);
   return {
-    ...openById(db, tables),
-    ...openByCondition(tables, prepare),
+    ...openById(db, tables, rows),
+    ...openByCondition(tables, prepare, rows),
     ...openVersions(db, tables),
     ...openLists(db, tables, { prepare, factors }),
     groups: (request: GroupRequest) => groupsOf(tables, request, prepare),
   };
 }
 
-function openById(db: Sqlite, { documents, texts }: Tables) {
+function openById(db: Sqlite, { documents, texts }: Tables, rows: RowStore) {
   // Not joined: SQLite plans a join anew for every value that is bound to it, which costs more than the look-up.
   const selectStored = db
     .prepare<[id: string], [version: number, text: string | null]>(
       `SELECT version, (SELECT doc FROM ${texts} WHERE key = d.key) FROM ${documents} AS d WHERE id = ?`,
     )
     .raw();
-  const selectExists = db.prepare(`SELECT 1 FROM ${documents} WHERE id = ?`);
+  const selectVersion = db.prepare<[id: string], number>(`SELECT version FROM ${documents} WHERE id = ?`).pluck();
 
   /** The document as it is sent, and the version of its stream; null for one that does not exist. */
-  function stored(id: string): { text: string; version: number } | null {
+  function stored(id: string): StoredRow | null {
+    const kept = rows.get(id);
+    return isStored(kept) ? kept : rows.read(id, () => select(id));
+  }
+
+  function select(id: string): StoredRow | null {
     const found = selectStored.get(id);
     return found === undefined ? null : { text: intact(found[1], texts, id), version: found[0] };
+  }
+
+  function exists(id: string): boolean {
+    return rows.get(id) !== undefined || rows.read(id, () => versionOf(id)) !== null;
+  }
+
+  function versionOf(id: string): KeptRow | null {
+    const version = selectVersion.get(id);
+    return version === undefined ? null : { text: null, version };
   }
 
   /** The document and the version of its stream, to decide a change on; null for one that does not exist. */
@@ -68,11 +95,11 @@ function openById(db: Sqlite, { documents, texts }: Tables) {
     /** The document as it is sent; null for one that does not exist. */
     text: (id: string): string | null => stored(id)?.text ?? null,
     current,
-    exists: (id: string): boolean => selectExists.get(id) !== undefined,
+    exists,
   };
 }
 
-function openByCondition(tables: Tables, prepare: Prepare) {
+function openByCondition(tables: Tables, prepare: Prepare, rows: RowStore) {
   const { documents, texts } = tables;
 
   /** Whether a document exists and meets a condition. */
@@ -91,6 +118,19 @@ function openByCondition(tables: Tables, prepare: Prepare) {
 
   /** Those of the documents that exist and meet a condition, by id, whole or some members: one query, however many. */
   function some(ids: readonly string[], where: Where | null, only: Members = null): Map<string, string> {
+    if (where !== null || only !== null) return select(ids, where, only);
+    const kept = new Map<string, string>();
+    for (const id of ids) {
+      const row = rows.get(id);
+      if (isStored(row)) kept.set(id, row.text);
+    }
+    if (kept.size === ids.length) return kept;
+    const others = ids.filter((id) => !kept.has(id));
+    for (const [id, text] of select(others, null, null)) kept.set(id, text);
+    return kept;
+  }
+
+  function select(ids: readonly string[], where: Where | null, only: Members): Map<string, string> {
     const condition = where ? compileWhere(where, { tables, alias: 'd' }) : everything;
     const select = prepare<string>(
       `SELECT ${docOf(tables, only)} FROM ${documents} AS d CROSS JOIN ${texts} AS t ON t.key = d.key

@@ -7,6 +7,7 @@ import type { Sqlite } from '../storage/sqlite.ts';
 import { openAccountFold } from './account-fold.ts';
 import { openApiKeyFold } from './api-keys.ts';
 import { openAuditFold } from './audit.ts';
+import { markRows, type RowMarks } from './kept-rows.ts';
 import { type TableWriter, tableWriter, type Version } from './table-writer.ts';
 import type { Tables } from './tables.ts';
 
@@ -23,12 +24,13 @@ export type Projector = ReturnType<typeof openProjector>;
  * read at most once and its row written once, whatever happened to it in between.
  *
  * @param isPart whether some of the documents alone are folded, and nothing of what all events are needed for.
+ * @param marks of the threads that read these tables and keep rows of them; absent for a file that none does.
  */
 export function openProjector(
   db: Sqlite,
   all: readonly Tables[],
   upcaster: Upcaster,
-  { isPart = false }: { isPart?: boolean } = {},
+  { isPart = false, marks }: { isPart?: boolean; marks?: RowMarks | undefined } = {},
 ) {
   const writers = new Map(all.map((tables) => [tables.key, tableWriter(db, tables)]));
   const accounts = openAccountFold(db);
@@ -41,6 +43,7 @@ export function openProjector(
   const deleteCheckpoint = db.prepare('DELETE FROM checkpoint');
   const insertCheckpoint = db.prepare('INSERT INTO checkpoint VALUES (?, ?)');
   const countErasures = db.prepare('UPDATE erasures SET count = count + ?');
+  const mark = marks ? markRows(marks) : null;
   const updateCount = db.prepare('UPDATE counts SET documents = documents + ? WHERE key = ?');
 
   /**
@@ -69,12 +72,21 @@ export function openProjector(
       if (erasures > 0) countErasures.run(erasures);
       deleteCheckpoint.run();
       insertCheckpoint.run(last.header.position, root);
-      if (isOurs) commit.run();
+      if (isOurs) commitMarked(touched, erasures > 0);
     } catch (error) {
       if (isOurs && db.inTransaction) rollback.run();
       audit.forget();
       throw error;
     }
+  }
+
+  function commitMarked(touched: ReadonlyMap<string, Entry>, isErasure: boolean): void {
+    if (!mark) return void commit.run();
+    mark(
+      Iterator.from(touched.values()).map(({ id }) => id),
+      isErasure,
+      () => commit.run(),
+    );
   }
 
   /** How many documents there are is what most lists ask for, and counting them takes longer than all else of a list. */

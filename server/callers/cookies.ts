@@ -14,12 +14,15 @@ export function cookieName(site: string | null, slug: string): string {
 /** Sets the cookie of a session for as long as its token lives; nothing where the collection has no cookies. */
 export function setCookie(app: App, { slug, auth }: Collection, h: ResponseToolkit, token: string): void {
   if (!auth?.cookies || isPlanted(app, h.request, auth.cookies)) return;
+  h.request.app.changesCookies = true;
   h.state(cookieName(app.site, slug), token, { ...optionsOf(app, auth.cookies), ttl: auth.tokenExpiration * 1000 });
 }
 
 /** Makes the browser forget the cookie. */
 export function clearCookie(app: App, { slug, auth }: Collection, h: ResponseToolkit): void {
-  if (auth?.cookies) h.unstate(cookieName(app.site, slug), optionsOf(app, auth.cookies));
+  if (!auth?.cookies) return;
+  h.request.app.changesCookies = true;
+  h.unstate(cookieName(app.site, slug), optionsOf(app, auth.cookies));
 }
 
 type CookieOptions = NonNullable<NonNullable<Collection['auth']>['cookies']>;

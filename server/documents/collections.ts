@@ -24,8 +24,8 @@ import {
 import { accounts, countSignUp } from './passwords.ts';
 import { readAsOf, tellPosition } from './past/as-of.ts';
 import { restoreRoute } from './past/restore.ts';
-import { sendTagged, sendText } from './sending.ts';
-import { listText, serializerFor } from './serialize.ts';
+import { sendRead, sendTexts } from './sending.ts';
+import { listTexts, serializerFor } from './serialize.ts';
 import { admitInAdvance, uploads } from './uploads.ts';
 import { membersOf, membersToRead } from './view.ts';
 import { perform, receive, type Writable, writeOf } from './write-steps.ts';
@@ -74,8 +74,7 @@ function routesOf(server: Server, app: App, target: Target<Collection>): void {
         const mark = page.marks?.at(-1);
         const position = moment?.position ?? null;
         const next = page.hasNext && mark ? cursors.seal({ mark, position }, slug, request.query) : null;
-        const text = listText(texts, page, { ...query, next });
-        return tellPosition(request, sendText(h, text));
+        return tellPosition(request, sendTexts(h, listTexts(texts, page, { ...query, next })));
       },
     },
     {
@@ -89,7 +88,7 @@ function routesOf(server: Server, app: App, target: Target<Collection>): void {
         const view = await readView(request.query, app, () => selectableOf(call), documentParameters);
         const answer = await present.text(request, text, view);
         const tag = present.tag(version, answer, { view, isStored: moment === null });
-        return tellPosition(request, sendTagged(h, answer, tag));
+        return sendRead(h, answer, tag);
       },
     },
     ...writingRoutes(path, writable, intake),

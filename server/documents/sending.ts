@@ -1,10 +1,28 @@
 import type { ResponseObject, ResponseToolkit } from '@hapi/hapi';
-import { wholeText } from '../http/whole-text.ts';
+import { sendsJsonAtOnce } from '../http/at-once.ts';
+import { wholeText, wholeTexts } from '../http/whole-text.ts';
 import type { Tag } from './concurrency/etags.ts';
+import { tellPosition } from './past/as-of.ts';
 
 /** Sends JSON text as it is: a stored document is neither parsed nor written again. */
 export function sendText(h: ResponseToolkit, text: string): ResponseObject {
   return wholeText(h, text).type('application/json');
+}
+
+/** Sends JSON that is a row of texts. */
+export function sendTexts(h: ResponseToolkit, texts: readonly string[]): ResponseObject {
+  return wholeTexts(h, texts).type('application/json');
+}
+
+/**
+ * Sends a document of a read that nothing else is told of, as JSON text with its tag; as {@link sendTagged}, and at once if nothing is in
+ * the way of it.
+ */
+export function sendRead(h: ResponseToolkit, text: string, tag: Tag): ResponseObject | symbol {
+  const { atOnce } = h.realm.plugins;
+  if (atOnce && h.request.method === 'get' && sendsJsonAtOnce(h.request, { text, etag: `"${tag}"` }, atOnce))
+    return h.abandon;
+  return tellPosition(h.request, sendTagged(h, text, tag));
 }
 
 /** Sends a document as JSON text with its tag, or 304 when a reader's copy is current. */

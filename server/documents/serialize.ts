@@ -198,7 +198,24 @@ async function readableIn(
  * The envelope of a list (contract, section 2.5) around documents that are text already. Of a list after a place it tells of the next one, and
  * not of pages.
  */
-export function listText(docs: readonly string[], { total, hasNext }: Page, query: Listed): string {
+export function listText(docs: readonly string[], page: Found, query: Listed): string {
+  return listTexts(docs, page, query).join('');
+}
+
+/** As {@link listText}, in texts to be sent one after the other: joined, all of it would be copied once more. */
+export function listTexts(docs: readonly string[], page: Found, query: Listed): string[] {
+  const texts = [start];
+  for (const [index, doc] of docs.entries()) {
+    if (index > 0) texts.push(',');
+    texts.push(doc);
+  }
+  texts.push(endOf(page, query));
+  return texts;
+}
+
+const start = '{"docs":[';
+
+function endOf({ total, hasNext }: Found, query: Listed): string {
   const { limit, page, after, count, next } = query;
   const totalPages = Math.ceil(total / limit);
   const isCounted = count === 'exact';
@@ -226,11 +243,7 @@ export function listText(docs: readonly string[], { total, hasNext }: Page, quer
         nextPage: hasNext ? page + 1 : null,
         prevPage,
       };
-  // The envelope goes into the one join: around joined texts it would have all of them copied once more.
-  const parts = docs.length > 0 ? [...docs] : [''];
-  parts[0] = `{"docs":[${parts[0]}`;
-  parts[parts.length - 1] += `],${JSON.stringify(rest).slice(1)}`;
-  return parts.join(',');
+  return `],${JSON.stringify(rest).slice(1)}`;
 }
 
 /** As {@link listText}, of pages of other things than documents. */
@@ -242,6 +255,8 @@ export function pageText(
   const found = { texts: items.map((item) => JSON.stringify(item)), total, hasNext: page * limit < total };
   return listText(found.texts, found, { limit, page, after: null, count: 'exact', next: null });
 }
+
+type Found = Pick<Page, 'total' | 'hasNext'>;
 
 /** A query of a list, and the cursor of the next documents; null at the end. */
 type Listed = Pick<ListQuery, 'limit' | 'page' | 'after' | 'count'> & { next: string | null };

@@ -6,6 +6,7 @@ import { DomainError } from '../../config/errors.ts';
 import { networkOf } from './limits.ts';
 import { type Pace, slowest } from './pace.ts';
 import { addressOf } from './requests.ts';
+import { Texts } from './whole-text.ts';
 
 /** The bytes that responses may hold while they are sent, or wait to be read. */
 export type BacklogBounds = {
@@ -36,6 +37,8 @@ export type Backlog = {
    * @returns why it is not sent, where it is large and there is no room; null where it is.
    */
   admit: (request: Request) => DomainError | null;
+  /** Counts an answer of so many bytes until it is over, which was sent already. */
+  hold: (request: Request, bytes: number) => void;
 };
 
 /** It does not hold the request: a response that is over may be in memory for long, and would keep all of that there. */
@@ -82,21 +85,25 @@ export function createBacklog(log: Pick<Logger, 'warn'>, bounds: BacklogBounds =
   let isLooking = false;
 
   function admit(request: Request): DomainError | null {
-    const { req, res } = request.raw;
+    const { req } = request.raw;
     // A request that is made up has no connection, and one of HTTP/2 has the answers of many requests.
     if (!(req.socket instanceof Socket) || req.httpVersionMajor > 1) return null;
     const bytes = sizeOf(request);
     // Of a write that is recorded, a refusal would not be true.
     if (bytes > bounds.pace.bytes && request.method === 'get' && isFull(bytes, request))
       return new DomainError('unavailable', 'too many answers wait to be read; try again later', [], retrySeconds);
-    const held = bytes + (isCompressed(request, bytes) ? compressorBytes : 0);
+    hold(request, bytes + (isCompressed(request, bytes) ? compressorBytes : 0));
+    return null;
+  }
+
+  function hold(request: Request, bytes: number): void {
+    const { req, res } = request.raw;
     const address = addressOf(request);
-    const answer: Answer = { response: res, socket: req.socket, address, network: null, bytes: held, ...unseen };
+    const answer: Answer = { response: res, socket: req.socket, address, network: null, bytes, ...unseen };
     answers.add(answer);
-    total += held;
+    total += bytes;
     res.on('close', () => leave(answer));
     lookSoon();
-    return null;
   }
 
   function isFull(bytes: number, request: Request): boolean {
@@ -169,14 +176,16 @@ export function createBacklog(log: Pick<Logger, 'warn'>, bounds: BacklogBounds =
     cuts += 1;
   }
 
-  return { admit };
+  return { admit, hold };
 }
 
 /** The known size of a response: an object is not serialized yet. */
 function sizeOf({ response, method }: Request): number {
   if (response instanceof Error || method === 'head') return 0;
-  const { source, variety } = response;
+  const { variety } = response;
+  const source: unknown = response.source;
   if (variety === 'stream') return streamBytes;
+  if (source instanceof Texts) return source.units;
   if (typeof source === 'string') return Buffer.byteLength(source);
   return Buffer.isBuffer(source) ? source.length : 0;
 }

@@ -4,10 +4,11 @@ import { DomainError, type ErrorCode } from '../../config/errors.ts';
 import { AlteredEventError } from '../../events/altered.ts';
 import type { State } from '../platform/state.ts';
 import { unknownRefusal } from '../writer/waiting.ts';
+import { addCommon, sendsAtOnce } from './at-once.ts';
 import { segmentRefusal } from './away.ts';
+import type { Backlog } from './backlog.ts';
 import { dropRest } from './body.ts';
 import { OutOfRangeError } from './ranges.ts';
-import { requestId } from './requests.ts';
 import { isStoreFailure, storeRefusal } from './store-refusals.ts';
 
 /**
@@ -47,26 +48,22 @@ export type AddHeaders = (request: Request, headers: AnswerHeaders) => void;
  * that was altered, which the caller has to know.
  *
  * @param log logs a bug, and gives the message that the caller gets; undefined for none.
- * @param admit says why an answer is not sent, though there is one; null where it is.
- * @param additions headers of every response, also of those that are not errors.
+ * @param backlog counts an answer until it is over, or says why it is not sent.
+ * @param addTo adds the headers of every response, also of those that are not errors.
  */
 export function answerErrors(
   log: (error: Error, request: Request) => string | undefined,
-  admit: (request: Request) => DomainError | null,
-  ...additions: readonly AddHeaders[]
+  { backlog, addTo }: { backlog: Backlog; addTo: AddHeaders },
 ): Lifecycle.Method {
-  const add: AddHeaders = (request, headers) => {
-    for (const addition of additions) addition(request, headers);
-  };
+  const ending = { addTo, backlog };
   return (request, h) => {
     if (isAnswered(request)) return h.abandon;
-    const response = admit(request) ?? request.response;
-    if (!(response instanceof Error)) {
-      response.headers['x-request-id'] = requestId(request);
-      response.headers['x-content-type-options'] = 'nosniff';
-      add(request, response.headers);
-      return h.continue;
+    if (!(request.response instanceof Error)) {
+      addCommon(request, request.response.headers, addTo);
+      if (sendsAtOnce(request, request.response, ending)) return h.abandon;
     }
+    const response = backlog.admit(request) ?? request.response;
+    if (!(response instanceof Error)) return h.continue;
     const known = segmentRefusal(response) ?? unknownRefusal(response);
     const refusal = known ?? (isStoreFailure(response) ? storeRefusal(response) : response);
     const boom = refusal instanceof DomainError ? translate(refusal) : told(refusal);
@@ -74,9 +71,7 @@ export function answerErrors(
       const message = log(response, request);
       if (message !== undefined && !(refusal instanceof DomainError)) boom.output.payload.message = message;
     }
-    boom.output.headers['x-request-id'] = requestId(request);
-    boom.output.headers['x-content-type-options'] = 'nosniff';
-    add(request, boom.output.headers);
+    addCommon(request, boom.output.headers, addTo);
     // The rest of a body that was too slow is not read.
     return boom.output.statusCode === 408
       ? boom
@@ -125,6 +120,16 @@ export function answerMissing(h: ResponseToolkit, html: string) {
 }
 
 /** The status of an answer as the log has it: 499 where the client did not wait for one. */
-export function statusSent(response: Request['response'] | undefined): number {
-  return response instanceof Error ? response.output.statusCode : (response?.statusCode ?? 499);
+export function statusSent({ response, raw: { res } }: Request): number {
+  // One that went past hapi.
+  if (typeof response === 'symbol') return res.headersSent ? res.statusCode : 499;
+  const sent = response as Request['response'] | undefined;
+  return sent instanceof Error ? sent.output.statusCode : (sent?.statusCode ?? 499);
+}
+
+/** Adds the headers of several. */
+export function allOf(...additions: readonly AddHeaders[]): AddHeaders {
+  return (request, headers) => {
+    for (const addition of additions) addition(request, headers);
+  };
 }

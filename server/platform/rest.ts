@@ -1,6 +1,7 @@
 import { performance } from 'node:perf_hooks';
 import { giveBackFreed, isFreedNoted } from '../../storage/freed.ts';
 import { collectAll } from '../../storage/garbage.ts';
+import { giveBackKept } from '../../storage/kept.ts';
 import { emptyCaches } from '../../storage/sqlite.ts';
 
 const lookMilliseconds = 5000;
@@ -25,6 +26,7 @@ export function giveBackAtRest(): void {
     if (utilization > restingShare || (worked < workMilliseconds && !isFreedNoted())) return;
     worked = 0;
     emptyCaches();
+    giveBackKept();
     collectAll();
     giveBackFreed();
     // That was no work of its own.

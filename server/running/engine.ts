@@ -4,6 +4,7 @@ import { createClock, newClockCell } from '../../events/clock.ts';
 import { createIds, newestOf } from '../../events/ids.ts';
 import { type Draft, usualSizes } from '../../events/sealing.ts';
 import { logFile, webhooksFile } from '../../projections/files.ts';
+import { createRowMarks } from '../../projections/kept-rows.ts';
 import { searchFileOf, searchTablesOf } from '../../projections/search-tables.ts';
 import { createKeyService } from '../accounts/keys/service.ts';
 import { type ErasureWorker, openErasureWorker } from '../audit/erasure/worker.ts';
@@ -119,6 +120,7 @@ export function startEngine(options: EngineOptions): Engine {
   const meter = createMeter();
   const counter = new BigInt64Array(new SharedArrayBuffer(8));
   const clockCell = newClockCell();
+  const marks = createRowMarks();
   const clock = createClock(clockCell);
   const ids = createIds(counter, clock.believed);
   const now = node?.now ?? clock.believed;
@@ -129,6 +131,7 @@ export function startEngine(options: EngineOptions): Engine {
       rules: model.rules,
       counter,
       clockCell,
+      marks,
       logId: `annals/${ids.next().id}`,
       signed: node ? [...node.signed] : directory.vault.logKeys.signed(),
       seals: directory.vault.seals(),
@@ -269,6 +272,7 @@ export function startEngine(options: EngineOptions): Engine {
       logFile: file,
       counter,
       clockCell,
+      marks,
       state,
       ...sharedOf(settings, directory),
     };

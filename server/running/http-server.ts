@@ -44,7 +44,7 @@ async function serve(server: Server, options: Options): Promise<void> {
   waitUntilUpToDate(server, app);
   logRequests(server, app);
   app.metrics?.count(server, app.site ?? '');
-  await server.register({ plugin: routes, options });
+  await server.register({ plugin: routes, options: { ...options, isAlone: !app.upToDate } });
   metricsRoute(server, app.metrics);
 }
 

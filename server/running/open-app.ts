@@ -23,6 +23,7 @@ import { openDocuments, registerFunctions } from '../../projections/documents.ts
 import { epochsOf } from '../../projections/epochs.ts';
 import { interruptible } from '../../projections/going-on.ts';
 import { type JoinField, oldestFirst, openJoin } from '../../projections/joins.ts';
+import { keepRows, type RowMarks, type RowStore } from '../../projections/kept-rows.ts';
 import { openPast } from '../../projections/past.ts';
 import { snapshotLimits } from '../../projections/snapshots.ts';
 import { type Tables, tablesOf } from '../../projections/tables.ts';
@@ -60,6 +61,8 @@ export type Shared = {
   counter: BigInt64Array<SharedArrayBuffer>;
   /** For {@link createClock}. */
   clockCell: BigInt64Array<SharedArrayBuffer>;
+  /** For {@link keepRows}. */
+  marks: RowMarks;
   state: Int32Array<SharedArrayBuffer>;
   credentials: Credentials;
   attemptSecret: string;
@@ -124,7 +127,8 @@ export function openApp(options: OpenOptions): OpenApp {
   let upcaster: Upcaster | null = null;
   let formerNames: ReadonlyMap<string, string> | null = null;
   let removedAuthCollections: ReadonlySet<Category> | null = null;
-  const targets = openTargets(read, model);
+  const rows = keepRows(shared.marks, () => read.inTransaction);
+  const targets = openTargets(read, model, rows.of);
   const past = openPast(readFile, snapshotLimits, copyRoom);
   const selectPosition = read.prepare('SELECT position FROM checkpoint').pluck();
   const selectState = read.prepare<[], TableState>(
@@ -209,6 +213,7 @@ export function openApp(options: OpenOptions): OpenApp {
       await Promise.all(background);
       await leave(readFile);
       await past.close();
+      rows.close();
       blobs.close();
       read.close();
       events.close();
@@ -233,7 +238,11 @@ function accountsBesides(model: Model, epochs: ReturnType<typeof epochsOf>): Rea
   return new Set(known.map(categoryOf)).difference(declared);
 }
 
-function openTargets(db: Sqlite, model: Model): Pick<App, 'collections' | 'globals' | 'byCategory'> {
+function openTargets(
+  db: Sqlite,
+  model: Model,
+  keep: () => RowStore,
+): Pick<App, 'collections' | 'globals' | 'byCategory'> {
   const tables = new Map(tablesOf(model.schema).map((described) => [described.key, described]));
   const tablesAt = (key: string) => tables.get(key) as Tables;
   const collections = [...model.collections.values()].map((collection) => {
@@ -245,16 +254,26 @@ function openTargets(db: Sqlite, model: Model): Pick<App, 'collections' | 'globa
         const field: JoinField = { tables: tablesAt(joined.category), field: on, sort: order };
         return { name, collection: slug, limit, field, sources: openJoin(db, field) };
       });
-    return [collection.slug, { ...openTarget(db, tablesAt(collection.category), collection), joins }] as const;
+    return [
+      collection.slug,
+      { ...openTarget(db, { tables: tablesAt(collection.category), rows: keep() }, collection), joins },
+    ] as const;
   });
   const globals = [...model.globals.values()].map((global) => {
-    return [global.slug, openTarget(db, tablesAt(globalStream(global.slug)), global)] as const;
+    return [
+      global.slug,
+      openTarget(db, { tables: tablesAt(globalStream(global.slug)), rows: keep() }, global),
+    ] as const;
   });
   const byCategory = new Map(collections.map(([, target]) => [target.category, target]));
   return { collections: new Map(collections), globals: new Map(globals), byCategory };
 }
 
-function openTarget<M extends Collection | Global>(db: Sqlite, tables: Tables, model: M): Target<M> {
+function openTarget<M extends Collection | Global>(
+  db: Sqlite,
+  { tables, rows }: { tables: Tables; rows: RowStore },
+  model: M,
+): Target<M> {
   const fields = dataFields(model.schema.fields);
   const isGlobal = model.kind === 'global';
   const shape = compileShape(fields);
@@ -262,7 +281,7 @@ function openTarget<M extends Collection | Global>(db: Sqlite, tables: Tables, m
     model,
     slug: model.slug,
     category: model.category,
-    documents: openDocuments(db, tables),
+    documents: openDocuments(db, tables, { rows }),
     interruptible: late(() => openDocuments(db, interruptible(tables))),
     validator: compileValidator(model),
     documentOf: isGlobal ? compileGlobal(fields) : compileDocument(fields, model.upload ? model.slug : null),

@@ -15,13 +15,13 @@ export function logRequests(server: Server, { log, state }: Pick<App, 'log' | 's
 
 /** The members of a line as JSON. Written out: the general way costs as much as finding the document that was read. */
 function membersOf(request: Request): string {
-  const { response, info, method, path, raw, app } = request;
+  const { info, method, path, raw, app } = request;
   const advice = app.advice === undefined ? '' : `,"advice":${JSON.stringify(app.advice)}`;
   const took = info.completed || info.responded;
   const milliseconds = took > 0 ? took - info.received + Math.round(stoodInLine(raw.req)) : null;
   return (
     `"requestId":"${requestId(request)}","method":${JSON.stringify(method.toUpperCase())},"path":${JSON.stringify(path)},` +
-    `"status":${statusSent(response)},"milliseconds":${milliseconds},` +
+    `"status":${statusSent(request)},"milliseconds":${milliseconds},` +
     `"actor":${JSON.stringify(actorOf(request))},"ip":${JSON.stringify(addressOf(request))}${advice}`
   );
 }

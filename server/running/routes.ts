@@ -36,7 +36,7 @@ import { awaitSegments } from '../http/away.ts';
 import { type Backlog, createBacklog } from '../http/backlog.ts';
 import { noPayload } from '../http/body.ts';
 import { registerCors } from '../http/cors-routes.ts';
-import { answerErrors } from '../http/errors.ts';
+import { allOf, answerErrors } from '../http/errors.ts';
 import type { LazyRoutes } from '../http/lazy-routes.ts';
 import { actorOf, noRoute, requestId } from '../http/requests.ts';
 import { securityTxt } from '../http/security-txt.ts';
@@ -88,10 +88,18 @@ const resources: readonly Resource[] = [
   health,
 ];
 
+type Options = {
+  app: RoutedApp;
+  backlog?: Backlog;
+  lazy?: LazyRoutes;
+  /** True if no other extension of the server looks at answers. */
+  isAlone?: boolean;
+};
+
 /** All that a service answers, as a hapi plugin for servers of our own: with an extension that reaches every route of theirs. */
-export const routes: Plugin<{ app: RoutedApp; backlog?: Backlog; lazy?: LazyRoutes }> = {
+export const routes: Plugin<Options> = {
   name: 'annals-routes',
-  async register(server, { app, backlog = createBacklog(app.log), lazy }) {
+  async register(server, { app, backlog = createBacklog(app.log), lazy, isAlone = false }) {
     server.events.on('route', (route) => {
       if (route.realm !== server.realm) return;
       answerWhole(route);
@@ -103,15 +111,9 @@ export const routes: Plugin<{ app: RoutedApp; backlog?: Backlog; lazy?: LazyRout
       app.log.error({ err, requestId: requestId(request) }, 'a request failed');
       return app.tellsErrors ? err.message : undefined;
     };
-    server.ext(
-      'onPreResponse',
-      answerErrors(
-        log,
-        backlog.admit,
-        registerCors(server, app, strategy),
-        app.site === null ? varyByCaller : varyBySite,
-      ),
-    );
+    const addTo = allOf(registerCors(server, app, strategy), app.site === null ? varyByCaller : varyBySite);
+    server.ext('onPreResponse', answerErrors(log, { backlog, addTo }));
+    if (isAlone) server.realm.plugins.atOnce = { backlog, addTo };
     const host = lazy?.keepFor(server) ?? server;
     for (const resource of resources) resource(host, app);
     server.route({

@@ -6,6 +6,7 @@ import type { Outcome } from '../../events/log.ts';
 import type { Draft, SealingSizes } from '../../events/sealing.ts';
 import type { Booted, BootOptions } from '../../projections/boot.ts';
 import type { Declared } from '../../projections/epochs.ts';
+import type { RowMarks } from '../../projections/kept-rows.ts';
 import type { Remaining, Scrubbed } from '../../projections/scrub.ts';
 import type { BlobSettings } from '../../storage/blobs.ts';
 import type { WriterMeter } from '../platform/meter.ts';
@@ -23,6 +24,8 @@ export type WriterInput = Required<
 > & {
   counter: BigInt64Array<SharedArrayBuffer>;
   clockCell: BigInt64Array<SharedArrayBuffer>;
+  /** For {@link markRows}. */
+  marks: RowMarks;
   meter: WriterMeter;
   /** Is told when there is no room for a write, and when there is. */
   state: StateCell;

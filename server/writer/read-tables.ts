@@ -3,16 +3,17 @@ import { schemaStream } from '../../events/catalogue.ts';
 import type { RecordedEvent } from '../../events/log.ts';
 import { compileUpcaster } from '../../events/upcasters.ts';
 import { epochsOf } from '../../projections/epochs.ts';
+import type { RowMarks } from '../../projections/kept-rows.ts';
 import { openProjector } from '../../projections/projector.ts';
 import { catchUp } from '../../projections/rebuild.ts';
 import { tablesOf } from '../../projections/tables.ts';
 import type { Started } from './thread-parts.ts';
 
 /** @param onApplied is told when they have the event by which the log has this schema. */
-type Options = { started: Omit<Started, 'scrubber'>; schema: Schema; onApplied: () => void };
+type Options = { started: Omit<Started, 'scrubber'>; schema: Schema; marks: RowMarks; onApplied: () => void };
 
 /** The read tables of a node, which follow its replica. */
-export function openReadTables({ started, schema, onApplied }: Options) {
+export function openReadTables({ started, schema, marks, onApplied }: Options) {
   const { log, databases } = started;
   let { projector } = started;
   let position = projector.checkpoint()?.position ?? 0;
@@ -22,7 +23,7 @@ export function openReadTables({ started, schema, onApplied }: Options) {
   function apply(recorded: readonly RecordedEvent[]): void {
     if (recorded.some(({ header }) => header.stream === schemaStream)) {
       // Only now is it known from where on events are those of this schema.
-      projector = openProjector(databases[1], tablesOf(schema), compileUpcaster(epochsOf(log)));
+      projector = openProjector(databases[1], tablesOf(schema), compileUpcaster(epochsOf(log)), { marks });
       isApplied = true;
     }
     const { size, root } = log.head();

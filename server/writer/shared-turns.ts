@@ -6,6 +6,7 @@ import { OutdatedError } from '../../events/outdated.ts';
 import { SharedLogUnavailableError } from '../../events/shared-log.ts';
 import { openFollower } from '../../events/shared-reads.ts';
 import { openSharedWriter, page } from '../../events/shared-writer.ts';
+import type { RowMarks } from '../../projections/kept-rows.ts';
 import { messageOf } from '../../storage/errors.ts';
 import { isDiskFull } from '../../storage/sqlite.ts';
 import { answerCalls } from '../platform/calls.ts';
@@ -25,7 +26,7 @@ import { keepSegments } from './segment-keeping.ts';
 import { internal, type Queued, refusalsOf, type Started, type ThreadParts } from './thread-parts.ts';
 
 /** The same, and the configuration of a node. `appliesSchema`: it applies that without being told. */
-export type NodeParts = ThreadParts & { configured: Configured; appliesSchema: boolean };
+export type NodeParts = ThreadParts & { configured: Configured; appliesSchema: boolean; marks: RowMarks };
 
 /** A write is refused when it could not be shipped for so many milliseconds; one that waited behind others is tried for some all the same. */
 const patience = { usual: 4500, least: 300 };
@@ -63,7 +64,12 @@ export function serveNode({ scrubber, ...started }: Started, node: Node, parts: 
   const warn = (message: string) => say({ kind: 'warning', message });
   const agreement = openAgreement({ state, shared, declared: configured, isPending, warn });
   const { refuses } = agreement;
-  const tables = openReadTables({ started, schema: configured.schema, onApplied: agreement.settle });
+  const tables = openReadTables({
+    started,
+    schema: configured.schema,
+    marks: parts.marks,
+    onApplied: agreement.settle,
+  });
   const readable = tables.position;
   const writer = openSharedWriter({
     replica: log,

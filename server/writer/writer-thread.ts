@@ -64,7 +64,7 @@ async function startNode({ appliesSchema, ...shared }: SharedInput): Promise<() 
   try {
     const started = start({ ids: node.ids, now: node.clock.now, isReplica: true });
     const configured = { ...options, schema: started.schema, ids: node.ids };
-    return () => serveNode(started, node, { ...parts, configured, appliesSchema });
+    return () => serveNode(started, node, { ...parts, configured, appliesSchema, marks: options.marks });
   } catch (error) {
     await node.membership.leave();
     await node.shared.close();

@@ -8,6 +8,7 @@ import { newClockCell } from '../../events/clock.ts';
 import { createIds } from '../../events/ids.ts';
 import { boot } from '../../projections/boot.ts';
 import { logFile } from '../../projections/files.ts';
+import { createRowMarks } from '../../projections/kept-rows.ts';
 import { createToldOrigins } from '../../server/http/refused-origins.ts';
 import { makeOpenApi } from '../../server/openapi/document.ts';
 import { createLog } from '../../server/platform/logging.ts';
@@ -47,6 +48,7 @@ export async function withApp<T>(
     readFile,
     logFile: logFile(directory),
     counter,
+    marks: createRowMarks(),
     clockCell: newClockCell(),
     state: createState(),
     ...secrets,

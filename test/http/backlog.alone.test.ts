@@ -45,7 +45,7 @@ async function serve(
   const warn = ({ count }: { count: number }) => {
     cuts += count;
   };
-  const { admit } = createBacklog({ warn } as unknown as Logger, {
+  const backlog = createBacklog({ warn } as unknown as Logger, {
     pace: { bytes: 64 * 1024, milliseconds: never },
     total: never * large,
     perAddress: never * large,
@@ -57,7 +57,7 @@ async function serve(
     latest = new WeakRef(request.raw.res);
     return h.continue;
   });
-  const errors = answerErrors(() => {}, admit);
+  const errors = answerErrors(() => {}, { backlog, addTo: () => {} });
   server.ext('onPreResponse', errors);
   server.route([
     { method: ['GET', 'POST'], path: '/large', handler: (_request, h) => h.response(text).type('text/plain') },

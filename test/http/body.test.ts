@@ -12,10 +12,7 @@ const head = 'POST / HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\n';
 before(async () => {
   server.ext(
     'onPreResponse',
-    answerErrors(
-      () => {},
-      () => null,
-    ),
+    answerErrors(() => {}, { backlog: { admit: () => null, hold: () => {} }, addTo: () => {} }),
   );
   server.route({
     method: 'POST',

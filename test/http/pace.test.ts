@@ -62,10 +62,7 @@ describe('pacedBody', () => {
   before(async () => {
     server.ext(
       'onPreResponse',
-      answerErrors(
-        () => {},
-        () => null,
-      ),
+      answerErrors(() => {}, { backlog: { admit: () => null, hold: () => {} }, addTo: () => {} }),
     );
     server.route({
       method: 'POST',

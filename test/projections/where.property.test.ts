@@ -247,7 +247,7 @@ function openWorld(things: readonly JsonObject[], others: readonly JsonObject[])
     apply('document.deleted', some, events.length);
   }
 
-  return { db, reach, ordered, met, removeSome, things: openDocuments(db, tablesAt('things'), factors) };
+  return { db, reach, ordered, met, removeSome, things: openDocuments(db, tablesAt('things'), { factors }) };
 }
 
 /** The ids of a list, each page behind the place where the one before has ended. */

@@ -1,6 +1,7 @@
 import { checkConfig } from '../../config/check.ts';
 import { newClockCell } from '../../events/clock.ts';
 import { readLog } from '../../events/log-reader.ts';
+import { createRowMarks } from '../../projections/kept-rows.ts';
 import { createMeter } from '../../server/platform/meter.ts';
 import { createState } from '../../server/platform/state.ts';
 import { connectWriter } from '../../server/writer/append.ts';
@@ -19,6 +20,7 @@ const writer = startWriter(
     directory,
     schema,
     rules,
+    marks: createRowMarks(),
     counter: new BigInt64Array(new SharedArrayBuffer(8)),
     clockCell: newClockCell(),
     logId: 'annals/test',

@@ -7,6 +7,7 @@ import { schemaStream } from '../../events/catalogue.ts';
 import { newClockCell } from '../../events/clock.ts';
 import type { Append, Command } from '../../events/log.ts';
 import { readLog } from '../../events/log-reader.ts';
+import { createRowMarks } from '../../projections/kept-rows.ts';
 import { createMeter } from '../../server/platform/meter.ts';
 import { createState } from '../../server/platform/state.ts';
 import { connectWriter } from '../../server/writer/append.ts';
@@ -31,6 +32,7 @@ async function openWriter(t: TestContext, onDeath: (error: Error) => void) {
     schema,
     rules,
     counter,
+    marks: createRowMarks(),
     clockCell: newClockCell(),
     logId: 'annals/test',
     signed: [],

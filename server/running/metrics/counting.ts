@@ -77,14 +77,14 @@ export function startCounting({ port, tokenHash, isMain }: Options): ThreadMetri
   }
 
   function note(request: Request, site: string): void {
-    const { route, info, response, raw } = request;
+    const { route, info, raw } = request;
     let counts = routes.get(route);
     if (!counts) {
       counts = { site, ...namesOf(route), statuses: new Map(), tally: createTally(requestBounds), isSent: true };
       routes.set(route, counts);
     }
     counts.isSent = false;
-    const status = statusSent(response);
+    const status = statusSent(request);
     counts.statuses.set(status, (counts.statuses.get(status) ?? 0) + 1);
     const took = info.completed || info.responded;
     // Of a client that did not wait there is no such time.

@@ -9,7 +9,7 @@ import { noPayload } from '../../http/body.ts';
 import { type Cors, corsOf } from '../../http/cors.ts';
 import { corsRoutes } from '../../http/cors-routes.ts';
 import { takeTurns } from '../../http/door.ts';
-import { answerErrors, answerState } from '../../http/errors.ts';
+import { allOf, answerErrors, answerState } from '../../http/errors.ts';
 import { tellOfRefused } from '../../http/refused-origins.ts';
 import { requestId } from '../../http/requests.ts';
 import { registerStatic } from '../../http/static.ts';
@@ -75,10 +75,7 @@ export async function openCommon(options: CommonOptions): Promise<Common> {
         log.error({ err, requestId: requestId(request) }, 'a request failed');
         return undefined;
       },
-      backlog.admit,
-      addCors,
-      tell,
-      varyBySite,
+      { backlog, addTo: allOf(addCors, tell, varyBySite) },
     ),
   );
   logRequests(server, { log, state: () => 'ready' });

@@ -53,7 +53,7 @@ before(async () => {
           changed.log.error({ err });
           return undefined;
         },
-        () => null,
+        { backlog: { admit: () => null, hold: () => {} }, addTo: () => {} },
       ),
     );
     media(server, changed, patience);

@@ -1,0 +1,127 @@
+import type { OutgoingHttpHeaders, ServerResponse } from 'node:http';
+import { Socket } from 'node:net';
+import type { Request, ResponseObject } from '@hapi/hapi';
+import type { Backlog } from './backlog.ts';
+import type { AddHeaders, AnswerHeaders } from './errors.ts';
+import { slowest } from './pace.ts';
+import { requestId } from './requests.ts';
+import { Texts } from './whole-text.ts';
+
+/** How a server ends each answer: the headers that all have, and the backlog that counts what clients do not read. */
+export type Ending = { addTo: AddHeaders; backlog: Pick<Backlog, 'hold'> };
+
+declare module '@hapi/hapi' {
+  interface PluginsStates {
+    /** Of a server whose answers nothing else looks at, so that a handler may send one itself. */
+    atOnce?: Ending;
+  }
+  interface RequestApplicationState {
+    /** True once a cookie was set or cleared: hapi writes that into the head of its own answers. */
+    changesCookies?: true;
+  }
+}
+
+/** So much the backlog never refuses. A larger one may wait to be read, so hapi sends it, and tells how it ends. */
+const mostBytes = slowest.bytes;
+/** From so many bytes on hapi compresses. */
+const compressedFrom = 4096;
+
+/** The type as the header says it, which hapi's own types do not know. */
+type Typed = ResponseObject & { contentType: string | null };
+
+/** The headers that every answer has, beside those of its route. */
+export function addCommon(request: Request, headers: AnswerHeaders, addTo: AddHeaders): void {
+  headers['x-request-id'] = requestId(request);
+  headers['x-content-type-options'] = 'nosniff';
+  addTo(request, headers);
+}
+
+/**
+ * Sends a response whose text is known, as it is, past the rest of hapi's lifecycle, if that would do no more than that: no other form
+ * for its client, no cookie, no comparison with what the client has.
+ *
+ * @returns whether it was sent; the caller then ends the lifecycle with `h.abandon`.
+ */
+export function sendsAtOnce(request: Request, response: ResponseObject, ending: Ending): boolean {
+  const { variety, statusCode, contentType } = response as Typed;
+  const source: unknown = response.source;
+  if (variety !== 'plain' || source === '' || contentType === null || !isSimple(request)) return false;
+  if (typeof source !== 'string' && !(source instanceof Texts)) return false;
+  if (source instanceof Texts && !isSentWhole(source.units, request.info.acceptEncoding)) return false;
+  const payload = whole(request, typeof source === 'string' ? source : source.joined());
+  if (payload === null) return false;
+  const headers = response.headers as AnswerHeaders;
+  headers['content-type'] = contentType;
+  send(request, { statusCode, headers, payload }, ending);
+  return true;
+}
+
+const variesBy = 'accept-encoding';
+const json = 'application/json; charset=utf-8';
+
+/**
+ * As {@link sendsAtOnce}, from the handler of a GET, which then makes no response: JSON with its tag.
+ *
+ * @param ending of a server whose answers nothing else looks at.
+ */
+export function sendsJsonAtOnce(request: Request, { text, etag }: { text: string; etag: string }, ending: Ending) {
+  if (!isSimple(request) || request.app.asOf) return false;
+  const payload = whole(request, text);
+  if (payload === null) return false;
+  const headers: AnswerHeaders = { 'content-type': json, etag };
+  addCommon(request, headers, ending.addTo);
+  send(request, { statusCode: 200, headers, payload }, ending);
+  return true;
+}
+
+/** Whether an answer goes out on a connection of HTTP/1.1 that goes on, to a client that has sent all, and asks for the whole. */
+function isSimple({ method, headers, app, server, raw: { req, res } }: Request): boolean {
+  return (
+    method !== 'head' &&
+    headers['if-none-match'] === undefined &&
+    headers['if-modified-since'] === undefined &&
+    app.changesCookies === undefined &&
+    // One that is made up has none.
+    req.socket instanceof Socket &&
+    req.complete &&
+    req.httpVersionMajor === 1 &&
+    server.info.started > 0 &&
+    !res.headersSent &&
+    !res.closed &&
+    !res.destroyed
+  );
+}
+
+/** How many bytes an answer has, and what ends it with them. */
+type Payload = { bytes: number; end: (res: ServerResponse) => void };
+
+/** A text as a payload; null if it is to be compressed, or too large. */
+function whole({ info }: Request, text: string): Payload | null {
+  const bytes = text.length > mostBytes ? text.length : Buffer.byteLength(text);
+  if (!isSentWhole(bytes, info.acceptEncoding)) return null;
+  // The bytes of a text of ASCII alone are the same, and are copied without a look at each.
+  return { bytes, end: (res) => res.end(text, bytes === text.length ? 'latin1' : 'utf8') };
+}
+
+function isSentWhole(bytes: number, acceptEncoding: string): boolean {
+  return bytes < compressedFrom || (bytes <= mostBytes && acceptEncoding === 'identity');
+}
+
+type Answer = { statusCode: number; headers: AnswerHeaders; payload: Payload };
+
+function send(request: Request, { statusCode, headers, payload }: Answer, { backlog }: Ending): void {
+  const { req, res } = request.raw;
+  headers['content-length'] = payload.bytes;
+  if (payload.bytes >= compressedFrom)
+    headers.vary = headers.vary === undefined ? variesBy : `${headers.vary},${variesBy}`;
+  // As hapi says where nothing else was said.
+  headers['cache-control'] ??= 'no-cache';
+  res.writeHead(statusCode, headers as OutgoingHttpHeaders);
+  payload.end(res);
+  if (isHeld(res, req.socket.writableLength)) backlog.hold(request, payload.bytes);
+}
+
+/** Whether some of it waits: the system did not take it all, or answers of the same connection come before it. */
+function isHeld(res: ServerResponse, waiting: number): boolean {
+  return waiting > 0 || res.socket === null || res.writableLength > 0;
+}

@@ -4,7 +4,7 @@ import { intact } from './damage.ts';
 import { fold } from './fold.ts';
 import { registerGoingOn } from './going-on.ts';
 import { type GroupRequest, groupsOf, registerGroups } from './groups.ts';
-import type { KeptRow, RowStore } from './kept-rows.ts';
+import { type KeptOf, type KeptRow, keepsNothing, type Store } from './kept-rows.ts';
 import {
   docOf,
   everything,
@@ -17,6 +17,7 @@ import {
   pageOf,
   preparer,
 } from './lists.ts';
+import { pageKey } from './page-key.ts';
 import { registerSearch } from './search.ts';
 import type { Tables } from './tables.ts';
 import { openTotals } from './totals.ts';
@@ -32,30 +33,28 @@ function isStored(row: KeptRow | undefined): row is StoredRow {
   return row !== undefined && row.text !== null;
 }
 
-const noRows: RowStore = { get: () => undefined, read: (_id, read) => read() };
-
 type Gone = { positions: string; upTo: number };
 
 type VersionRow = { version: number; position: number; doc: string | null };
 
 export type Documents = ReturnType<typeof openDocuments>;
 
-/** @param factors for tests, whose few documents would never be many. @param rows those that are kept; by default none are. */
-type Options = { factors?: typeof measured; rows?: RowStore };
+/** `factors`: for tests, whose few documents would never be many. `kept`: by default nothing is. */
+type Options = { factors?: typeof measured; kept?: KeptOf };
 
 /** Reads the live documents of one collection or global. */
-export function openDocuments(db: Sqlite, tables: Tables, { factors = measured, rows = noRows }: Options = {}) {
+export function openDocuments(db: Sqlite, tables: Tables, { factors = measured, kept = keepsNothing }: Options = {}) {
   const prepare = preparer(db);
   return {
-    ...openById(db, tables, rows),
-    ...openByCondition(tables, prepare, rows),
+    ...openById(db, tables, kept.rows),
+    ...openByCondition(tables, prepare, kept.rows),
     ...openVersions(db, tables),
-    ...openLists(db, tables, { prepare, factors }),
+    ...openLists(db, tables, { prepare, factors, pages: kept.pages }),
     groups: (request: GroupRequest) => groupsOf(tables, request, prepare),
   };
 }
 
-function openById(db: Sqlite, { documents, texts }: Tables, rows: RowStore) {
+function openById(db: Sqlite, { documents, texts }: Tables, rows: Store<KeptRow>) {
   // Not joined: SQLite plans a join anew for every value that is bound to it, which costs more than the look-up.
   const selectStored = db
     .prepare<[id: string], [version: number, text: string | null]>(
@@ -99,7 +98,7 @@ function openById(db: Sqlite, { documents, texts }: Tables, rows: RowStore) {
   };
 }
 
-function openByCondition(tables: Tables, prepare: Prepare, rows: RowStore) {
+function openByCondition(tables: Tables, prepare: Prepare, rows: Store<KeptRow>) {
   const { documents, texts } = tables;
 
   /** Whether a document exists and meets a condition. */
@@ -184,7 +183,9 @@ function openVersions(db: Sqlite, { documents, texts, versions, pastTexts }: Tab
 }
 
 /** Gives pages of documents, and counts them. */
-function openLists(db: Sqlite, tables: Tables, { prepare, factors }: { prepare: Prepare; factors: typeof measured }) {
+type Listing = { prepare: Prepare; factors: typeof measured; pages: Store<Page> };
+
+function openLists(db: Sqlite, tables: Tables, { prepare, factors, pages }: Listing) {
   const begin = db.prepare('BEGIN');
   const commit = db.prepare('COMMIT');
   const totals = openTotals(db, tables, prepare);
@@ -199,15 +200,20 @@ function openLists(db: Sqlite, tables: Tables, { prepare, factors }: { prepare: 
     }
   }
 
+  function page(request: ListRequest): Page {
+    const total = (condition: Sql, most?: number) => totals.total({ where: request.where, condition }, most);
+    return together(() => pageOf(tables, request, { prepare, total, factors }));
+  }
+
   return {
     /** How many documents there are. */
     size: totals.documents,
     /** A page of the documents that meet a condition, and how many do. */
-    list: (request: ListRequest): Page =>
-      together(() => {
-        const total = (condition: Sql, most?: number) => totals.total({ where: request.where, condition }, most);
-        return pageOf(tables, request, { prepare, total, factors });
-      }),
+    list(request: ListRequest): Page {
+      const key = pageKey(request);
+      if (key === null) return page(request);
+      return pages.get(key) ?? (pages.read(key, () => page(request)) as Page);
+    },
     /** How many documents meet a condition. */
     count: (where: Where | null): number =>
       together(() =>

@@ -1,38 +1,44 @@
 import { keepUntilRest } from '../storage/kept.ts';
+import type { Page } from './lists.ts';
 
 /**
- * A count for each slot of documents, which the thread that writes the read tables shares with those that read them: odd while a commit that
- * changes one of them is under way. The last one counts erasures.
+ * A count for each slot of documents, and for each of collections, which the thread that writes the read tables shares with those that read
+ * them: odd while a commit that changes one of them is under way. The last one counts erasures.
  */
 export type RowMarks = Int32Array<SharedArrayBuffer>;
+
+/** A document that a commit changes: the key of its tables, and its id. */
+export type Changed = { key: string; id: string };
 
 /** A document as it is stored, and the version of its stream; the text is null if only the version was read. */
 export type KeptRow = { text: string | null; version: number };
 
-type Entry = KeptRow & { mark: number };
-
-/** The rows of one collection that a thread keeps. */
-export type RowStore = {
-  /** The row of a document, if it was kept and nothing has changed it since; undefined otherwise. */
-  get: (id: string) => KeptRow | undefined;
-  /** Reads a row, and keeps it unless it may be that of another moment. */
-  read: <R extends KeptRow>(id: string, read: () => R | null) => R | null;
+/** The values of one kind that a thread keeps of a collection. */
+export type Store<V extends object> = {
+  /** A value, if it was kept and nothing has changed it since; undefined otherwise. */
+  get: (key: string) => V | undefined;
+  /** Reads a value, and keeps it unless it may be that of another moment, or there is none. */
+  read: <R extends V>(key: string, read: () => R | null) => R | null;
 };
+
+/** The rows of a collection by id, and the pages of its lists by their keys. */
+export type KeptOf = { rows: Store<KeptRow>; pages: Store<Page> };
 
 /** So many that hardly two documents that are read often share one. */
 const slots = 65_536;
-const erasures = slots;
+const collectionSlots = 1024;
+const erasures = slots + collectionSlots;
 
-/** Half of what the rows of a thread may take: the newer half pushes the older out. */
+/** Half of what a thread may keep: the newer half pushes the older out. */
 const mostBytes = 16 * 1024 * 1024;
-/** An entry beside its text: the maps, the id, the object. */
+/** An entry beside its texts: the maps, the key, the object. */
 const entryBytes = 200;
-/** A text that is longer would push out many others. */
+/** A value that is longer would push out many others. */
 const longest = 256 * 1024;
 
 /** The marks of a service. */
 export function createRowMarks(): RowMarks {
-  return new Int32Array(new SharedArrayBuffer((slots + 1) * Int32Array.BYTES_PER_ELEMENT));
+  return new Int32Array(new SharedArrayBuffer((erasures + 1) * Int32Array.BYTES_PER_ELEMENT));
 }
 
 /**
@@ -40,32 +46,41 @@ export function createRowMarks(): RowMarks {
  *
  * @returns runs a commit that changes these documents.
  */
-export function markRows(marks: RowMarks): (ids: Iterable<string>, isErasure: boolean, commit: () => void) => void {
-  for (let slot = 0; slot < slots; slot += 1) if (isOdd(Atomics.load(marks, slot))) Atomics.add(marks, slot, 1);
+export function markRows(
+  marks: RowMarks,
+): (changed: Iterable<Changed>, isErasure: boolean, commit: () => void) => void {
+  for (let slot = 0; slot < erasures; slot += 1) if (isOdd(Atomics.load(marks, slot))) Atomics.add(marks, slot, 1);
 
-  return (ids, isErasure, commit) => {
+  return (changed, isErasure, commit) => {
     // One that two documents share would be even again in between.
-    const changed = new Set<number>();
-    for (const id of ids) changed.add(slotOf(id));
-    for (const slot of changed) Atomics.add(marks, slot, 1);
+    const touched = new Set<number>();
+    for (const { key, id } of changed) touched.add(slotOf(id)).add(collectionSlotOf(key));
+    for (const slot of touched) Atomics.add(marks, slot, 1);
     try {
       commit();
     } finally {
       if (isErasure) Atomics.add(marks, erasures, 1);
-      for (const slot of changed) Atomics.add(marks, slot, 1);
+      for (const slot of touched) Atomics.add(marks, slot, 1);
     }
   };
 }
 
+/** Keeps nothing. */
+export const keepsNothing: KeptOf = {
+  rows: { get: () => undefined, read: (_id, read) => read() },
+  pages: { get: () => undefined, read: (_key, read) => read() },
+};
+
 /**
- * Keeps rows of documents in a thread that reads, up to 32 MiB, without a look at the file for as long as nothing changes them. A row
- * is as new as a query would give it: it counts only while its mark is that from before it was read, and even. From before a commit
+ * Keeps values of the read tables in a thread that reads, up to 32 MiB, without a look at the file for as long as nothing changes them. A
+ * value is as new as a query would give it: it counts only while its mark is that from before it was read, and even. From before a commit
  * is visible until after it, the mark is odd, and all threads read from the file.
  *
  * @param isApart whether a query would now see an earlier moment, inside of a transaction.
+ * @returns `of`: those of the collection whose tables have this key.
  */
-export function keepRows(marks: RowMarks, isApart: () => boolean): { of: () => RowStore; close: () => void } {
-  const stores = new Set<{ age: () => void; clear: () => void }>();
+export function keepRows(marks: RowMarks, isApart: () => boolean): { of: (key: string) => KeptOf; close: () => void } {
+  const stores: { age: () => void; clear: () => void }[] = [];
   let bytes = 0;
   let erased = Atomics.load(marks, erasures);
 
@@ -89,10 +104,10 @@ export function keepRows(marks: RowMarks, isApart: () => boolean): { of: () => R
     clear();
   }
 
-  function of(): RowStore {
-    let young = new Map<string, Entry>();
-    let old = new Map<string, Entry>();
-    stores.add({
+  function openStore<V extends object>(slotAt: (key: string) => number, sizeOf: (value: V) => number): Store<V> {
+    let young = new Map<string, { value: V; mark: number }>();
+    let old = new Map<string, { value: V; mark: number }>();
+    stores.push({
       age() {
         old = young;
         young = new Map();
@@ -103,36 +118,46 @@ export function keepRows(marks: RowMarks, isApart: () => boolean): { of: () => R
       },
     });
 
-    function keep(id: string, entry: Entry): void {
-      const length = entry.text?.length ?? 0;
-      if (length > longest) return;
-      young.set(id, entry);
-      grow(length + entryBytes);
+    function keep(key: string, value: V, mark: number): void {
+      const size = sizeOf(value);
+      if (size > longest) return;
+      young.set(key, { value, mark });
+      grow(size + key.length + entryBytes);
     }
 
-    function get(id: string): KeptRow | undefined {
+    function get(key: string): V | undefined {
       forgetErased();
-      const known = young.get(id);
-      if (known) return known.mark === Atomics.load(marks, slotOf(id)) ? known : undefined;
-      const before = old.get(id);
-      if (before?.mark !== Atomics.load(marks, slotOf(id))) return undefined;
-      keep(id, before);
-      return before;
+      const known = young.get(key) ?? old.get(key);
+      if (!known || known.mark !== Atomics.load(marks, slotAt(key))) return undefined;
+      if (!young.has(key)) keep(key, known.value, known.mark);
+      return known.value;
     }
 
-    function read<R extends KeptRow>(id: string, readRow: () => R | null): R | null {
-      const slot = slotOf(id);
+    function read<R extends V>(key: string, readValue: () => R | null): R | null {
+      const slot = slotAt(key);
       const mark = Atomics.load(marks, slot);
-      const row = readRow();
-      if (row === null || isOdd(mark) || isApart() || Atomics.load(marks, slot) !== mark) return row;
-      keep(id, { text: row.text, version: row.version, mark });
-      return row;
+      const value = readValue();
+      if (value === null || isOdd(mark) || isApart() || Atomics.load(marks, slot) !== mark) return value;
+      keep(key, value, mark);
+      return value;
     }
 
     return { get, read };
   }
 
-  return { of, close: keepUntilRest(clear) };
+  return {
+    of(key) {
+      const slot = collectionSlotOf(key);
+      return {
+        rows: openStore<KeptRow>(slotOf, ({ text }) => text?.length ?? 0),
+        pages: openStore<Page>(
+          () => slot,
+          ({ texts }) => texts.reduce((sum, { length }) => sum + length, 0),
+        ),
+      };
+    },
+    close: keepUntilRest(clear),
+  };
 }
 
 function isOdd(mark: number): boolean {
@@ -141,8 +166,15 @@ function isOdd(mark: number): boolean {
 
 /** Ids differ at their ends. */
 function slotOf(id: string): number {
+  return hashed(id, Math.max(0, id.length - 8)) & (slots - 1);
+}
+
+function collectionSlotOf(key: string): number {
+  return slots + (hashed(key, 0) & (collectionSlots - 1));
+}
+
+function hashed(text: string, start: number): number {
   let sum = 0;
-  for (let index = Math.max(0, id.length - 8); index < id.length; index += 1)
-    sum = (Math.imul(sum, 31) + id.charCodeAt(index)) | 0;
-  return (sum ^ (sum >>> 16)) & (slots - 1);
+  for (let index = start; index < text.length; index += 1) sum = (Math.imul(sum, 31) + text.charCodeAt(index)) | 0;
+  return sum ^ (sum >>> 16);
 }

@@ -82,11 +82,8 @@ export function openProjector(
 
   function commitMarked(touched: ReadonlyMap<string, Entry>, isErasure: boolean): void {
     if (!mark) return void commit.run();
-    mark(
-      Iterator.from(touched.values()).map(({ id }) => id),
-      isErasure,
-      () => commit.run(),
-    );
+    const changed = Iterator.from(touched.values()).map(({ writer: { key }, id }) => ({ key, id }));
+    mark(changed, isErasure, () => commit.run());
   }
 
   /** How many documents there are is what most lists ask for, and counting them takes longer than all else of a list. */

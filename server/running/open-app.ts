@@ -23,7 +23,7 @@ import { openDocuments, registerFunctions } from '../../projections/documents.ts
 import { epochsOf } from '../../projections/epochs.ts';
 import { interruptible } from '../../projections/going-on.ts';
 import { type JoinField, oldestFirst, openJoin } from '../../projections/joins.ts';
-import { keepRows, type RowMarks, type RowStore } from '../../projections/kept-rows.ts';
+import { type KeptOf, keepRows, type RowMarks } from '../../projections/kept-rows.ts';
 import { openPast } from '../../projections/past.ts';
 import { snapshotLimits } from '../../projections/snapshots.ts';
 import { type Tables, tablesOf } from '../../projections/tables.ts';
@@ -241,7 +241,7 @@ function accountsBesides(model: Model, epochs: ReturnType<typeof epochsOf>): Rea
 function openTargets(
   db: Sqlite,
   model: Model,
-  keep: () => RowStore,
+  keep: (key: string) => KeptOf,
 ): Pick<App, 'collections' | 'globals' | 'byCategory'> {
   const tables = new Map(tablesOf(model.schema).map((described) => [described.key, described]));
   const tablesAt = (key: string) => tables.get(key) as Tables;
@@ -256,13 +256,16 @@ function openTargets(
       });
     return [
       collection.slug,
-      { ...openTarget(db, { tables: tablesAt(collection.category), rows: keep() }, collection), joins },
+      {
+        ...openTarget(db, { tables: tablesAt(collection.category), kept: keep(collection.category) }, collection),
+        joins,
+      },
     ] as const;
   });
   const globals = [...model.globals.values()].map((global) => {
     return [
       global.slug,
-      openTarget(db, { tables: tablesAt(globalStream(global.slug)), rows: keep() }, global),
+      openTarget(db, { tables: tablesAt(globalStream(global.slug)), kept: keep(globalStream(global.slug)) }, global),
     ] as const;
   });
   const byCategory = new Map(collections.map(([, target]) => [target.category, target]));
@@ -271,7 +274,7 @@ function openTargets(
 
 function openTarget<M extends Collection | Global>(
   db: Sqlite,
-  { tables, rows }: { tables: Tables; rows: RowStore },
+  { tables, kept }: { tables: Tables; kept: KeptOf },
   model: M,
 ): Target<M> {
   const fields = dataFields(model.schema.fields);
@@ -281,7 +284,7 @@ function openTarget<M extends Collection | Global>(
     model,
     slug: model.slug,
     category: model.category,
-    documents: openDocuments(db, tables, { rows }),
+    documents: openDocuments(db, tables, { kept }),
     interruptible: late(() => openDocuments(db, interruptible(tables))),
     validator: compileValidator(model),
     documentOf: isGlobal ? compileGlobal(fields) : compileDocument(fields, model.upload ? model.slug : null),

@@ -7,6 +7,7 @@ import { giveBackKept } from '../../storage/kept.ts';
 import { runsOf } from '../helpers/runs.ts';
 
 const ids = ['first', 'other', 'third'];
+const changedOf = (some: readonly string[]) => some.map((id) => ({ key: 'posts', id }));
 
 /** A file of rows: each commit gives the documents that it changes a version of its own. */
 function openFile() {
@@ -33,7 +34,7 @@ type File = ReturnType<typeof openFile>;
 
 function openReader(marks: ReturnType<typeof createRowMarks>, file: File) {
   let isApart = false;
-  const store = keepRows(marks, () => isApart).of();
+  const store = keepRows(marks, () => isApart).of('posts').rows;
   const read = (id: string) => store.get(id) ?? store.read(id, () => file.read(id));
   const setApart = (value: boolean) => {
     isApart = value;
@@ -72,10 +73,10 @@ describe('Rows that are kept', () => {
           if (one.kind === 'read')
             assert.equal(readers[one.reader]?.read(one.id)?.version ?? null, file.version(one.id));
           else if (one.kind === 'empty') giveBackKept();
-          else if (one.kind === 'remove') commit([one.id], false, () => file.remove(one.id));
+          else if (one.kind === 'remove') commit([{ key: 'posts', id: one.id }], false, () => file.remove(one.id));
           else {
             const run = () =>
-              commit(one.changed, one.isErasure, () => {
+              commit(changedOf(one.changed), one.isErasure, () => {
                 one.before.forEach(check);
                 if (one.fails) throw new Error('the disk is full');
                 file.set(one.changed);
@@ -128,13 +129,13 @@ describe('Rows that are kept', () => {
     const { read } = openReader(marks, file);
     file.set(ids);
     ids.forEach(read);
-    commit(['erased'], true, () => {});
+    commit(changedOf(['erased']), true, () => {});
     ids.forEach(read);
     assert.equal(file.reads(), 2 * ids.length);
   });
 
   it('take no more than 32 MiB, and those that are asked for stay', () => {
-    const store = keepRows(createRowMarks(), () => false).of();
+    const store = keepRows(createRowMarks(), () => false).of('posts').rows;
     const long = 'x'.repeat(64 * 1024);
     const read = (id: string) => store.get(id) ?? store.read(id, () => ({ text: long, version: 1 }));
     for (let count = 0; count < 2000; count += 1) {
@@ -156,7 +157,7 @@ describe('Rows that are kept', () => {
     read('first');
     let commits = 0;
     try {
-      markRows(marks)(['first'], false, () => {
+      markRows(marks)(changedOf(['first']), false, () => {
         // A killed thread leaves the marks so.
         commits += 1;
         file.set(['first']);
@@ -184,7 +185,7 @@ const writer = `
   const { marks, cells } = workerData;
   const commit = markRows(marks);
   while (Atomics.load(cells, 2) === 0) {
-    commit(['first'], false, () => Atomics.add(cells, 0, 1));
+    commit([{ key: 'posts', id: 'first' }], false, () => Atomics.add(cells, 0, 1));
     Atomics.store(cells, 1, Atomics.load(cells, 0));
   }
 `;
@@ -197,7 +198,7 @@ describe('A thread that reads while another one writes', () => {
     const worker = new Worker(new URL(`data:text/javascript,${encodeURIComponent(writer)}`), {
       workerData: { marks, cells, module },
     });
-    const store = keepRows(marks, () => false).of();
+    const store = keepRows(marks, () => false).of('posts').rows;
     let last = 0;
     let hits = 0;
     while (Atomics.load(cells, 1) < 1) await new Promise((resolve) => setImmediate(resolve));

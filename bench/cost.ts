@@ -5,61 +5,96 @@ import type { Call } from './load.ts';
 import { type Server, startAnnals, startFloor } from './processes.ts';
 import { prepare, reads } from './read.ts';
 import { median, round, table } from './report.ts';
-import { ratioOf, type SlicedSide, slicesOf } from './slices.ts';
+import { type Ratio, ratioOf, type SlicedSide, type Slices, slicesOf } from './slices.ts';
 
 const path = '/api/collections/posts';
 
-/** The requests that are measured, and how many a slice has: some tens of milliseconds. */
+/** The requests that are measured, how many a slice has, which take some tens of milliseconds, and after how many they are compiled. */
 const operations = {
-  R1: { requests: 1500, what: 'read by id' },
-  R2: { requests: 1000, what: 'list of 10' },
-  R6: { requests: 500, what: 'list of 10 with their authors' },
-  R8: { requests: 300, what: 'list of 100' },
-  W1: { requests: 200, what: 'create' },
+  R1: { requests: 1500, warm: 10, name: 'read by id' },
+  R2: { requests: 1000, warm: 5, name: 'list of 10' },
+  R6: { requests: 500, warm: 5, name: 'list of 10 with their authors' },
+  R8: { requests: 300, warm: 5, name: 'list of 100' },
+  W1: { requests: 200, warm: 20, name: 'create' },
 } as const;
 
+/** The name of a measured request. */
 export type Measured = keyof typeof operations;
+
+/** All of them. */
+export const measured = Object.keys(operations) as Measured[];
 
 /** A side, and what its requests name. */
 type Known = { server: Server; prefix: string; ids: readonly string[]; authors: readonly string[] };
 
-/** `checkout`: another one of this project, to compare with; null for none. `only`: what is measured; by default all. */
+/** The sides of a comparison: the floor, and services, each with its name. */
+export type Sides = { floor: Known; services: ReadonlyMap<string, Known>; stop: () => Promise<void> };
+
+/** Starts the floor and the service with request logs and one thread: as it is, without kept reads, and that of another checkout. */
+export async function startSides(folder: string, checkout: string | null): Promise<Sides> {
+  const { floor, ids, authors, ...first } = prepare(folder);
+  const bare: Known = { server: await startFloor(floor), prefix: '/docs', ids, authors };
+  const services = new Map<string, Known>();
+  const start = async (name: string, known: Pick<Known, 'ids' | 'authors'> & { data: string }, more = {}) => {
+    const server = await startAnnals(known.data, join(folder, name), { threads: 1, ...more });
+    services.set(name, { server, prefix: path, ids: known.ids, authors: known.authors });
+  };
+  await start('Annals', { ...first, ids, authors });
+  await start('nothing kept', prepare(join(folder, 'second')), { environment: { ANNALS_CACHE_MIB: '0' } });
+  if (checkout !== null) await start('the other', prepare(join(folder, 'third'), checkout), { checkout });
+  const stop = async () => {
+    for (const { server } of [bare, ...services.values()]) await server.stop();
+  };
+  return { floor: bare, services, stop };
+}
+
+/** Starts a service with all in one thread. @param flags for Node. @returns `send`: so many requests of a kind. */
+export async function startAnnalsFor(folder: string, flags: readonly string[]) {
+  const { data, ids, authors } = prepare(join(folder, 'alone'));
+  const server = await startAnnals(data, join(folder, 'profiled'), { threads: 0, flags });
+  const side: Known = { server, prefix: path, ids, authors };
+  const send = (name: Measured, requests: number) =>
+    slicesOf([{ server, next: callsOf(name, side) }], { cycles: 1, requests });
+  return { send, stop: server.stop };
+}
+
+/** The CPU of a request on each side, µs, the floor first; after enough requests that it is compiled. */
+export async function measure(name: Measured, { floor, services }: Sides, cycles: number): Promise<Slices[]> {
+  const { requests, warm } = operations[name];
+  const sides = [floor, ...services.values()].map((known): SlicedSide => {
+    return { server: known.server, next: callsOf(name, known) };
+  });
+  await slicesOf(sides, { cycles: warm, requests });
+  return slicesOf(sides, { cycles, requests });
+}
+
+/** `checkout`: another one of this project, to compare with; null for none. `only`: the requests that are measured; by default all. */
 type Options = { cycles: number; checkout: string | null; only?: readonly string[] | undefined };
 
-/** CPU of a request against the floor, by slices; request logs on, one thread. */
-export async function cost(
-  folder: string,
-  { cycles, checkout, only = Object.keys(operations) }: Options,
-): Promise<void> {
-  const { data, floor, ids, authors } = prepare(folder);
-  const other = checkout === null ? null : prepare(join(folder, 'other'), checkout);
-  const sides: Known[] = [{ server: await startFloor(floor), prefix: '/docs', ids, authors }];
+/** CPU of a request against the floor, by slices. */
+export async function cost(folder: string, { cycles, checkout, only = measured }: Options): Promise<void> {
+  const sides = await startSides(folder, checkout);
   try {
-    sides.push({ server: await startAnnals(data, join(folder, 'annals'), { threads: 1 }), prefix: path, ids, authors });
-    if (other && checkout !== null) {
-      const server = await startAnnals(other.data, join(folder, 'beside'), { threads: 1, checkout });
-      sides.push({ server, prefix: path, ids: other.ids, authors: other.authors });
-    }
+    const names = [...sides.services.keys()];
     const rows = [];
-    for (const name of (Object.keys(operations) as Measured[]).filter((one) => only.includes(one))) {
-      const { requests, what } = operations[name];
-      const sliced = sides.map((side): SlicedSide => ({ server: side.server, next: callsOf(name, side) }));
-      await slicesOf(sliced, { cycles: 5, requests });
-      const [bare = [], ours = [], theirs = []] = await slicesOf(sliced, { cycles, requests });
-      const { median: ratio, low, high } = ratioOf(bare, ours);
-      const cells = [`${name} ${what}`, ...[median(bare), median(ours), ratio, low, high].map(round)];
-      if (checkout !== null) {
-        const beside = ratioOf(ours, theirs);
-        cells.push(...[median(theirs), beside.median, beside.low, beside.high].map(round));
-      }
-      rows.push(cells);
+    for (const name of measured.filter((one) => only.includes(one))) {
+      const [bare = [], ...taken] = await measure(name, sides, cycles);
+      const figures = [bare, ...taken].map((slices) => round(median(slices)));
+      const [first = []] = taken;
+      const ofFloor = taken.map((slices) => shown(ratioOf(bare, slices)));
+      const ofOther = checkout === null ? [] : [shown(ratioOf(first, taken.at(-1) ?? []))];
+      rows.push([`${name} ${operations[name].name}`, ...figures, ...ofFloor, ...ofOther]);
     }
-    const columns = ['CPU µs/request', 'floor', 'Annals', 'of the floor', 'low', 'high'];
-    if (checkout !== null) columns.push('the other', 'Annals of the other', 'low', 'high');
-    table(`CPU of a request, ${cycles} slices of each side in turn`, columns, rows);
+    const columns = ['', 'floor, µs', ...names.map((name) => `${name}, µs`), ...names.map((name) => `floor : ${name}`)];
+    if (checkout !== null) columns.push('Annals : the other');
+    table(`CPU of a request, ${cycles} slices of each side in turn; ratios with their quarters`, columns, rows);
   } finally {
-    for (const { server } of sides) await server.stop();
+    await sides.stop();
   }
+}
+
+function shown({ median: middle, low, high }: Ratio): string {
+  return `${round(middle)} (${round(low)}–${round(high)})`;
 }
 
 function callsOf(name: Measured, side: Known): () => Call {

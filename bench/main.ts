@@ -9,6 +9,7 @@ import { cost } from './cost.ts';
 import { create } from './create.ts';
 import { erasure } from './erasure.ts';
 import { exporting } from './exporting.ts';
+import { guard, keep } from './guard.ts';
 import { lists } from './lists.ts';
 import { requireWrk } from './load.ts';
 import { log } from './log.ts';
@@ -28,6 +29,8 @@ import { uploads } from './uploads.ts';
 const usage = `npm run bench -- [BENCHMARK]… [--rounds N] [--seconds N] [--large]
 
   cost     CPU of a request of each kind against the floor, by slices that follow each other closely: the figures to compare changes by
+  guard    the same of R1, R2, R8 and W1 against the figures in bench/costs.json, in a minute; fails if one has made a step
+  keep     writes those figures anew
   read     reads by id against a bare hapi + better-sqlite3 route
   lists    pages against the same bare route; all reads at 10,000 and 100,000 documents, with and without indexes
   create   durable creates against a bare group commit, fsyncs, reads meanwhile
@@ -51,6 +54,7 @@ const usage = `npm run bench -- [BENCHMARK]… [--rounds N] [--seconds N] [--lar
   --rounds N   how often each side is measured, in turn (default 5)
   --seconds N  how long each time (default 4, at most 15)
   --cycles N   cost: how many slices each side has (default 30)
+  --base COMMIT guard: tells a step from another machine by the service of that commit
   --only A,B   cost: these requests only, of R1, R2, R6, R8 and W1
   --beside DIR cost: another checkout of this project, with its dependencies installed, to compare with
   --minutes N  memory: how long the mixed load lasts (default 10)
@@ -62,7 +66,14 @@ const usage = `npm run bench -- [BENCHMARK]… [--rounds N] [--seconds N] [--lar
                http://127.0.0.1:4000/api/collections/users/login; with --known EMAIL of an account there
 `;
 
+/** They check the kept figures, and write them. */
+const ofFigures: ReadonlySet<string> = new Set(['guard', 'keep']);
+
 const benchmarks = {
+  guard: async (folder: string) => {
+    if (!(await guard(folder, values.base || null))) process.exitCode = 1;
+  },
+  keep: (folder: string) => keep(folder),
   cost: (folder: string) =>
     cost(folder, { cycles: Number(values.cycles), checkout: values.beside ?? null, only: values.only?.split(',') }),
   read: (folder: string, plan: Plan) => withWrk(() => read(folder, plan)),
@@ -104,6 +115,7 @@ const { values, positionals } = parseArgs({
     seconds: { type: 'string', default: '4' },
     cycles: { type: 'string', default: '30' },
     beside: { type: 'string' },
+    base: { type: 'string' },
     only: { type: 'string' },
     minutes: { type: 'string', default: '10' },
     parts: { type: 'string', default: partsOfNodes.join(',') },
@@ -113,7 +125,7 @@ const { values, positionals } = parseArgs({
     help: { type: 'boolean', default: false },
   },
 });
-const names = positionals.length > 0 ? positionals : Object.keys(benchmarks);
+const names = positionals.length > 0 ? positionals : Object.keys(benchmarks).filter((name) => !ofFigures.has(name));
 const plan: Plan = { rounds: Number(values.rounds), seconds: Number(values.seconds) };
 const parts = values.parts.split(',');
 const isUsable =

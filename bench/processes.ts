@@ -25,15 +25,18 @@ type AnnalsOptions = {
   config?: 'admin' | 'annals' | 'plain' | 'accounts' | 'uploads' | 'search';
   environment?: Record<string, string>;
   wrapper?: readonly string[];
+  /** For Node itself. */
+  flags?: readonly string[];
   /** Another checkout of this project, whose service it is. */
   checkout?: string;
 };
 
 /** Starts our service on a data directory. Its log goes to a file, as it would in production. */
 export function startAnnals(data: string, folder: string, options: AnnalsOptions = {}) {
-  const { logLevel = 'info', threads, config = 'annals', environment, wrapper, checkout } = options;
+  const { logLevel = 'info', threads, config = 'annals', environment, wrapper, flags = [], checkout } = options;
   return startServer({
     args: [
+      ...flags,
       pathOf('../server/main.js', checkout),
       'serve',
       '--config',

@@ -17,7 +17,7 @@ export type KeptRow = { text: string | null; version: number };
 export type Store<V extends object> = {
   /** A value, if it was kept and nothing has changed it since; undefined otherwise. */
   get: (key: string) => V | undefined;
-  /** Reads a value, and keeps it unless it may be that of another moment, or there is none. */
+  /** Reads a value, and keeps it unless it may be that of another moment, or null. */
   read: <R extends V>(key: string, read: () => R | null) => R | null;
 };
 
@@ -29,8 +29,6 @@ const slots = 65_536;
 const collectionSlots = 1024;
 const erasures = slots + collectionSlots;
 
-/** Half of what a thread may keep: the newer half pushes the older out. */
-const mostBytes = 16 * 1024 * 1024;
 /** An entry beside its texts: the maps, the key, the object. */
 const entryBytes = 200;
 /** A value that is longer would push out many others. */
@@ -71,43 +69,54 @@ export const keepsNothing: KeptOf = {
   pages: { get: () => undefined, read: (_key, read) => read() },
 };
 
+type Halves = { age: () => void; clear: () => void };
+
+/** The stores of this thread, also of several services, and the bytes of their newer halves. */
+const stores = new Set<Halves>();
+let bytes = 0;
+
+/** The newer half pushes the older out. */
+function grow(by: number, most: number): void {
+  bytes += by;
+  if (bytes <= most / 2) return;
+  bytes = 0;
+  for (const { age } of stores) age();
+}
+
+keepUntilRest(() => {
+  bytes = 0;
+  for (const { clear } of stores) clear();
+});
+
+/** `most`: the bytes that a thread may keep, all services together. `isApart`: whether a query would see an earlier moment, inside of a transaction. */
+type Keeping = { most: number; isApart: () => boolean };
+
 /**
- * Keeps values of the read tables in a thread that reads, up to 32 MiB, without a look at the file for as long as nothing changes them. A
+ * Keeps values of the read tables in a thread that reads, without a look at the file for as long as nothing changes them. A
  * value is as new as a query would give it: it counts only while its mark is that from before it was read, and even. From before a commit
  * is visible until after it, the mark is odd, and all threads read from the file.
  *
- * @param isApart whether a query would now see an earlier moment, inside of a transaction.
  * @returns `of`: those of the collection whose tables have this key.
  */
-export function keepRows(marks: RowMarks, isApart: () => boolean): { of: (key: string) => KeptOf; close: () => void } {
-  const stores: { age: () => void; clear: () => void }[] = [];
-  let bytes = 0;
+export function keepRows(
+  marks: RowMarks,
+  { most, isApart }: Keeping,
+): { of: (key: string) => KeptOf; close: () => void } {
+  const own: Halves[] = [];
   let erased = Atomics.load(marks, erasures);
-
-  function grow(by: number): void {
-    bytes += by;
-    if (bytes <= mostBytes) return;
-    bytes = 0;
-    for (const { age } of stores) age();
-  }
-
-  function clear(): void {
-    bytes = 0;
-    for (const store of stores) store.clear();
-  }
 
   /** An erasure leaves nothing, here neither. */
   function forgetErased(): void {
     const now = Atomics.load(marks, erasures);
     if (now === erased) return;
     erased = now;
-    clear();
+    for (const { clear } of own) clear();
   }
 
   function openStore<V extends object>(slotAt: (key: string) => number, sizeOf: (value: V) => number): Store<V> {
     let young = new Map<string, { value: V; mark: number }>();
     let old = new Map<string, { value: V; mark: number }>();
-    stores.push({
+    const halves = {
       age() {
         old = young;
         young = new Map();
@@ -116,13 +125,15 @@ export function keepRows(marks: RowMarks, isApart: () => boolean): { of: (key: s
         old = new Map();
         young = new Map();
       },
-    });
+    };
+    own.push(halves);
+    stores.add(halves);
 
     function keep(key: string, value: V, mark: number): void {
       const size = sizeOf(value);
-      if (size > longest) return;
+      if (size > longest || most === 0) return;
       young.set(key, { value, mark });
-      grow(size + key.length + entryBytes);
+      grow(size + key.length + entryBytes, most);
     }
 
     function get(key: string): V | undefined {
@@ -156,7 +167,9 @@ export function keepRows(marks: RowMarks, isApart: () => boolean): { of: (key: s
         ),
       };
     },
-    close: keepUntilRest(clear),
+    close() {
+      for (const halves of own) stores.delete(halves);
+    },
   };
 }
 

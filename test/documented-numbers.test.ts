@@ -16,7 +16,7 @@ import { patience as webhookPatience } from '../server/webhooks/deliveries.ts';
 
 const day = 24 * 3600 * 1000;
 
-const { host, port, keepAliveSeconds, readSeconds, drainSeconds, verifyPercent } = defaultSettings;
+const { host, port, keepAliveSeconds, readSeconds, cacheMiB, drainSeconds, verifyPercent } = defaultSettings;
 const users = checkConfig({ collections: [{ slug: 'users', auth: true, fields: [] }] }).collections.get('users')?.auth;
 
 /** A number of the product, the same written down here, and the sentence of the documentation that promises it. */
@@ -53,6 +53,7 @@ const promised: [what: string, has: unknown, is: unknown, page: string, says: Re
   ['a kept connection', keepAliveSeconds, 65, 'operations.md', /`ANNALS_KEEP_ALIVE_SECONDS` \| `65`/],
   ['a kept connection', keepAliveSeconds, 65, 'rest.md', /a connection between requests \| 65 seconds/],
   ['a drain', drainSeconds, 0, 'operations.md', /`ANNALS_DRAIN_SECONDS` \| `0`/],
+  ['kept reads', cacheMiB, 32, 'operations.md', /`ANNALS_CACHE_MIB` \| `32`/],
   ['a long read', readSeconds, 2, 'operations.md', /`ANNALS_READ_SECONDS` \| `2`/],
   ['the background verification', verifyPercent, 3, 'operations.md', /`ANNALS_VERIFY_PERCENT` \| `3`/],
 ];

@@ -57,6 +57,7 @@ Environment. Each variable can also be read from a file, named by the variable w
   ANNALS_METRICS_TOKEN       token of /metrics, for Prometheus; ANNALS_METRICS_ADDRESS is host:port to serve it there
   ANNALS_KEEP_ALIVE_SECONDS  seconds that a connection is kept open for the next request (default: 65)
   ANNALS_READ_SECONDS        seconds that a read may work which no index serves (default: 2)
+  ANNALS_CACHE_MIB           memory of each thread, in MiB, for what was read (default: 32; 0: none)
   ANNALS_VERIFY_PERCENT      share of one core for the background verification of the log (default: 3)
   ANNALS_SITES               JSON file of several sites to serve, each with its own data and keys; --data is then the
                              parent directory of their data. See docs/cloud.md

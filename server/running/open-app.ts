@@ -80,6 +80,8 @@ export type Shared = {
   blobs: BlobSettings;
   /** How long a read may take that no index serves. */
   readSeconds: number;
+  /** The memory of a thread for what was read, in MiB. */
+  cacheMiB: number;
 };
 
 /** Gives an OpenAPI document as text; it is called once for each, unless it fails. */
@@ -127,7 +129,7 @@ export function openApp(options: OpenOptions): OpenApp {
   let upcaster: Upcaster | null = null;
   let formerNames: ReadonlyMap<string, string> | null = null;
   let removedAuthCollections: ReadonlySet<Category> | null = null;
-  const rows = keepRows(shared.marks, () => read.inTransaction);
+  const rows = keepRows(shared.marks, { most: shared.cacheMiB * 1024 * 1024, isApart: () => read.inTransaction });
   const targets = openTargets(read, model, rows.of);
   const past = openPast(readFile, snapshotLimits, copyRoom);
   const selectPosition = read.prepare('SELECT position FROM checkpoint').pluck();

@@ -23,5 +23,6 @@ export function sharedOf(settings: Settings, { apiKeys, secrets, vault, common }
     toldOrigins: createToldOrigins(),
     blobs: blobSettingsOf(settings),
     readSeconds: settings.readSeconds,
+    cacheMiB: settings.cacheMiB,
   };
 }

@@ -65,6 +65,8 @@ export const readKeepAliveSeconds = wholeNumber(
 const maxReadSeconds = 60;
 const leastReadSeconds = 0.05;
 
+const maxCacheMiB = 4096;
+
 /** The seconds that a read may take. */
 export function readReadSeconds(text: string, source: string): number {
   const seconds = Number(text);
@@ -73,6 +75,9 @@ export function readReadSeconds(text: string, source: string): number {
     `${source} must be a number of seconds from ${leastReadSeconds} to ${maxReadSeconds}, got ${JSON.stringify(text)}`,
   );
 }
+
+/** The memory for what was read, in MiB. */
+export const readCacheMiB = wholeNumber(0, maxCacheMiB, `a whole number of MiB from 0 to ${maxCacheMiB}`);
 
 const countOfThreads = wholeNumber(0, maxThreads, `a whole number from 0 to ${maxThreads}`);
 

@@ -6,6 +6,7 @@ import {
   readBoolean,
   readBucketName,
   readBytes,
+  readCacheMiB,
   readCertificates,
   readDays,
   readDrainSeconds,
@@ -82,6 +83,8 @@ export type Settings = {
   witnessAllowPrivate: boolean;
   /** How many seconds a read may take that no index serves, and wait for its turn. */
   readSeconds: number;
+  /** How many MiB each thread may take to keep documents and pages that were read. */
+  cacheMiB: number;
   /** Whether to start with a clock that is more than a day behind the last event. */
   acceptClock: boolean;
   /** Whether the format of the log is changed without a backup before it. */
@@ -228,6 +231,7 @@ export const settings: readonly Setting[] = [
     kind: 'number',
     read: readReadSeconds,
   },
+  { name: 'cacheMiB', environment: 'ANNALS_CACHE_MIB', kind: 'number', read: readCacheMiB },
   { name: 'metricsToken', environment: 'ANNALS_METRICS_TOKEN', read: readMetricsToken },
   { name: 'metricsAddress', environment: 'ANNALS_METRICS_ADDRESS', read: readMetricsAddress },
   { name: 'acceptClock', flag: 'accept-clock', environment: 'ANNALS_ACCEPT_CLOCK', ...boolean, ofSite: 'default' },
@@ -264,6 +268,7 @@ export const defaultSettings: Settings = {
   witnesses: [],
   witnessAllowPrivate: false,
   readSeconds: 2,
+  cacheMiB: 32,
   acceptClock: false,
   noBackup: false,
   verifyPercent: 3,
@@ -282,7 +287,7 @@ export const defaultSettings: Settings = {
 export const siteSettings: readonly Setting[] = settings.filter(({ ofSite }) => ofSite);
 
 /** Settings of the process that an embedded service has too. */
-const ofProcess: (keyof Settings)[] = ['logLevel', 'verifyPercent', 'readSeconds'];
+const ofProcess: (keyof Settings)[] = ['logLevel', 'verifyPercent', 'readSeconds', 'cacheMiB'];
 
 /** The settings of an embedded service. */
 export const embeddedSettings: readonly Setting[] = settings.filter(

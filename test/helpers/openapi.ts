@@ -57,6 +57,7 @@ export async function withApp<T>(
     isProduction: false,
     blobs,
     readSeconds: 2,
+    cacheMiB: 32,
   };
   const notHere = () => assert.fail('nothing is written here');
   const app: OpenApp = openApp({

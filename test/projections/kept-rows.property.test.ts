@@ -6,6 +6,7 @@ import { createRowMarks, type KeptRow, keepRows, markRows } from '../../projecti
 import { giveBackKept } from '../../storage/kept.ts';
 import { runsOf } from '../helpers/runs.ts';
 
+const most = 32 * 1024 * 1024;
 const ids = ['first', 'other', 'third'];
 const changedOf = (some: readonly string[]) => some.map((id) => ({ key: 'posts', id }));
 
@@ -34,7 +35,7 @@ type File = ReturnType<typeof openFile>;
 
 function openReader(marks: ReturnType<typeof createRowMarks>, file: File) {
   let isApart = false;
-  const store = keepRows(marks, () => isApart).of('posts').rows;
+  const store = keepRows(marks, { most, isApart: () => isApart }).of('posts').rows;
   const read = (id: string) => store.get(id) ?? store.read(id, () => file.read(id));
   const setApart = (value: boolean) => {
     isApart = value;
@@ -134,8 +135,17 @@ describe('Rows that are kept', () => {
     assert.equal(file.reads(), 2 * ids.length);
   });
 
-  it('take no more than 32 MiB, and those that are asked for stay', () => {
-    const store = keepRows(createRowMarks(), () => false).of('posts').rows;
+  it('are none where no memory is given to them', () => {
+    const file = openFile();
+    const store = keepRows(createRowMarks(), { most: 0, isApart: () => false }).of('posts').rows;
+    file.set(ids);
+    for (let count = 0; count < 3; count += 1)
+      assert.equal((store.get('first') ?? store.read('first', () => file.read('first')))?.version, 1);
+    assert.equal(file.reads(), 3);
+  });
+
+  it('take no more than they may, and those that are asked for stay', () => {
+    const store = keepRows(createRowMarks(), { most, isApart: () => false }).of('posts').rows;
     const long = 'x'.repeat(64 * 1024);
     const read = (id: string) => store.get(id) ?? store.read(id, () => ({ text: long, version: 1 }));
     for (let count = 0; count < 2000; count += 1) {
@@ -198,7 +208,7 @@ describe('A thread that reads while another one writes', () => {
     const worker = new Worker(new URL(`data:text/javascript,${encodeURIComponent(writer)}`), {
       workerData: { marks, cells, module },
     });
-    const store = keepRows(marks, () => false).of('posts').rows;
+    const store = keepRows(marks, { most, isApart: () => false }).of('posts').rows;
     let last = 0;
     let hits = 0;
     while (Atomics.load(cells, 1) < 1) await new Promise((resolve) => setImmediate(resolve));

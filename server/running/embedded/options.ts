@@ -48,6 +48,8 @@ export type ServiceOptions = {
   verifyPercent?: number;
   /** How many seconds a read may work that no index serves; default 2. */
   readSeconds?: number;
+  /** How many MiB to keep documents and pages in that were read; 0: none are kept; default 32. */
+  cacheMiB?: number;
   /** Default `info`. */
   logLevel?: 'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'silent';
   /** Is given each line of the log, a JSON object and a line feed; default: standard error. */

@@ -21,13 +21,13 @@ import {
   type SomeRead,
   whereOf,
 } from '../reads/reads.ts';
-import { combinesLists, isDeep, isServed, isWorthKeeping, mayBeLong } from '../reads/weight.ts';
+import { combinesLists, isDeep, isServed, isWorthKeeping, keysRead, mayBeLong } from '../reads/weight.ts';
 
 const retrySeconds = 2;
 /** How long a read may keep this thread that was believed to be short: then the lane does it. */
 const briefMilliseconds = 25;
 /** How much text it may put into the order of how well it fits. */
-const mostRankedCharacters = 200_000;
+const mostRankedCharacters = 1_000_000;
 
 /**
  * Reads many documents of a collection, today or as of the moment that the request looks back to. A read that may take long, or does, is
@@ -70,18 +70,30 @@ async function readOnce<K extends Kind>(
   const search = needsSearchFile(whereOf(read)) ? app.search.attachable() : null;
   const long: LongRead<K> = { file: app.readFile, tables: target.tables, search, position, read };
   const key = keyOf(long);
-  const known = () => kept.get<Answer<K>>(key, app.readState());
+  const lastWrite = lastWriteOf(call, read);
+  const known = () => kept.get<Answer<K>>(key, app.readState(), lastWrite);
   const indexed = search === null ? Number.POSITIVE_INFINITY : app.search.reached();
-  // An index that was behind the documents when the read began may have missed some.
+  // A write after the read began may be in its answer or not, and an index that was behind may have missed one.
   const keep = (state: TableState, answer: Answer<K>) => {
-    if (indexed >= state.position) kept.set(key, state, answer);
+    if (lastWrite() <= Math.min(indexed, state.position)) kept.set(key, state, answer);
   };
   const before = app.readState();
   const answer = known() ?? (isLong ? undefined : await readBriefly(call, read, position));
   if (answer === undefined) return readElsewhere(call, long, { keep, known, written: reading.written });
-  const { position: at, erasures } = app.readState();
-  if (at === before.position && erasures === before.erasures) keep(before, answer);
+  if (app.readState().erasures === before.erasures) keep(before, answer);
   return answer;
+}
+
+/** Gives the position of the newest event about the documents that a read depends on. */
+function lastWriteOf({ app, target }: Call, read: Read): () => number {
+  const keys = keysRead(read, target.tables);
+  return () =>
+    Math.max(
+      ...[...keys].map((key) => {
+        const documents = key === target.tables.key ? target.documents : app.byCategory.get(key as Category)?.documents;
+        return documents?.lastWrite() ?? Number.POSITIVE_INFINITY;
+      }),
+    );
 }
 
 /** Reads in this thread; undefined where that takes too long. */
@@ -101,6 +113,7 @@ async function readBriefly<K extends Kind>(
   const documents = interruptible();
   const reader: Reader = {
     list: (request) => briefly(() => notTooMuch(documents.list(request), read.kind)),
+    found: (request) => briefly(() => notTooMuch(documents.found(request), read.kind)),
     count: (where) => briefly(() => documents.count(where)),
     groups: (request) => briefly(() => documents.groups(request)),
   };

@@ -66,8 +66,7 @@ async function read({ id, long, milliseconds }: Parameters<LaneThread['read']>[0
     const before = opened.state();
     const answer = await performInterruptibly(long.read, readerOf(opened, long));
     const after = opened.state();
-    const isSame = before.position === after.position && before.erasures === after.erasures;
-    return { kind: 'answered', answer, state: isSame ? after : null };
+    return { kind: 'answered', answer, state: before.erasures === after.erasures ? before : null };
   } catch (error) {
     if (error instanceof EndedError) return { kind: error.kind };
     if (error instanceof TooManyCombinationsError) return { kind: 'combined' };

@@ -20,7 +20,7 @@ export type LongRead<K extends Kind = Kind> = {
   read: SomeRead<K>;
 };
 
-/** How a read that the thread was given ended; `state` is null where the read tables changed meanwhile. */
+/** How a read that the thread was given ended; `state` is that of the read tables before it, null where something was erased meanwhile. */
 export type Ended<K extends Kind = Kind> =
   | { kind: 'answered'; answer: Answer<K>; state: TableState | null }
   | { kind: 'late' | 'gone' | 'combined' };

@@ -141,4 +141,24 @@ export const readingMutations: readonly Mutation[] = [
       name: 'holds the page, newest first, and tells where it stands: first, middle and last page',
     },
   },
+  {
+    what: 'Figures that are kept stay when a document is written that they lead to.',
+    file: 'server/reads/weight.ts',
+    text: 'return new Set([tables, ...related].map(({ key }) => key));',
+    replacement: 'return new Set([tables].map(({ key }) => key));',
+    test: {
+      file: 'test/reads/reads.test.ts',
+      name: 'stays while others are written, and is made anew after a write of any that it goes through',
+    },
+  },
+  {
+    what: 'The last page of what a search ranks has none of the documents behind those.',
+    file: 'server/reads/ranking.ts',
+    text: 'plain.texts.slice(mostRanked - start)',
+    replacement: 'plain.texts.slice(plain.texts.length)',
+    test: {
+      file: 'test/documents/search.test.ts',
+      name: 'puts the newest 500 into that order, and has the others behind them',
+    },
+  },
 ];

@@ -51,6 +51,11 @@ const config: Config = {
       ],
       access: { read: () => true },
     },
+    {
+      slug: 'linked',
+      fields: [{ name: 'to', type: 'relationship', relationTo: 'small' }],
+      access: { read: () => true },
+    },
   ],
 };
 
@@ -265,5 +270,22 @@ describe('An answer that is kept', () => {
     assert.equal((await sums('&where[views][equals]=98')).total, 1);
     const asWritten = await call('GET', '/api/collections/notes/distinct?field=views&limit=3');
     assert.equal(asWritten.body.values.length, 3);
+  });
+
+  it('stays while others are written, and is made anew after a write of any that it goes through', async () => {
+    const { call } = service;
+    const { body: small } = await call('POST', '/api/collections/small', { title: 'before' });
+    await call('POST', '/api/collections/linked', { to: small.id });
+    const titles = async () => {
+      const { body } = await call('GET', '/api/collections/linked/distinct?field=to.title');
+      return body.values.map(({ value }: { value: string }) => value);
+    };
+    assert.deepEqual(await titles(), ['before']);
+    await call('POST', '/api/collections/notes', { title: 'elsewhere' });
+    assert.deepEqual(await titles(), ['before']);
+    await call('PATCH', `/api/collections/small/${small.id}`, { title: 'after' });
+    assert.deepEqual(await titles(), ['after']);
+    await call('DELETE', `/api/collections/small/${small.id}`);
+    assert.deepEqual(await titles(), [null]);
   });
 });

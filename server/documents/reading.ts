@@ -9,7 +9,8 @@ import { asOfFor } from '../http/requests.ts';
 import { yieldToEventLoop } from '../platform/yield.ts';
 import { keyOf, type TableState } from '../reads/kept.ts';
 import { CrowdedError, GoneError, LateError, type LongRead } from '../reads/lane.ts';
-import { missingIndex, type Written } from '../reads/missing-index.ts';
+import { missingIn, missingIndex, type Written } from '../reads/missing-index.ts';
+import { nameOfMissing } from '../reads/missing-list.ts';
 import {
   type Answer,
   type Kind,
@@ -24,6 +25,8 @@ import {
 import { combinesLists, isDeep, isServed, isWorthKeeping, keysRead, mayBeLong } from '../reads/weight.ts';
 
 const retrySeconds = 2;
+/** A read of the other thread that took longer tells which index it was without. */
+const slowMilliseconds = 10;
 /** How long a read may keep this thread that was believed to be short: then the lane does it. */
 const briefMilliseconds = 25;
 /** How much text it may put into the order of how well it fits. */
@@ -164,9 +167,10 @@ async function readElsewhere<K extends Kind>(
   const { signal, forget } = goneOf(call);
   try {
     const line = `${app.site ?? ''} ${callerOf(call.request)}`;
-    const { answer, state } = await lane.read(long, { line, signal, milliseconds: seconds * 1000, known });
+    const { answer, state, worked } = await lane.read(long, { line, signal, milliseconds: seconds * 1000, known });
     if (state) keep(state, answer);
     note('answered');
+    if (worked >= slowMilliseconds) tellMissing(call, read, worked);
     return answer;
   } catch (error) {
     throw refusalOf(error, call, { read, written });
@@ -182,12 +186,19 @@ export function advise({ request }: RouteCall, read: Read): void {
     'all documents before this page were passed over: with after, a page begins where the last one ended';
 }
 
-function refusalOf(
-  error: unknown,
-  { app, target }: Call,
-  { read, written }: { read: Read; written: Written },
-): unknown {
-  const { note } = app.longReads;
+/** Tells the operator of the indexes that a read which took long was without: in the line of the request, and in the list of them. */
+function tellMissing({ app, request, target }: Call, read: Read, milliseconds: number): void {
+  const missing = missingIn(read, target.tables, app.search.servesWords(target.tables));
+  if (missing.length === 0) return;
+  const told = request.app.missingIndexes ?? [];
+  request.app.missingIndexes = [...new Set([...told, ...missing.map(nameOfMissing)])];
+  // The main thread has the list, and may be about to end.
+  for (const one of missing) app.missingIndexes.note({ ...one, milliseconds }).catch(() => {});
+}
+
+function refusalOf(error: unknown, call: Call, { read, written }: { read: Read; written: Written }): unknown {
+  const { app, target } = call;
+  const { note, seconds } = app.longReads;
   if (error instanceof GoneError) {
     note('dropped');
     return unavailable('the client has gone');
@@ -199,6 +210,7 @@ function refusalOf(
   if (!(error instanceof LateError)) return error;
   note('late');
   if (!error.hasBegun) return unavailable('other reads that take long came before this one: try again later');
+  tellMissing(call, read, seconds * 1000);
   if (read.kind === 'groups' && combinesLists(read.request)) return new TooManyCombinationsError();
   const missing = missingIndex(written, target.tables, app.search.servesWords(target.tables));
   return missing ? invalidFields([missing]) : tookTooLong();

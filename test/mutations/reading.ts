@@ -161,4 +161,24 @@ export const readingMutations: readonly Mutation[] = [
       name: 'puts the newest 500 into that order, and has the others behind them',
     },
   },
+  {
+    what: 'A list that took long names the index of no field that it goes by.',
+    file: 'server/documents/reading.ts',
+    text: 'if (worked >= slowMilliseconds) tellMissing(call, read, worked);',
+    replacement: 'if (worked < 0) tellMissing(call, read, worked);',
+    test: {
+      file: 'test/reads/reads.test.ts',
+      name: 'names the index that it was without: in its line of the log, and to those who run the service',
+    },
+  },
+  {
+    what: 'An index is said to be missing that the configuration has.',
+    file: 'server/reads/missing-index.ts',
+    text: "isIndexed && path.join('.') === field",
+    replacement: 'isIndexed && path.length === 0',
+    test: {
+      file: 'test/reads/missing-list.test.ts',
+      name: 'has no longer what the configuration has made good, or has no more',
+    },
+  },
 ];

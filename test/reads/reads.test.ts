@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { before, describe, it } from 'node:test';
+import type { MissingIndex } from '../../client/index.ts';
 import type { Config } from '../../config/define.ts';
 import { readsWaiting } from '../../server/reads/lane.ts';
 import { type HereService, useServiceHere } from '../helpers/embedded.ts';
@@ -208,6 +209,27 @@ describe('A long read', () => {
     const [line] = linesOf(path).slice(-1);
     assert.equal(line.status, 200);
     assert.ok(line.milliseconds >= 1, 'its time is that until the answer');
+  });
+
+  it('names the index that it was without: in its line of the log, and to those who run the service', async () => {
+    const path = '/api/collections/notes';
+    const before = linesOf(path).length;
+    assert.equal((await get(service, slow(120, 1000))).status, 200);
+    assert.equal((await notes('?limit=1')).status, 200);
+    await eventually(() => linesOf(path).length === before + 2);
+    assert.deepEqual(
+      linesOf(path)
+        .slice(-2)
+        .map(({ missingIndex }) => missingIndex),
+      ['notes.body', undefined],
+    );
+    const { body } = await service.call('GET', '/api/schemas');
+    const found: MissingIndex[] = body.missingIndexes;
+    const { slowest = 0, lastAt = '', ...missing } = found.find(({ field }) => field === 'body') ?? {};
+    assert.deepEqual(missing, { collection: 'notes', field: 'body', reads: 1 });
+    assert.ok(slowest >= 10 && Date.now() - Date.parse(lastAt) < 600_000);
+    const anonymous = await service.call('GET', '/api/schemas', undefined, { key: null });
+    assert.equal('missingIndexes' in anonymous.body, false);
   });
 
   it('is dropped when its client has gone', async () => {

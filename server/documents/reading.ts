@@ -9,7 +9,7 @@ import { asOfFor } from '../http/requests.ts';
 import { yieldToEventLoop } from '../platform/yield.ts';
 import { keyOf, type TableState } from '../reads/kept.ts';
 import { CrowdedError, GoneError, LateError, type LongRead } from '../reads/lane.ts';
-import { missingIn, missingIndex, type Written } from '../reads/missing-index.ts';
+import { missingIn, missingIndex, type Slow, type Written } from '../reads/missing-index.ts';
 import { nameOfMissing } from '../reads/missing-list.ts';
 import {
   type Answer,
@@ -170,7 +170,7 @@ async function readElsewhere<K extends Kind>(
     const { answer, state, worked } = await lane.read(long, { line, signal, milliseconds: seconds * 1000, known });
     if (state) keep(state, answer);
     note('answered');
-    if (worked >= slowMilliseconds) tellMissing(call, read, worked);
+    if (worked >= slowMilliseconds) tellMissing(call, { read, total: totalIn(answer) }, worked);
     return answer;
   } catch (error) {
     throw refusalOf(error, call, { read, written });
@@ -187,13 +187,17 @@ export function advise({ request }: RouteCall, read: Read): void {
 }
 
 /** Tells the operator of the indexes that a read which took long was without: in the line of the request, and in the list of them. */
-function tellMissing({ app, request, target }: Call, read: Read, milliseconds: number): void {
-  const missing = missingIn(read, target.tables, app.search.servesWords(target.tables));
+function tellMissing({ app, request, target }: Call, slow: Slow, milliseconds: number): void {
+  const missing = missingIn(slow, target.tables, app.search.servesWords(target.tables));
   if (missing.length === 0) return;
   const told = request.app.missingIndexes ?? [];
   request.app.missingIndexes = [...new Set([...told, ...missing.map(nameOfMissing)])];
   // The main thread has the list, and may be about to end.
   for (const one of missing) app.missingIndexes.note({ ...one, milliseconds }).catch(() => {});
+}
+
+function totalIn(answer: Answer<Kind>): number {
+  return typeof answer === 'number' ? answer : answer.total;
 }
 
 function refusalOf(error: unknown, call: Call, { read, written }: { read: Read; written: Written }): unknown {
@@ -210,7 +214,7 @@ function refusalOf(error: unknown, call: Call, { read, written }: { read: Read; 
   if (!(error instanceof LateError)) return error;
   note('late');
   if (!error.hasBegun) return unavailable('other reads that take long came before this one: try again later');
-  tellMissing(call, read, seconds * 1000);
+  tellMissing(call, { read, total: null }, seconds * 1000);
   if (read.kind === 'groups' && combinesLists(read.request)) return new TooManyCombinationsError();
   const missing = missingIndex(written, target.tables, app.search.servesWords(target.tables));
   return missing ? invalidFields([missing]) : tookTooLong();

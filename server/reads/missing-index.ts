@@ -1,5 +1,6 @@
 import type { FieldError } from '../../config/errors.ts';
 import type { Schema } from '../../config/schema.ts';
+import { measured } from '../../projections/lists.ts';
 import { type Tables, tablesOf } from '../../projections/tables.ts';
 import type { Leaf, SortKey, Step, Where } from '../../projections/where.ts';
 import type { Missing } from './missing-list.ts';
@@ -25,13 +26,24 @@ export function missingIndex(written: Written, tables: Tables, hasWordIndex: boo
   return byOrder && problem('sort', goesBy(byOrder));
 }
 
+/** A read that took long: `total` is how many documents met its condition, null where it did not come to its end. */
+export type Slow = { read: Read; total: number | null };
+
 /** The indexes that a read that took long was without, also for the conditions of rules: for the operator, not for its caller. */
-export function missingIn(read: Read, tables: Tables, hasWordIndex: boolean): Missing[] {
+export function missingIn({ read, total }: Slow, tables: Tables, hasWordIndex: boolean): Missing[] {
   const where = whereOf(read);
   if (searches(where)) return hasWordIndex ? [] : [{ collection: tables.name, field: null }];
   const byOrder = read.kind === 'list' ? missingForOrder(read.request.sort, tables) : null;
   const byCondition = where && missingFor(where, tables);
+  // Among many, a page is found in the order of an index alone.
+  if (byOrder && total !== null && isMany(read, total)) return [byOrder];
   return [byOrder, byCondition].filter((one) => one !== null);
+}
+
+function isMany(read: Read, total: number): boolean {
+  if (read.kind !== 'list') return false;
+  const { limit, page } = read.request;
+  return limit > 0 && total > measured.many * page * limit;
 }
 
 /** Those of some indexes that a schema still has not, of fields that it has. */

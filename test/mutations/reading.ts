@@ -164,8 +164,8 @@ export const readingMutations: readonly Mutation[] = [
   {
     what: 'A list that took long names the index of no field that it goes by.',
     file: 'server/documents/reading.ts',
-    text: 'if (worked >= slowMilliseconds) tellMissing(call, read, worked);',
-    replacement: 'if (worked < 0) tellMissing(call, read, worked);',
+    text: 'if (worked >= slowMilliseconds) tellMissing(',
+    replacement: 'if (worked < 0) tellMissing(',
     test: {
       file: 'test/reads/reads.test.ts',
       name: 'names the index that it was without: in its line of the log, and to those who run the service',

@@ -3,8 +3,10 @@ import { readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { checkConfig } from '../../config/check.ts';
-import { stillMissing } from '../../server/reads/missing-index.ts';
-import { adviceOnMissing, openMissingList, readMissingList } from '../../server/reads/missing-list.ts';
+import { tablesOf } from '../../projections/tables.ts';
+import type { Where } from '../../projections/where.ts';
+import { missingIn, stillMissing } from '../../server/reads/missing-index.ts';
+import { adviceOnMissing, nameOfMissing, openMissingList, readMissingList } from '../../server/reads/missing-list.ts';
 import { temporaryFolder } from '../helpers/service.ts';
 
 const day = 86_400_000;
@@ -77,5 +79,36 @@ describe('The list of missing indexes', () => {
       ['pages', null],
     ].map(([collection, field]) => ({ collection: collection as string, field: field as string | null }));
     assert.deepEqual(stillMissing(listed, schema), listed.slice(5));
+  });
+});
+
+describe('The indexes that a slow list was without', () => {
+  it('are that of its order where many documents match, else that of its condition too', () => {
+    const { schema } = checkConfig({
+      collections: [
+        {
+          slug: 'posts',
+          fields: [
+            { name: 'status', type: 'text' },
+            { name: 'views', type: 'number' },
+            { name: 'place', type: 'number', index: true },
+          ],
+        },
+      ],
+    });
+    const [posts] = tablesOf(schema);
+    assert.ok(posts);
+    const at = (name: string, kind: 'text' | 'number') => ({ steps: [], leaf: { name, kind } });
+    const equals = (name: string): Where => ({ ...at(name, 'text'), operator: 'equals', values: ['x'] });
+    const named = (where: Where | null, sort: string, total: number | null) => {
+      const request = { where, sort: [{ ...at(sort, 'number'), isDescending: true }], limit: 10, page: 1 };
+      return missingIn({ read: { kind: 'list', request }, total }, posts, false).map(nameOfMissing);
+    };
+    assert.deepEqual(named(equals('status'), 'views', 1001), ['posts.views']);
+    assert.deepEqual(named(equals('status'), 'views', 1000), ['posts.views', 'posts.status']);
+    assert.deepEqual(named(equals('status'), 'views', null), ['posts.views', 'posts.status']);
+    assert.deepEqual(named(equals('status'), 'place', 5000), ['posts.status']);
+    assert.deepEqual(named({ and: [equals('status'), equals('id')] }, 'place', 5000), []);
+    assert.deepEqual(named(null, 'views', 100_000), ['posts.views']);
   });
 });

@@ -11,8 +11,9 @@ export type Served = { search: Search & { index: ServingIndex }; where: Where | 
 /** A page of what a search finds, in the order in which documents came to be there, the last first; null: they are not counted. */
 export type FoundRequest = Served & { limit: number; page: number; count: 'exact' | 'none' };
 
-/** Of so many of the newest documents for each that is wanted, the keys are noted while all are counted. */
+/** Of so many of the newest documents for each that is wanted, the keys are noted while all are counted; on a page up to this place. */
 const noted = 4;
+const lastNoted = 1000;
 
 /** The search in a condition, and the rest of it; null where it has none, or no index serves it. */
 export function servedSearch(where: Where | null): Served | null {
@@ -39,9 +40,10 @@ export function pageFound(tables: Tables, request: FoundRequest, prepare: Prepar
   const skipped = (page - 1) * limit;
   // All texts with the beginning of a word are gathered by FTS5 before it gives the first: once is enough.
   const isGathered = search.terms.some(({ isPrefix }) => isPrefix);
-  const both = count === 'exact' && isGathered ? countAndNote(tables, request, prepare) : null;
-  const total = both?.total ?? (count === 'exact' ? countFound(tables, request, prepare) : null);
   const end = skipped + limit;
+  const isOnce = count === 'exact' && isGathered && end <= lastNoted;
+  const both = isOnce ? countAndNote(tables, request, prepare) : null;
+  const total = both?.total ?? (count === 'exact' ? countFound(tables, request, prepare) : null);
   const isNoted = both !== null && (both.keys.length > end || both.keys.length === both.total);
   const keys = isNoted ? both.keys.slice(skipped, end + 1) : newestKeys(tables, request, prepare);
   const hasNext = keys.length > limit;

@@ -30,7 +30,7 @@ const slowMilliseconds = 10;
 /** How long a read may keep this thread that was believed to be short: then the lane does it. */
 const briefMilliseconds = 25;
 /** How much text it may put into the order of how well it fits. */
-const mostRankedCharacters = 1_000_000;
+const mostRankedCharacters = 400_000;
 
 /**
  * Reads many documents of a collection, today or as of the moment that the request looks back to. A read that may take long, or does, is

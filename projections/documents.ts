@@ -2,6 +2,7 @@ import type { Current } from '../events/documents.ts';
 import type { Sqlite } from '../storage/sqlite.ts';
 import { intact } from './damage.ts';
 import { fold } from './fold.ts';
+import { type FoundRequest, pageFound } from './found.ts';
 import { registerGoingOn } from './going-on.ts';
 import { type GroupRequest, groupsOf, registerGroups } from './groups.ts';
 import { type KeptOf, type KeptRow, keepsNothing, type Store } from './kept-rows.ts';
@@ -152,6 +153,11 @@ function openVersions(db: Sqlite, { documents, texts, versions, pastTexts }: Tab
     `SELECT version, valid_from AS position, (SELECT doc FROM ${pastTexts} WHERE valid_from = v.valid_from) AS doc
      FROM ${versions} AS v WHERE id = (SELECT ?) AND valid_to > (SELECT ?) ORDER BY valid_to LIMIT 1`,
   );
+  const selectLastWrite = db
+    .prepare<[], number | null>(
+      `SELECT max(coalesce((SELECT max(key) FROM ${documents}), 0), coalesce((SELECT max(valid_to) FROM ${versions}), 0))`,
+    )
+    .pluck();
   const selectNewestChange = db.prepare<[], number | null>(`SELECT max(valid_to) FROM ${versions}`).pluck();
 
   const selectGone = db.prepare<[Gone], { id: string; until: number; version: number }>(
@@ -179,6 +185,8 @@ function openVersions(db: Sqlite, { documents, texts, versions, pastTexts }: Tab
       selectGone.all({ positions: JSON.stringify(positions), upTo }),
     /** The position of the newest event that changed or deleted a document; 0 before the first. */
     newestChange: (): number => selectNewestChange.get() ?? 0,
+    /** The position of the newest event that made, changed or deleted a document that was not erased since; 0 before the first. */
+    lastWrite: (): number => selectLastWrite.get() ?? 0,
   };
 }
 
@@ -214,6 +222,8 @@ function openLists(db: Sqlite, tables: Tables, { prepare, factors, pages }: List
       if (key === null) return page(request);
       return pages.get(key) ?? (pages.read(key, () => page(request)) as Page);
     },
+    /** A page of what a search finds by the index of words, the newest first. */
+    found: (request: FoundRequest): Page => together(() => pageFound(tables, request, prepare)),
     /** How many documents meet a condition. */
     count: (where: Where | null): number =>
       together(() =>

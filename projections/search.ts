@@ -17,7 +17,7 @@ export type Search = { terms: readonly Term[]; fields: readonly TextField[]; ind
 export function compileSearch({ terms, fields, index }: Search, place: Place): Sql {
   if (terms.length === 0 || fields.length === 0) return { text: '0', values: [] };
   if (index && place.row) {
-    return { text: inIndex(place.row, index), values: [matchOf(index, terms.map(queryOf))] };
+    return { text: inIndex(place.row, index), values: [matchIn({ terms, index })] };
   }
   const parts = terms.map((term) => someHolds(term, fields, place));
   return { text: `(${parts.map(({ text }) => text).join(' AND ')})`, values: parts.flatMap(({ values }) => values) };
@@ -54,6 +54,11 @@ function inIndex({ alias }: Row, { table }: ServingIndex): string {
  */
 function matchOf({ columns }: ServingIndex, strings: readonly string[]): string {
   return `{${columns.join(' ')}} : (${strings.join(' AND ')})`;
+}
+
+/** The query of FTS5 for the terms of a search. */
+export function matchIn({ terms, index }: { terms: Search['terms']; index: ServingIndex }): string {
+  return matchOf(index, terms.map(queryOf));
 }
 
 function queryOf({ words, isPrefix }: Term): string {

@@ -2,6 +2,7 @@ import { hash } from 'node:crypto';
 import type { Sqlite } from '../storage/sqlite.ts';
 import { createCache } from './cache.ts';
 import { intact } from './damage.ts';
+import { countFound, servedSearch } from './found.ts';
 import { countIn, everything, type Prepare } from './lists.ts';
 import { replacedSince } from './past-tables.ts';
 import type { Tables } from './tables.ts';
@@ -51,6 +52,9 @@ export function openTotals(db: Sqlite, tables: Tables, prepare: Prepare) {
   function total(counted: Counted, most = Number.POSITIVE_INFINITY): number {
     const { where, condition } = counted;
     if (where === null || condition.text === everything.text) return documents();
+    const served = servedSearch(where);
+    // Not kept by the position of the tables, which the index may be behind.
+    if (served) return countFound(tables, served, prepare);
     const position = positionNow();
     const key = keyOf(condition);
     const kept = totals.get(key);

@@ -115,22 +115,126 @@ function lastWords(text: string): string[] {
   return words;
 }
 
+/** Characters, of some 50 words: in such a text a word counts for less than half of what it does in a very short one. */
+const longTextOf = 300;
+
 /**
- * How well texts fit a search: better, the more often they hold a term, the shorter the text, the earlier the field, and where a
- * prefix is the whole word. It is made of these texts alone: by how rare a word is elsewhere, a caller could count documents that
- * they may not read.
+ * Tells how well the texts of a document fit a search: better, the more often they hold a term, the shorter the text, the earlier the
+ * field, and where a prefix is the whole word. It is made of these texts alone: by how rare a word is elsewhere, a caller could count
+ * documents that they may not read.
  */
-export function scoreOf(texts: readonly string[], terms: readonly Term[]): number {
-  let score = 0;
-  for (const [index, text] of texts.entries()) {
-    const places = placesIn(foldedWords(text));
-    const { words } = places;
-    for (const term of terms) {
-      const last = term.words.at(-1) ?? '';
-      let found = 0;
-      for (const at of placesOf(term, places)) found += words[at + term.words.length - 1] === last ? 1 : 0.5;
-      if (found > 0) score += (found / (found + 0.5 + words.length / 50)) * (1 / (1 + index));
+export function scorerOf(terms: readonly Term[]): (texts: readonly string[]) => number {
+  const timesIn = counterOf(terms);
+  return (texts) => {
+    let score = 0;
+    for (const [index, text] of texts.entries()) {
+      for (const times of timesIn(text)) {
+        if (times > 0) score += times / (times + 0.5 + text.length / longTextOf) / (1 + index);
+      }
+    }
+    return score;
+  };
+}
+
+/** Tells how often each term is in a text; half as often where only the beginning of its last word is. */
+function counterOf(terms: readonly Term[]): (text: string) => readonly number[] {
+  // Cut words are equal to longer ones.
+  const isPlain = terms.every(({ words: [word = '', ...more] }) => more.length === 0 && word.length < longestWord);
+  if (!isPlain) return (text) => timesAmong(foldedWords(text), terms);
+  const none = terms.map(() => 0);
+  const inWords = wordCounterOf(terms);
+  return (text) => {
+    if (text === '') return none;
+    if (!isAscii.test(text)) return inWords(text) ?? timesAmong(foldedWords(text), terms);
+    const folded = text.toUpperCase();
+    return terms.map((term) => timesInAscii(folded, term));
+  };
+}
+
+function timesAmong(folded: readonly string[], terms: readonly Term[]): number[] {
+  const places = placesIn(folded);
+  return terms.map((term) => {
+    const last = term.words.at(-1) ?? '';
+    let times = 0;
+    for (const at of placesOf(term, places)) times += folded[at + term.words.length - 1] === last ? 1 : 0.5;
+    return times;
+  });
+}
+
+/** Without a string for each word: a thirtieth of the time. */
+function timesInAscii(folded: string, { words: [wanted = ''], isPrefix }: Term): number {
+  let times = 0;
+  for (let at = folded.indexOf(wanted); at >= 0; at = folded.indexOf(wanted, at + wanted.length)) {
+    if (at > 0 && isUpper(folded.charCodeAt(at - 1))) continue;
+    const end = at + wanted.length;
+    if (end === folded.length || !isUpper(folded.charCodeAt(end))) times += 1;
+    else if (isPrefix) times += 0.5;
+  }
+  return times;
+}
+
+/** Whether a unit is one of a folded word of ASCII. */
+function isUpper(unit: number): boolean {
+  return (unit >= 0x30 && unit <= 0x39) || (unit >= 0x41 && unit <= 0x5a);
+}
+
+/** The kinds of units of UTF-16: between words, a letter or digit of ASCII, one of another script, half of a character, not known yet. */
+const kinds = { gap: 0, ascii: 1, other: 2, half: 3, unknown: 4 } as const;
+const kindsOfUnits = new Uint8Array(0x10000).fill(kinds.unknown);
+const wordUnit = /^[\p{L}\p{N}\p{M}\p{Co}]$/u;
+
+function kindOf(unit: number): number {
+  let kind: number = kindsOfUnits[unit] ?? kinds.gap;
+  if (kind !== kinds.unknown) return kind;
+  kind = unit < 0x80 ? kinds.ascii : kinds.other;
+  if (unit >= 0xd800 && unit <= 0xdfff) kind = kinds.half;
+  else if (!wordUnit.test(String.fromCharCode(unit))) kind = kinds.gap;
+  kindsOfUnits[unit] = kind;
+  return kind;
+}
+
+/**
+ * The same for texts of any script, in an eighth of the time: of words of ASCII, those alone are looked at that begin as a term does, and
+ * each of the others is folded once. Gives null for a text with characters of two units.
+ */
+function wordCounterOf(terms: readonly Term[]): (text: string) => number[] | null {
+  const folded = new Map<string, string>();
+  const firsts = new Set(terms.flatMap(({ words: [word = ''] }) => [word.charAt(0), word.charAt(0).toLowerCase()]));
+  const isFirst = Uint8Array.from({ length: 0x80 }, (_, unit) => Number(firsts.has(String.fromCharCode(unit))));
+
+  function foldedOf(word: string): string {
+    const known = folded.get(word);
+    if (known !== undefined) return known;
+    const found = foldWord(word);
+    folded.set(word, found);
+    return found;
+  }
+
+  function note(word: string, times: number[]): void {
+    for (const [index, { words, isPrefix }] of terms.entries()) {
+      const [wanted = ''] = words;
+      if (word === wanted) times[index] = (times[index] ?? 0) + 1;
+      else if (isPrefix && word.startsWith(wanted)) times[index] = (times[index] ?? 0) + 0.5;
     }
   }
-  return score;
+
+  return (text) => {
+    const times = terms.map(() => 0);
+    const { length } = text;
+    let at = 0;
+    while (at < length) {
+      const start = at;
+      let isPlain = true;
+      for (; at < length; at += 1) {
+        const kind = kindOf(text.charCodeAt(at));
+        if (kind === kinds.half) return null;
+        if (kind === kinds.gap) break;
+        if (kind === kinds.other) isPlain = false;
+      }
+      if (at === start) at += 1;
+      else if (!isPlain) note(foldedOf(text.slice(start, at)), times);
+      else if (isFirst[text.charCodeAt(start)] === 1) note(foldedOf(text.slice(start, at)), times);
+    }
+    return times;
+  };
 }

@@ -40,6 +40,7 @@ import type {
 import type { SearchReader } from './queries/search-index.ts';
 import type { TableState } from './reads/kept.ts';
 import type { Lane } from './reads/lane.ts';
+import type { MissingIndexes } from './reads/missing-list.ts';
 import type { ReadEnd } from './reads/reads.ts';
 import type { Writing } from './writer/append.ts';
 import type { AppliedSchema } from './writer/messages.ts';
@@ -123,6 +124,7 @@ export type App = Writing & {
   /** The path of the read tables. */
   readFile: string;
   longReads: LongReads;
+  missingIndexes: MissingIndexes;
   ids: Ids;
   clock: Clock;
   accounts: Accounts;

@@ -247,7 +247,14 @@ export type Schemas = {
   user?: { audit: AuditScope[]; keys: boolean; erase: boolean };
   limits?: { body: number; bulkBody: number };
   version?: string;
+  missingIndexes?: MissingIndex[];
 };
+
+/**
+ * An index that reads were without which took long: of a field, by its path, or with null of the words that `q` looks for. `slowest` are
+ * milliseconds.
+ */
+export type MissingIndex = { collection: string; field: string | null; reads: number; slowest: number; lastAt: string };
 
 /** A session of an account; `isCurrent`: it is that of the call. */
 export type Session = {

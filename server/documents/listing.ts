@@ -7,7 +7,7 @@ import type { Call } from '../app.ts';
 import { asOfFor } from '../http/requests.ts';
 import type { CountQuery, ListQuery } from '../queries/query.ts';
 import type { Written } from '../reads/missing-index.ts';
-import { rankedPage } from '../reads/ranking.ts';
+import { newestFirst, rankedPage } from '../reads/ranking.ts';
 import { advise, paceOf, readMany } from './reading.ts';
 import { passed, passing, searchedBy, withSearch } from './search/searching.ts';
 
@@ -30,7 +30,8 @@ export async function pageOf(call: Call, query: Asked, { where, row }: ListScope
   if (!isRanked) return row ? passingPage(call, found, { row, written }) : list(call, found, written);
   const ranked: ListRequest = { ...found, after: null };
   if (!row) return readMany(call, { kind: 'ranked', request: { ...ranked, words: { terms, fields } } }, written);
-  return rankedPage(ranked, { terms, fields, list: passing((one) => list(call, one, written), { row, call }) });
+  const every = passing((one) => list(call, one, written), { row, call });
+  return rankedPage(ranked, { terms, fields, newest: (one) => every({ ...ranked, ...one, sort: newestFirst }) });
 }
 
 type Plain = Required<ListRequest>;

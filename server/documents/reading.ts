@@ -9,7 +9,8 @@ import { asOfFor } from '../http/requests.ts';
 import { yieldToEventLoop } from '../platform/yield.ts';
 import { keyOf, type TableState } from '../reads/kept.ts';
 import { CrowdedError, GoneError, LateError, type LongRead } from '../reads/lane.ts';
-import { missingIndex, type Written } from '../reads/missing-index.ts';
+import { missingIn, missingIndex, type Slow, type Written } from '../reads/missing-index.ts';
+import { nameOfMissing } from '../reads/missing-list.ts';
 import {
   type Answer,
   type Kind,
@@ -21,13 +22,15 @@ import {
   type SomeRead,
   whereOf,
 } from '../reads/reads.ts';
-import { combinesLists, isDeep, isServed, isWorthKeeping, mayBeLong } from '../reads/weight.ts';
+import { combinesLists, isDeep, isServed, isWorthKeeping, keysRead, mayBeLong } from '../reads/weight.ts';
 
 const retrySeconds = 2;
+/** A read of the other thread that took longer tells which index it was without. */
+const slowMilliseconds = 10;
 /** How long a read may keep this thread that was believed to be short: then the lane does it. */
 const briefMilliseconds = 25;
 /** How much text it may put into the order of how well it fits. */
-const mostRankedCharacters = 200_000;
+const mostRankedCharacters = 400_000;
 
 /**
  * Reads many documents of a collection, today or as of the moment that the request looks back to. A read that may take long, or does, is
@@ -70,18 +73,30 @@ async function readOnce<K extends Kind>(
   const search = needsSearchFile(whereOf(read)) ? app.search.attachable() : null;
   const long: LongRead<K> = { file: app.readFile, tables: target.tables, search, position, read };
   const key = keyOf(long);
-  const known = () => kept.get<Answer<K>>(key, app.readState());
+  const lastWrite = lastWriteOf(call, read);
+  const known = () => kept.get<Answer<K>>(key, app.readState(), lastWrite);
   const indexed = search === null ? Number.POSITIVE_INFINITY : app.search.reached();
-  // An index that was behind the documents when the read began may have missed some.
+  // A write after the read began may be in its answer or not, and an index that was behind may have missed one.
   const keep = (state: TableState, answer: Answer<K>) => {
-    if (indexed >= state.position) kept.set(key, state, answer);
+    if (lastWrite() <= Math.min(indexed, state.position)) kept.set(key, state, answer);
   };
   const before = app.readState();
   const answer = known() ?? (isLong ? undefined : await readBriefly(call, read, position));
   if (answer === undefined) return readElsewhere(call, long, { keep, known, written: reading.written });
-  const { position: at, erasures } = app.readState();
-  if (at === before.position && erasures === before.erasures) keep(before, answer);
+  if (app.readState().erasures === before.erasures) keep(before, answer);
   return answer;
+}
+
+/** Gives the position of the newest event about the documents that a read depends on. */
+function lastWriteOf({ app, target }: Call, read: Read): () => number {
+  const keys = keysRead(read, target.tables);
+  return () =>
+    Math.max(
+      ...[...keys].map((key) => {
+        const documents = key === target.tables.key ? target.documents : app.byCategory.get(key as Category)?.documents;
+        return documents?.lastWrite() ?? Number.POSITIVE_INFINITY;
+      }),
+    );
 }
 
 /** Reads in this thread; undefined where that takes too long. */
@@ -101,6 +116,7 @@ async function readBriefly<K extends Kind>(
   const documents = interruptible();
   const reader: Reader = {
     list: (request) => briefly(() => notTooMuch(documents.list(request), read.kind)),
+    found: (request) => briefly(() => notTooMuch(documents.found(request), read.kind)),
     count: (where) => briefly(() => documents.count(where)),
     groups: (request) => briefly(() => documents.groups(request)),
   };
@@ -151,9 +167,10 @@ async function readElsewhere<K extends Kind>(
   const { signal, forget } = goneOf(call);
   try {
     const line = `${app.site ?? ''} ${callerOf(call.request)}`;
-    const { answer, state } = await lane.read(long, { line, signal, milliseconds: seconds * 1000, known });
+    const { answer, state, worked } = await lane.read(long, { line, signal, milliseconds: seconds * 1000, known });
     if (state) keep(state, answer);
     note('answered');
+    if (worked >= slowMilliseconds) tellMissing(call, { read, total: totalIn(answer) }, worked);
     return answer;
   } catch (error) {
     throw refusalOf(error, call, { read, written });
@@ -169,12 +186,23 @@ export function advise({ request }: RouteCall, read: Read): void {
     'all documents before this page were passed over: with after, a page begins where the last one ended';
 }
 
-function refusalOf(
-  error: unknown,
-  { app, target }: Call,
-  { read, written }: { read: Read; written: Written },
-): unknown {
-  const { note } = app.longReads;
+/** Tells the operator of the indexes that a read which took long was without: in the line of the request, and in the list of them. */
+function tellMissing({ app, request, target }: Call, slow: Slow, milliseconds: number): void {
+  const missing = missingIn(slow, target.tables, app.search.servesWords(target.tables));
+  if (missing.length === 0) return;
+  const told = request.app.missingIndexes ?? [];
+  request.app.missingIndexes = [...new Set([...told, ...missing.map(nameOfMissing)])];
+  // The main thread has the list, and may be about to end.
+  for (const one of missing) app.missingIndexes.note({ ...one, milliseconds }).catch(() => {});
+}
+
+function totalIn(answer: Answer<Kind>): number {
+  return typeof answer === 'number' ? answer : answer.total;
+}
+
+function refusalOf(error: unknown, call: Call, { read, written }: { read: Read; written: Written }): unknown {
+  const { app, target } = call;
+  const { note, seconds } = app.longReads;
   if (error instanceof GoneError) {
     note('dropped');
     return unavailable('the client has gone');
@@ -186,6 +214,7 @@ function refusalOf(
   if (!(error instanceof LateError)) return error;
   note('late');
   if (!error.hasBegun) return unavailable('other reads that take long came before this one: try again later');
+  tellMissing(call, { read, total: null }, seconds * 1000);
   if (read.kind === 'groups' && combinesLists(read.request)) return new TooManyCombinationsError();
   const missing = missingIndex(written, target.tables, app.search.servesWords(target.tables));
   return missing ? invalidFields([missing]) : tookTooLong();

@@ -16,6 +16,8 @@ import { schemasOperation } from '../openapi/system-operations.ts';
 import { version } from '../platform/version.ts';
 import { readQuery } from '../queries/parameters.ts';
 import { momentParameter } from '../queries/query.ts';
+import { stillMissing } from '../reads/missing-index.ts';
+import type { SeenMissing } from '../reads/missing-list.ts';
 import { readSchemasAsOf, tellPosition } from './past/as-of.ts';
 import { withNamesOfToday } from './past/schema-names.ts';
 import { type ShownSchemas, showFields, showSchemas } from './schema-answers.ts';
@@ -100,7 +102,19 @@ export function schemas(server: Server, app: App): void {
     if (actorOf(request).type === 'anonymous') return {};
     const call = { app, request };
     const [audit, keys, erase] = await Promise.all([grantedScopes(app, request), managesKeys(call), erasesSome(call)]);
-    return { user: { audit, keys, erase }, limits: model.limits, version: version() };
+    const missingIndexes = keys ? await missing() : [];
+    return {
+      user: { audit, keys, erase },
+      limits: model.limits,
+      version: version(),
+      ...(missingIndexes.length > 0 ? { missingIndexes } : {}),
+    };
+  }
+
+  /** For those who run the service. The main thread, which has the list, may be about to end. */
+  async function missing(): Promise<SeenMissing[]> {
+    const listed = await app.missingIndexes.all().catch(() => []);
+    return stillMissing(listed, model.schema);
   }
 
   function tellOnce(rule: string, err: unknown): void {

@@ -39,6 +39,8 @@ declare module '@hapi/hapi' {
     attempt?: IdempotencyRecord | null;
     /** Advice for the line of the log; absent without any. */
     advice?: string;
+    /** The indexes that it took long without, for the line of the log; absent without any. */
+    missingIndexes?: readonly string[];
     /** The moment that the request looks back to; absent when it looks at today. */
     asOf?: AsOf;
     /** Why the caller writes, once that was looked at; null where it is not told. */

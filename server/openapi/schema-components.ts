@@ -86,6 +86,22 @@ const aboutCaller = {
     bulkBody: { ...whole, minimum: 1, description: 'Bytes of one with many documents.' },
   }),
   version: described(text, 'The version of the service.'),
+  missingIndexes: {
+    type: 'array',
+    items: closed({
+      collection: text,
+      field: {
+        ...text,
+        nullable: true,
+        description: 'Its path; null where `admin.searchFields` names no field for `q`.',
+      },
+      reads: { ...whole, minimum: 1, description: 'How many reads took long without it.' },
+      slowest: { ...whole, minimum: 0, description: 'The most milliseconds of one.' },
+      lastAt: described(text, 'When the last was, ISO 8601.'),
+    }),
+    description:
+      'The indexes that reads were without which took long. Only for those who manage API keys, and if there are any.',
+  } satisfies Schema,
 };
 
 /** The answer of `/api/schemas`: with accounts, it holds the rights of the caller. */

@@ -7,15 +7,21 @@ export type TableState = { position: number; erasures: number };
 /** The most characters of all answers that a thread keeps together, and of one. */
 const keptBounds = { all: 4 * 1024 * 1024, one: 256 * 1024, idleMilliseconds: 30_000 };
 
-type Entry = { file: string; state: TableState; answer: unknown; characters: number };
+/** An answer, and the last position that it is known to be that of. */
+type Entry = { file: string; position: number; answer: unknown; characters: number };
 
 /** The key of an answer: the read file, and a hash of all else that decides it. */
 export type KeptKey = { file: string; hash: string };
 
-/** The answers of a thread, until something is written. */
+/** The answers of a thread, until something is written that they depend on. */
 export type Kept = {
-  /** The answer under a key, if the read tables are where they were when it was made. */
-  get: <T>(key: KeptKey, state: TableState) => T | undefined;
+  /**
+   * The answer under a key, if the documents that were read are those of which it was made.
+   *
+   * @param lastWrite gives the position of the newest event about them, as it is at that state of the read tables or later.
+   */
+  get: <T>(key: KeptKey, state: TableState, lastWrite: () => number) => T | undefined;
+  /** @param state in which it was made, or would have been: nothing was written since that it depends on. */
   set: (key: KeptKey, state: TableState, answer: unknown) => void;
   size: () => number;
   /** Gives up all. */
@@ -23,8 +29,8 @@ export type Kept = {
 };
 
 /**
- * Keeps the most recently used answers in memory, each for the state of the read tables that it was made in. Those of a read file are
- * dropped after an erasure, and all if none is asked for in 30 to 60 s.
+ * Keeps the most recently used answers in memory, each until a document of a collection that it depends on is written. Those of a read file
+ * are dropped after an erasure, and all if none is asked for in 30 to 60 s.
  */
 export function openKept(bounds = keptBounds): Kept {
   const entries = new Map<string, Entry>();
@@ -63,12 +69,15 @@ export function openKept(bounds = keptBounds): Kept {
   }
 
   return {
-    get<T>({ file, hash }: KeptKey, state: TableState) {
+    get<T>({ file, hash }: KeptKey, state: TableState, lastWrite: () => number) {
       const entry = isCurrent(file, state) ? entries.get(hash) : undefined;
       if (!entry) return undefined;
-      if (entry.state.position !== state.position) {
-        drop(hash, entry);
-        return undefined;
+      if (entry.position !== state.position) {
+        if (lastWrite() > entry.position) {
+          drop(hash, entry);
+          return undefined;
+        }
+        entry.position = Math.max(entry.position, state.position);
       }
       entries.delete(hash);
       entries.set(hash, entry);
@@ -81,7 +90,7 @@ export function openKept(bounds = keptBounds): Kept {
       if (size > bounds.one || !isCurrent(file, state)) return;
       const known = entries.get(hash);
       if (known) drop(hash, known);
-      entries.set(hash, { file, state, answer, characters: size });
+      entries.set(hash, { file, position: state.position, answer, characters: size });
       characters += size;
       isUsed = true;
       for (const [oldest, entry] of entries) {

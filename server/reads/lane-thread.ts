@@ -56,6 +56,7 @@ port.ref();
 
 async function read({ id, long, milliseconds }: Parameters<LaneThread['read']>[0]): Promise<Ended> {
   const isLate = lateAfter(milliseconds);
+  const worked = workedMilliseconds();
   askBeforeGoingOn(() => {
     if (Atomics.load(cell, 0) >= id) throw new EndedError('gone');
     if (isLate()) throw new EndedError('late');
@@ -66,8 +67,8 @@ async function read({ id, long, milliseconds }: Parameters<LaneThread['read']>[0
     const before = opened.state();
     const answer = await performInterruptibly(long.read, readerOf(opened, long));
     const after = opened.state();
-    const isSame = before.position === after.position && before.erasures === after.erasures;
-    return { kind: 'answered', answer, state: isSame ? after : null };
+    const state = before.erasures === after.erasures ? before : null;
+    return { kind: 'answered', answer, state, worked: workedMilliseconds() - worked };
   } catch (error) {
     if (error instanceof EndedError) return { kind: error.kind };
     if (error instanceof TooManyCombinationsError) return { kind: 'combined' };

@@ -20,9 +20,15 @@ export type LongRead<K extends Kind = Kind> = {
   read: SomeRead<K>;
 };
 
-/** How a read that the thread was given ended; `state` is null where the read tables changed meanwhile. */
+/**
+ * An answer; `state` is that of the read tables before it, null where something was erased meanwhile; `worked` are milliseconds, 0 where the
+ * answer was kept.
+ */
+export type Answered<K extends Kind = Kind> = { answer: Answer<K>; state: TableState | null; worked: number };
+
+/** How a read that the thread was given ended. */
 export type Ended<K extends Kind = Kind> =
-  | { kind: 'answered'; answer: Answer<K>; state: TableState | null }
+  | ({ kind: 'answered' } & Answered<K>)
   | { kind: 'late' | 'gone' | 'combined' };
 
 /** The functions of the thread that reads. */
@@ -199,10 +205,7 @@ export function openLane({ seat }: { seat?: Seat } = {}) {
   let waiting = 0;
 
   /** Reads at the caller's turn. @throws LateError, GoneError, CrowdedError, TooManyCombinationsError; what the read does. */
-  function read<K extends Kind>(
-    long: LongRead<K>,
-    asker: Asker<K>,
-  ): Promise<{ answer: Answer<K>; state: TableState | null }> {
+  function read<K extends Kind>(long: LongRead<K>, asker: Asker<K>): Promise<Answered<K>> {
     const { line, signal, milliseconds, known } = asker;
     return new Promise((resolve, reject) => {
       let isOver = false;
@@ -228,7 +231,7 @@ export function openLane({ seat }: { seat?: Seat } = {}) {
         if (isOver) return true;
         const answer = known();
         if (answer !== undefined) {
-          settle(() => resolve({ answer, state: null }));
+          settle(() => resolve({ answer, state: null, worked: 0 }));
           return true;
         }
         clearTimeout(patience);

@@ -1,6 +1,10 @@
 import type { FieldError } from '../../config/errors.ts';
-import type { Tables } from '../../projections/tables.ts';
+import type { Schema } from '../../config/schema.ts';
+import { measured } from '../../projections/lists.ts';
+import { type Tables, tablesOf } from '../../projections/tables.ts';
 import type { Leaf, SortKey, Step, Where } from '../../projections/where.ts';
+import type { Missing } from './missing-list.ts';
+import { type Read, searches, whereOf } from './reads.ts';
 import { hasIndex } from './weight.ts';
 
 /** The part of a read that its caller has written. The conditions of rules are not: no message may tell of them. */
@@ -16,10 +20,47 @@ export function missingIndex(written: Written, tables: Tables, hasWordIndex: boo
     const needed = `name the fields to search in admin.searchFields of ${tables.name}`;
     return problem('q', `looks through all texts of ${tables.name}, which takes too long here: ${needed}`);
   }
-  return (where && missingFor(where, tables)) ?? missingForOrder(sort, tables);
+  const byCondition = where && missingFor(where, tables);
+  if (byCondition) return problem('where', goesBy(byCondition));
+  const byOrder = missingForOrder(sort, tables);
+  return byOrder && problem('sort', goesBy(byOrder));
 }
 
-function missingFor(where: Where, tables: Tables): FieldError | null {
+/** A read that took long: `total` is how many documents met its condition, null where it did not come to its end. */
+export type Slow = { read: Read; total: number | null };
+
+/** The indexes that a read that took long was without, also for the conditions of rules: for the operator, not for its caller. */
+export function missingIn({ read, total }: Slow, tables: Tables, hasWordIndex: boolean): Missing[] {
+  const where = whereOf(read);
+  if (searches(where)) return hasWordIndex ? [] : [{ collection: tables.name, field: null }];
+  const byOrder = read.kind === 'list' ? missingForOrder(read.request.sort, tables) : null;
+  const byCondition = where && missingFor(where, tables);
+  // Among many, a page is found in the order of an index alone.
+  if (byOrder && total !== null && isMany(read, total)) return [byOrder];
+  return [byOrder, byCondition].filter((one) => one !== null);
+}
+
+function isMany(read: Read, total: number): boolean {
+  if (read.kind !== 'list') return false;
+  const { limit, page } = read.request;
+  return limit > 0 && total > measured.many * page * limit;
+}
+
+/** Those of some indexes that a schema still has not, of fields that it has. */
+export function stillMissing<M extends Missing>(listed: readonly M[], schema: Schema): M[] {
+  if (listed.length === 0) return [];
+  const all = new Map(tablesOf(schema).map((tables) => [tables.name, tables]));
+  const withWords = new Set(schema.collections.filter(({ admin }) => admin?.searchFields).map(({ slug }) => slug));
+  return listed.filter(({ collection, field }) => {
+    const tables = all.get(collection);
+    if (!tables || field === null) return tables !== undefined && !withWords.has(collection);
+    const [first] = field.split('.');
+    if (!tables.fields.some(({ name }) => name === first)) return false;
+    return !tables.columns.some(({ path, isIndexed }) => isIndexed && path.join('.') === field);
+  });
+}
+
+function missingFor(where: Where, tables: Tables): Missing | null {
   // One that an index finds is enough where all must be met.
   if ('and' in where) {
     const parts = where.and.map((part) => missingFor(part, tables));
@@ -29,14 +70,14 @@ function missingFor(where: Where, tables: Tables): FieldError | null {
   if ('today' in where || 'search' in where) return null;
   const { operator } = where;
   const isServable = equal.has(operator) || ordered.has(operator) || (operator === 'like' && !where.trigrams);
-  return isServable ? missingAt('where', where, tables) : null;
+  return isServable ? missingAt(where, tables) : null;
 }
 
-function missingForOrder([key, ...rest]: readonly SortKey[], tables: Tables): FieldError | null {
-  return key && rest.length === 0 ? missingAt('sort', key, tables) : null;
+function missingForOrder([key, ...rest]: readonly SortKey[], tables: Tables): Missing | null {
+  return key && rest.length === 0 ? missingAt(key, tables) : null;
 }
 
-function missingAt(parameter: string, path: { steps: readonly Step[]; leaf: Leaf }, tables: Tables): FieldError | null {
+function missingAt(path: { steps: readonly Step[]; leaf: Leaf }, tables: Tables): Missing | null {
   const last = path.steps.findLastIndex(({ kind }) => kind === 'related');
   const related = path.steps[last];
   const end = related?.kind === 'related' ? related.tables : tables;
@@ -44,11 +85,11 @@ function missingAt(parameter: string, path: { steps: readonly Step[]; leaf: Leaf
   // Items of lists have no index, nor has JSON.
   if (rest.steps.some(({ kind }) => kind === 'items') || ['list', 'json'].includes(path.leaf.kind)) return null;
   if (hasIndex(rest, end)) return null;
-  const name = [...rest.steps, path.leaf].map((one) => one.name).join('.');
-  return problem(
-    parameter,
-    `goes by ${name} of ${end.key}, which has no index and takes too long here: set index: true of that field`,
-  );
+  return { collection: end.name, field: [...rest.steps, path.leaf].map(({ name }) => name).join('.') };
+}
+
+function goesBy({ collection, field }: Missing): string {
+  return `goes by ${field} of ${collection}, which has no index and takes too long here: set index: true of that field`;
 }
 
 function problem(field: string, text: string): FieldError {

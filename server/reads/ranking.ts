@@ -2,7 +2,7 @@ import type { JsonObject } from '../../config/schema.ts';
 import { type TextField, textIn } from '../../config/text-fields.ts';
 import { goOn } from '../../projections/going-on.ts';
 import type { ListRequest, Page } from '../../projections/lists.ts';
-import { scoreOf, type Term } from '../../projections/words.ts';
+import { scorerOf, type Term } from '../../projections/words.ts';
 import { ownSortKeys } from '../queries/paths.ts';
 
 /** Of the documents that a search finds, the newest are put in order: as many as can be read whole in some milliseconds. */
@@ -16,39 +16,30 @@ export type Ranked = { text: string; document: JsonObject; score: number };
 
 /** Puts documents into the order of how well they fit; of those that fit alike, the order stays. */
 export function rank(texts: readonly string[], terms: readonly Term[], fields: readonly TextField[]): Ranked[] {
+  const scoreOf = scorerOf(terms);
   return texts
     .map((text) => {
       goOn();
       const document: JsonObject = JSON.parse(text);
-      return {
-        text,
-        document,
-        score: scoreOf(
-          fields.map((field) => textIn(document, field)),
-          terms,
-        ),
-      };
+      return { text, document, score: scoreOf(fields.map((field) => textIn(document, field))) };
     })
     .sort((one, other) => other.score - one.score);
 }
 
-/** Gives pages of documents. */
-export type List = (request: ListRequest) => Promise<Page>;
+/** Gives pages of documents, the newest first. */
+export type Newest = (request: Pick<ListRequest, 'limit' | 'page'>) => Promise<Page>;
 
-type Ordered = { terms: readonly Term[]; fields: readonly TextField[]; list: List };
+type Ordered = { terms: readonly Term[]; fields: readonly TextField[]; newest: Newest };
 
-/**
- * A page of what a search finds, those that fit best first: of the newest {@link mostRanked}. The others follow, the newest first.
- *
- * @param request without its sort.
- */
-export async function rankedPage(request: ListRequest, { terms, fields, list }: Ordered): Promise<Page> {
-  const { limit, page } = request;
+/** A page of what a search finds, those that fit best first: of the newest {@link mostRanked}. The others follow, the newest first. */
+export async function rankedPage(
+  { limit, page }: Pick<ListRequest, 'limit' | 'page'>,
+  { terms, fields, newest }: Ordered,
+): Promise<Page> {
   const start = (page - 1) * limit;
-  const newest = { ...request, sort: newestFirst };
-  const plain = start + limit > mostRanked ? await list(newest) : null;
+  const plain = start + limit > mostRanked ? await newest({ limit, page }) : null;
   if (plain && start >= mostRanked) return plain;
-  const found = await list({ ...newest, limit: mostRanked, page: 1 });
+  const found = await newest({ limit: mostRanked, page: 1 });
   const ranked = rank(found.texts, terms, fields).slice(start, start + limit);
   // Where both meet on a page, the ranked ones are as many as its first places.
   const rest = plain ? plain.texts.slice(mostRanked - start) : [];

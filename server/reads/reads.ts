@@ -1,10 +1,11 @@
 import type { TextField } from '../../config/text-fields.ts';
+import { type FoundRequest, servedSearch } from '../../projections/found.ts';
 import { interruptible } from '../../projections/going-on.ts';
 import type { GroupRequest, Groups } from '../../projections/groups.ts';
 import type { ListRequest, Page } from '../../projections/lists.ts';
 import { pathsWithTables, type Where, withTables } from '../../projections/where.ts';
 import type { Term } from '../../projections/words.ts';
-import { mostRanked, newestFirst, rank, rankedPage } from './ranking.ts';
+import { mostRanked, type Newest, newestFirst, rank, rankedPage } from './ranking.ts';
 
 /** The words of a search, and the fields that hold them. */
 type Words = { terms: readonly Term[]; fields: readonly TextField[] };
@@ -39,8 +40,9 @@ export type Answer<K extends Kind> = Answers[K];
 export const readEnds = ['answered', 'late', 'refused', 'dropped'] as const;
 export type ReadEnd = (typeof readEnds)[number];
 
-/** The documents of a collection, today or as of a position. */
+/** The documents of a collection, today or as of a position, where no index of words is. */
 export type Reader = {
+  found?: (request: FoundRequest) => Page | Promise<Page>;
   list: (request: ListRequest) => Page | Promise<Page>;
   count: (where: Where | null) => number | Promise<number>;
   groups: (request: GroupRequest) => Groups | Promise<Groups>;
@@ -48,15 +50,23 @@ export type Reader = {
 
 const readings: { [P in Kind]: (request: Requests[P], reader: Reader) => Promise<Answers[P]> } = {
   list: async (request, { list }) => list(request),
-  ranked: ({ words, ...request }, { list }) => rankedPage(request, { ...words, list: async (one) => list(one) }),
-  async best({ where, limit, words: { terms, fields } }, { list }) {
-    const { texts, total } = await list({ where, sort: newestFirst, limit: mostRanked, page: 1 });
+  ranked: ({ words, ...request }, reader) => rankedPage(request, { ...words, newest: newestOf(request, reader) }),
+  async best({ where, limit, words: { terms, fields } }, reader) {
+    const { texts, total } = await newestOf({ where }, reader)({ limit: mostRanked, page: 1 });
     const best = rank(texts, terms, fields).slice(0, limit);
     return { best: best.map(({ text, score }) => ({ text, score })), total };
   },
   count: async ({ where }, { count }) => count(where),
   groups: async (request, { groups }) => groups(request),
 };
+
+/** Gives pages of what a search finds, the newest first. */
+function newestOf(request: Pick<ListRequest, 'where' | 'count'>, { found, list }: Reader): Newest {
+  const served = found ? servedSearch(request.where) : null;
+  const { count = 'exact' } = request;
+  if (found && served) return async (page) => found({ ...served, ...page, count });
+  return async (page) => list({ ...request, ...page, sort: newestFirst });
+}
 
 /** The condition of a read; null for all documents. */
 export function whereOf({ request }: Read): Where | null {

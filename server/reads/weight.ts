@@ -1,5 +1,6 @@
 import type { GroupRequest } from '../../projections/groups.ts';
 import type { ListRequest } from '../../projections/lists.ts';
+import type { Search } from '../../projections/search.ts';
 import { indexOfOrder } from '../../projections/sort.ts';
 import type { Tables } from '../../projections/tables.ts';
 import type { Leaf, SortKey, Step, Where } from '../../projections/where.ts';
@@ -40,6 +41,13 @@ export function mayBeLong(read: Read, { tables, sizeOf, events }: Weighed): bool
   // Each row as of then is copied first, and so is each version that has ended since.
   if (events === null) return rows * looks > mostLooks;
   return (rows + events) * looks > mostPastLooks || (where !== null && conditionsIn(where) > mostServed);
+}
+
+/** The keys of all collections that a read depends on. */
+export function keysRead(read: Read, tables: Tables): ReadonlySet<string> {
+  const paths: readonly Path[] = [...sortOf(read), ...figuresOf(read)];
+  const related = [...relatedOf(whereOf(read)), ...paths.flatMap(({ steps }) => relatedIn(steps))];
+  return new Set([tables, ...related].map(({ key }) => key));
 }
 
 /** Whether indexes find all that is asked for today, and a page in its order. */
@@ -95,8 +103,13 @@ function looksOf(where: Where | null, tables: Tables): number {
   if ('and' in where) return where.and.reduce((sum, part) => sum + looksOf(part, tables), 0);
   if ('or' in where) return where.or.reduce((sum, part) => sum + looksOf(part, tables), 0);
   if ('today' in where) return 1 + looksOf(where.today, where.tables);
-  if ('search' in where) return ofJson * where.search.terms.length * Math.max(1, where.search.fields.length);
+  if ('search' in where) return looksOfSearch(where.search);
   return looksAt(where, tables);
+}
+
+/** In an index, FTS5 looks at the entry of each document that has a word. */
+function looksOfSearch({ terms, fields, index }: Search): number {
+  return index ? terms.length : ofJson * terms.length * Math.max(1, fields.length);
 }
 
 function looksAt({ steps, leaf }: Path, tables: Tables): number {

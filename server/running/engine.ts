@@ -15,6 +15,7 @@ import { blobSettingsOf } from '../files/blobs/store.ts';
 import { callsThrough } from '../platform/calls.ts';
 import { createMeter } from '../platform/meter.ts';
 import { agreementIn, createState, type Phase, setState } from '../platform/state.ts';
+import { openMissingList } from '../reads/missing-list.ts';
 import type { Loaded } from '../settings/configuration.ts';
 import { readConditions } from '../webhooks/conditions.ts';
 import { createWebhookService, type WebhookService } from '../webhooks/service.ts';
@@ -193,6 +194,7 @@ export function startEngine(options: EngineOptions): Engine {
   let closeWays = () => {};
   let endRoom = async () => {};
   let webhooks: WebhookService | null = null;
+  const missingList = openMissingList(directory.path);
   const searchCell = createSearchCell();
   // The next service indexes the writes of a single command.
   const hasSearch = !isBrief && searchTablesOf(model.schema).length > 0;
@@ -308,6 +310,7 @@ export function startEngine(options: EngineOptions): Engine {
         }),
         webhooks: delivering.port,
         placeCounts,
+        missingIndexes: { note: missingList.note, all: missingList.all },
         reload,
         directory: directory.path,
         log,
@@ -384,6 +387,7 @@ export function startEngine(options: EngineOptions): Engine {
       await moving?.close();
       await checkpointing.close();
       guard?.close();
+      missingList.close();
       await search?.close();
       // Last, since the last connection to the log leaves it as one file, which a reader cannot.
       await writer.close();

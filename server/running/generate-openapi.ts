@@ -33,6 +33,7 @@ export async function generateOpenApi(api: Api, model: Model, shared: Shared): P
   const webhooks = { all: refuse, deliveries: refuse, retry: refuse, retryAll: refuse };
   const places = { take: refuse, free: refuse };
   const bulkTurns = { take: refuse, begin: refuse, end: refuse };
+  const missingIndexes = { note: refuse, all: refuse };
   const writing = { append: refuse, appendAnyway: refuse, isCrowded: () => false, waiting: () => 0 };
   const log = createLog('silent', { write: () => {} });
   const app = openApp({
@@ -47,6 +48,7 @@ export async function generateOpenApi(api: Api, model: Model, shared: Shared): P
     webhooks,
     places,
     bulkTurns,
+    missingIndexes,
     reload: refuse,
     log,
     openApi: refuse,

@@ -103,7 +103,17 @@ type OpenOptions = {
   copyRoom?: CopyRoom;
 } & Pick<
   App & RouteParts,
-  'passwords' | 'keyService' | 'notary' | 'pins' | 'erasures' | 'webhooks' | 'places' | 'bulkTurns' | 'reload' | 'log'
+  | 'passwords'
+  | 'keyService'
+  | 'notary'
+  | 'pins'
+  | 'erasures'
+  | 'webhooks'
+  | 'places'
+  | 'bulkTurns'
+  | 'missingIndexes'
+  | 'reload'
+  | 'log'
 >;
 
 /** The service as one thread has it, with all that its routes are made from. */
@@ -114,7 +124,7 @@ export type OpenApp = App &
 export function openApp(options: OpenOptions): OpenApp {
   const { shared, writing, passwords, keyService, notary, pins, erasures, reload, log, openApi } = options;
   const model = withCategories(options.model, shared.categories);
-  const { webhooks, places, bulkTurns, metrics = null, copyRoom, following = null } = options;
+  const { webhooks, places, bulkTurns, missingIndexes, metrics = null, copyRoom, following = null } = options;
   const { readFile, logFile, counter, state, credentials, baseUrl, isProduction, adminFolder } = shared;
   const clock = createClock(shared.clockCell);
   const unwatch = metrics?.watch(shared.site ?? '', writing.waiting);
@@ -189,6 +199,7 @@ export function openApp(options: OpenOptions): OpenApp {
     webhooks,
     places,
     bulkTurns,
+    missingIndexes,
     credentials,
     log,
     state: () => stateIn(state),

@@ -17,11 +17,13 @@ export function logRequests(server: Server, { log, state }: Pick<App, 'log' | 's
 function membersOf(request: Request): string {
   const { info, method, path, raw, app } = request;
   const advice = app.advice === undefined ? '' : `,"advice":${JSON.stringify(app.advice)}`;
+  const missing =
+    app.missingIndexes === undefined ? '' : `,"missingIndex":${JSON.stringify(app.missingIndexes.join(', '))}`;
   const took = info.completed || info.responded;
   const milliseconds = took > 0 ? took - info.received + Math.round(stoodInLine(raw.req)) : null;
   return (
     `"requestId":"${requestId(request)}","method":${JSON.stringify(method.toUpperCase())},"path":${JSON.stringify(path)},` +
     `"status":${statusSent(request)},"milliseconds":${milliseconds},` +
-    `"actor":${JSON.stringify(actorOf(request))},"ip":${JSON.stringify(addressOf(request))}${advice}`
+    `"actor":${JSON.stringify(actorOf(request))},"ip":${JSON.stringify(addressOf(request))}${advice}${missing}`
   );
 }

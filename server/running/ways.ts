@@ -15,6 +15,7 @@ import type {
   Reloading,
   WebhookPort,
 } from '../ports.ts';
+import type { MissingIndexes } from '../reads/missing-list.ts';
 import type { Loaded } from '../settings/configuration.ts';
 import { connectWriter } from '../writer/append.ts';
 import type { Following } from '../writer/messages.ts';
@@ -52,6 +53,7 @@ type Options = {
   erasures: ErasurePort;
   webhooks: WebhookPort;
   placeCounts: PlaceCounts;
+  missingIndexes: MissingIndexes;
   reload: Reloading['reload'];
   /** The data directory. */
   directory: string;
@@ -67,7 +69,7 @@ const bulkTurns = createBulkTurns();
 /** Opens the ways to an engine. */
 export function openWays(options: Options): Ways {
   const { loaded, generation, shared, writer, passwords, keyService, notary, guard, erasures, reload } = options;
-  const { webhooks, placeCounts, directory, log } = options;
+  const { webhooks, placeCounts, missingIndexes, directory, log } = options;
   const { model } = loaded;
   const documents = openDocumentCache({ directory, subject: { model, ...shared }, log });
   const openApi: Describe = (api) => documents.read(api, () => describeService(api, loaded, shared));
@@ -83,6 +85,7 @@ export function openWays(options: Options): Ways {
       webhooks: portTo<WebhookPort>(webhooks),
       places: portToPlaces(placeCounts),
       bulkTurns: portToTurns(),
+      missingIndexes: portTo<MissingIndexes>(missingIndexes),
       openApi: portTo<Describing>({ describe: openApi }),
       reloading: portTo<Reloading>({ reload }),
       ...(shared.reads && { following: writer.follow() }),
@@ -104,6 +107,7 @@ export function openWays(options: Options): Ways {
         webhooks,
         places,
         bulkTurns: turns,
+        missingIndexes,
         openApi,
         reload,
         log,

@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { before, it } from 'node:test';
 import { useServiceHere } from '../helpers/embedded.ts';
+import { useFolder } from '../helpers/shared.ts';
 import { show, violations } from './accessibility.ts';
 import { chief, describeAdmin, makeFirstUser, overhang } from './helpers.ts';
 import { newsroom } from './newsroom.ts';
@@ -9,7 +12,10 @@ import { newsroom } from './newsroom.ts';
 const main = ['', '/c/articles', '/c/articles/new', '/me'];
 
 describeAdmin('The main pages of the application', (open) => {
-  const service = useServiceHere(newsroom);
+  const data = useFolder();
+  const listed = { collection: 'articles', field: 'words', reads: 320, slowest: 24, lastAt: new Date().toISOString() };
+  writeFileSync(join(data, 'missing-indexes.json'), JSON.stringify([listed]));
+  const service = useServiceHere(newsroom, { data });
   before(async () => {
     await makeFirstUser(service);
     await service.call('POST', '/api/collections/articles', { title: 'The engine', tags: ['home'] });
@@ -24,4 +30,14 @@ describeAdmin('The main pages of the application', (open) => {
       assert.deepEqual([wrong, await overhang(page)], [[], 0]);
     });
   }
+
+  it('name the indexes that are missing, for those who manage API keys', async () => {
+    const { page } = await open({ service, path: '', user: chief });
+    const panel = page.getByRole('region', { name: 'Missing indexes' });
+    const text = (await panel.getByRole('listitem').innerText()).replaceAll(/\s+/g, ' ');
+    assert.match(
+      text,
+      /^Articles: Words articles\.words, index: true 320 slow reads, up to 24 ms · (now|\d+ minutes? ago)$/,
+    );
+  });
 });

@@ -121,6 +121,18 @@ describe('annals doctor', () => {
     assert.match(of('base URL')?.message ?? '', /not https/);
   });
 
+  it('names the indexes that are missing, as long as they are', async (t) => {
+    const data = copy(t);
+    const listed = ['title', 'gone'].map((field) => {
+      return { collection: 'posts', field, reads: 320, slowest: 24, lastAt: new Date().toISOString() };
+    });
+    writeFileSync(join(data, 'missing-indexes.json'), JSON.stringify(listed), { mode: 0o600 });
+    const { findings } = await examine(data);
+    const found = findings.filter(({ check }) => check === 'indexes');
+    const told = '320 reads took up to 24 ms by posts.title, which has no index: set index: true of that field';
+    assert.deepEqual(found, [{ check: 'indexes', status: 'note', message: told }]);
+  });
+
   it('names a mail server that refuses, without its password', async (t) => {
     const refusing = createServer((socket) => socket.end('554 no\r\n')).listen(0, '127.0.0.1');
     t.after(() => refusing.close());

@@ -64,6 +64,18 @@ const config: Config = {
       ],
       access: { read: ({ user }) => user !== null || { name: { not_equals: 'obsidian' } } },
     },
+    {
+      slug: 'asked',
+      admin: { searchFields: ['text'] },
+      fields: [{ name: 'text', type: 'text' }],
+      access: { read: ({ doc }) => doc?.text !== 'sealed word' },
+    },
+    {
+      slug: 'many',
+      admin: { searchFields: ['text'] },
+      fields: [{ name: 'text', type: 'text' }],
+      access: everybody,
+    },
     { slug: 'closed', fields: [{ name: 'text', type: 'text' }] },
     {
       slug: 'hooked',
@@ -108,6 +120,8 @@ before(async () => {
   ids.draft = await create('staff', { name: 'granite', status: 'draft' });
   ids.row = await create('rows', { text: 'visible word' });
   await create('rows', { text: 'hidden word' });
+  ids.asked = await create('asked', { text: 'unsealed word' });
+  await create('asked', { text: 'sealed word' });
   ids.guarded = await create('guarded', { name: 'marble', secret: 'feldspar', own: 'gneiss' });
   await create('guarded', { name: 'obsidian', secret: 'marble' });
   await create('closed', { text: 'visible' });
@@ -175,6 +189,25 @@ describe('q on a list', () => {
     assert.equal(body.total, 2);
   });
 
+  it('puts the newest 500 into that order, and has the others behind them', async () => {
+    const docs = Array.from({ length: 503 }, (_, index) => ({
+      text: index % 100 === 2 ? 'pebble' : `pebble and ${index}`,
+    }));
+    const { results } = (await service.call('POST', '/api/collections/many/bulk', { docs })).body;
+    const made: string[] = results.map(({ id }: { id: string }) => id);
+    const pages = [];
+    for (const page of [1, 2, 3, 4, 5, 6]) pages.push(await find('many', 'pebble', `&limit=100&page=${page}`));
+    const best = [502, 402, 302, 202, 102].map((index) => made[index]);
+    assert.deepEqual(pages[0]?.slice(0, 5), best, 'the one at 2 fits as well, and is not among the newest');
+    assert.deepEqual(
+      pages[5],
+      [2, 1, 0].map((index) => made[index]),
+    );
+    assert.deepEqual(pages.flat().sort(), made.toSorted());
+    const last = await find('many', 'pebble', '&limit=90&page=6');
+    assert.deepEqual([last.length, last.slice(50)], [53, pages[5]]);
+  });
+
   it('finds nothing by what has neither letter nor digit', async () => {
     for (const q of ['!', '"', '* - ^', ' ']) assert.deepEqual(await find('notes', q), [], q);
   });
@@ -195,6 +228,9 @@ describe('q on a list', () => {
     assert.deepEqual(await find('staff', 'granite', '', anonymous), [ids.open]);
     assert.deepEqual(await find('rows', 'word', '', anonymous), [ids.row]);
     // The same by the index.
+    assert.deepEqual(await find('asked', 'word', '', anonymous), [ids.asked]);
+    const found = await everywhere('q=word&collections=asked', anonymous);
+    assert.deepEqual([found.hits.map(({ id }: { id: string }) => id), found.total], [[ids.asked], 1]);
     for (const q of ['feldspar', 'gneiss', 'obsidian', 'marble feldspar']) {
       assert.deepEqual(await find('guarded', q, '', anonymous), [], q);
     }

@@ -68,6 +68,7 @@ export async function withApp<T>(
     keyService: new Proxy({} as OpenApp['keyService'], { get: () => () => assert.fail('there are no keys here') }),
     notary,
     erasures: new Proxy({} as OpenApp['erasures'], { get: () => () => assert.fail('nothing is erased here') }),
+    missingIndexes: { note: async () => {}, all: async () => [] },
     bulkTurns: { take: async () => 1, begin: async () => true, end: async () => {} },
     webhooks: new Proxy({} as OpenApp['webhooks'], { get: () => () => assert.fail('there are no webhooks here') }),
     places: new Proxy({} as OpenApp['places'], { get: () => () => assert.fail('there are no streams here') }),

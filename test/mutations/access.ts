@@ -213,4 +213,14 @@ export const accessMutations: readonly Mutation[] = [
       name: 'is for users of __admins and the key of the environment, and never for a key that was made',
     },
   },
+  {
+    what: 'A search in all collections shows documents that a rule hides which looks at each of them, where an index finds them.',
+    file: 'server/documents/search/routes.ts',
+    text: 'perform(read, { count, groups, list:',
+    replacement: 'perform(read, { ...call.target.documents, count, groups, list:',
+    test: {
+      file: 'test/documents/search.test.ts',
+      name: 'neither finds nor shows by fields and documents that the caller may not read',
+    },
+  },
 ];

@@ -141,4 +141,44 @@ export const readingMutations: readonly Mutation[] = [
       name: 'holds the page, newest first, and tells where it stands: first, middle and last page',
     },
   },
+  {
+    what: 'Figures that are kept stay when a document is written that they lead to.',
+    file: 'server/reads/weight.ts',
+    text: 'return new Set([tables, ...related].map(({ key }) => key));',
+    replacement: 'return new Set([tables].map(({ key }) => key));',
+    test: {
+      file: 'test/reads/reads.test.ts',
+      name: 'stays while others are written, and is made anew after a write of any that it goes through',
+    },
+  },
+  {
+    what: 'The last page of what a search ranks has none of the documents behind those.',
+    file: 'server/reads/ranking.ts',
+    text: 'plain.texts.slice(mostRanked - start)',
+    replacement: 'plain.texts.slice(plain.texts.length)',
+    test: {
+      file: 'test/documents/search.test.ts',
+      name: 'puts the newest 500 into that order, and has the others behind them',
+    },
+  },
+  {
+    what: 'A list that took long names the index of no field that it goes by.',
+    file: 'server/documents/reading.ts',
+    text: 'if (worked >= slowMilliseconds) tellMissing(',
+    replacement: 'if (worked < 0) tellMissing(',
+    test: {
+      file: 'test/reads/reads.test.ts',
+      name: 'names the index that it was without: in its line of the log, and to those who run the service',
+    },
+  },
+  {
+    what: 'An index is said to be missing that the configuration has.',
+    file: 'server/reads/missing-index.ts',
+    text: "isIndexed && path.join('.') === field",
+    replacement: 'isIndexed && path.length === 0',
+    test: {
+      file: 'test/reads/missing-list.test.ts',
+      name: 'has no longer what the configuration has made good, or has no more',
+    },
+  },
 ];

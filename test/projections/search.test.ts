@@ -4,11 +4,12 @@ import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { documentStream } from '../../events/catalogue.ts';
 import { openDocuments } from '../../projections/documents.ts';
+import type { Served } from '../../projections/found.ts';
 import { openSearchFile } from '../../projections/search-file.ts';
 import { searchFileOf, searchTablesOf } from '../../projections/search-tables.ts';
 import { verifyDirectory } from '../../projections/verify.ts';
 import type { Where } from '../../projections/where.ts';
-import { foldedWords, holds, placesIn, placesOf, readTerms, type Term } from '../../projections/words.ts';
+import { foldedWords, holds, placesIn, placesOf, readTerms, scorerOf, type Term } from '../../projections/words.ts';
 import { openSearchReader } from '../../server/queries/search-index.ts';
 import { announceFile, createSearchCell, publish } from '../../server/writer/search-cell.ts';
 import { openDatabase } from '../../storage/sqlite.ts';
@@ -147,6 +148,48 @@ describe('the words of a text', () => {
     });
     fc.assert(property, { numRuns: runsOf(60) });
   });
+
+  it('are counted alike in texts of ASCII and of any script, for how well they fit', () => {
+    const long = 'l'.repeat(64);
+    const some = fc.constantFrom(
+      'stone',
+      'STONES',
+      'stön',
+      'ston',
+      'e',
+      'straße',
+      '日本',
+      '😀x',
+      long,
+      `${long}er`,
+      'K',
+    );
+    const gap = fc.constantFrom(' ', '-', '\0', '…', ' \u0301 ');
+    const texts = fc.array(fc.tuple(some, gap), { maxLength: 9 }).map((parts) => parts.flat().join(''));
+    const asked = fc.oneof(
+      some,
+      fc.tuple(some, some).map((two) => two.join(' ')),
+      fc.constant('"stone e"'),
+    );
+    const property = fc.property(fc.tuple(texts, texts), asked, (document, q) => {
+      const terms = readTerms(q);
+      let expected = 0;
+      for (const [index, one] of document.entries()) {
+        const words = foldedWords(one);
+        for (const { words: wanted, isPrefix } of terms) {
+          let times = 0;
+          for (const at of words.keys()) {
+            const run = words.slice(at, at + wanted.length).join(' ');
+            if (run === wanted.join(' ')) times += 1;
+            else if (isPrefix && run.startsWith(wanted.join(' '))) times += 0.5;
+          }
+          if (times > 0) expected += times / (times + 0.5 + one.length / 300) / (1 + index);
+        }
+      }
+      assert.ok(Math.abs(scorerOf(terms)(document) - expected) < 1e-9, JSON.stringify({ document, q }));
+    });
+    fc.assert(property, { numRuns: runsOf(200) });
+  });
 });
 
 describe('the search file', () => {
@@ -231,6 +274,27 @@ describe('the search file', () => {
       { numRuns: 200 },
     );
     assert.ok(served > 50, 'conditions are served');
+    // By pages, the newest first, as SQLite sorts what it finds in every text.
+    const sort = [{ steps: [], leaf: { name: 'createdAt', kind: 'number' as const }, isDescending: true }];
+    for (const q of ['stone', '"stone"', 'sto', 'r', 'stone river', '"riverbed"', 'nowhere']) {
+      const search = { terms: readTerms(q), fields };
+      const byIndex: Served['search'] = { ...search, index: index.wordsOf(notes, fields) ?? assert.fail() };
+      for (const where of [null, like('title', 'b')]) {
+        const plain: Where = { and: [{ search: { ...search, index: null } }, ...(where ? [where] : [])] };
+        assert.equal(
+          documents.count({ and: [{ search: byIndex }, ...(where ? [where] : [])] }),
+          documents.count(plain),
+        );
+        for (const page of [1, 2, 5]) {
+          const { texts, total, hasNext } = documents.list({ where: plain, sort, limit: 3, page });
+          for (const count of ['exact', 'none'] as const) {
+            const found = documents.found({ search: byIndex, where, limit: 3, page, count });
+            assert.deepEqual([found.texts, found.hasNext], [texts, hasNext], q);
+            if (count === 'exact') assert.equal(found.total, total);
+          }
+        }
+      }
+    }
     // A total is brought forward without the index, which may not have come so far.
     const stones = like('title', 'stone');
     const marked = (await index.served(stones, notes)) ?? assert.fail();

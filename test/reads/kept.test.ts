@@ -1,21 +1,23 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { openKept } from '../../server/reads/kept.ts';
+import { openKept, type TableState } from '../../server/reads/kept.ts';
 import { eventually } from '../helpers/shared.ts';
 
 const at = (position: number, erasures = 0) => ({ position, erasures });
 const of = (hash: string, file = 'read.db') => ({ file, hash });
 
 describe('Answers that are kept', () => {
-  it('are for the state of the read tables that they were made in', () => {
+  it('stay until a document is written that they depend on', () => {
     const kept = openKept();
+    const get = (hash: string, state: TableState, lastWrite: number) => kept.get(of(hash), state, () => lastWrite);
     kept.set(of('a'), at(5), [1]);
-    assert.deepEqual(kept.get(of('a'), at(5)), [1]);
-    assert.equal(kept.get(of('b'), at(5)), undefined);
-    assert.equal(kept.get(of('a'), at(6)), undefined);
-    assert.equal(kept.get(of('a'), at(5)), undefined, 'it does not come back');
-    kept.set(of('a'), at(6), [2]);
-    assert.equal(kept.get(of('a'), at(6, 1)), undefined, 'an erasure ends it');
+    assert.deepEqual(get('a', at(5), 5), [1]);
+    assert.equal(get('b', at(5), 5), undefined);
+    assert.deepEqual(get('a', at(8), 4), [1], 'three other events');
+    assert.equal(get('a', at(9), 9), undefined);
+    assert.equal(get('a', at(8), 4), undefined, 'it does not come back');
+    kept.set(of('a'), at(9), [2]);
+    assert.equal(get('a', at(9, 1), 4), undefined, 'an erasure ends it');
     kept.close();
   });
 
@@ -23,7 +25,10 @@ describe('Answers that are kept', () => {
     const kept = openKept();
     kept.set(of('a'), at(5), [1]);
     kept.set(of('b'), at(5), [2]);
-    assert.equal(kept.get(of('c'), at(6, 1)), undefined);
+    assert.equal(
+      kept.get(of('c'), at(6, 1), () => 1),
+      undefined,
+    );
     assert.equal(kept.size(), 0);
     kept.set(of('a'), at(6, 1), [1]);
     kept.set(of('b'), at(7, 2), [2]);
@@ -31,7 +36,7 @@ describe('Answers that are kept', () => {
     // A read that began before the erasure is not kept, and another read file has its own.
     kept.set(of('late'), at(6, 1), [3]);
     kept.set(of('other', 'other.db'), at(1), [4]);
-    assert.deepEqual([kept.size(), kept.get(of('b'), at(7, 2))], [2, [2]]);
+    assert.deepEqual([kept.size(), kept.get(of('b'), at(7, 2), () => 1)], [2, [2]]);
     kept.close();
   });
 
@@ -41,7 +46,7 @@ describe('Answers that are kept', () => {
     kept.set(of('deep'), at(1), { groups: [{ key: ['x'.repeat(30)], sums: [{ of: 'y'.repeat(20) }] }] });
     kept.set(of('large'), at(1), { texts: ['x'.repeat(30), 'y'.repeat(30)], total: 2 });
     assert.deepEqual(
-      ['flat', 'deep', 'large'].map((key) => kept.get(of(key), at(1)) !== undefined),
+      ['flat', 'deep', 'large'].map((key) => kept.get(of(key), at(1), () => 1) !== undefined),
       [false, true, false],
     );
     kept.close();
@@ -52,14 +57,17 @@ describe('Answers that are kept', () => {
     const forty = 'x'.repeat(36);
     kept.set(of('a'), at(1), forty);
     kept.set(of('b'), at(1), forty);
-    kept.get(of('a'), at(1));
+    kept.get(of('a'), at(1), () => 1);
     kept.set(of('c'), at(1), forty);
     assert.deepEqual(
-      ['a', 'b', 'c'].map((key) => kept.get(of(key), at(1)) !== undefined),
+      ['a', 'b', 'c'].map((key) => kept.get(of(key), at(1), () => 1) !== undefined),
       [true, false, true],
     );
     kept.set(of('long'), at(1), 'x'.repeat(100));
-    assert.equal(kept.get(of('long'), at(1)), undefined);
+    assert.equal(
+      kept.get(of('long'), at(1), () => 1),
+      undefined,
+    );
     await eventually(() => kept.size() === 0);
   });
 });

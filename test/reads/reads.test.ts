@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { before, describe, it } from 'node:test';
+import type { MissingIndex } from '../../client/index.ts';
 import type { Config } from '../../config/define.ts';
 import { readsWaiting } from '../../server/reads/lane.ts';
 import { type HereService, useServiceHere } from '../helpers/embedded.ts';
@@ -49,6 +50,11 @@ const config: Config = {
         { name: 'title', type: 'text' },
         { name: 'items', type: 'array', fields: [{ name: 'word', type: 'text' }] },
       ],
+      access: { read: () => true },
+    },
+    {
+      slug: 'linked',
+      fields: [{ name: 'to', type: 'relationship', relationTo: 'small' }],
       access: { read: () => true },
     },
   ],
@@ -205,6 +211,27 @@ describe('A long read', () => {
     assert.ok(line.milliseconds >= 1, 'its time is that until the answer');
   });
 
+  it('names the index that it was without: in its line of the log, and to those who run the service', async () => {
+    const path = '/api/collections/notes';
+    const before = linesOf(path).length;
+    assert.equal((await get(service, slow(120, 1000))).status, 200);
+    assert.equal((await notes('?limit=1')).status, 200);
+    await eventually(() => linesOf(path).length === before + 2);
+    assert.deepEqual(
+      linesOf(path)
+        .slice(-2)
+        .map(({ missingIndex }) => missingIndex),
+      ['notes.body', undefined],
+    );
+    const { body } = await service.call('GET', '/api/schemas');
+    const found: MissingIndex[] = body.missingIndexes;
+    const { slowest = 0, lastAt = '', ...missing } = found.find(({ field }) => field === 'body') ?? {};
+    assert.deepEqual(missing, { collection: 'notes', field: 'body', reads: 1 });
+    assert.ok(slowest >= 10 && Date.now() - Date.parse(lastAt) < 600_000);
+    const anonymous = await service.call('GET', '/api/schemas', undefined, { key: null });
+    assert.equal('missingIndexes' in anonymous.body, false);
+  });
+
   it('is dropped when its client has gone', async () => {
     const leaving = new AbortController();
     const asked = Array.from({ length: 60 }, (_, index) => get(service, slow(120, index), leaving.signal));
@@ -265,5 +292,22 @@ describe('An answer that is kept', () => {
     assert.equal((await sums('&where[views][equals]=98')).total, 1);
     const asWritten = await call('GET', '/api/collections/notes/distinct?field=views&limit=3');
     assert.equal(asWritten.body.values.length, 3);
+  });
+
+  it('stays while others are written, and is made anew after a write of any that it goes through', async () => {
+    const { call } = service;
+    const { body: small } = await call('POST', '/api/collections/small', { title: 'before' });
+    await call('POST', '/api/collections/linked', { to: small.id });
+    const titles = async () => {
+      const { body } = await call('GET', '/api/collections/linked/distinct?field=to.title');
+      return body.values.map(({ value }: { value: string }) => value);
+    };
+    assert.deepEqual(await titles(), ['before']);
+    await call('POST', '/api/collections/notes', { title: 'elsewhere' });
+    assert.deepEqual(await titles(), ['before']);
+    await call('PATCH', `/api/collections/small/${small.id}`, { title: 'after' });
+    assert.deepEqual(await titles(), ['after']);
+    await call('DELETE', `/api/collections/small/${small.id}`);
+    assert.deepEqual(await titles(), [null]);
   });
 });

@@ -4,6 +4,7 @@ import type {
   CollectionSchema,
   GlobalAdmin,
   GlobalSchema,
+  MissingIndex,
   Schemas,
 } from '../../../client/index.ts';
 import { type Field, fieldsOf, inWords } from './fields.ts';
@@ -47,6 +48,8 @@ export type Model = {
   audit: Set<AuditScope>;
   /** Whether the user manages API keys. */
   managesKeys: boolean;
+  /** The indexes that reads took long without, for those who manage API keys. */
+  missingIndexes: MissingIndex[];
   limits: { body: number; bulkBody: number };
   version: string;
 };
@@ -61,6 +64,7 @@ export function modelOf(schemas: Schemas): Model {
     richText: schemas.richText?.features ?? null,
     audit: new Set(schemas.user?.audit),
     managesKeys: schemas.user?.keys === true,
+    missingIndexes: schemas.missingIndexes ?? [],
     limits: schemas.limits ?? { body: 1024 * 1024, bulkBody: 8 * 1024 * 1024 },
     version: schemas.version ?? '',
   };

@@ -8,6 +8,7 @@ import { type Settings, UsageError } from '../../settings/settings.ts';
 import { openReadable } from '../readable.ts';
 import { checkDisk } from './disk.ts';
 import { checkNames, type Finding, postgresCheckNames } from './findings.ts';
+import { checkIndexes } from './indexes.ts';
 import { checkLog } from './log.ts';
 import { checkBaseUrl, checkMail, checkSecrets } from './settings.ts';
 
@@ -35,6 +36,7 @@ async function examine(settings: Settings): Promise<Finding[]> {
     checkSecrets(settings),
     await checkBaseUrl(settings),
     await checkMail(settings, model),
+    ...checkIndexes(settings.data, model),
     ...(settings.log === undefined ? [] : await (await import('./postgres.ts')).checkPostgres(settings.log)),
   ];
   return [...checkNames, ...postgresCheckNames].flatMap((name) => findings.filter(({ check }) => check === name));

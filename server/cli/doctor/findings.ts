@@ -14,6 +14,7 @@ export const checkNames = [
   'secrets',
   'base URL',
   'mail',
+  'indexes',
 ] as const;
 
 /** Those of a log in PostgreSQL, which come after them. */

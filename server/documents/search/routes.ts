@@ -8,13 +8,13 @@ import type { App, Call, Target } from '../../app.ts';
 import { strategy } from '../../callers/authentication.ts';
 import { actorOf } from '../../http/requests.ts';
 import { readQuery } from '../../queries/parameters.ts';
-import type { List, Ranked } from '../../reads/ranking.ts';
+import type { Ranked } from '../../reads/ranking.ts';
 import { type Best, perform, type Read } from '../../reads/reads.ts';
 import { readMany } from '../reading.ts';
 import { excerptOf } from './excerpts.ts';
 import { searchOperation } from './operations.ts';
 import { searchParameters, unknownCollections } from './parameters.ts';
-import { passing, searchedBy, withSearch } from './searching.ts';
+import { type List, passing, searchedBy, withSearch } from './searching.ts';
 import { showableIn, titleOf } from './titles.ts';
 
 /** A document as the answer names it. */
@@ -88,7 +88,9 @@ async function findIn(call: Call, { where, row }: ListScope, { terms, limit }: W
   const written = { hasWords: true };
   if (!row) return { call, fields, ...(await readMany(call, read, written)) };
   const every: List = (request) => readMany(call, { kind: 'list', request }, written);
-  return { call, fields, ...(await perform(read, { ...call.target.documents, list: passing(every, { row, call }) })) };
+  // The rule is asked about each document that a list gives: no other way leads to them.
+  const { count, groups } = call.target.documents;
+  return { call, fields, ...(await perform(read, { count, groups, list: passing(every, { row, call }) })) };
 }
 
 /** Ids begin with the time at which a document was made. */

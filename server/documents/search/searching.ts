@@ -1,11 +1,11 @@
 import { DomainError } from '../../../config/errors.ts';
 import type { JsonObject } from '../../../config/schema.ts';
 import { fieldsOn, type TextField } from '../../../config/text-fields.ts';
+import type { ListRequest, Page } from '../../../projections/lists.ts';
 import type { Search } from '../../../projections/search.ts';
 import type { Where } from '../../../projections/where.ts';
 import { filterableFields } from '../../access/field-access.ts';
 import type { Call } from '../../app.ts';
-import type { List } from '../../reads/ranking.ts';
 import { paceOf } from '../reading.ts';
 
 /** The fields that a search of one collection looks into: those that the caller may filter by. */
@@ -45,6 +45,9 @@ export async function passed(texts: readonly string[], { row, call }: Asked): Pr
   }
   return found;
 }
+
+/** Gives pages of documents. */
+export type List = (request: ListRequest) => Promise<Page>;
 
 /** The documents of lists that pass a rule which is asked about each of them. */
 export function passing(list: List, asked: Asked): List {

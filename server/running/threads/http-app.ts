@@ -14,6 +14,7 @@ import type {
   Reloading,
   WebhookPort,
 } from '../../ports.ts';
+import type { MissingIndexes } from '../../reads/missing-list.ts';
 import type { Loaded } from '../../settings/configuration.ts';
 import { connectWriter } from '../../writer/append.ts';
 import type { Following } from '../../writer/messages.ts';
@@ -34,7 +35,8 @@ export type Ports = {
     | 'places'
     | 'openApi'
     | 'reloading'
-    | 'bulkTurns']: MessagePort;
+    | 'bulkTurns'
+    | 'missingIndexes']: MessagePort;
 } & {
   /** Of a node alone. */
   following?: MessagePort;
@@ -66,6 +68,7 @@ export function openThreadApp({ loaded, shared, ports, log, metrics, copyRoom }:
     openApi,
     reloading,
     bulkTurns,
+    missingIndexes,
     following,
   } = ports;
   return openApp({
@@ -80,6 +83,7 @@ export function openThreadApp({ loaded, shared, ports, log, metrics, copyRoom }:
     webhooks: callsThrough<WebhookPort>(webhooks),
     places: callsThrough<Places>(places),
     bulkTurns: callsThrough<BulkTurns>(bulkTurns),
+    missingIndexes: callsThrough<MissingIndexes>(missingIndexes),
     log,
     metrics,
     copyRoom,

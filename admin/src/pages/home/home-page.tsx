@@ -16,6 +16,7 @@ import { useWords } from '../../words/index.ts';
 import { type Change, readChanges } from './changes.ts';
 import { FirstSteps } from './first-steps.tsx';
 import styles from './home.module.css';
+import { MissingIndexes } from './missing-indexes.tsx';
 
 /** The first page after a login: the latest changes, the user's drafts, the size of each collection. */
 export function HomePage() {
@@ -32,6 +33,7 @@ export function HomePage() {
         {audit.has('payloads') && <Changes />}
         {isNow && <Drafts />}
       </div>
+      {isNow && <MissingIndexes />}
     </Page>
   );
 }

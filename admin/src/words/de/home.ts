@@ -1,4 +1,7 @@
+import { countedIn } from '../counting.ts';
 import type { Words } from '../words.ts';
+
+const counted = countedIn('de');
 
 export const home: Words['home'] = {
   greeting: (name) => `Willkommen, ${name}`,
@@ -13,6 +16,12 @@ export const home: Words['home'] = {
   restored: 'wiederhergestellt',
   erased: 'vernichtet',
   fields: (names) => `: ${names}`,
+  missingIndexes: 'Fehlende Indizes',
+  missingIndexesText:
+    'Listen haben nach diesen Feldern lange gebraucht. Mit einem Index in der Konfiguration sind sie schnell.',
+  search: 'Suche',
+  slowReads: (count, milliseconds) =>
+    `${counted(count, '# langsame Abfrage', '# langsame Abfragen')}, bis zu ${milliseconds} ms`,
   firstSteps: 'Erste Schritte',
   hide: 'Ausblenden',
   changeSomething: 'Ändere etwas',

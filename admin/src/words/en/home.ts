@@ -1,3 +1,7 @@
+import { countedIn } from '../counting.ts';
+
+const counted = countedIn('en');
+
 /** Words of the first page after a login. */
 export const home = {
   greeting: (name: string) => `Welcome, ${name}`,
@@ -12,6 +16,11 @@ export const home = {
   restored: 'restored',
   erased: 'erased',
   fields: (names: string) => `: ${names}`,
+  missingIndexes: 'Missing indexes',
+  missingIndexesText: 'Lists took long by these fields. With an index in the configuration they are fast.',
+  search: 'search',
+  slowReads: (count: number, milliseconds: number) =>
+    `${counted(count, '# slow read', '# slow reads')}, up to ${milliseconds} ms`,
   firstSteps: 'First steps',
   hide: 'Hide',
   changeSomething: 'Change something',

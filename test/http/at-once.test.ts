@@ -6,7 +6,10 @@ import { dial, eventually, logLines, received, useService } from '../helpers/sha
 const service = useService(
   `export default {
     cors: ['https://app.example.org'],
-    collections: [{ slug: 'posts', fields: [{ name: 'title', type: 'text' }], access: { read: () => true } }],
+    collections: [
+      { slug: 'posts', fields: [{ name: 'title', type: 'text' }], access: { read: () => true } },
+      { slug: 'users', auth: { cookies: {}, useAPIKey: true }, fields: [] },
+    ],
   };`,
   { ANNALS_THREADS: '1' },
 );
@@ -44,6 +47,21 @@ describe('An answer that is sent at once', () => {
         assert.ok(atOnce.id !== null && usual.id !== null && atOnce.id !== usual.id);
       }
     }
+  });
+
+  it('is not sent to a client that has the document', async () => {
+    const made = await service.call('POST', posts, { title: 'known' });
+    const headers = { 'accept-encoding': 'identity', 'if-none-match': made.headers.get('etag') ?? '' };
+    const again = await service.call('GET', `${posts}/${made.body.id}`, undefined, { key: null, headers });
+    assert.deepEqual([again.status, again.headers.get('etag')], [304, made.headers.get('etag')]);
+  });
+
+  it('sets the cookie of a log-in', async () => {
+    const account = { email: 'ada@example.com', password: 'a long password' };
+    assert.equal((await service.call('POST', '/api/collections/users', account)).status, 201);
+    const { status, headers } = await service.call('POST', '/api/collections/users/login', account);
+    assert.equal(status, 200);
+    assert.match(headers.get('set-cookie') ?? '', /^annals-users=/);
   });
 
   it('has its line in the log, with its status', async () => {

@@ -181,4 +181,51 @@ export const readingMutations: readonly Mutation[] = [
       name: 'has no longer what the configuration has made good, or has no more',
     },
   },
+  {
+    what: 'A row is kept that was read while a commit changed it.',
+    file: 'projections/kept-rows.ts',
+    text: 'if (value === null || isOdd(mark) || isApart() || Atomics.load(marks, slot) !== mark) return value;',
+    replacement: 'if (value === null || isApart()) return value;',
+    test: {
+      file: 'test/projections/kept-rows.property.test.ts',
+      name: 'are those that the file has at that moment, whatever is committed in between',
+    },
+  },
+  {
+    what: 'The threads that read are not told which documents a commit changes.',
+    file: 'projections/projector.ts',
+    text: 'mark(changed, isErasure, () => commit.run());',
+    replacement: 'mark([], isErasure, () => commit.run());',
+    test: {
+      file: 'test/documents/kept-reads.test.ts',
+      name: 'shows each write that was answered, of a document and in lists, in all threads',
+    },
+  },
+  {
+    what: 'A list in the order of another collection is kept when that changes.',
+    file: 'projections/page-key.ts',
+    text: "if (sort.some(({ steps }) => steps.some(({ kind }) => kind === 'related'))) return null;",
+    replacement: '',
+    test: {
+      file: 'test/documents/kept-reads.test.ts',
+      name: 'is not that of a list that asks for other documents: their changes count',
+    },
+  },
+  {
+    what: 'An answer that is sent past hapi does not set the cookie.',
+    file: 'server/http/at-once.ts',
+    text: 'app.changesCookies === undefined &&',
+    replacement: '',
+    test: { file: 'test/http/at-once.test.ts', name: 'sets the cookie of a log-in' },
+  },
+  {
+    what: 'A client that has the document is sent it again.',
+    file: 'server/http/at-once.ts',
+    text: "headers['if-none-match'] === undefined &&",
+    replacement: '',
+    test: {
+      file: 'test/http/at-once.test.ts',
+      name: 'is not sent to a client that has the document',
+    },
+  },
 ];

@@ -2,6 +2,7 @@ import { spawn, spawnSync } from 'node:child_process';
 import { closeSync, mkdirSync, openSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { ensureBundle } from '../runtime/bundle.js';
 
 /** A server under load: where it answers, which process it is, and a folder for what belongs to it. */
 export type Server = { url: string; pid: number; folder: string; stop: () => Promise<void> };
@@ -30,9 +31,12 @@ type AnnalsOptions = {
 /** Starts our service on a data directory. Its log goes to a file, as it would in production. */
 export function startAnnals(data: string, folder: string, options: AnnalsOptions = {}) {
   const { logLevel = 'info', threads, config = 'annals', environment, wrapper } = options;
+  // As it is for users: from the bundle.
+  const problem = ensureBundle();
+  if (problem) process.stderr.write(`the sources are measured, and no bundle: ${problem}\n`);
   return startServer({
     args: [
-      pathOf('../server/main.js'),
+      pathOf('../runtime/annals.js'),
       'serve',
       '--config',
       pathOf(`./${config}.config.ts`),

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { createRequire, isBuiltin } from 'node:module';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -175,6 +175,10 @@ function standIns(form: Bundled): Plugin {
         },
         () => ({ path: join(root, 'server/openapi/stand-in.cjs') }),
       );
+      // Node warns of url.parse where it is not called below node_modules.
+      onLoad({ filter: /@hapi[\\/]shot[\\/]lib[\\/]request\.js$/ }, ({ path }) => ({
+        contents: replaced(path, 'const uri = Url.parse(url);', 'const uri = new Url.Url();\nuri.parse(url);'),
+      }));
       if (form === 'binary') {
         onResolve({ filter: /^node-gyp-build$/ }, () => here('node-gyp-build.cjs'));
         onResolve({ filter: /^fs$/ }, ({ importer }) =>
@@ -190,13 +194,16 @@ function standIns(form: Bundled): Plugin {
       onResolve({ filter: /^\.\.\/.*\/better-sqlite3\/lib\/binding\.js$/ }, ({ path }) => ({ path, external: true }));
       // It looks for its addon in its own folder.
       onLoad({ filter: /[\\/]bcrypt[\\/]bcrypt\.js$/ }, ({ path }) => ({
-        contents: readFileSync(path, 'utf8').replace(
-          'path.resolve(__dirname)',
-          `path.resolve(__dirname, '${folder}/bcrypt')`,
-        ),
+        contents: replaced(path, 'path.resolve(__dirname)', `path.resolve(__dirname, '${folder}/bcrypt')`),
       }));
     },
   };
+}
+
+function replaced(path: string, from: string, to: string): string {
+  const text = readFileSync(path, 'utf8');
+  if (!text.includes(from)) throw new Error(`${path} has no ${from}`);
+  return text.replace(from, to);
 }
 
 /** Names the code of a bundle. */
@@ -208,7 +215,7 @@ export function buildOf({ files }: Bundle): string {
 type Manifest = { made: [path: string, size: number, time: number][]; written: string[] };
 
 /** Beside its sources, what decides how a bundle is made. */
-const ways = ['bundle.ts', 'package-lock.json', 'package.json'];
+const ways = ['bundle.ts', 'package-lock.json'];
 
 /**
  * Writes the bundle of the checkout, which is run as long as each file that it is made of stays as it is.
@@ -234,6 +241,18 @@ async function writeBundle(folder: string): Promise<void> {
   // A service that runs may yet load a module of the bundle before.
   const kept = new Set([...before, ...written, 'build.json', 'manifest.json']);
   for (const name of readdirSync(folder)) if (!kept.has(name)) rmSync(join(folder, name));
+  forgetCompiled(join(root, 'node_modules/.cache/annals'));
+}
+
+const dayMilliseconds = 24 * 60 * 60 * 1000;
+
+/** Removes compiled code that is older than a day: modules of a bundle have other names when they change, and nothing else removes them. */
+function forgetCompiled(folder: string): void {
+  if (!existsSync(folder)) return;
+  for (const name of readdirSync(folder, { recursive: true, encoding: 'utf8' })) {
+    const stats = statSync(join(folder, name), { throwIfNoEntry: false });
+    if (stats?.isFile() && Date.now() - stats.mtimeMs > dayMilliseconds) rmSync(join(folder, name), { force: true });
+  }
 }
 
 function manifestIn(folder: string): Manifest | null {

@@ -59,6 +59,21 @@ describe('The bundle of a checkout', { skip }, () => {
     assert.match(await help(), /says that it was changed/);
   });
 
+  it('has no text of packages that are required late in modules that each thread loads, and keeps functions of CommonJS in the code cache', () => {
+    const texts = globSync('build/bundle/*.mjs', { cwd: checkout }).map((path) =>
+      readFileSync(join(checkout, path), 'utf8'),
+    );
+    const wrapped = texts.flatMap((text) => [
+      ...text.matchAll(/"node_modules\/((?:@[^/"]+\/)?[^/"]+)[^"]*"(:\(function)?/g),
+    ]);
+    const names = new Set(wrapped.map(([, name]) => name));
+    assert.ok(names.has('@hapi/hapi'), [...names].join());
+    for (const late of ['minio', 'joi', '@hapi/jwt', 'hapi-swagger', '@eslint-community/regexpp'])
+      assert.ok(!names.has(late), late);
+    const methods = wrapped.filter(([, , isEager]) => !isEager).map(([text]) => text);
+    assert.deepEqual(methods, []);
+  });
+
   it('has the names of its functions, and lines, in the stack of an error in the log', async (t: TestContext) => {
     writeFileSync(join(folder, 'hook.config.mjs'), config);
     const service = launch(

@@ -9,8 +9,8 @@ import { foreignAssets, ownAssets } from './server/platform/carried.ts';
 import { commit } from './server/platform/version.ts';
 
 /**
- * Makes `dist/`, which is what the package holds: `npm run build`, and npm itself before it packs. The service is a bundle with all packages
- * but those with native code; what an application imports into its own code, and may bundle, is compiled file by file.
+ * Makes `dist/`, which is what the package holds: `npm run build`, and npm itself before it packs. The service is a bundle with all
+ * packages but those with native code; what an application imports into its own code, and may bundle, is compiled file by file.
  */
 const dist = join(root, 'dist');
 

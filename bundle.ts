@@ -29,7 +29,8 @@ const packages = { checkout: '../../node_modules', package: '../vendor' };
 /** For a module that finds others while it runs: createRequire has an address, and CommonJS the names that it expects. */
 const finding = `import { createRequire as annalsRequire } from 'node:module';
 import { fileURLToPath as annalsPath } from 'node:url';
-const require = annalsRequire(import.meta.url), __filename = annalsPath(import.meta.url), __dirname = annalsPath(new URL('.', import.meta.url));
+const require = annalsRequire(import.meta.url), __filename = annalsPath(import.meta.url);
+const __dirname = annalsPath(new URL('.', import.meta.url));
 `;
 
 /** Bundles the command, each thread, and what others may import. The same sources make the same bytes. */
@@ -85,8 +86,8 @@ export async function bundle(form: Bundled): Promise<Bundle> {
 }
 
 /**
- * A package that our modules `require` is for few that need it, and has a file of its own: else it would be in the text of each thread. So has
- * joi, which is loaded late by some and at once by others.
+ * A package that our modules `require` is for few that need it, and has a file of its own: else it would be in the text of each
+ * thread. So has joi, which is loaded late by some and at once by others.
  *
  * @param late gets the names of such packages.
  */
@@ -111,8 +112,8 @@ function fileOf(name: string): string {
 }
 
 /**
- * A module of CommonJS is a function that runs when it is required, as nearly all do at a start: in parentheses V8 compiles it with its file,
- * and so keeps it in the code cache.
+ * A module of CommonJS is a function that runs when it is required, as nearly all do at a start: in parentheses V8 compiles it with
+ * its file, and so keeps it in the code cache.
  */
 async function finished(text: string, format: 'esm' | 'cjs'): Promise<string> {
   const [, first = '', body = ''] = /^(#!.*\n)?(.*)$/s.exec(text) ?? [];

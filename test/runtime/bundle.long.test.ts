@@ -59,7 +59,7 @@ describe('The bundle of a checkout', { skip }, () => {
     assert.match(await help(), /says that it was changed/);
   });
 
-  it('has no text of packages that are required late in modules that each thread loads, and keeps functions of CommonJS in the code cache', () => {
+  it('keeps packages that are required late out of the threads, and functions of CommonJS in the code cache', () => {
     const texts = globSync('build/bundle/*.mjs', { cwd: checkout }).map((path) =>
       readFileSync(join(checkout, path), 'utf8'),
     );

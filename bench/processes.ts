@@ -2,6 +2,7 @@ import { spawn, spawnSync } from 'node:child_process';
 import { closeSync, mkdirSync, openSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
+import { ensureBundle } from '../runtime/bundle.js';
 
 /** A server under load: where it answers, which process it is, and a folder for what belongs to it. */
 export type Server = { url: string; pid: number; folder: string; stop: () => Promise<void> };
@@ -34,10 +35,13 @@ type AnnalsOptions = {
 /** Starts our service on a data directory. Its log goes to a file, as it would in production. */
 export function startAnnals(data: string, folder: string, options: AnnalsOptions = {}) {
   const { logLevel = 'info', threads, config = 'annals', environment, wrapper, flags = [], checkout } = options;
+  // As it is for users: from the bundle.
+  const problem = checkout === undefined ? ensureBundle() : null;
+  if (problem) process.stderr.write(`the sources are measured, and no bundle: ${problem}\n`);
   return startServer({
     args: [
       ...flags,
-      pathOf('../server/main.js', checkout),
+      checkout === undefined ? pathOf('../runtime/annals.js') : pathOf('../server/main.js', checkout),
       'serve',
       '--config',
       pathOf(`./${config}.config.ts`, checkout),

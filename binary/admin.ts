@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { root } from './bundle.ts';
+import { root } from '../bundle.ts';
 
 /** The admin application as it goes into the binary: its files below admin/dist, and the folders of the packages that are in them. */
 export type AdminParts = { files: string[]; packages: string[] };

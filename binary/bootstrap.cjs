@@ -12,18 +12,19 @@ const { isMainThread, setEnvironmentData } = require('node:worker_threads');
 
 // A `file:` address, so that createRequire and fileURLToPath work in the modules, and stacks look as usual.
 const base = 'file:///%5Bannals%5D/app/';
-const entries = { annals: 'annals.js', 'annals/server': 'annals-server.js', 'annals/client': 'annals-client.js' };
+const entries = { annals: 'annals.mjs', 'annals/server': 'annals-server.mjs', 'annals/client': 'annals-client.mjs' };
 
 registerHooks({
   resolve(specifier, context, next) {
     const own = Object.hasOwn(entries, specifier) ? base + entries[specifier] : null;
     const isInside = specifier.startsWith('.') && context.parentURL?.startsWith(base);
     const url = own ?? (isInside ? new URL(specifier, context.parentURL).href : specifier);
-    return url.startsWith(base) ? { url, format: 'module', shortCircuit: true } : next(specifier, context);
+    return url.startsWith(base) ? { url, format: formatOf(url), shortCircuit: true } : next(specifier, context);
   },
   load(url, context, next) {
     if (!url.startsWith(base)) return next(url, context);
-    return { format: 'module', source: sea.getAsset(`app/${url.slice(base.length)}`, 'utf8'), shortCircuit: true };
+    const source = sea.getAsset(`app/${url.slice(base.length)}`, 'utf8');
+    return { format: formatOf(url), source, shortCircuit: true };
   },
 });
 
@@ -33,8 +34,12 @@ if (isMainThread) {
   const script = new vm.Script('(url) => import(url)', {
     importModuleDynamically: vm.constants.USE_MAIN_CONTEXT_DEFAULT_LOADER,
   });
-  script.runInThisContext()(`${base}main.js`);
-} else import(`${base}${globalThis.annalsEntry}.js`);
+  script.runInThisContext()(`${base}main.mjs`);
+} else import(`${base}${globalThis.annalsEntry}.mjs`);
+
+function formatOf(url) {
+  return url.endsWith('.cjs') ? 'commonjs' : 'module';
+}
 
 /**
  * Puts the native addons where the system can load them, for it loads files alone: beside the executable, where an image has them,

@@ -15,10 +15,10 @@ import {
 import { createRequire } from 'node:module';
 import { join, relative, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
+import { bundle, root } from '../bundle.ts';
 import { foreignAssets, ownAssets } from '../server/platform/carried.ts';
 import { commit, version } from '../server/platform/version.ts';
 import { buildAdmin } from './admin.ts';
-import { bundle, root } from './bundle.ts';
 import { licencesOf } from './licences.ts';
 import { type Architecture, architectures, nodeFor, nodeVersion } from './node.ts';
 import { sbomOf } from './sbom.ts';
@@ -46,7 +46,7 @@ async function make(arch: Architecture): Promise<void> {
   rmSync(parts, { recursive: true, force: true });
   mkdirSync(join(parts, 'app'), { recursive: true });
 
-  const { files, metafile } = await bundle();
+  const { files, metafile } = await bundle('binary');
   const admin = buildAdmin();
   const assets: Record<string, string> = { 'bootstrap.cjs': join(parts, 'bootstrap.cjs') };
   copyFileSync(join(root, 'binary/bootstrap.cjs'), join(parts, 'bootstrap.cjs'));

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { root } from './bundle.ts';
+import { root } from '../bundle.ts';
 import type { Sbom } from './sbom.ts';
 
 /** The licences of the packages in the binary, which have to go along with it. */

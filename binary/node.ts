@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { copyFileSync, existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { root } from './bundle.ts';
+import { root } from '../bundle.ts';
 
 export const architectures = ['x64', 'arm64'] as const;
 

@@ -2,10 +2,10 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Metafile } from 'esbuild';
+import { root } from '../bundle.ts';
 import { packageName } from '../config/package-name.ts';
 import { version } from '../server/platform/version.ts';
 import { sqliteVersion } from '../storage/sqlite.ts';
-import { root } from './bundle.ts';
 import { nodeVersion } from './node.ts';
 
 type Component = {
@@ -38,18 +38,34 @@ type Made = {
 };
 
 /** All that is in the binary: the packages of which the bundle has a module, native code, Node with its parts; and the libraries it needs. */
-export function sbomOf({ outputs }: Metafile, { binary, builder, packages: others }: Made): Sbom {
-  // Of a module that is not used, nothing is in the output.
-  const modules = Object.values(outputs).flatMap(({ inputs }) => Object.keys(inputs));
-  const folders = modules.flatMap((path) => /^.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(path)?.[0] ?? []);
-  const packages = [...new Set([...folders, ...others])].sort();
+export function sbomOf(metafile: Metafile, { binary, builder, packages }: Made): Sbom {
+  return listOf([...packagesIn(metafile, packages), ...nativeParts(builder), ...librariesOf(binary)]);
+}
+
+/**
+ * The packages that are inside that of npm, which does not know of them.
+ *
+ * @param others the folders of packages of which something is in it beside the bundle.
+ */
+export function sbomOfPackage(metafile: Metafile, others: readonly string[]): Sbom {
+  return listOf(packagesIn(metafile, others));
+}
+
+function listOf(components: Component[]): Sbom {
   return {
     bomFormat: 'CycloneDX',
     specVersion: '1.6',
     version: 1,
     metadata: { component: { type: 'application', 'bom-ref': packageName, name: packageName, version: version() } },
-    components: [...packages.map(componentOf), ...nativeParts(builder), ...librariesOf(binary)],
+    components,
   };
+}
+
+function packagesIn({ outputs }: Metafile, others: readonly string[]): Component[] {
+  // Of a module that is not used, nothing is in the output.
+  const modules = Object.values(outputs).flatMap(({ inputs }) => Object.keys(inputs));
+  const folders = modules.flatMap((path) => /^.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(path)?.[0] ?? []);
+  return [...new Set([...folders, ...others])].sort().map(componentOf);
 }
 
 function componentOf(folder: string): Component {

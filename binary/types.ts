@@ -3,8 +3,8 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { root } from '../bundle.ts';
 import { packageName } from '../config/package-name.ts';
-import { root } from './bundle.ts';
 
 /** Where `annals init` has the types from, which an editor needs where no package is installed. */
 export const typesFile = join(root, 'server/cli/annals-types.txt');

@@ -1,8 +1,9 @@
-import Joi from 'joi';
+import type Joi from 'joi';
 import { DomainError } from './errors.ts';
 import { isList } from './field-types.ts';
 import { objectSchema, validation, type WriteMode } from './fields.ts';
 import { InvalidBody } from './invalid-body.ts';
+import { joi } from './joi.ts';
 import type { AuthOptions, Field } from './model.ts';
 import { newPassword } from './passwords.ts';
 import type { JsonObject } from './schema.ts';
@@ -101,7 +102,7 @@ export function defaultDocument(fields: readonly Field[]): JsonObject {
 function bodySchema(target: Parameters<typeof compileValidator>[0], mode: WriteMode): Joi.ObjectSchema {
   const fields = target.fields.filter(({ isServerMade }) => !isServerMade);
   const made = target.fields.filter(({ isServerMade }) => isServerMade).map(({ name }) => name);
-  const ignored = Object.fromEntries([...assigned, ...made].map((name) => [name, Joi.any()]));
+  const ignored = Object.fromEntries([...assigned, ...made].map((name) => [name, joi().any()]));
   return target.auth
     ? objectSchema(fields, mode, { ...ignored, password: newPassword() }, ['password'])
     : objectSchema(fields, mode, ignored);

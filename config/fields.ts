@@ -1,7 +1,8 @@
-import Joi from 'joi';
+import type Joi from 'joi';
 import { hasEncodedWord, isPlainText, normalEmail } from './addresses.ts';
 import { counted } from './counted.ts';
 import type { FieldType } from './field-types.ts';
+import { joi } from './joi.ts';
 import type { Field } from './model.ts';
 import { readPattern } from './patterns/pattern.ts';
 import type { FieldSchema } from './schema.ts';
@@ -65,7 +66,7 @@ export const fieldTypes: Record<FieldType, FieldKind> = {
   },
   url: { options: texts, schema: (field) => text(field, form(readUrl, 'be an absolute http or https URL')) },
   number: { options: [...single, 'min', 'max', 'integer'], schema: number },
-  boolean: { options: [...stored, 'index'], schema: () => Joi.boolean() },
+  boolean: { options: [...stored, 'index'], schema: () => joi().boolean() },
   date: { options: single, schema: () => form(readDate, 'be a calendar date like "2024-02-29"') },
   datetime: {
     options: single,
@@ -96,9 +97,9 @@ export const fieldTypes: Record<FieldType, FieldKind> = {
   join: {
     options: ['name', 'type', 'label', 'access', 'hooks', 'admin', 'collection', 'on', 'limit', 'sort'],
     needs: ['collection', 'on'],
-    schema: () => Joi.any(),
+    schema: () => joi().any(),
   },
-  row: { options: ['type', 'label', 'fields', 'admin'], needs: ['fields'], schema: () => Joi.any() },
+  row: { options: ['type', 'label', 'fields', 'admin'], needs: ['fields'], schema: () => joi().any() },
 };
 
 /** Every field type, in the order of the documentation. */
@@ -121,14 +122,16 @@ export function objectSchema(
 ): Joi.ObjectSchema {
   const allowed = fields.filter(({ type }) => type !== 'join');
   const members = fields.map((field) => [field.name, member(field, mode)] as const);
-  return Joi.object({ ...extra, ...Object.fromEntries(members) }).error((reports) => {
-    for (const report of reports) {
-      // An inner object comes first and has told its own fields already.
-      if (report.code !== 'object.unknown' || report.local.allowed) continue;
-      Object.assign(report.local, { allowed, words });
-    }
-    return reports;
-  });
+  return joi()
+    .object({ ...extra, ...Object.fromEntries(members) })
+    .error((reports) => {
+      for (const report of reports) {
+        // An inner object comes first and has told its own fields already.
+        if (report.code !== 'object.unknown' || report.local.allowed) continue;
+        Object.assign(report.local, { allowed, words });
+      }
+      return reports;
+    });
 }
 
 /** The problem of a value as JSON, as the end of "must …"; undefined without one. */
@@ -155,10 +158,10 @@ function member(field: Field, mode: WriteMode): Joi.Schema {
   else if (mode === 'create' && !makeDefault) schema = schema.required();
   if (mode === 'create' && makeDefault) schema = schema.default(() => makeDefault());
   // joi reads value[key], so a missing `constructor` is the inherited function: no value.
-  return Object.hasOwn(Object.prototype, field.name) ? schema.empty(Joi.function()) : schema;
+  return Object.hasOwn(Object.prototype, field.name) ? schema.empty(joi().function()) : schema;
 }
 
-function text(field: Field, base = Joi.string()): Joi.StringSchema {
+function text(field: Field, base = joi().string()): Joi.StringSchema {
   const { required, minLength = 0, maxLength = Number.POSITIVE_INFINITY, pattern } = field;
   const matches = pattern === undefined ? undefined : matcherFor(field, pattern);
   const counts = field.minLength !== undefined || field.maxLength !== undefined;
@@ -188,7 +191,7 @@ function matcherFor(field: Field, pattern: string): (value: string) => boolean {
 
 /** A text of a form of its own. `read` gives the text to keep, or undefined when the form is wrong. */
 function form(read: (value: string) => string | undefined, must: string): Joi.StringSchema {
-  const schema = Joi.string().min(0);
+  const schema = joi().string().min(0);
   return named(schema, must).custom((value: string, helpers) => read(value) ?? helpers.error('must', { must }));
 }
 
@@ -202,7 +205,7 @@ function named(schema: Joi.StringSchema, must: string): Joi.StringSchema {
 
 function email(): Joi.StringSchema {
   // Any top-level domain: the list that joi carries ages, and intranets have their own.
-  return Joi.string().email({ tlds: false }).custom(refuseEncodedWord);
+  return joi().string().email({ tlds: false }).custom(refuseEncodedWord);
 }
 
 function refuseEncodedWord(value: string, helpers: Joi.CustomHelpers<string>): string | Joi.ErrorReport {
@@ -212,7 +215,8 @@ function refuseEncodedWord(value: string, helpers: Joi.CustomHelpers<string>): s
 
 /** It stands in the headers of mail and tells accounts apart: nothing in it is invisible, and it has one form. */
 function accountEmail(): Joi.StringSchema {
-  return Joi.string()
+  return joi()
+    .string()
     .custom((value: string, helpers) => {
       const normal = normalEmail(value);
       return isPlainText(normal) ? normal : helpers.error('string.email');
@@ -227,7 +231,7 @@ function readUrl(value: string): string | undefined {
 }
 
 function number({ min, max, integer }: Field): Joi.NumberSchema {
-  let schema = Joi.number();
+  let schema = joi().number();
   if (integer) schema = schema.integer();
   if (min !== undefined) schema = schema.min(min);
   if (max !== undefined) schema = schema.max(max);
@@ -241,11 +245,13 @@ function oneOf({ options = [] }: Field): Joi.Schema {
 /** As `Joi.valid`, which makes a list of all the words for each wrong value: of many, in a long list, that takes a second. */
 function oneOfWords(valids: readonly string[]): Joi.Schema {
   const known: ReadonlySet<unknown> = new Set(valids);
-  return Joi.any().custom((value, helpers) => (known.has(value) ? value : helpers.error('any.only', { valids })));
+  return joi()
+    .any()
+    .custom((value, helpers) => (known.has(value) ? value : helpers.error('any.only', { valids })));
 }
 
 function reference(field: Field): Joi.Schema {
-  const id = named(Joi.string(), 'be the id of a document').custom((value: string, helpers) =>
+  const id = named(joi().string(), 'be the id of a document').custom((value: string, helpers) =>
     isClean(value) ? value : helpers.error('must', { must: cleanText }),
   );
   return field.hasMany ? list(field, id) : id;
@@ -254,7 +260,8 @@ function reference(field: Field): Joi.Schema {
 /** A list that is not required may be empty whatever its minLength: that is how no value is answered. */
 function list(field: Field, item: Joi.Schema): Joi.ArraySchema {
   const { required, minLength = 0, maxLength = Number.POSITIVE_INFINITY } = field;
-  return Joi.array()
+  return joi()
+    .array()
     .custom((value: unknown[], helpers) => {
       if (value.length === 0 && required) return helpers.error('must', { must: 'not be empty' });
       if (value.length === 0) return value;
@@ -272,15 +279,17 @@ function block(blocks: { slug: string; fields: Field[] }[]): Joi.Schema {
   // biome-ignore lint/suspicious/noThenProperty: joi's name for what a case leads to
   const cases = blocks.map(({ slug, fields }) => ({ is: slug, then: objectSchema(fields, 'create', { blockType }) }));
   // The schema for the rest is met only by wrong items, and says what is wrong with them.
-  const otherwise = Joi.object({ blockType }).unknown();
-  return Joi.alternatives().conditional(Joi.ref('.blockType'), { switch: cases, otherwise });
+  const otherwise = joi().object({ blockType }).unknown();
+  return joi().alternatives().conditional(joi().ref('.blockType'), { switch: cases, otherwise });
 }
 
 function json(): Joi.Schema {
-  const schema = Joi.any().custom((value: unknown, helpers) => {
-    const must = jsonProblem(value);
-    return must === undefined ? value : helpers.error('must', { must });
-  });
+  const schema = joi()
+    .any()
+    .custom((value: unknown, helpers) => {
+      const must = jsonProblem(value);
+      return must === undefined ? value : helpers.error('must', { must });
+    });
   // Any value is null too; a field that is not required allows it again.
   return schema.invalid(null);
 }

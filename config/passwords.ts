@@ -1,4 +1,5 @@
-import Joi from 'joi';
+import type Joi from 'joi';
+import { joi } from './joi.ts';
 import type { Collection, Global } from './model.ts';
 
 /** The least that a password has, in characters as people count them. */
@@ -27,10 +28,12 @@ export function newPassword(): Joi.Schema {
 /** A text that is to be compared with a secret, of any form. */
 export function secret(problem: (text: string) => string | undefined = () => undefined): Joi.Schema {
   // Not `Joi.string`, whose own messages show the value.
-  return Joi.any().custom((value: unknown, helpers) => {
-    const must = typeof value === 'string' ? problem(value) : 'be a text';
-    return must === undefined ? value : helpers.error('secret', { must });
-  });
+  return joi()
+    .any()
+    .custom((value: unknown, helpers) => {
+      const must = typeof value === 'string' ? problem(value) : 'be a text';
+      return must === undefined ? value : helpers.error('secret', { must });
+    });
 }
 
 /** A body as rules may look at it: that there is a password, but not which: rules and hooks must not see it either. */

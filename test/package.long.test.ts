@@ -62,6 +62,30 @@ const compilerOptions = {
   typeRoots: [join(root, 'node_modules/@types')],
 };
 
+/** A hapi server with the service as a plugin, and the service once more beside it, each asked for what it has made. */
+const hosting = `import Hapi from '@hapi/hapi';
+import { createServer } from 'node:http';
+import { annals, mount } from 'annals/server';
+import config from './annals.config.ts';
+
+const server = Hapi.server();
+const headers = { 'x-api-key': '${apiKey}', 'content-type': 'application/json' };
+const options = { config, data: './plugged', baseUrl: 'http://127.0.0.1:8080/cms', apiKeys: ['${apiKey}'] };
+await server.register({ plugin: annals, options, routes: { prefix: '/cms' } });
+const posted = { method: 'POST', url: '/cms/api/collections/notes', headers, payload: { text: 'plugged' } };
+const plugged = await server.inject(posted);
+await server.stop();
+
+const cms = mount({ ...options, data: './mounted' });
+await cms.ready;
+const host = createServer((request, response) => cms.handler(request, response)).listen(0);
+const url = \`http://127.0.0.1:\${host.address().port}/cms/api/collections/notes\`;
+const mounted = await fetch(url, { method: 'POST', headers, body: JSON.stringify({ text: 'mounted' }) });
+console.log(plugged.statusCode, JSON.parse(plugged.payload).text, mounted.status, (await mounted.json()).text);
+await cms.close();
+host.close();
+`;
+
 type Packed = { filename: string; unpackedSize: number; files: { path: string; size: number }[] };
 
 /** npm, in a folder; what it says is in the error where it fails, as it does without a registry. */
@@ -111,7 +135,7 @@ describe('The package that npm makes', () => {
   it('holds what it is made of, and nothing of tests, benchmarks and the example', () => {
     const rest = packed.files
       .map(({ path }) => path)
-      .filter((path) => !/^dist\/.+\.js$|^docs\/([\w-]+\.md|images\/[\w-]+\.png)$/.test(path));
+      .filter((path) => !/^dist\/(.+\.js|app\/[\w-]+\.[cm]js)$|^docs\/([\w-]+\.md|images\/[\w-]+\.png)$/.test(path));
     const many = /^dist\/(.+\.d\.ts|vendor\/[\w-]+\/prebuilds\/.+\.node|admin\/assets\/[\w-]+\.(css|svg))$/;
     const few = rest.filter((path) => !many.test(path));
     assert.deepEqual(few.sort(), [
@@ -119,21 +143,20 @@ describe('The package that npm makes', () => {
       'LICENSE',
       'README.md',
       'SECURITY.md',
+      'dist/LICENCES.txt',
       'dist/admin/index.html',
       'dist/admin/licences.json',
-      'dist/build.json',
+      'dist/annals.cdx.json',
+      'dist/app/build.json',
       'dist/server/accounts/pages/account.css',
       'dist/server/accounts/pages/index.html',
       'dist/server/cli/annals-types.txt',
       'dist/server/openapi/docs/docs.css',
       'dist/server/openapi/docs/index.html',
-      'dist/server/openapi/stand-in.cjs',
       'dist/vendor/bcrypt/LICENSE',
       'dist/vendor/bcrypt/package.json',
       'dist/vendor/better-sqlite3/LICENSE',
       'dist/vendor/better-sqlite3/package.json',
-      'dist/vendor/hapi-swagger/license.txt',
-      'dist/vendor/hapi-swagger/package.json',
       'dist/vendor/swagger-ui-dist/LICENSE',
       'dist/vendor/swagger-ui-dist/NOTICE',
       'dist/vendor/swagger-ui-dist/package.json',
@@ -144,38 +167,40 @@ describe('The package that npm makes', () => {
       'package.json',
     ]);
     const folders = new Set(packed.files.flatMap(({ path }) => /^dist\/([^/]+)\//.exec(path)?.[1] ?? []));
-    assert.deepEqual([...folders].sort(), [
-      'admin',
-      'client',
-      'config',
-      'events',
-      'projections',
-      'server',
-      'storage',
-      'vendor',
-      'verify',
-    ]);
+    assert.deepEqual([...folders].sort(), ['admin', 'app', 'client', 'config', 'server', 'vendor', 'verify']);
     const carried = packed.files.filter(({ path }) => path.endsWith('.node')).reduce((sum, { size }) => sum + size, 0);
     assert.ok(carried < 20_000_000, `${carried} bytes of compiled code`);
     const inAdmin = packed.files.filter(({ path }) => path.startsWith('dist/admin/'));
     const admin = inAdmin.reduce((sum, { size }) => sum + size, 0);
     assert.ok(admin < 1_700_000, `${admin} bytes of the admin application`);
     const others = packed.unpackedSize - carried - admin;
-    assert.ok(others < 7_000_000, `${others} bytes of other files`);
+    // The bundle, with all packages, is two thirds of it.
+    assert.ok(others < 11_500_000, `${others} bytes of other files`);
   });
 
-  it('depends on nothing that it carries along, and leaves package.json as it was', async () => {
+  it('depends on nothing but the types of others, and leaves package.json as it was', async () => {
     const made = JSON.parse(await extracted('package/package.json'));
     const { dependencies } = JSON.parse(ours);
-    for (const name of ['bcrypt', 'better-sqlite3', 'hapi-swagger', 'swagger-ui-dist']) {
-      assert.ok(dependencies[name], name);
-      assert.equal(made.devDependencies[name], dependencies[name]);
-      delete dependencies[name];
-    }
-    assert.deepEqual(made.dependencies, dependencies);
+    const typed = ['@hapi/hapi', 'joi'].map((name) => [name, dependencies[name]]);
+    assert.deepEqual(made.dependencies, Object.fromEntries(typed));
+    for (const name of Object.keys(dependencies).filter((one) => !(one in made.dependencies)))
+      assert.equal(made.devDependencies[name], dependencies[name], name);
     // npm would take it for a script that runs where the package is installed.
     assert.equal(made.scripts.prepare, undefined);
     assert.equal(manifest(), ours);
+  });
+
+  it('lists each package of which code is inside, with its licence', async () => {
+    const { components } = JSON.parse(await extracted('package/dist/annals.cdx.json'));
+    const listed: string[] = components.map((one: Record<string, string>) => `${one.name} ${one.version}`);
+    const { dependencies } = JSON.parse(ours);
+    for (const [name, version] of Object.entries(dependencies)) assert.ok(listed.includes(`${name} ${version}`), name);
+    const licences = await extracted('package/dist/LICENCES.txt');
+    for (const one of listed) assert.ok(licences.includes(`${one}\n`), one);
+    assert.deepEqual(
+      listed.filter((one) => /^(?:typescript|esbuild|react) /.test(one)),
+      [],
+    );
   });
 
   it('is published as a file, since npm would tell the registry of the dependencies of the checkout', async () => {
@@ -231,7 +256,7 @@ describe('The package that npm makes', () => {
       const facts = JSON.parse(await node([commandIn(site, 'annals'), '--version', '--json'], site));
       assert.equal(facts.installation, 'package');
       assert.equal(facts.version, JSON.parse(ours).version);
-      assert.deepEqual({ commit: facts.commit }, JSON.parse(await extracted('package/dist/build.json')));
+      assert.equal(facts.commit, JSON.parse(await extracted('package/dist/app/build.json')).commit);
       const { stdout } = await run('git', ['rev-parse', 'HEAD'], { cwd: root }).catch(() => ({ stdout: '' }));
       assert.ok([null, stdout.trim()].includes(facts.commit), facts.commit);
     });
@@ -253,6 +278,11 @@ describe('The package that npm makes', () => {
       for (const path of files) assert.equal((await fetch(url + path)).status, 200, path);
       service.child.kill('SIGTERM');
       assert.equal(await service.exited, 0, service.output().stderr);
+    });
+
+    it('runs in a server of the application, as a plugin of hapi and mounted', async () => {
+      writeFileSync(join(site, 'hosting.mjs'), hosting);
+      assert.match(await node(['hosting.mjs'], site), /^201 plugged 201 mounted$/m);
     });
 
     it('hashes passwords', async () => {

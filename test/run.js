@@ -1,6 +1,7 @@
 import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, statfsSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { ensureBundle } from '../runtime/bundle.js';
 import { chooseNode, handOver } from '../runtime/node.js';
 import { childrenSeconds } from './helpers/children.js';
 
@@ -20,6 +21,9 @@ if (missing.length > 0) {
   process.stderr.write(`there is no file or folder ${missing.join(', ')}\n`);
   process.exitCode = 2;
 } else {
+  // Tests that start a process run what users do.
+  const problem = ensureBundle();
+  if (problem) process.stderr.write(`there is no bundle, so the sources are tested: ${problem}\n`);
   // A run inside a test keeps its files in the folder of the outer one.
   const folder = process.env.TMPDIR ? null : memoryFolder();
   if (folder) Object.assign(process.env, { TEST_DISK: tmpdir(), TMPDIR: folder });

@@ -2,13 +2,9 @@ import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { form, root } from './form.ts';
 
 const require = createRequire(import.meta.url);
-/** The address of our modules in the binary, where binary/bootstrap.cjs answers for it. */
-const inBinary = 'file:///%5Bannals%5D/';
-/** Holds `server`: the checkout, `dist` in the package, and in the binary an address below which there are no files. */
-const root = isBinary() ? new URL(inBinary) : new URL('../../', import.meta.url);
-const isSource = import.meta.url.endsWith('.ts');
 
 /** Files of this project that are read while it runs, by their path from the root. */
 export const ownAssets = [
@@ -55,15 +51,17 @@ export async function readAdminPage(folder: string): Promise<string | null> {
 
 /** Whether this process is the binary (docs/binary.md), and not Node with our modules as files. */
 export function isBinary(): boolean {
-  return import.meta.url.startsWith(inBinary);
+  return form === 'binary';
 }
 
 /** The folders of our modules, below the root. */
-const ownFolders = ['client', 'config', 'events', 'projections', 'server', 'storage', 'vendor', 'verify'];
+const ownFolders = isCheckout()
+  ? ['client', 'config', 'events', 'projections', 'server', 'storage', 'verify', 'build/bundle']
+  : ['app', 'client', 'config', 'vendor', 'verify'];
 
 /** Whether a module is one of ours, by its address: not of the author's configuration, nor of a package. */
 export function isOwnModule(url: string): boolean {
-  if (isBinary()) return url.startsWith(inBinary);
+  if (isBinary()) return url.startsWith(root.href);
   return ownFolders.some((folder) => url.startsWith(new URL(`${folder}/`, root).href));
 }
 
@@ -77,23 +75,25 @@ export function binaryBuild(): { version: string; build: string; commit: string 
   return JSON.parse(executable().getAsset('build.json', 'utf8'));
 }
 
-/** Whether this process runs the sources as they are, and not what is built of them. */
+/** Whether this process runs in a checkout: the sources as they are, or its bundle. */
 export function isCheckout(): boolean {
-  return isSource && !isBinary();
+  return form === 'sources' || form === 'checkout';
 }
 
 /**
- * Where a module of ours is that is not imported: it is compiled in the package.
+ * Where a module of ours is that is not imported.
  *
- * @param path from the root, without an extension.
+ * @param path that of its source from the root, without an extension.
+ * @param bundled the name of its file in a bundle; null: it is in none.
  */
-export function ownModule(path: string): URL {
-  return new URL(`${path}.${isSource ? 'ts' : 'js'}`, root);
+export function ownModule(path: string, bundled: string | null): URL {
+  if (bundled === null || form === 'sources') return new URL([path, 'ts'].join('.'), root);
+  return new URL(`${bundled}.mjs`, import.meta.url);
 }
 
 /** Where a file of another package is that the package carries along (build.ts): its copy, or in the checkout the file itself. */
 export function carriedFile(path: string): string {
-  return isSource ? require.resolve(path) : fileURLToPath(new URL(`vendor/${path}`, root));
+  return isCheckout() ? require.resolve(path) : fileURLToPath(new URL(`vendor/${path}`, root));
 }
 
 /** Not every Node has this module: it is asked for in the binary alone. */

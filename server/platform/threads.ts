@@ -38,8 +38,9 @@ export function startThread(thread: ThreadName | URL, workerData?: object, trans
   if (thread instanceof URL) return new Worker(thread, options);
   const maxYoungGenerationSizeMb = roomForYoung[thread];
   if (maxYoungGenerationSizeMb !== undefined) options.resourceLimits = { maxYoungGenerationSizeMb };
-  if (!isBinary()) return new Worker(ownModule(threadModules[thread]), options);
+  const bundled = `${thread}-thread`;
+  if (!isBinary()) return new Worker(ownModule(threadModules[thread], bundled), options);
   // A module in the executable has no file, so the thread is given a text, which finds it (binary/bootstrap.cjs).
-  const text = `globalThis.annalsEntry = ${JSON.stringify(`${thread}-thread`)};\n${bootstrapText()}`;
+  const text = `globalThis.annalsEntry = ${JSON.stringify(bundled)};\n${bootstrapText()}`;
   return new Worker(text, { ...options, eval: true });
 }

@@ -1,19 +1,18 @@
 import { spawnSync } from 'node:child_process';
 import { hash } from 'node:crypto';
-import { existsSync, readdirSync, statSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { packageName } from '../../config/package-name.ts';
 import { binaryBuild, isBinary, isCheckout } from './carried.ts';
+import { form, root } from './form.ts';
 
 const require = createRequire(import.meta.url);
 // By its own name, for from here it is farther away once it is built.
 const packageFile = `${packageName}/package.json`;
-/** The file that build.ts writes of the build, in the package alone. */
-const buildFile = '../../build.json';
-/** Holds `config` and `server`, as they are here: the sources, or `dist` once they are built. */
-const root = fileURLToPath(new URL('../..', import.meta.url));
+/** A text that names the code of a bundle; in the package the commit too, if that is known. */
+type Build = { build: string; commit?: string | null };
 
 /** The version of the package. */
 export function version(): string {
@@ -31,7 +30,7 @@ export function installation(): 'binary' | 'checkout' | 'package' {
  */
 export function commit(): string | null {
   if (isBinary()) return binaryBuild().commit;
-  return isCheckout() ? commitOf(root) : (require(buildFile) as { commit: string | null }).commit;
+  return isCheckout() ? commitOf(fileURLToPath(root)) : (ownBuild().commit ?? null);
 }
 
 function commitOf(folder: string): string | null {
@@ -48,18 +47,25 @@ function commitOf(folder: string): string | null {
 let known: string | null = null;
 
 /**
- * Names the code of the service: by its version, and by the sizes and times of its files, for a checkout changes without its
- * version. 10 ms, once in a process.
+ * Names the code of the service: by what is in its bundle; of sources by their version, and by the sizes and times of their files, for they
+ * change without their version: 10 ms, once in a process.
  */
 export function build(): string {
-  known ??= isBinary()
-    ? binaryBuild().build
-    : hash('sha256', JSON.stringify([version(), ...['config', 'server'].map(filesBelow)]));
+  known ??= form === 'sources' ? ofSources() : isBinary() ? binaryBuild().build : ownBuild().build;
   return known;
 }
 
+function ofSources(): string {
+  return hash('sha256', JSON.stringify([version(), ...['config', 'server'].map(filesBelow)]));
+}
+
+/** As it was written beside the modules of the bundle. */
+function ownBuild(): Build {
+  return JSON.parse(readFileSync(new URL('build.json', import.meta.url), 'utf8'));
+}
+
 function filesBelow(name: string): unknown[] {
-  const folder = join(root, name);
+  const folder = join(fileURLToPath(root), name);
   if (!existsSync(folder)) return [];
   return readdirSync(folder, { recursive: true, encoding: 'utf8' })
     .sort()

@@ -15,7 +15,7 @@ import { accountCalled, setPassword } from '../accounts/set-password.ts';
 import type { App, RouteParts } from '../app.ts';
 import { strategy } from '../callers/authentication.ts';
 import { type AuthTarget, authTargets } from '../callers/sessions.ts';
-import { readCandidates } from '../files/blobs/collector.ts';
+import { readCandidates } from '../files/blobs/candidates.ts';
 import { readSuspects, recordLosses } from '../files/blobs/losses.ts';
 import { noPayload, readBody } from '../http/body.ts';
 import { actorOf, noRoute } from '../http/requests.ts';

@@ -15,7 +15,7 @@ import { UsageError } from './settings.ts';
 /** A configuration, checked, and where it came from: its file, and the texts of its modules. */
 export type Loaded = { path: string; model: Model; seed: Seed | null; sources: Sources };
 
-const example = fileURLToPath(ownModule('examples/atlas/annals.config'));
+const example = fileURLToPath(ownModule('examples/atlas/annals.config', null));
 /** The names of a configuration that is found where none is given. */
 export const defaultNames = ['ts', 'mts', 'js', 'mjs', 'json'].map((extension) => `annals.config.${extension}`);
 

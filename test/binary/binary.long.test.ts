@@ -5,7 +5,7 @@ import { cpSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync }
 import { join } from 'node:path';
 import { before, describe, it, type TestContext } from 'node:test';
 import { promisify } from 'node:util';
-import { bundle } from '../../binary/bundle.ts';
+import { bundle } from '../../bundle.ts';
 import { threadModules } from '../../server/platform/threads.ts';
 
 import { callerOf, inherited } from '../helpers/service.ts';
@@ -85,7 +85,7 @@ describe('The binary', { skip }, () => {
   });
 
   it('holds a bundle that is the same bytes each time, without a path of this machine', async () => {
-    const [one, other] = [await bundle(), await bundle()];
+    const [one, other] = [await bundle('binary'), await bundle('binary')];
     assert.deepEqual([...one.files], [...other.files]);
     assert.equal(
       [...one.files].some(([, text]) => text.includes(root)),
@@ -93,15 +93,15 @@ describe('The binary', { skip }, () => {
     );
     const executable = readFileSync(file);
     for (const name of ['main', ...Object.keys(threadModules).map((thread) => `${thread}-thread`)]) {
-      const text = one.files.get(`${name}.js`);
-      assert.ok(text && executable.includes(text), `${name}.js is in the executable`);
+      const text = one.files.get(`${name}.mjs`);
+      assert.ok(text && executable.includes(text), `${name}.mjs is in the executable`);
     }
   });
 
   it('has a bill of materials with each package of which code is inside, and with what is native', async () => {
     const { components } = JSON.parse(readFileSync(`${file}.cdx.json`, 'utf8'));
     const listed = new Map<string, string>(components.map((one: Record<string, string>) => [one.name, one.version]));
-    const { metafile } = await bundle();
+    const { metafile } = await bundle('binary');
     const inside = Object.values(metafile.outputs).flatMap(({ inputs }) =>
       Object.entries(inputs).flatMap(([path, { bytesInOutput }]) => (bytesInOutput > 0 ? [path] : [])),
     );

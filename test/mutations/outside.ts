@@ -5,7 +5,7 @@ const webhooks = 'test/webhooks/webhooks.test.ts';
 const deliveries = 'test/webhooks/deliveries.test.ts';
 const inspecting = 'test/files/inspection/inspect.test.ts';
 
-/** Faults of what comes in and goes out: files, webhooks, backups. */
+/** Faults of what comes in and goes out: files, webhooks, backups; and of the start. */
 export const outsideMutations: readonly Mutation[] = [
   {
     what: 'The signature of a webhook does not cover the id, so that a message is taken twice.',
@@ -187,5 +187,22 @@ export const outsideMutations: readonly Mutation[] = [
     text: 'const listed = known.flatMap(({ erasures }) => erasures).filter((one) => one.position > size);',
     replacement: 'const listed = known.flatMap(() => []);',
     test: { file: 'test/cli/backup.test.ts', name: 'is restored from its newest, without what was erased after that' },
+  },
+  {
+    what: 'A checkout starts from a bundle of sources that were changed since.',
+    file: 'runtime/bundle.js',
+    text: ' && found.mtimeMs === time',
+    replacement: '',
+    test: {
+      file: 'test/runtime/bundle.test.ts',
+      name: 'starts from the sources if a source has other text of the same length',
+    },
+  },
+  {
+    what: 'A thread that checks no body loads joi for it.',
+    file: 'config/fields.ts',
+    text: "import { joi } from './joi.ts';",
+    replacement: "import 'joi';\nimport { joi } from './joi.ts';",
+    test: { file: 'test/config/joi.test.ts', name: 'loads joi for the first body that it checks, and not before' },
   },
 ];

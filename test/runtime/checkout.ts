@@ -28,7 +28,7 @@ export function oldCheckout(t: TestContext, brought?: string): string {
     `export const neededNode = 'Node 99 or newer';
     export const isNewEnough = () => process.env.IS_NEW_ENOUGH === 'yes';`,
   );
-  for (const file of ['node.js', 'run.js', 'annals.js', 'install.js'])
+  for (const file of ['node.js', 'run.js', 'annals.js', 'bundle.js', 'install.js'])
     cpSync(join(runtime, file), join(folder, 'runtime', file));
   const needed = { type: 'module', optionalDependencies: { 'node-for-another': '1.2.3', 'node-for-this': '99.1.0' } };
   writeFileSync(join(folder, 'runtime/package.json'), JSON.stringify(needed));

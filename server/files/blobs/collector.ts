@@ -1,5 +1,3 @@
-import Joi from 'joi';
-import { compileMembers } from '../../../config/documents.ts';
 import { DomainError } from '../../../config/errors.ts';
 import type { Tail } from '../../../events/blobs.ts';
 import { BlobHeldError, type BlobStore } from '../../../storage/blobs.ts';
@@ -70,13 +68,3 @@ export function createCollector({ store, remove, ready, pins, isNamed, ...option
     return result;
   };
 }
-
-/** Reads what a command sends. @throws InvalidBody with every wrong member. */
-export const readCandidates = compileMembers<Candidates>({
-  store: Joi.string().required(),
-  position: Joi.number().strict().integer().min(0).required(),
-  sha256: Joi.array()
-    .items(Joi.string().pattern(/^[0-9a-f]{64}$/))
-    .max(maxCandidates)
-    .required(),
-});

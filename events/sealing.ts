@@ -23,7 +23,7 @@ import { reading, type Segment, sealedUpTo, segmentFolder, segmentName, wholeSeg
 /** How a log is sealed: so many `events` make a segment, and at least so many of the newest, `hot`, stay in `log.db`. */
 export type SealingSizes = { events: number; hot: number };
 
-export const usualSizes: SealingSizes = { events: 16_384, hot: 16_384 };
+export const usualSizes: SealingSizes = { events: 4096, hot: 2048 };
 
 /** A segment ends before its number of events where their payloads have so many bytes: it is made in memory. */
 const mostRaw = 32 * 1024 * 1024;

@@ -56,6 +56,16 @@ export const diskMutations: readonly Mutation[] = [
     test: { file, name: 'a failed sync of cleaned pages brings back nothing that was erased' },
   },
   {
+    what: 'A thread is started for each segment.',
+    file: 'server/writer/lingering-sealer.ts',
+    text: 'if (lingering?.file !== input.file || lingering.isOver())',
+    replacement: 'if (input.file)',
+    test: {
+      file: 'test/writer/lingering-sealer.test.ts',
+      name: 'the thread that seals a log does its next work too, and gives way to that of another log',
+    },
+  },
+  {
     what: 'Former segments that were removed by a try whose sync has failed come back after a power cut.',
     file: 'events/sealing.ts',
     text: 'if (existsSync(folder)) syncFolderNow(folder);',

@@ -51,7 +51,7 @@ export function draftSegment(db: Sqlite, { events, hot }: SealingSizes): Draft |
   if (size < first - 1 + events + hot) return null;
   const erasure = newestErasure(db);
   const select = db.prepare<[after: number, upTo: number], { header: string; body: Buffer | null }>(
-    `SELECT header, CAST(body AS BLOB) AS body FROM events LEFT JOIN payloads USING (position)
+    `SELECT header, CAST(body AS BLOB) AS body FROM headers LEFT JOIN payloads USING (position)
      WHERE position > ? AND position <= ? ORDER BY position`,
   );
   const building = buildSegment(first);

@@ -13,7 +13,7 @@ import {
 import { dirname, join } from 'node:path';
 import { codeOf } from '../storage/errors.ts';
 import { makePrivateFolderSync, privateFile } from '../storage/private.ts';
-import { prepareLate, type Sqlite } from '../storage/sqlite.ts';
+import { giveBackPages, prepareLate, type Sqlite } from '../storage/sqlite.ts';
 import { alteredEvent } from './altered.ts';
 import { awayFile, emptyAwayFolder } from './away.ts';
 import { commitmentOf } from './envelope.ts';
@@ -27,6 +27,9 @@ export const usualSizes: SealingSizes = { events: 4096, hot: 2048 };
 
 /** A segment ends before its number of events where their payloads have so many bytes: it is made in memory. */
 const mostRaw = 32 * 1024 * 1024;
+
+/** So many unused pages stay in `log.db`: the payloads of the next segment take about as many. */
+const sparePages = 2048;
 
 /** So many payloads are read in one statement. */
 const atOnce = 100;
@@ -197,6 +200,8 @@ export function openSegments(db: Sqlite) {
   return {
     keep,
     shed,
+    /** Gives some of the pages back that the payloads have left. @returns whether there are more. */
+    shrink: (most: number): boolean => giveBackPages(db, most, sparePages),
     /** The size of the log at which there are enough events for a further segment. */
     dueAt: ({ events, hot }: SealingSizes): number => sealedUpTo(db) + events + hot,
     /** Writes the segments anew, here and now, that still have erased payloads. @throws SegmentError. */

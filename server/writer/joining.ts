@@ -111,7 +111,7 @@ async function catchUp(options: Options, begun: Omit<Node, 'membership'>): Promi
   const { directory, address, node, schema, rules, seals, say } = options;
   const { shared, clock, ids } = begun;
   let membership: Membership | null = null;
-  const db = openDatabase(logFile(directory), { durability: 'normal', cacheMiB: 128 });
+  const db = openDatabase(logFile(directory), { durability: 'normal', shrinks: true, cacheMiB: 128 });
   // Most pages of the indexes are written again and again meanwhile.
   db.pragma(`wal_autocheckpoint = ${checkpointPages}`);
   try {

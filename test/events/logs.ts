@@ -42,7 +42,7 @@ export function openTestLog(t: TestContext, makeIds?: (now: () => number) => Ids
   const clock = { now: noon };
   const now = () => clock.now;
   const ids = makeIds?.(now) ?? createIds(new BigInt64Array(new SharedArrayBuffer(8)), now);
-  const db = openDatabase(path, { durability: 'full' });
+  const db = openDatabase(path, { durability: 'full', shrinks: true });
   createLog(db, 'annals/test', seals.key);
   t.after(() => db.close());
   return { db, log: openLog(db, { ids, now, seals }), clock, path, reopen: () => openLog(db, { ids, now, seals }) };

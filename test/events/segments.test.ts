@@ -80,6 +80,28 @@ describe('a log in segments', () => {
     assert.throws(() => opened.db.exec('DELETE FROM payloads WHERE position = 31'), /append-only/);
   });
 
+  it('gives the pages back that payloads have left, but for so many as the next ones take', (t) => {
+    const opened = openTestLog(t);
+    const { db, log } = opened;
+    const data = { set: { text: 'x'.repeat(30_000) } };
+    log.append(
+      Array.from({ length: 400 }, (_, at) =>
+        command(`posts/${at}`, 0, { events: [{ type: 'document.updated', data }] }),
+      ),
+    );
+    const pages = (name: string) => Number(db.pragma(name, { simple: true }));
+    const before = pages('page_count');
+    assert.equal(log.segments.shrink(10), false);
+    seal(opened);
+    assert.ok(pages('freelist_count') > 2500);
+    assert.equal(log.segments.shrink(100), true);
+    while (log.segments.shrink(100));
+    assert.equal(pages('freelist_count'), 2048);
+    assert.ok(pages('page_count') < before - 400);
+    assert.equal(verdict(db), null);
+    assert.equal(log.texts(0, 400).length, 400);
+  });
+
   it('takes an erased payload from no segment, and has it in none once that is written anew', (t) => {
     const opened = sealedLog(t);
     const { db, log, path } = opened;

@@ -114,7 +114,7 @@ export async function cutLog(folder: string, position: number, seals: Seals): Pr
   const cut = `${file}.cut`;
   const db = openLogToRead(file);
   try {
-    const made = openDatabase(cut, { durability: 'off' });
+    const made = openDatabase(cut, { durability: 'off', shrinks: true });
     try {
       const { log } = readLog(db).head();
       createLog(made, log, seals.key);

@@ -15,7 +15,11 @@ it('a writer gives the pages back that an earlier one has left unused in its log
   db.exec('INSERT INTO erasures VALUES (1, 0, 0); DELETE FROM payloads; DELETE FROM erasures');
   const unused = () => Number(db.pragma('freelist_count', { simple: true }));
   assert.ok(unused() > 2400);
-  const keeping = keepSegments(log, { sizes: null, onDue: assert.fail, onFailure: assert.fail });
+  const keeping = keepSegments(log, {
+    sizes: null,
+    onDue: assert.fail,
+    onFailure: (error) => assert.fail(String(error)),
+  });
   t.after(keeping.close);
   await eventually(() => unused() === 2048);
 });

@@ -209,7 +209,9 @@ describe(`any single flipped byte (TEST_SEED=${seed})`, () => {
     const columns = ['id', ...texts, 'v', 'schema_version', 'recorded_at', 'payload'].filter(
       (column) => target.log.prepare(`SELECT ${column} FROM events WHERE position = ?`).pluck().get(position) !== null,
     );
-    return columns.flatMap((column) => flipAll(target, 'events', column, position));
+    // Of each event others.
+    const chosen = columns.filter((_, index) => isExhaustive || (index + position) % 4 === 0);
+    return chosen.flatMap((column) => flipAll(target, 'events', column, position));
   }
 
   function sizeOf({ log }: Target): number {

@@ -323,11 +323,12 @@ def check_log(path, keys, kept, proofs, files):
     db.text_factory = lambda data: data.decode('utf-8', 'surrogatepass')
     db.execute('BEGIN')  # one moment, whatever a service appends meanwhile
     mark = [db.execute(f'PRAGMA {name}').fetchone()[0] for name in ('application_id', 'user_version')]
-    if mark[0] != 0x416e6e73 or mark[1] not in (2, 3, 4): raise Undecided('it is no log of Annals of format 2, 3 or 4')
+    if mark[0] != 0x416e6e73 or mark[1] not in (2, 3, 4, 5): raise Undecided('it is no log of Annals of format 2, 3, 4 or 5')
     segments, sealed = Segments(os.path.join(os.path.dirname(path), 'segments')), 'NULL'
     if mark[1] > 3: sealed = ('CASE WHEN p.body IS NULL AND NOT EXISTS (SELECT 1 FROM removals r WHERE r.position = e.position) THEN'
                               ' (SELECT file FROM segments WHERE first <= e.position ORDER BY first DESC LIMIT 1) END')
-    payloads = f'enc, CAST(p.body AS TEXT), {sealed} FROM events e LEFT JOIN payloads p ON p.position = e.position'
+    table = 'headers' if mark[1] > 4 else 'events'
+    payloads = f'enc, CAST(p.body AS TEXT), {sealed} FROM {table} e LEFT JOIN payloads p ON p.position = e.position'
     [(log, size, root, recorded_at)] = db.execute('SELECT log, size, root, recorded_at FROM head')
     about_keys = db.execute(f"SELECT e.position, {payloads} WHERE stream = 'system/keys' ORDER BY e.position")
     bodies = [segments.find(sealed, position) if sealed else body for position, _, body, sealed in about_keys]

@@ -32,7 +32,7 @@ export function* readNamings(
   // Every payload is looked at as text, half a GB in a second; only those that hold the word are parsed.
   const select = withSegments(db).prepare<[after: number, upTo: number], Row>(
     `SELECT * FROM (
-       SELECT events.position, header, ${payloadColumns} FROM events LEFT JOIN payloads USING (position)
+       SELECT events.position, header, ${payloadColumns} FROM headers AS events LEFT JOIN payloads USING (position)
        WHERE events.position > ? AND events.position <= ?
      ) WHERE enc <> 0 OR instr(body, '"sha256":"') > 0 ORDER BY position`,
   );

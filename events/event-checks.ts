@@ -14,7 +14,7 @@ export type EventText = { header: string; body: string | null };
 /** The columns of an EventRow. */
 export const headerColumns = 'position, id, stream, version, header';
 
-/** The columns of an EventRow with its PayloadRow, of a query of `events` that LEFT JOINs `payloads`. */
+/** The columns of an EventRow with its PayloadRow, of a query of `headers AS events` that LEFT JOINs `payloads`. */
 export const eventColumns = `${headerColumns}, ${payloadColumns}`;
 
 /** Reads the text of a header; null for any other text. */

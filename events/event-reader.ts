@@ -24,19 +24,19 @@ export function readEvents(db: Sqlite, tree: StoredTree) {
   withSegments(db);
   const selectRange = prepareLate<[after: number, upTo: number], Row>(
     db,
-    `SELECT ${eventColumns} FROM events LEFT JOIN payloads USING (position) WHERE position > ? AND position <= ? ORDER BY position`,
+    `SELECT ${eventColumns} FROM headers AS events LEFT JOIN payloads USING (position) WHERE position > ? AND position <= ? ORDER BY position`,
   );
   const selectHeaders = prepareLate<[after: number, upTo: number], EventRow>(
     db,
-    `SELECT ${headerColumns} FROM events WHERE position > ? AND position <= ? ORDER BY position`,
+    `SELECT ${headerColumns} FROM headers WHERE position > ? AND position <= ? ORDER BY position`,
   );
   const selectStream = prepareLate<[stream: string], Row>(
     db,
-    `SELECT ${eventColumns} FROM events LEFT JOIN payloads USING (position) WHERE stream = ? ORDER BY version`,
+    `SELECT ${eventColumns} FROM headers AS events LEFT JOIN payloads USING (position) WHERE stream = ? ORDER BY version`,
   );
   const selectStreamFrom = prepareLate<[stream: string, after: number, upTo: number], Row>(
     db,
-    `SELECT ${eventColumns} FROM events LEFT JOIN payloads USING (position)
+    `SELECT ${eventColumns} FROM headers AS events LEFT JOIN payloads USING (position)
      WHERE stream = ? AND version > ? AND position <= ? ORDER BY version`,
   );
   const { hashes, proven, requireHeader, withPayloads, erasureTexts } = proveEvents(db, tree);
@@ -81,7 +81,7 @@ export function readEvents(db: Sqlite, tree: StoredTree) {
   function part(isIn: (stream: string) => boolean, isWhole: boolean): (after: number, upTo: number) => EventText[] {
     db.function('in_part', { directOnly: true }, (stream: unknown) => Number(isIn(String(stream))));
     const select = db.prepare<[after: number, upTo: number], Row>(
-      `SELECT ${eventColumns} FROM events LEFT JOIN payloads USING (position) WHERE position > ? AND position <= ?
+      `SELECT ${eventColumns} FROM headers AS events LEFT JOIN payloads USING (position) WHERE position > ? AND position <= ?
        AND (in_part(stream) OR EXISTS (SELECT 1 FROM erasures WHERE erasures.position = events.position)) ORDER BY position`,
     );
     if (!isWhole) return (after, upTo) => proven(() => select.all(after, upTo));
@@ -141,7 +141,7 @@ const noneErased: IsErased = () => false;
 function proveEvents(db: Sqlite, tree: StoredTree) {
   const selectErasures = prepareLate<[upTo: number], Row>(
     db,
-    `SELECT ${eventColumns} FROM erasures JOIN events USING (position) LEFT JOIN payloads USING (position)
+    `SELECT ${eventColumns} FROM erasures JOIN headers AS events USING (position) LEFT JOIN payloads USING (position)
      WHERE position <= ? ORDER BY position`,
   );
   const selectNewestErasure = pluckLate<[], number | null>(db, 'SELECT max(position) FROM erasures');

@@ -3,6 +3,7 @@ import { isKnown } from './catalogue.ts';
 import { commitmentOf } from './envelope.ts';
 import { erasedStreams } from './erasures.ts';
 import { differingRow, parseHeader } from './event-checks.ts';
+import { openHeaderRows } from './header-rows.ts';
 import { type Ids, timeOfId } from './ids.ts';
 import type { RecordedEvent } from './log.ts';
 import { BrokenLogError } from './log-file.ts';
@@ -39,10 +40,7 @@ type Parts = Pick<Recorder, 'prune' | 'erasing' | 'attempts'> & { tip: Tip; ids:
  * anew and holds it against the head; nothing is written where that differs.
  */
 export function openIngest(db: Sqlite, { tip, ids, transaction, prune, erasing, attempts }: Parts) {
-  const insertEvent = prepareLate<[number, string, string, number, string], unknown>(
-    db,
-    'INSERT INTO events VALUES (?, ?, ?, ?, ?)',
-  );
+  const headers = openHeaderRows(db, () => tip.head().log);
   const insertPayload = prepareLate<[position: number, body: string], unknown>(
     db,
     'INSERT INTO payloads VALUES (?, 0, ?)',
@@ -97,7 +95,7 @@ export function openIngest(db: Sqlite, { tip, ids, transaction, prune, erasing, 
     if (header.log !== log) throw diverged(`event ${position} is of the log ${header.log}, and not of ${log}`);
     if (body !== null && commitmentOf(body) !== header.payload)
       throw diverged(`event ${position}: its payload is not the one committed to`);
-    insertEvent().run(position, id, stream, version, text);
+    headers.putText({ position, id, stream, version }, text);
     if (body !== null) insertPayload().run(position, body);
     return eventOf({ header: text, body });
   }

@@ -2,11 +2,10 @@ import { closeSync, fsyncSync, openSync, readSync, statSync, writeSync } from 'n
 import { isDiskFull, openDatabase, type Sqlite } from '../storage/sqlite.ts';
 import {
   addedTables,
-  headTable,
+  formerHeaders,
   logApplication,
   logFormat,
   makeTables,
-  sealedDeleteGuard,
   segmentTables,
   timestampsTable,
 } from './log-tables.ts';
@@ -28,9 +27,11 @@ export function createLog(db: Sqlite, logId: string, key: string): void {
   create.immediate();
 }
 
-type Unsealed = Omit<Head, 'mac'>;
+/** A head as it is before it is sealed. */
+export type Unsealed = Omit<Head, 'mac'>;
 
-function putHead(db: Sqlite, { log, size, root, recordedAt }: Unsealed, mac: Buffer): void {
+/** Writes the head of a log. */
+export function putHead(db: Sqlite, { log, size, root, recordedAt }: Unsealed, mac: Buffer): void {
   db.prepare('INSERT INTO head VALUES (?, ?, ?, ?, ?)').run(log, size, root, recordedAt, mac);
 }
 
@@ -67,51 +68,8 @@ export function sealFinding(format: number, head: Head, { key, sealed, known }: 
   return key !== null && isSealed(key, head) ? null : unsealed(sealed.includes(head.log));
 }
 
-/** Not the code of any head. */
-const noMac = Buffer.alloc(32);
-
-/**
- * Brings a log of an earlier format to this one, and seals its head: what events say is never changed by that. Where the operator
- * takes one that is refused otherwise it is not sealed yet: what records that seals it.
- *
- * @returns the format that it had; null where there was nothing to do.
- * @throws BrokenLogError when this vault has sealed a log before, an event is of this format, or the vault does not know the log: it
- *   need not be a log of an earlier one.
- */
-export function upgradeLog(db: Sqlite, seals: Seals): number | null {
-  const format = earlierFormat(db);
-  if (format === null) return null;
-  if (format === 3) {
-    // Its head is sealed, which the checks after this one look at.
-    db.transaction(() => addSegments(db)).immediate();
-    return format;
-  }
-  const heads = db.prepare('SELECT log, size, root, recorded_at AS recordedAt FROM head').all() as Unsealed[];
-  const newer = db.prepare(`SELECT position FROM events WHERE instr(header, '"v":2,"version":') LIMIT 1`).pluck().get();
-  const isNewer = newer === undefined ? null : turnedBack(format, `event ${String(newer)} is of format 3`);
-  const refusal = isNewer ?? againstUpgrade(format, heads, seals);
-  if (refusal !== null && !seals.acceptsUnsealed) throw new BrokenLogError(`${refusal}; ${wayOut}`);
-  const key = sealKeyOf(seals.key);
-  const upgrade = db.transaction(() => {
-    if (format === 1) db.exec(addedTables);
-    db.exec(timestampsTable);
-    db.exec('DROP TABLE head');
-    db.exec(headTable);
-    for (const head of heads) putHead(db, head, refusal === null ? macOf(key, head) : noMac);
-    addSegments(db);
-  });
-  upgrade.immediate();
-  return format;
-}
-
-function addSegments(db: Sqlite): void {
-  db.exec(segmentTables);
-  db.exec(`DROP TRIGGER payloads_delete; ${sealedDeleteGuard}`);
-  db.pragma(`user_version = ${logFormat}`);
-}
-
 /** Why a vault does not take a log of an earlier format, which has no seal; null where it does. */
-function againstUpgrade(
+export function againstUpgrade(
   format: number,
   heads: readonly Unsealed[],
   { sealed, known }: Pick<Seals, 'sealed' | 'known'>,
@@ -125,12 +83,12 @@ function againstUpgrade(
 }
 
 /** Explains that a log has an earlier format than it must have had. */
-function turnedBack(format: number, why: string): string {
+export function turnedBack(format: number, why: string): string {
   return `log.db has format ${format}, and ${why} before: an older log.db was put there, or somebody changed it`;
 }
 
 /** The format of a log of one before this; null for any other file. */
-function earlierFormat(db: Sqlite): number | null {
+export function earlierFormat(db: Sqlite): number | null {
   if (db.pragma('application_id', { simple: true }) !== logApplication) return null;
   const format = formatOf(db);
   return format >= 1 && format < logFormat ? format : null;
@@ -148,6 +106,7 @@ export function openLogToRead(path: string, cacheMiB = 16): Sqlite {
     if (format < 3) db.exec('CREATE TEMP VIEW head AS SELECT log, size, root, recorded_at, NULL AS mac FROM main.head');
     const added = [addedTables, timestampsTable, segmentTables].slice(format - 1);
     db.exec(added.join('').replaceAll('CREATE TABLE', 'CREATE TEMP TABLE'));
+    db.exec(formerHeaders);
     return db;
   } catch (error) {
     db.close();

@@ -1,7 +1,7 @@
 import { openDatabase, type Sqlite } from '../storage/sqlite.ts';
 
 /** Kept in the file's `user_version`: the version of the tables below and of the bytes in them. Those before it are read for ever. */
-export const logFormat = 4;
+export const logFormat = 5;
 
 /** "Anns" in ASCII: marks the file as a log (`PRAGMA application_id`). */
 export const logApplication = 0x416e6e73;
@@ -20,13 +20,8 @@ CREATE TABLE head (
 /** Of formats 1 and 2. */
 const headWithoutMac = headTable.replace(/,\n {2}mac BLOB .*/, '');
 
-/**
- * The tables of `log.db` that all formats have, but for the head. Every index but the two unique ones belongs to the read file.
- *
- * The triggers keep honest programs honest; the tree is what finds the others. INSERT OR REPLACE walks past triggers
- * against UPDATE and DELETE in a connection without `recursive_triggers`, so inserting is guarded by itself.
- */
-const tables = `
+/** Of formats 1 to 4, with the text of each header. */
+export const formerEvents = `
 CREATE TABLE events (
   position INTEGER PRIMARY KEY,
   id TEXT NOT NULL,
@@ -34,9 +29,73 @@ CREATE TABLE events (
   version INTEGER NOT NULL CHECK (version >= 1),
   header TEXT NOT NULL
 ) STRICT;
+`;
+
+/** The view of the formats since, in a connection that reads one of these. */
+export const formerHeaders =
+  'CREATE TEMP VIEW headers AS SELECT position, id, stream, version, header FROM main.events';
+
+/** An id in 16 bytes, as text. */
+const idText = (column: string) => {
+  const part = (from: number, bytes: number) => `substr(${column}, ${from}, ${bytes})`;
+  const parts = [part(1, 4), part(5, 2), part(7, 2), part(9, 2), part(11, 6)].map((bytes) => `hex(${bytes})`);
+  return `lower(${parts.join(" || '-' || ")})`;
+};
+const idOrText = (column: string) => `CASE typeof(${column}) WHEN 'blob' THEN ${idText(column)} ELSE ${column} END`;
+
+/**
+ * The events of format 5. Their columns are the members of the header, ids in 16 bytes and the commitment in 32; `headers` puts them
+ * together again. A header that this does not give is in `whole`, and the columns from `v` on are null.
+ */
+export const eventsTable = `
+CREATE TABLE events (
+  position INTEGER PRIMARY KEY,
+  id ANY NOT NULL,
+  stream TEXT NOT NULL,
+  version INTEGER NOT NULL CHECK (version >= 1),
+  v INTEGER,
+  type TEXT,
+  schema_version INTEGER,
+  recorded_at INTEGER,
+  actor_type TEXT,
+  actor_id TEXT,
+  correlation ANY,
+  batch BLOB,
+  payload BLOB,
+  whole TEXT
+) STRICT;
+CREATE VIEW headers AS SELECT position, ${idOrText('id')} AS id, stream, version, coalesce(whole,
+  '{"actor":{' || coalesce('"id":"' || actor_id || '",', '') || '"type":"' || actor_type ||
+  '"}' || CASE WHEN batch IS NULL THEN '' ELSE ',"batch":"' || ${idText('batch')} || '"' END ||
+  ',"correlationId":"' || ${idOrText('correlation')} ||
+  '","id":"' || ${idOrText('id')} ||
+  '","log":"' || (SELECT log FROM head) || '","payload":"sha256:' || lower(hex(payload)) ||
+  '","position":' || position || ',"recordedAt":"' || strftime('%Y-%m-%dT%H:%M:%S.', recorded_at / 1000, 'unixepoch') ||
+  substr(1000 + recorded_at % 1000, 2) || 'Z","schemaVersion":' || schema_version || ',"stream":"' || stream ||
+  '","type":"' || type || '","v":' || v || ',"version":' || version || '}', '') AS header FROM events;
+`;
+
+export const eventIndexes = `
 CREATE UNIQUE INDEX events_stream ON events (stream, version);
 CREATE UNIQUE INDEX events_id ON events (id);
+`;
 
+/**
+ * The triggers keep honest programs honest; the tree is what finds the others. INSERT OR REPLACE walks past triggers
+ * against UPDATE and DELETE in a connection without `recursive_triggers`, so inserting is guarded by itself.
+ */
+export const eventGuards = `
+CREATE TRIGGER events_update BEFORE UPDATE ON events BEGIN SELECT RAISE(ABORT, 'events are append-only'); END;
+CREATE TRIGGER events_delete BEFORE DELETE ON events BEGIN SELECT RAISE(ABORT, 'events are append-only'); END;
+CREATE TRIGGER events_insert BEFORE INSERT ON events
+  WHEN NEW.position IS NOT (SELECT coalesce(max(position), 0) + 1 FROM events)
+    OR EXISTS (SELECT 1 FROM events WHERE stream = NEW.stream AND version = NEW.version)
+    OR EXISTS (SELECT 1 FROM events WHERE id = NEW.id)
+  BEGIN SELECT RAISE(ABORT, 'events are append-only'); END;
+`;
+
+/** The tables that all formats have, but for the head and the events. Every index but the two unique ones belongs to the read file. */
+const tables = `
 CREATE TABLE payloads (
   position INTEGER PRIMARY KEY REFERENCES events (position),
   enc INTEGER NOT NULL,
@@ -57,13 +116,6 @@ CREATE TABLE tiles (
   PRIMARY KEY (level, idx)
 ) STRICT;
 
-CREATE TRIGGER events_update BEFORE UPDATE ON events BEGIN SELECT RAISE(ABORT, 'events are append-only'); END;
-CREATE TRIGGER events_delete BEFORE DELETE ON events BEGIN SELECT RAISE(ABORT, 'events are append-only'); END;
-CREATE TRIGGER events_insert BEFORE INSERT ON events
-  WHEN NEW.position IS NOT (SELECT coalesce(max(position), 0) + 1 FROM events)
-    OR EXISTS (SELECT 1 FROM events WHERE stream = NEW.stream AND version = NEW.version)
-    OR EXISTS (SELECT 1 FROM events WHERE id = NEW.id)
-  BEGIN SELECT RAISE(ABORT, 'events are append-only'); END;
 CREATE TRIGGER payloads_update BEFORE UPDATE ON payloads BEGIN SELECT RAISE(ABORT, 'payloads are append-only'); END;
 CREATE TRIGGER payloads_insert BEFORE INSERT ON payloads
   WHEN EXISTS (SELECT 1 FROM payloads WHERE position = NEW.position)
@@ -149,7 +201,7 @@ CREATE TRIGGER payloads_delete BEFORE DELETE ON payloads
 /** Makes the tables of a format in an empty file, inside of a transaction. */
 export function makeTables(db: Sqlite, format: number): void {
   db.exec(format < 3 ? headWithoutMac : headTable);
-  db.exec(tables);
+  db.exec(`${format < 5 ? formerEvents : eventsTable}${eventIndexes}${eventGuards}${tables}`);
   if (format > 1) db.exec(addedTables);
   if (format > 2) db.exec(timestampsTable);
   if (format > 3) db.exec(segmentTables);

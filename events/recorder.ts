@@ -4,6 +4,7 @@ import { filesNamedIn } from './blobs.ts';
 import { batchStream, clockStream, schemaVersionOf } from './catalogue.ts';
 import { commitmentOf, encodeHeader, encodePayload, type Header, headerOf } from './envelope.ts';
 import { declaredBy, type ErasedStream, staysErased } from './erasures.ts';
+import { openHeaderRows } from './header-rows.ts';
 import { keepIdempotencyRecords } from './idempotency.ts';
 import type { Ids } from './ids.ts';
 import type { Change, Claim, Command, NewEvent, Outcome } from './log.ts';
@@ -25,7 +26,7 @@ type Place = Pick<Header, 'stream' | 'version' | 'position' | 'recordedAt'>;
 
 /** Records commands, each inside a transaction of the caller's. It remembers nothing: where the log ends is the tip's to say. */
 export function openRecorder(db: Sqlite, { reader, tip, ids, now }: Recorded) {
-  const insertEvent = db.prepare('INSERT INTO events VALUES (?, ?, ?, ?, ?)');
+  const headers = openHeaderRows(db, () => tip.head().log);
   const insertPayload = db.prepare('INSERT INTO payloads VALUES (?, 0, ?)');
   const claims = openClaims(db, reader.holderOf);
   const attempts = keepIdempotencyRecords(db);
@@ -117,7 +118,7 @@ export function openRecorder(db: Sqlite, { reader, tip, ids, now }: Recorded) {
       payload: commitmentOf(body),
     };
     const text = encodeHeader(header);
-    insertEvent.run(position, header.id, stream, version, text);
+    headers.put(header, text);
     insertPayload.run(position, body);
     return { header, text, body };
   }
@@ -223,7 +224,7 @@ type PayloadRow = { position: number; header: string; body: string | null };
 export function openErasing(db: Sqlite) {
   const insert = db.prepare('INSERT INTO erasures VALUES (?, ?, 0)');
   const selectPayloads = withSegments(db).prepare<[stream: string, versions: number], PayloadRow>(
-    `SELECT events.position, header, ${payloadColumns} FROM events LEFT JOIN payloads USING (position)
+    `SELECT events.position, header, ${payloadColumns} FROM headers AS events LEFT JOIN payloads USING (position)
      WHERE stream = ? AND version <= ? ORDER BY version`,
   );
   const deletePayload = db.prepare('DELETE FROM payloads WHERE position = ?');

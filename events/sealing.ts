@@ -13,7 +13,7 @@ import {
 import { dirname, join } from 'node:path';
 import { codeOf } from '../storage/errors.ts';
 import { makePrivateFolderSync, privateFile } from '../storage/private.ts';
-import { prepareLate, type Sqlite } from '../storage/sqlite.ts';
+import { giveBackPages, prepareLate, type Sqlite } from '../storage/sqlite.ts';
 import { alteredEvent } from './altered.ts';
 import { awayFile, emptyAwayFolder } from './away.ts';
 import { commitmentOf } from './envelope.ts';
@@ -23,10 +23,13 @@ import { reading, type Segment, sealedUpTo, segmentFolder, segmentName, wholeSeg
 /** How a log is sealed: so many `events` make a segment, and at least so many of the newest, `hot`, stay in `log.db`. */
 export type SealingSizes = { events: number; hot: number };
 
-export const usualSizes: SealingSizes = { events: 16_384, hot: 16_384 };
+export const usualSizes: SealingSizes = { events: 4096, hot: 2048 };
 
 /** A segment ends before its number of events where their payloads have so many bytes: it is made in memory. */
 const mostRaw = 32 * 1024 * 1024;
+
+/** So many unused pages stay in `log.db`: the payloads of the next segment take about as many. */
+const sparePages = 2048;
 
 /** So many payloads are read in one statement. */
 const atOnce = 100;
@@ -51,7 +54,7 @@ export function draftSegment(db: Sqlite, { events, hot }: SealingSizes): Draft |
   if (size < first - 1 + events + hot) return null;
   const erasure = newestErasure(db);
   const select = db.prepare<[after: number, upTo: number], { header: string; body: Buffer | null }>(
-    `SELECT header, CAST(body AS BLOB) AS body FROM events LEFT JOIN payloads USING (position)
+    `SELECT header, CAST(body AS BLOB) AS body FROM headers LEFT JOIN payloads USING (position)
      WHERE position > ? AND position <= ? ORDER BY position`,
   );
   const building = buildSegment(first);
@@ -197,6 +200,8 @@ export function openSegments(db: Sqlite) {
   return {
     keep,
     shed,
+    /** Gives some of the pages back that the payloads have left. @returns whether there are more. */
+    shrink: (most: number): boolean => giveBackPages(db, most, sparePages),
     /** The size of the log at which there are enough events for a further segment. */
     dueAt: ({ events, hot }: SealingSizes): number => sealedUpTo(db) + events + hot,
     /** Writes the segments anew, here and now, that still have erased payloads. @throws SegmentError. */

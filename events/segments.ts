@@ -46,7 +46,7 @@ export function isSegmentName(name: string): boolean {
 }
 
 /**
- * The payload of an event and its encoding, as columns `enc` and `body` of a query of `events` that LEFT JOINs `payloads`: of the
+ * The payload of an event and its encoding, as columns `enc` and `body` of a query of `events`, or of `headers AS events`, that LEFT JOINs `payloads`: of the
  * table while it is there, else of the segment that holds the position, unless it was erased since that was written. For a connection
  * of {@link withSegments}. The file is read while the statement runs, so nothing that this snapshot names has been removed by then.
  */

@@ -146,6 +146,7 @@ export function openLog(db: Sqlite, { ids, now, seals }: LogTools) {
       ...segments,
       keep: settled(segments.keep),
       shed: settled(segments.shed),
+      shrink: settled(segments.shrink),
       rewriteNow: settled(segments.rewriteNow),
     },
   };

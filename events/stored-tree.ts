@@ -10,7 +10,7 @@ export function readStoredTree(db: Sqlite) {
   const selectHead = prepareLate<[], Head>(db, 'SELECT log, size, root, recorded_at AS recordedAt, mac FROM head');
   const selectHeaders = pluckLate<[after: number, upTo: number], string>(
     db,
-    'SELECT header FROM events WHERE position > ? AND position <= ? ORDER BY position',
+    'SELECT header FROM headers WHERE position > ? AND position <= ? ORDER BY position',
   );
   const selectTile = pluckLate<[level: number, index: number], Buffer>(
     db,

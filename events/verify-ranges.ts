@@ -69,7 +69,7 @@ export function checkRange({ log: file, after, upTo }: RangePiece, beat: (events
 function headerAt(db: Sqlite, position: number) {
   if (position === 0) return null;
   const text = db
-    .prepare<[position: number], string>('SELECT header FROM events WHERE position = ?')
+    .prepare<[position: number], string>('SELECT header FROM headers WHERE position = ?')
     .pluck()
     .get(position);
   const header = text === undefined ? null : parseHeader(text);

@@ -18,7 +18,7 @@ export function selectRows(db: Sqlite): Statement<CheckedRow> {
   return withSegments(db).prepare<unknown[], CheckedRow>(
     `SELECT position, id, stream, version, header, ${payloadColumns},
        EXISTS (SELECT 1 FROM erasures WHERE position = events.position) AS isErasure
-     FROM events LEFT JOIN payloads USING (position) WHERE position > ? AND position <= ? ORDER BY position LIMIT ?`,
+     FROM headers AS events LEFT JOIN payloads USING (position) WHERE position > ? AND position <= ? ORDER BY position LIMIT ?`,
   );
 }
 

@@ -106,7 +106,7 @@ function checkStructure(db: Sqlite): Finding | null {
 function checkErasures(db: Sqlite): Finding | null {
   const rows = db
     .prepare<[], { position: number; header: string | null }>(
-      'SELECT position, header FROM erasures LEFT JOIN events USING (position) ORDER BY position',
+      'SELECT position, header FROM erasures LEFT JOIN headers USING (position) ORDER BY position',
     )
     .all();
   const wrong = rows.find(({ header }) => !header || parseHeader(header)?.type !== 'document.erased');

@@ -3,11 +3,12 @@ import { type Acceptance, decideAcceptance } from '../events/acceptances.ts';
 import { schemaStream } from '../events/catalogue.ts';
 import { inWords } from '../events/durations.ts';
 import { type Change, type Command, changeOf } from '../events/log.ts';
-import { createLog, isLog, renewWal, settleLog, upgradeLog } from '../events/log-file.ts';
+import { createLog, isLog, renewWal, settleLog } from '../events/log-file.ts';
 import type { LogReader } from '../events/log-reader.ts';
 import { isSealed } from '../events/seals.ts';
 import type { SqliteLog } from '../events/sqlite-log.ts';
 import { compileUpcaster } from '../events/upcasters.ts';
+import { upgradeLog } from '../events/upgrading.ts';
 import { openDatabase, type Sqlite, withDatabase } from '../storage/sqlite.ts';
 import { backUpBeforeUpgrade, type Upgrading } from './before-upgrade.ts';
 import { type Declared, differenceTo, epochsOf } from './epochs.ts';
@@ -93,7 +94,7 @@ export function boot(options: BootOptions): Booted {
   const { directory, seals, progress } = options;
   // The commits of a replica are durable elsewhere.
   if (!options.isReplica) renewWal(logFile(directory));
-  const db = openDatabase(logFile(directory), { durability: options.isReplica ? 'normal' : 'full', ...writerCache });
+  const db = openDatabase(logFile(directory), { durability: options.isReplica ? 'normal' : 'full', shrinks: true, ...writerCache });
   let read: Sqlite | null = null;
   const close = () => {
     read?.close();

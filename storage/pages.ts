@@ -6,8 +6,11 @@ export class DamagedPageError extends Error {
   readonly code = 'SQLITE_CORRUPT';
 }
 
-/** A file of SQLite whose write-ahead log is empty, so that each page is as it stands there. `descriptor`: to read it. */
-export type PagedFile = { descriptor: number; pageSize: number; pages: number };
+/**
+ * A file of SQLite whose write-ahead log is empty, so that each page is as it stands there. `descriptor`: to read it. `hasMap`: some pages say
+ * where others belong.
+ */
+export type PagedFile = { descriptor: number; pageSize: number; pages: number; hasMap: boolean };
 
 /** `isFree`: by number of page. `trunks`: pages of the list itself, with the number of bytes they use. */
 export type FreePages = { isFree: Uint8Array; trunks: ReadonlyMap<number, number> };
@@ -30,7 +33,7 @@ const kinds = { indexInterior: 2, tableInterior: 5, indexLeaf: 10, tableLeaf: 13
 /**
  * Reads the header of a file (https://sqlite.org/fileformat2.html, section 1.3).
  *
- * @throws DamagedPageError for a file that this does not understand: one with another vacuum mode, with reserved bytes, or too large.
+ * @throws DamagedPageError for a file that this does not understand: one with reserved bytes, or too large.
  */
 export function openPages(descriptor: number): PagedFile {
   const header = Buffer.alloc(fileHeaderBytes);
@@ -40,9 +43,8 @@ export function openPages(descriptor: number): PagedFile {
   const pageSize = size === 1 ? 65_536 : size;
   const pages = header.readUInt32BE(28);
   if (header[20] !== 0) throw new DamagedPageError('its pages have reserved bytes');
-  if (header.readUInt32BE(52) !== 0) throw new DamagedPageError('it has another vacuum mode');
   if (pages >= mostPages) throw new DamagedPageError(`it has ${pages} pages, ${mostPages} or more`);
-  return { descriptor, pageSize, pages };
+  return { descriptor, pageSize, pages, hasMap: header.readUInt32BE(52) !== 0 };
 }
 
 /** Reads consecutive pages, from a number on. @throws DamagedPageError where the file ends before. */
@@ -61,6 +63,15 @@ function readAt(descriptor: number, into: Buffer, position: number): void {
 /** The page that SQLite never uses: its locks stand there. */
 export function lockPage({ pageSize }: PagedFile): number {
   return 0x40_00_00_00 / pageSize + 1;
+}
+
+/** Whether a page says where others belong (section 1.8): all of its bytes are in use, or zeros. */
+export function isMapPage(file: PagedFile, number: number): boolean {
+  if (!file.hasMap || number < 2) return false;
+  // Each has five bytes for every page up to the next one.
+  const every = Math.floor(file.pageSize / 5) + 1;
+  const page = 2 + Math.floor((number - 2) / every) * every;
+  return number === (page === lockPage(file) ? page + 1 : page);
 }
 
 /** The pages in which nothing is stored (section 1.5). */

@@ -5,6 +5,7 @@ import {
   DamagedPageError,
   type FreePages,
   freePages,
+  isMapPage,
   isTreePage,
   lockPage,
   openPages,
@@ -170,7 +171,7 @@ function cleanRange(cleaning: Cleaning, from: number, count: number): void {
 
 function cleanPage(cleaning: Cleaning, page: Buffer, number: number): boolean {
   const { file, free } = cleaning;
-  if (number === lockPage(file)) return false;
+  if (number === lockPage(file) || isMapPage(file, number)) return false;
   if (free.isFree[number] === 1) return clear(page, free.trunks.get(number) ?? 0, page.length);
   if (!isTreePage(page, number)) return false;
   const isChanged = clearTreePage(page, number);

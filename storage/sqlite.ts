@@ -22,6 +22,8 @@ type OpenOptions = {
   readonly?: boolean;
   /** Overwrite deleted content with zeros. */
   secureDelete?: boolean;
+  /** Whether a file that is made by this can give back pages that it does not use any more, by {@link giveBackPages}. */
+  shrinks?: boolean;
   /** Page cache in MiB; default 16. */
   cacheMiB?: number;
   /** How many MiB of changed pages a transaction keeps in memory, where that is more than the cache. */
@@ -47,6 +49,8 @@ export function openDatabase(path: string, options: OpenOptions = {}): Sqlite {
   if (!readonly && path !== ':memory:') createPrivate(path);
   const db = explained(() => new Database(path, { readonly, fileMustExist: readonly }));
   try {
+    // Before anything is written.
+    if (options.shrinks) db.pragma('auto_vacuum = INCREMENTAL');
     if (!readonly) explained(() => setJournal(db, durability === 'off' || path === ':memory:' ? 'memory' : 'wal'));
     const settings: Record<string, number> = {
       busy_timeout: 5000,
@@ -92,6 +96,19 @@ export function emptyCaches(): void {
       // It is in the middle of a query, and keeps its pages.
     }
   }
+}
+
+const incremental = 2;
+
+/**
+ * Gives pages that a file does not use back to the disk, so many at most, in a transaction of its own; the checkpoint after it makes the
+ * file smaller. `spare` pages stay. @returns whether there are more.
+ */
+export function giveBackPages(db: Sqlite, most: number, spare: number): boolean {
+  const unused = Number(db.pragma('freelist_count', { simple: true })) - spare;
+  if (unused <= 0 || db.pragma('auto_vacuum', { simple: true }) !== incremental) return false;
+  db.pragma(`incremental_vacuum(${Math.min(most, unused)})`);
+  return unused > most;
 }
 
 /** Makes something, such as a prepared statement, when it is asked for first: most users of a file need few of its statements. */

@@ -2565,6 +2565,35 @@ const segmentTables = {
   removals: 'CREATE TABLE removals ( position INTEGER PRIMARY KEY REFERENCES events (position) ) STRICT',
 };
 
+/** An id in 16 bytes, as text. @param {string} column */
+const idText = (column) => {
+  const parts = [
+    [1, 4],
+    [5, 2],
+    [7, 2],
+    [9, 2],
+    [11, 6],
+  ].map(([from, bytes]) => `hex(substr(${column}, ${from}, ${bytes}))`);
+  return `lower(${parts.join(" || '-' || ")})`;
+};
+/** @param {string} column */
+const idOrText = (column) => `CASE typeof(${column}) WHEN 'blob' THEN ${idText(column)} ELSE ${column} END`;
+
+/** The events of format 5, and the view that puts their headers together. */
+const splitTables = {
+  events:
+    'CREATE TABLE events ( position INTEGER PRIMARY KEY, id ANY NOT NULL, stream TEXT NOT NULL, version INTEGER NOT NULL CHECK (version >= 1), v INTEGER, type TEXT, schema_version INTEGER, recorded_at INTEGER, actor_type TEXT, actor_id TEXT, correlation ANY, batch BLOB, payload BLOB, whole TEXT ) STRICT',
+  headers:
+    `CREATE VIEW headers AS SELECT position, ${idOrText('id')} AS id, stream, version, coalesce(whole,` +
+    ` '{"actor":{' || coalesce('"id":"' || actor_id || '",', '') || '"type":"' || actor_type ||` +
+    ` '"}' || CASE WHEN batch IS NULL THEN '' ELSE ',"batch":"' || ${idText('batch')} || '"' END ||` +
+    ` ',"correlationId":"' || ${idOrText('correlation')} || '","id":"' || ${idOrText('id')} ||` +
+    ` '","log":"' || (SELECT log FROM head) || '","payload":"sha256:' || lower(hex(payload)) ||` +
+    ` '","position":' || position || ',"recordedAt":"' || strftime('%Y-%m-%dT%H:%M:%S.', recorded_at / 1000, 'unixepoch') ||` +
+    ` substr(1000 + recorded_at % 1000, 2) || 'Z","schemaVersion":' || schema_version || ',"stream":"' || stream ||` +
+    ` '","type":"' || type || '","v":' || v || ',"version":' || version || '}', '') AS header FROM events`,
+};
+
 /** A column that formats 1 and 2 do not have: the code under a key of the service, which only that can check. */
 const macColumn = ', mac BLOB NOT NULL CHECK (length(mac) = 32)';
 
@@ -2618,16 +2647,18 @@ function checkLogIn(open, check) {
   const one = (/** @type {string} */ sql) => Object.values(/** @type {object} */ (db.prepare(sql).get() ?? {}))[0];
   const [application, format] = [one('PRAGMA application_id'), one('PRAGMA user_version')];
   decidable(application === 0x416e6e73, 'this database is no log of Annals');
-  decidable(isWhole(format, 1) && format <= 4, `this log has format ${show(format)}, this verifier knows 1 to 4`);
+  decidable(isWhole(format, 1) && format <= 5, `this log has format ${show(format)}, this verifier knows 1 to 5`);
   const tables = Object.entries({
     ...Object.fromEntries(Object.entries(logTables).slice(0, format === 1 ? 3 : 4)),
     ...(format > 3 ? segmentTables : {}),
+    ...(format > 4 ? splitTables : {}),
   });
   const select = db.prepare('SELECT type, sql FROM sqlite_schema WHERE name = ?');
   for (const [name, sql] of tables) {
     const found = /** @type {{ type: string, sql: string } | undefined} */ (select.get(name));
     const made = format < 3 ? sql.replace(macColumn, '') : sql;
-    must(found?.type === 'table' && found.sql.replace(/\s+/g, ' ') === made, `the table ${name} is not that of a log`);
+    const type = name === 'headers' ? 'view' : 'table';
+    must(found?.type === type && found.sql.replace(/\s+/g, ' ') === made, `the ${type} ${name} is not that of a log`);
   }
 
   const heads = db.prepare('SELECT log, size, root, recorded_at AS recordedAt FROM head LIMIT 2').all();
@@ -2644,7 +2675,7 @@ function checkLogIn(open, check) {
   const roots = rootsAt([...notes, ...kept, ...handed]);
   roots.look(tree);
   let form = 1;
-  for (const event of eventsOf(open, head.log, format > 3)) {
+  for (const event of eventsOf(open, head.log, format)) {
     const { v } = event.header;
     must(format > 2 || v === 1, `${nameOf(event.header)}: its header has version ${v}, in a log of format ${format}`);
     must(v >= form, `${nameOf(event.header)}: its header has version ${v}, the one before it version ${form}`);
@@ -2838,15 +2869,15 @@ function storedTokens(db) {
 const segmentColumn = `CASE WHEN enc IS NULL AND NOT EXISTS (SELECT 1 FROM removals r WHERE r.position = e.position) THEN
   (SELECT file FROM segments WHERE first <= e.position ORDER BY first DESC LIMIT 1) END`;
 
-/** @param {OpenLog} open @param {string} origin @param {boolean} hasSegments @returns {Generator<Event>} */
-function* eventsOf({ db, sealed }, origin, hasSegments) {
+/** @param {OpenLog} open @param {string} origin @param {number} format @returns {Generator<Event>} */
+function* eventsOf({ db, sealed }, origin, format) {
   const rows = db
     .prepare(
       `SELECT e.position, id, stream, version, enc, octet_length(body) AS length,
          CASE WHEN octet_length(header) <= ${limits.header} THEN CAST(header AS BLOB) END AS header,
          CASE WHEN octet_length(body) <= ${limits.payload} THEN CAST(body AS BLOB) END AS body,
-         ${hasSegments ? segmentColumn : 'NULL'} AS file
-       FROM events e NOT INDEXED LEFT JOIN payloads p ON p.position = e.position ORDER BY e.position`,
+         ${format > 3 ? segmentColumn : 'NULL'} AS file
+       FROM ${format > 4 ? 'headers' : 'events'} e NOT INDEXED LEFT JOIN payloads p ON p.position = e.position ORDER BY e.position`,
     )
     .iterate();
   let position = 0;

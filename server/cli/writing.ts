@@ -1,9 +1,10 @@
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { Ids } from '../../events/ids.ts';
-import { BrokenLogError, isLog, upgradeLog, wayOut } from '../../events/log-file.ts';
+import { BrokenLogError, isLog, wayOut } from '../../events/log-file.ts';
 import { readReplicaMark } from '../../events/replica-mark.ts';
 import type { SqliteLog } from '../../events/sqlite-log.ts';
+import { upgradeLog } from '../../events/upgrading.ts';
 import { openVault, type Vault } from '../../events/vault.ts';
 import { portOf } from '../../events/vault-port.ts';
 import { backUpBeforeUpgrade } from '../../projections/before-upgrade.ts';

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import type { Clock } from '../../events/clock.ts';
 import { createIds, type Ids } from '../../events/ids.ts';
 import type { RecordedEvent } from '../../events/log.ts';
-import { createLog, isLog, upgradeLog } from '../../events/log-file.ts';
+import { createLog, isLog } from '../../events/log-file.ts';
 import { readLog } from '../../events/log-reader.ts';
 import { clearMoved, movedTo } from '../../events/moved.ts';
 import { readAddress } from '../../events/postgres/address.ts';
@@ -13,6 +13,7 @@ import { LogWentBackError, refuseLoss, type Seen } from '../../events/shared-log
 import { openSharedWriter } from '../../events/shared-writer.ts';
 import type { Missed } from '../../events/shipped.ts';
 import { openLog, type SqliteLog } from '../../events/sqlite-log.ts';
+import { upgradeLog } from '../../events/upgrading.ts';
 import { type BootOptions, schemaCommand } from '../../projections/boot.ts';
 import { logFile } from '../../projections/files.ts';
 import { openDatabase, type Sqlite, withDatabase } from '../../storage/sqlite.ts';
@@ -110,7 +111,7 @@ async function catchUp(options: Options, begun: Omit<Node, 'membership'>): Promi
   const { directory, address, node, schema, rules, seals, say } = options;
   const { shared, clock, ids } = begun;
   let membership: Membership | null = null;
-  const db = openDatabase(logFile(directory), { durability: 'normal', cacheMiB: 128 });
+  const db = openDatabase(logFile(directory), { durability: 'normal', shrinks: true, cacheMiB: 128 });
   // Most pages of the indexes are written again and again meanwhile.
   db.pragma(`wal_autocheckpoint = ${checkpointPages}`);
   try {
@@ -168,7 +169,7 @@ async function requireBeginning(db: Sqlite, shared: PostgresLog): Promise<void> 
   if (here.size === 0) return;
   refuseLoss(await shared.head(), here);
   const [there] = (await shared.tail({ size: here.size - 1 }, 1, patience.page)).events;
-  const last = db.prepare<[number], string>('SELECT header FROM events WHERE position = ?').pluck().get(here.size);
+  const last = db.prepare<[number], string>('SELECT header FROM headers WHERE position = ?').pluck().get(here.size);
   if (there?.header !== last)
     throw new LogWentBackError(`the log went back: at ${here.size} it holds another event than this node has`);
 }

@@ -2,9 +2,9 @@ import type { Logger } from 'pino';
 import { type Draft, hasRemovals, type SealingSizes } from '../../events/sealing.ts';
 import type { BlobSettings } from '../../storage/blobs.ts';
 import { withDatabase } from '../../storage/sqlite.ts';
-import { startThread } from '../platform/threads.ts';
+import { endLingering, release, takeSealer } from './lingering-sealer.ts';
 import type { Kept } from './messages.ts';
-import type { SealerInput, SealerMessage, SealerOrder } from './sealer-thread.ts';
+import type { SealerMessage, SealerOrder } from './sealer-thread.ts';
 
 /** Makes segments of a log, and writes them anew, beside the writer. */
 export type Sealing = {
@@ -44,7 +44,7 @@ function inLine<T>(run: () => Promise<T>): Promise<T> {
   return next;
 }
 
-/** Opens the sealing of a log. Its thread runs only while there is something to do. */
+/** Opens the sealing of a log. Its thread runs while there is something to do, and lingers. */
 export function openSealing({ file, sizes, blobs, keep, log }: Options): Sealing {
   let last: Promise<unknown> = Promise.resolve();
   let isClosed = false;
@@ -64,19 +64,14 @@ export function openSealing({ file, sizes, blobs, keep, log }: Options): Sealing
   /** Does what there is to do of a kind. @returns whether there may be more. */
   async function work(order: SealerOrder, most: number): Promise<boolean> {
     if (isClosed) return false;
-    const worker = startThread('sealer', { file, sizes, blobs } satisfies SealerInput);
+    const sealer = takeSealer({ file, sizes, blobs }, (err) => {
+      log.error({ err }, 'the thread that seals the log has failed; it is tried again with further events');
+    });
     const ended = new Promise<null>((resolve) => {
       ending = () => resolve(null);
-      worker.on('error', (err) => {
-        log.error({ err }, 'the thread that seals the log has failed; it is tried again with further events');
-        resolve(null);
-      });
-      worker.on('exit', () => resolve(null));
     });
     const drafted = async (): Promise<Draft | null> => {
-      const answer = new Promise<SealerMessage>((resolve) => worker.once('message', resolve));
-      worker.postMessage(order);
-      const message = await Promise.race([answer, ended]);
+      const message = await Promise.race([sealer.ask(order), ended]);
       if (message && 'failure' in message) fail(order, message);
       return message && 'draft' in message ? message.draft : null;
     };
@@ -97,7 +92,8 @@ export function openSealing({ file, sizes, blobs, keep, log }: Options): Sealing
       }
       return made === most;
     } finally {
-      await worker.terminate();
+      if (isClosed) await sealer.worker.terminate();
+      else await release(sealer);
     }
   }
 
@@ -150,6 +146,7 @@ export function openSealing({ file, sizes, blobs, keep, log }: Options): Sealing
       clearTimeout(timer);
       ending();
       await Promise.race([last, new Promise((resolve) => setTimeout(resolve, 5000).unref())]);
+      await endLingering(file);
     },
   };
 }

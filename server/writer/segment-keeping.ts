@@ -4,7 +4,7 @@ import { isSystemError } from '../../storage/disk.ts';
 import { messageOf } from '../../storage/errors.ts';
 import type { Kept } from './messages.ts';
 
-/** A slice of rows is as many as are gone in about so many milliseconds; then the writer rests for so many times as long. */
+/** A slice of rows or pages is as many as are gone in about so many milliseconds; then the writer rests for so many times as long. */
 const sliceMilliseconds = 8;
 const restFactor = 9;
 const retryMilliseconds = 5000;
@@ -18,7 +18,7 @@ type Options = {
   between?: (run: () => void) => void;
 };
 
-/** The writer's part in sealing: makes segments of drafts, and empties the table of what they hold in slices between its batches. */
+/** The writer's part in sealing: makes segments of drafts, and empties the table and the file of what they hold in slices between its batches. */
 export function keepSegments(
   { head, segments }: SqliteLog,
   { sizes, onDue, onFailure, between = (run) => run() }: Options,
@@ -60,7 +60,7 @@ export function keepSegments(
     if (isClosed) return;
     const began = performance.now();
     try {
-      const hasMore = segments.shed(slice);
+      const hasMore = segments.shed(slice) || segments.shrink(slice);
       const took = performance.now() - began;
       slice = Math.min(4000, Math.max(20, Math.round(slice * Math.min(2, sliceMilliseconds / took))));
       if (hasMore) shedSoon(restFactor * took);

@@ -59,7 +59,9 @@ describe('A token of an account', () => {
   function lifetimes(): Map<string, number> {
     return withDatabase(join(service.data, 'log.db'), { readonly: true }, (db) => {
       const rows = db
-        .prepare<[], { header: string; body: string }>('SELECT header, body FROM events JOIN payloads USING (position)')
+        .prepare<[], { header: string; body: string }>(
+          'SELECT header, body FROM headers JOIN payloads USING (position)',
+        )
         .all();
       return new Map(
         rows.map(({ header, body }) => {

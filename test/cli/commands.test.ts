@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { before, describe, it, type TestContext } from 'node:test';
 import Database from 'better-sqlite3';
 import { commands } from '../../server/cli/commands.ts';
+import { altering } from '../events/logs.ts';
 import { startHere, useServiceHere } from '../helpers/embedded.ts';
 import { runHere } from '../helpers/in-process.ts';
 import { assertRecorded } from '../helpers/recorded.ts';
@@ -96,11 +97,7 @@ describe('annals verify', () => {
       `UPDATE payloads SET body = replace(body, 't2', 'XX') WHERE position = 4`,
       /event 4\b.*payload/,
     ],
-    [
-      'an altered header',
-      `UPDATE events SET header = replace(header, 'apiKey', 'system') WHERE position = 3`,
-      /event 3\b|tree|root|tile/,
-    ],
+    ['an altered header', altering(3, "replace(header, 'apiKey', 'system')"), /event 3\b|tree|root|tile/],
     ['a missing payload', 'DELETE FROM payloads WHERE position = 5', /event 5\b.*payload is missing/],
     [
       'a missing event',

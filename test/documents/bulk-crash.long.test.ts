@@ -25,7 +25,7 @@ const size = 200;
 /** The number of events in each bulk call of a log. */
 function sizesIn(data: string): Map<string, number> {
   const db = new Database(join(data, 'log.db'), { readonly: true });
-  const headers = db.prepare<[], string>('SELECT header FROM events').pluck().all();
+  const headers = db.prepare<[], string>('SELECT header FROM headers').pluck().all();
   db.close();
   const sizes = new Map<string, number>();
   for (const { batch } of headers.map((header) => JSON.parse(header))) {

@@ -100,7 +100,7 @@ function eventsOf(batch: string): (Header & { context: { reason?: string; rule?:
   const db = new Database(join(service.data, 'log.db'), { readonly: true });
   const rows = db
     .prepare<[string], [string, string]>(
-      'SELECT header, body FROM events JOIN payloads USING (position) WHERE instr(header, ?) > 0 ORDER BY position',
+      'SELECT header, body FROM headers JOIN payloads USING (position) WHERE instr(header, ?) > 0 ORDER BY position',
     )
     .raw()
     .all(`"batch":"${batch}"`);

@@ -5,7 +5,7 @@ import { lookAtTimes } from '../../events/clock-notes.ts';
 import { correctClock } from '../../events/corrections.ts';
 import { createIds, timeOfId } from '../../events/ids.ts';
 import { verifyLog } from '../../events/verify.ts';
-import { command, headersOf, noon, openTestLog } from './logs.ts';
+import { altering, command, headersOf, noon, openTestLog } from './logs.ts';
 
 const second = 1000;
 const day = 24 * 3600 * second;
@@ -86,7 +86,7 @@ describe('A correction of the clock', () => {
     clock.now += second;
     write(1);
     db.exec('DROP TRIGGER events_update');
-    const change = db.prepare('UPDATE events SET header = replace(header, ?, ?) WHERE position = 2');
+    const change = db.prepare(altering(2, 'replace(header, ?, ?)'));
     change.run(iso(noon), iso(noon + 2 * second));
     assert.equal(finding(), 'event 3 was recorded before event 2');
   });

@@ -11,11 +11,12 @@ import { readLog } from '../../events/log-reader.ts';
 import { expectedSchema, schemaOf } from '../../events/log-tables.ts';
 import { openVault, withVault } from '../../events/vault.ts';
 import { boot, ClockError } from '../../projections/boot.ts';
+import { withDatabase } from '../../storage/sqlite.ts';
 import { run } from '../../verify/annals-verify.mjs';
 import { startHere } from '../helpers/embedded.ts';
 import { runHere } from '../helpers/in-process.ts';
 import { temporaryFolder, writeConfig } from '../helpers/service.ts';
-import { sealsIn } from './logs.ts';
+import { bringBack, sealsIn } from './logs.ts';
 
 /**
  * Logs as the versions made them that wrote format 1 and 2, with their vaults: of posts and a global, created, changed and deleted
@@ -107,7 +108,7 @@ describe('a log of an earlier format', () => {
       const before = headersIn(data);
       assert.equal(before.length, size);
       const { code, stdout } = await annals(data, 'verify');
-      assert.match(stdout, new RegExp(`^note: log\\.db has format ${format}, .* brings it to format 4$`, 'm'));
+      assert.match(stdout, new RegExp(`^note: log\\.db has format ${format}, .* brings it to format 5$`, 'm'));
       assert.match(stdout, new RegExp(`^sound: .*\\(${size} events\\); ${signed} of ${size} events are signed`, 'm'));
       assert.equal(code, signed === 0 ? 2 : 0);
       const history = await annals(data, 'history globals/site', '--json');
@@ -151,8 +152,8 @@ describe('a log of an earlier format', () => {
       assert.deepEqual(new Set(versions.slice(0, size)), new Set([1]));
       assert.deepEqual(new Set(versions.slice(size)), new Set([2]));
       const db = new Database(join(data, 'log.db'), { readonly: true });
-      assert.equal(db.pragma('user_version', { simple: true }), 4);
-      assert.deepEqual(schemaOf(db), expectedSchema(4));
+      assert.equal(db.pragma('user_version', { simple: true }), 5);
+      assert.deepEqual(schemaOf(db), expectedSchema(5));
       db.close();
       const { code, stdout } = await annals(data, 'verify');
       assert.equal(code, 0, stdout);
@@ -201,7 +202,7 @@ describe('a log of an earlier format', () => {
       assert.deepEqual(sealedIn(lost), before);
       // A projection without a trace of it does not keep the service from starting.
       await (await startHere(t, config, { data: schema })).stop();
-      assert.deepEqual(sealedIn(schema), { format: 4, sealed: 1 });
+      assert.deepEqual(sealedIn(schema), { format: 5, sealed: 1 });
     });
 
     it(`${format} is refused by a vault that does not know it, until that is accepted, which is on record then`, async (t) => {
@@ -220,7 +221,7 @@ describe('a log of an earlier format', () => {
       assert.match((await annals(data, rebuild.join(' '))).stderr, words);
       const accepted = await annals(data, `${rebuild.join(' ')} --accept-foreign-writes`, '--reason', 'vault lost');
       assert.equal(accepted.code, 0, accepted.stderr);
-      assert.deepEqual(sealedIn(data), { format: 4, sealed: 1 });
+      assert.deepEqual(sealedIn(data), { format: 5, sealed: 1 });
       assert.deepEqual(acceptances(data), [{ from: null, to: size, reason: 'vault lost' }]);
       await (await startHere(t, config, { data })).stop();
       assert.equal((await annals(data, 'verify')).code, 0);
@@ -230,11 +231,11 @@ describe('a log of an earlier format', () => {
   it('is remembered as sealed as soon as it is, also where the start fails after that', async (t) => {
     const data = copyOf(t, 2);
     const db = new Database(join(data, 'log.db'));
-    db.exec("CREATE TRIGGER full BEFORE INSERT ON events BEGIN SELECT RAISE(ABORT, 'no room'); END");
+    db.exec("CREATE TRIGGER full BEFORE INSERT ON payloads BEGIN SELECT RAISE(ABORT, 'no room'); END");
     db.close();
     const serve = ['--port', '0', '--config', writeConfig(temporaryFolder(t), config), '--no-backup'];
     assert.match((await annals(data, 'serve', ...serve)).stderr, /no room/);
-    assert.deepEqual(sealedIn(data), { format: 4, sealed: 1 });
+    assert.deepEqual(sealedIn(data), { format: 5, sealed: 1 });
   });
 });
 
@@ -276,6 +277,7 @@ describe('a log that was turned back into one of an earlier format', () => {
     const service = await startHere(t, config, { data });
     await service.call('POST', '/api/collections/posts', { title: 'Four', slug: 'four' });
     await service.stop();
+    withDatabase(join(data, 'log.db'), {}, (db) => bringBack(db, 4));
     change(data, turnBack);
     rmSync(join(data, 'vault.db'));
     assert.match(await refusal(t, data), /log\.db has format 2, and event 10 is of format 3 before/);

@@ -6,6 +6,7 @@ import { createIds, type Ids } from '../../events/ids.ts';
 import type { Change, Claim, Command, Outcome } from '../../events/log.ts';
 import { createLog } from '../../events/log-file.ts';
 import { readLog } from '../../events/log-reader.ts';
+import { deleteGuard, eventGuards, eventIndexes, formerEvents } from '../../events/log-tables.ts';
 import { macOf, type Seals, sealKeyOf } from '../../events/seals.ts';
 import { openLog, type SqliteLog } from '../../events/sqlite-log.ts';
 import { openVault } from '../../events/vault.ts';
@@ -41,7 +42,7 @@ export function openTestLog(t: TestContext, makeIds?: (now: () => number) => Ids
   const clock = { now: noon };
   const now = () => clock.now;
   const ids = makeIds?.(now) ?? createIds(new BigInt64Array(new SharedArrayBuffer(8)), now);
-  const db = openDatabase(path, { durability: 'full' });
+  const db = openDatabase(path, { durability: 'full', shrinks: true });
   createLog(db, 'annals/test', seals.key);
   t.after(() => db.close());
   return { db, log: openLog(db, { ids, now, seals }), clock, path, reopen: () => openLog(db, { ids, now, seals }) };
@@ -66,6 +67,24 @@ export function claim(value: string, scope = 'posts.slug'): Claim {
   return { scope, value: JSON.stringify(value) };
 }
 
+/** SQL that gives an event another header: that of an expression of its `header`. */
+export function altering(position: number | string, expression: string): string {
+  return `UPDATE events SET whole = (SELECT ${expression} FROM headers WHERE headers.position = events.position) WHERE position = ${position}`;
+}
+
+/** Brings the tables of a log back to an earlier format, as the version had them that made it. */
+export function bringBack(db: Sqlite, format: 3 | 4): void {
+  const rows = db.prepare<[], unknown[]>('SELECT position, id, stream, version, header FROM headers').raw().all();
+  db.pragma('foreign_keys = 0');
+  db.exec(`DROP VIEW headers; DROP TABLE events; ${formerEvents}`);
+  const insert = db.prepare('INSERT INTO events VALUES (?, ?, ?, ?, ?)');
+  for (const row of rows) insert.run(...row);
+  db.exec(eventIndexes + eventGuards);
+  if (format === 3) db.exec(`DROP TRIGGER payloads_delete; DROP TABLE segments; DROP TABLE removals; ${deleteGuard}`);
+  db.pragma('foreign_keys = 1');
+  db.pragma(`user_version = ${format}`);
+}
+
 /** The contents of every table, so that "leaves no trace" is a comparison. */
 export function contentOf(db: Sqlite): Record<string, unknown[]> {
   const tables = ['head', 'events', 'payloads', 'claims', 'tiles'];
@@ -73,7 +92,7 @@ export function contentOf(db: Sqlite): Record<string, unknown[]> {
 }
 
 export function headersOf(db: Sqlite): Header[] {
-  const texts = db.prepare('SELECT header FROM events ORDER BY position').pluck().all() as string[];
+  const texts = db.prepare('SELECT header FROM headers ORDER BY position').pluck().all() as string[];
   return texts.map((text) => JSON.parse(text) as Header);
 }
 

@@ -154,7 +154,7 @@ function read(data: string): { entries: Entry[]; headers: string[] } {
 }
 
 function headersOf(db: Sqlite): string[] {
-  return db.prepare('SELECT header FROM events ORDER BY position').pluck().all() as string[];
+  return db.prepare('SELECT header FROM headers ORDER BY position').pluck().all() as string[];
 }
 
 /** The events as the checker wants them: the documents of clients have their tag in what was set last. */

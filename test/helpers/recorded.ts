@@ -79,7 +79,7 @@ export function followLog(data: string): { next: () => Recorded[]; close: () => 
   const db = new Database(join(data, 'log.db'), { readonly: true });
   const select = db
     .prepare<[position: number], [header: string, body: string | Buffer | null]>(
-      'SELECT header, body FROM events LEFT JOIN payloads USING (position) WHERE position > ? ORDER BY position',
+      'SELECT header, body FROM headers LEFT JOIN payloads USING (position) WHERE position > ? ORDER BY position',
     )
     .raw();
   let last = 0;
@@ -124,7 +124,7 @@ export function assertRefusalRecordsNothing(data: string, request: string, { sta
 function recordedBy(data: string, id: string): string[] {
   const db = new Database(join(data, 'log.db'), { readonly: true });
   try {
-    const newest = '(SELECT header FROM events ORDER BY position DESC LIMIT 200)';
+    const newest = '(SELECT header FROM headers ORDER BY position DESC LIMIT 200)';
     const select = db.prepare<[id: string], string>(`SELECT header FROM ${newest} WHERE instr(header, ?) > 0`).pluck();
     return select.all(`"correlationId":${JSON.stringify(id)}`).map((header) => (JSON.parse(header) as Header).type);
   } finally {

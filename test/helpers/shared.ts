@@ -158,7 +158,7 @@ export function received(socket: Socket): () => string {
 export function recordedEvents(data: string, stream?: string): Header[] {
   const db = new Database(join(data, 'log.db'), { readonly: true });
   try {
-    const rows = db.prepare('SELECT header FROM events ORDER BY position').pluck().all() as string[];
+    const rows = db.prepare('SELECT header FROM headers ORDER BY position').pluck().all() as string[];
     const headers = rows.map((text) => JSON.parse(text) as Header);
     return stream === undefined ? headers : headers.filter((header) => header.stream === stream);
   } finally {

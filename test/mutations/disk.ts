@@ -56,6 +56,33 @@ export const diskMutations: readonly Mutation[] = [
     test: { file, name: 'a failed sync of cleaned pages brings back nothing that was erased' },
   },
   {
+    what: 'The cleaner takes pages that say where others belong for pages of rows.',
+    file: 'storage/scrub.ts',
+    text: 'number === lockPage(file) || isMapPage(file, number)',
+    replacement: 'number === lockPage(file)',
+    test: { file: 'test/storage/scrub.test.ts', name: 'cleans pages again that are changed between its steps' },
+  },
+  {
+    what: 'The log keeps the pages that sealed payloads have left.',
+    file: 'storage/sqlite.ts',
+    text: 'if (options.shrinks)',
+    replacement: 'if (options.shrinks && !path)',
+    test: {
+      file: 'test/events/segments.test.ts',
+      name: 'gives the pages back that payloads have left, but for so many as the next ones take',
+    },
+  },
+  {
+    what: 'A thread is started for each segment.',
+    file: 'server/writer/lingering-sealer.ts',
+    text: 'if (lingering?.file !== input.file || lingering.isOver())',
+    replacement: 'if (input.file)',
+    test: {
+      file: 'test/writer/lingering-sealer.test.ts',
+      name: 'the thread that seals a log does its next work too, and gives way to that of another log',
+    },
+  },
+  {
     what: 'Former segments that were removed by a try whose sync has failed come back after a power cut.',
     file: 'events/sealing.ts',
     text: 'if (existsSync(folder)) syncFolderNow(folder);',

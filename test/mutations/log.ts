@@ -152,4 +152,14 @@ export const logMutations: readonly Mutation[] = [
       name: 'refuses rows that are not those of its log, and has nothing of them',
     },
   },
+  {
+    what: 'A header that was made elsewhere loses what is not canonical in it.',
+    file: 'events/header-rows.ts',
+    text: 'agreesWith(header, row) && encodeHeader(header) === text',
+    replacement: 'agreesWith(header, row)',
+    test: {
+      file: 'test/events/header-rows.test.ts',
+      name: 'a header that is another text than its members give is kept as it is, and so is one beside other columns',
+    },
+  },
 ];

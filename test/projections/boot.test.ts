@@ -75,7 +75,7 @@ function query(folder: string, sql: string, file = 'log.db'): unknown[][] {
 }
 
 function typesIn(folder: string): unknown[] {
-  return query(folder, "SELECT header ->> 'type' FROM events ORDER BY position").flat();
+  return query(folder, "SELECT header ->> 'type' FROM headers ORDER BY position").flat();
 }
 
 function claimsIn(folder: string): unknown[][] {

@@ -11,6 +11,7 @@ import type { Helpers, PieceResult } from '../../projections/helpers.ts';
 import { verifyDirectory } from '../../projections/verify.ts';
 import { openHelpers } from '../../server/writer/helpers.ts';
 import { openDatabase, type Sqlite, withDatabase } from '../../storage/sqlite.ts';
+import { altering } from '../events/logs.ts';
 import { category } from '../helpers/category.ts';
 import { casesOf, runsOf } from '../helpers/runs.ts';
 import { type Directory, dumpFile, findingIn, openDirectory, quickFolder } from './directory.ts';
@@ -158,11 +159,8 @@ describe('several threads', () => {
   /** Each is another part of a log or its read tables. */
   const changes: Record<string, (log: Sqlite, read: Sqlite) => void> = {
     'the header of an event': (log) =>
-      log.exec(
-        `UPDATE events SET header = replace(header, '"type":"document.updated"', '"type":"document.deleted"') WHERE position = 500`,
-      ),
-    'the last header': (log) =>
-      log.exec("UPDATE events SET header = header || ' ' WHERE position = (SELECT size FROM head)"),
+      log.exec(altering(500, `replace(header, '"type":"document.updated"', '"type":"document.deleted"')`)),
+    'the last header': (log) => log.exec(altering('(SELECT size FROM head)', "header || ' '")),
     'a payload': (log) =>
       log.exec(`UPDATE payloads SET body = replace(body, 'changed', 'CHANGED') WHERE position = 550`),
     'a payload that is gone': (log) => log.exec('DELETE FROM payloads WHERE position = 300'),

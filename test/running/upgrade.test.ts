@@ -34,7 +34,7 @@ const config = {
   globals: [{ slug: 'site', fields: [{ name: 'motto', type: 'text' as const }] }],
 };
 const name = 'before-upgrade-format-2-events-9-f3fe438e';
-const change = 'log.db has format 2 and is brought to format 4, which the version of Annals that wrote it cannot read';
+const change = 'log.db has format 2 and is brought to format 5, which the version of Annals that wrote it cannot read';
 
 /** The data directory of an earlier version, with an uploaded file and one that was being received. */
 function former(folder: string): string {
@@ -81,7 +81,7 @@ describe('A start that changes the format of the log', () => {
       ],
     );
     assert.deepEqual(backupsIn(data), [name]);
-    assert.deepEqual([formatIn(data), formatIn(folder)], [4, 2]);
+    assert.deepEqual([formatIn(data), formatIn(folder)], [5, 2]);
     assert.deepEqual(readdirSync(folder).sort(), ['blobs', 'log.db', 'seeded', 'vault.db']);
     assert.deepEqual(readdirSync(join(folder, 'blobs')), ['ab']);
     assert.equal(readFileSync(join(folder, 'blobs/ab/abcd'), 'utf8'), 'the bytes');
@@ -129,7 +129,7 @@ describe('A start that changes the format of the log', () => {
       told.map(({ msg }) => msg),
       [`${change}; no backup is made (--no-backup)`],
     );
-    assert.deepEqual([backupsIn(data), formatIn(data)], [[], 4]);
+    assert.deepEqual([backupsIn(data), formatIn(data)], [[], 5]);
   });
 
   it('is refused where there is no room for it, with what is needed and what there is', {
@@ -175,7 +175,7 @@ describe('A start that changes the format of the log', () => {
         stderr.startsWith(`${change}; a backup is made first in ${join(at, name)}\nthe backup is verified; to go back`),
         stderr,
       );
-      assert.deepEqual([backupsIn(at), formatIn(at)], [[name], 4]);
+      assert.deepEqual([backupsIn(at), formatIn(at)], [[name], 5]);
     }
     const rebuilt = await runHere(['rebuild', '--no-backup', '--config', file, '--data', plain]);
     assert.deepEqual([rebuilt.code, rebuilt.stderr], [0, `${change}; no backup is made (--no-backup)\n`]);

@@ -154,7 +154,9 @@ export function step(world: World, life: Life): void {
   else if (dice < 0.7) append(world, life, true);
   else if (dice < 0.78) seal(world, life, 'seal');
   else if (dice < 0.84) seal(world, life, 'rewrite');
-  else if (dice < 0.91) tolerant(world, () => void life.log.segments.shed(1 + below(world.random, 8)));
+  else if (dice < 0.89) tolerant(world, () => void life.log.segments.shed(1 + below(world.random, 8)));
+  else if (dice < 0.92)
+    tolerant(world, () => void product.giveBackPages(life.databases[0], 1 + below(world.random, 8), 0));
   else if (dice < 0.95) tolerant(world, () => void life.databases[0].pragma('wal_checkpoint(PASSIVE)'));
   else scrub(world, life);
 }

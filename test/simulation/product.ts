@@ -41,6 +41,6 @@ export const { verifyLog } = (await load('events/verify.ts')) as typeof import('
 export const { draftSegment, draftRewriting } = (await load(
   'events/sealing.ts',
 )) as typeof import('../../events/sealing.ts');
-export const { openDatabase, isDiskFull } = (await load(
+export const { giveBackPages, openDatabase, isDiskFull } = (await load(
   'storage/sqlite.ts',
 )) as typeof import('../../storage/sqlite.ts');

@@ -6,6 +6,7 @@ import { ZipFile } from 'yazl';
 import type { Json, JsonObject } from '../../config/schema.ts';
 import type { EventType } from '../../events/catalogue.ts';
 import { commitmentOf, encodeHeader, type Header } from '../../events/envelope.ts';
+import { openHeaderRows } from '../../events/header-rows.ts';
 import { createLog } from '../../events/log-file.ts';
 import { openDatabase } from '../../storage/sqlite.ts';
 import { seals } from '../events/logs.ts';
@@ -255,13 +256,13 @@ export function writeLog(path: string, entries: readonly Entry[], notes: readonl
     'payloads_insert',
   ];
   db.exec(`${guards.map((name) => `DROP TRIGGER ${name};`).join('')} DROP INDEX events_stream; DROP INDEX events_id`);
-  const event = db.prepare('INSERT INTO events VALUES (?, ?, ?, ?, ?)');
+  const { putText } = openHeaderRows(db, () => origin);
   const payload = db.prepare('INSERT INTO payloads VALUES (?, 0, ?)');
   const erasure = db.prepare("INSERT INTO erasures VALUES (?, '[]', 1)");
   const note = db.prepare("INSERT INTO checkpoints VALUES (?, ?, '2026-11-20T12:00:00.000Z', 0, 0)");
   db.transaction(() => {
     for (const [index, { header, text, body }] of entries.entries()) {
-      event.run(index + 1, header.id, header.stream, header.version, text);
+      putText({ ...header, position: index + 1 }, text);
       if (body !== null) payload.run(index + 1, body);
       if (header.type === 'document.erased') erasure.run(index + 1);
     }

@@ -363,7 +363,7 @@ function eventsIn(path: string): unknown[] {
   const db = new Database(path, { readonly: true });
   try {
     return db
-      .prepare('SELECT position, header, body FROM events LEFT JOIN payloads USING (position) ORDER BY position')
+      .prepare('SELECT position, header, body FROM headers LEFT JOIN payloads USING (position) ORDER BY position')
       .all();
   } finally {
     db.close();

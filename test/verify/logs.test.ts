@@ -5,6 +5,7 @@ import { describe, it } from 'node:test';
 import type { Header } from '../../events/envelope.ts';
 import { openDatabase, type Sqlite } from '../../storage/sqlite.ts';
 import { run } from '../../verify/annals-verify.mjs';
+import { altering, bringBack } from '../events/logs.ts';
 import { useFolder } from '../helpers/shared.ts';
 import { answerOf, createSigner, type Entry, noteOf, rewritten, signNote, writeLog, writeNote } from './forger.ts';
 import { erased, fileBytes, lively, mediumNow, person, verdictOf } from './histories.ts';
@@ -149,6 +150,7 @@ describe('annals-verify on a copy of log.db', () => {
 
   it('reads logs of formats 1 and 2, and refuses what it does not know', async () => {
     const former = (format: number) => (db: Sqlite) => {
+      bringBack(db, 4);
       db.exec(formerHead);
       if (format === 1) db.exec('DROP TABLE commands; DROP TABLE erasures; DROP TABLE checkpoints');
       db.pragma(`user_version = ${format}`);
@@ -156,8 +158,8 @@ describe('annals-verify on a copy of log.db', () => {
     const oldest = logOf({ entries: log.slice(0, 2), notes: [], change: former(1) });
     assert.match(await verdictOf('--trust-inside', oldest), /^0 SOUND/);
     assert.match(await verdictOf(...pinned, logOf({ change: former(2) })), /^0 SOUND/);
-    const newer = logOf({ change: (db) => db.pragma('user_version = 5') });
-    assert.match(await verdictOf(...pinned, newer), /^2 UNDECIDED: this log has format 5/);
+    const newer = logOf({ change: (db) => db.pragma('user_version = 6') });
+    assert.match(await verdictOf(...pinned, newer), /^2 UNDECIDED: this log has format 6/);
     const other = logOf({ change: (db) => db.pragma('application_id = 1') });
     assert.match(await verdictOf(...pinned, other), /^2 UNDECIDED: this database is no log/);
   });
@@ -180,7 +182,10 @@ describe('annals-verify on headers of both versions', () => {
       await verdictOf(...pinned, logOf(signed(entries))),
       /^1 NOT SOUND: event 9 .*version 1, the one before it/,
     );
-    const change = (db: Sqlite) => db.exec(`${formerHead}; PRAGMA user_version = 2`);
+    const change = (db: Sqlite) => {
+      bringBack(db, 4);
+      db.exec(`${formerHead}; PRAGMA user_version = 2`);
+    };
     const former = logOf({ ...signed(since(8, { v: 2 })), change });
     assert.match(await verdictOf(...pinned, former), /^1 NOT SOUND: event 8 .*version 2, in a log of format 2/);
   });
@@ -262,7 +267,7 @@ const lies: Record<string, { made: () => Made; says: RegExp }> = {
     says: /^1 NOT SOUND: this is another log than that of the checkpoint of 6 events/,
   },
   'a row that says something else than its header': {
-    made: () => ({ change: sql("UPDATE events SET stream = 'posts/3' WHERE position = 6") }),
+    made: () => ({ change: sql(`${altering(6, 'header')}; UPDATE events SET stream = 'posts/3' WHERE position = 6`) }),
     says: /^1 NOT SOUND: event 6: its row says stream posts\/3, its header posts\/2/,
   },
   'a version twice': {
@@ -322,6 +327,14 @@ const lies: Record<string, { made: () => Made; says: RegExp }> = {
   'a view in place of a table': {
     made: () => ({ change: sql('ALTER TABLE events RENAME TO kept; CREATE VIEW events AS SELECT * FROM kept') }),
     says: /^1 NOT SOUND: the table events is not that of a log/,
+  },
+  'a view that shows something else than the rows': {
+    made: () => ({
+      change: sql(
+        'DROP VIEW headers; CREATE VIEW headers AS SELECT position, id, stream, version, whole AS header FROM events',
+      ),
+    }),
+    says: /^1 NOT SOUND: the view headers is not that of a log/,
   },
   'a checkpoint of the log that somebody else signed': {
     made: () => ({ notes: [noteOf(log, [stranger], 6)] }),

@@ -7,6 +7,7 @@ import { fileURLToPath } from 'node:url';
 import Database from 'better-sqlite3';
 import type { JsonObject } from '../../config/schema.ts';
 import { run } from '../../verify/annals-verify.mjs';
+import { altering } from '../events/logs.ts';
 import { useServiceHere } from '../helpers/embedded.ts';
 import { apiKey } from '../helpers/service.ts';
 import { useFolder } from '../helpers/shared.ts';
@@ -204,7 +205,7 @@ describeWithPython('a verifier that was written from the documents alone', () =>
       add(says, exit, path, theirs);
     };
     lie('a payload changed', "UPDATE payloads SET body = replace(body, 'asked for', 'told to do')");
-    lie('an actor changed', `UPDATE events SET header = replace(header, '"apiKey"', '"system"') WHERE position = 5`);
+    lie('an actor changed', altering(5, `replace(header, '"apiKey"', '"system"')`));
     lie(
       'two payloads swapped',
       'UPDATE payloads SET body = (SELECT body FROM payloads p WHERE p.position = 9 - payloads.position) WHERE position IN (4, 5)',
@@ -217,10 +218,7 @@ describeWithPython('a verifier that was written from the documents alone', () =>
     lie('the events cut off', 'DELETE FROM payloads WHERE position > 260; DELETE FROM events WHERE position > 260');
     lie('an event taken out', 'DELETE FROM payloads WHERE position = 7; DELETE FROM events WHERE position = 7');
     lie('a column that differs from its header', "UPDATE events SET stream = 'posts/x' WHERE position = 2");
-    lie(
-      'a time in a header',
-      'UPDATE events SET header = replace(header, \'"recordedAt":"20\', \'"recordedAt":"19\') WHERE position = 9',
-    );
+    lie('a time in a header', altering(9, `replace(header, '"recordedAt":"20', '"recordedAt":"19')`));
     lie('the root of the head', 'UPDATE head SET root = zeroblob(32)');
     lie('the time of the head', "UPDATE head SET recorded_at = '2020-01-01T00:00:00.000Z'");
     lie('the root in a checkpoint', "UPDATE checkpoints SET note = replace(note, 'A', 'B')");

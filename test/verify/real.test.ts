@@ -77,7 +77,7 @@ describe('annals-verify on what a service has written', () => {
         /^1 NOT SOUND: event 3 .*its payload is not the one/,
       ],
       [
-        "UPDATE events SET header = replace(header, 'document.deleted', 'document.updated')",
+        "UPDATE events SET type = replace(type, 'document.deleted', 'document.updated')",
         /^1 NOT SOUND: this is another log/,
       ],
     ] as const) {

@@ -86,7 +86,7 @@ function feedOf() {
   const logFile = logFileOf(here.data);
   const read = String(readdirSync(here.data).find((name) => /^read-\w+\.db$/.test(name)));
   return withDatabase(logFile, { readonly: true }, (db) => ({
-    log: String(db.prepare("SELECT header ->> 'log' FROM events LIMIT 1").pluck().get()),
+    log: String(db.prepare("SELECT header ->> 'log' FROM headers LIMIT 1").pluck().get()),
     size: Number(db.prepare('SELECT max(position) FROM events').pluck().get()),
     logFile,
     readFile: join(here.data, read),

@@ -3,15 +3,17 @@ import { join } from 'node:path';
 import { schemaVersionOf } from '../../../events/catalogue.ts';
 import { commitmentOf, encodeHeader, encodePayload, headerOf } from '../../../events/envelope.ts';
 import { type ErasedStream, erasedStreams } from '../../../events/erasures.ts';
+import { openHeaderRows } from '../../../events/header-rows.ts';
 import { createIds, timeOfId } from '../../../events/ids.ts';
 import type { RecordedEvent } from '../../../events/log.ts';
-import { BrokenLogError, createLog, formatOf, openLogToRead, upgradeLog } from '../../../events/log-file.ts';
+import { BrokenLogError, createLog, formatOf, openLogToRead } from '../../../events/log-file.ts';
 import { readLog } from '../../../events/log-reader.ts';
 import { openTip } from '../../../events/log-tip.ts';
 import { openClaims, openErasing } from '../../../events/recorder.ts';
 import { openSegments } from '../../../events/sealing.ts';
 import type { Seals } from '../../../events/seals.ts';
 import { payloadColumns, segmentFolder, withSegments } from '../../../events/segments.ts';
+import { upgradeLog } from '../../../events/upgrading.ts';
 import { projectionOf } from '../../../projections/epochs.ts';
 import { logFile, moveIntoPlace, removeDatabase } from '../../../projections/files.ts';
 import { claimsIn } from '../../../projections/fit.ts';
@@ -36,7 +38,7 @@ const atOnce = 1000;
 /** The events of a log at positions `after + 1` to `upTo` as they are stored. */
 export function* storedEvents(db: Sqlite, after: number, upTo: number): Generator<StoredEvent> {
   const select = withSegments(db).prepare<[after: number, upTo: number], { header: string; body: string | null }>(
-    `SELECT header, ${payloadColumns} FROM events LEFT JOIN payloads USING (position)
+    `SELECT header, ${payloadColumns} FROM headers AS events LEFT JOIN payloads USING (position)
      WHERE events.position > ? AND events.position <= ? ORDER BY events.position`,
   );
   for (let start = after; start < upTo; start += atOnce) {
@@ -57,7 +59,7 @@ export async function appendStored(
 ): Promise<void> {
   const reader = readLog(db);
   const tip = openTip(db, reader, seals);
-  const insertEvent = db.prepare('INSERT INTO events VALUES (?, ?, ?, ?, ?)');
+  const headers = openHeaderRows(db, () => tip.head().log);
   const insertPayload = db.prepare('INSERT INTO payloads VALUES (?, 0, ?)');
   const erasing = openErasing(db);
 
@@ -66,7 +68,7 @@ export async function appendStored(
     for (const { header: text, payload } of batch) {
       const header = headerOf(text);
       const { position, id, stream, version, type } = header;
-      insertEvent.run(position, id, stream, version, text);
+      headers.putText({ position, id, stream, version }, text);
       if (payload !== null) insertPayload.run(position, payload);
       if (type === 'document.erased' && payload !== null) {
         erasing.erase(position, erasedStreams(JSON.parse(payload).data));
@@ -94,7 +96,7 @@ export async function appendStored(
 export function openRestored(folder: string, seals: Seals): Sqlite {
   const db = openDatabase(logFile(folder), { durability: 'full', secureDelete: true });
   try {
-    if (formatOf(db) === 3) upgradeLog(db, seals);
+    if (formatOf(db) >= 3) upgradeLog(db, seals);
     return db;
   } catch (error) {
     db.close();
@@ -112,7 +114,7 @@ export async function cutLog(folder: string, position: number, seals: Seals): Pr
   const cut = `${file}.cut`;
   const db = openLogToRead(file);
   try {
-    const made = openDatabase(cut, { durability: 'off' });
+    const made = openDatabase(cut, { durability: 'off', shrinks: true });
     try {
       const { log } = readLog(db).head();
       createLog(made, log, seals.key);
@@ -184,7 +186,7 @@ export async function eraseAgain(folder: string, erasures: readonly LaterErasure
 function* erasureEvents(db: Sqlite, erasures: readonly LaterErasure[]): Generator<StoredEvent> {
   const { versionOf, ...log } = readLog(db);
   const head = log.head();
-  const newest = db.prepare<[], string>('SELECT header FROM events ORDER BY position DESC LIMIT 1').pluck().get();
+  const newest = db.prepare<[], string>('SELECT header FROM headers ORDER BY position DESC LIMIT 1').pluck().get();
   const ids = createIds(new BigInt64Array(new SharedArrayBuffer(8)), Date.now);
   ids.raise(Math.max(newest ? timeOfId(headerOf(newest).id) : 0, Date.parse(head.recordedAt) || 0));
   const now = new Date().toISOString();

@@ -110,7 +110,7 @@ describe('A log that is known to be altered', () => {
     within(data, (db) => {
       db.exec('DELETE FROM payloads WHERE position = 3; DELETE FROM events WHERE position = 3');
       // Another row does not make up for it.
-      db.exec("INSERT INTO events VALUES (-1, 'x', 'posts/x', 1, '{}')");
+      db.exec("INSERT INTO events (position, id, stream, version, whole) VALUES (-1, 'x', 'posts/x', 1, '{}')");
     });
     await assert.rejects(startHere(t, config, { data }), /event 3 of the log is missing; run "annals verify"/);
   });

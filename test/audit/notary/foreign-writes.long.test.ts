@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { before, describe, it, type TestContext } from 'node:test';
 import Database from 'better-sqlite3';
 import { commitmentOf, encodeHeader, encodePayload, type Header } from '../../../events/envelope.ts';
+import { openHeaderRows } from '../../../events/header-rows.ts';
 import { appendLeaf, leafHash, rootOf, type Tree } from '../../../events/merkle.ts';
 import { macOf, sealKeyOf } from '../../../events/seals.ts';
 import { run } from '../../../verify/annals-verify.mjs';
@@ -35,7 +36,7 @@ const macs: Record<string, (head: Parameters<typeof macOf>[1]) => Buffer | null>
  */
 function forge(data: string, stream: string, macFor: (head: Parameters<typeof macOf>[1]) => Buffer | null): number {
   const db = new Database(join(data, 'log.db'));
-  const headers = db.prepare('SELECT header FROM events ORDER BY position').pluck().all() as string[];
+  const headers = db.prepare('SELECT header FROM headers ORDER BY position').pluck().all() as string[];
   const position = headers.length + 1;
   const newest = JSON.parse(headers.at(-1) ?? '') as Header;
   const version = db.prepare('SELECT max(version) + 1 FROM events WHERE stream = ?').pluck().get(stream) as number;
@@ -50,7 +51,7 @@ function forge(data: string, stream: string, macFor: (head: Parameters<typeof ma
   for (const text of [...headers, header]) appendLeaf(tree, leafHash(text), () => {});
   const head = { log: newest.log, size: position, root: rootOf(tree), recordedAt: newest.recordedAt };
   db.transaction(() => {
-    db.prepare('INSERT INTO events VALUES (?, ?, ?, ?, ?)').run(position, id, stream, version, header);
+    openHeaderRows(db, () => newest.log).putText({ position, id, stream, version }, header);
     db.prepare('INSERT INTO payloads VALUES (?, 0, ?)').run(position, body);
     db.prepare('UPDATE head SET size = ?, root = ?, recorded_at = ?').run(head.size, head.root, head.recordedAt);
     const mac = macFor(head);

@@ -56,7 +56,7 @@ function told(data: string): string[] {
   const db = new Database(join(data, 'log.db'), { readonly: true });
   const rows = db
     .prepare(
-      `SELECT header, body FROM events JOIN payloads USING (position) WHERE stream = 'system/keys' ORDER BY position`,
+      `SELECT header, body FROM headers JOIN payloads USING (position) WHERE stream = 'system/keys' ORDER BY position`,
     )
     .all() as { header: string; body: string }[];
   db.close();

@@ -1,0 +1,28 @@
+import assert from 'node:assert/strict';
+import { it } from 'node:test';
+import { endLingering, release, takeSealer } from '../../server/writer/lingering-sealer.ts';
+import type { SealerInput } from '../../server/writer/sealer-thread.ts';
+import { openTestLog } from '../events/logs.ts';
+
+it('the thread that seals a log does its next work too, and gives way to that of another log', async (t) => {
+  const inputOf = (file: string): SealerInput => {
+    return { file, sizes: { events: 20, hot: 5 }, blobs: { kind: 'folder', folder: '' } };
+  };
+  const [one, other] = [inputOf(openTestLog(t).path), inputOf(openTestLog(t).path)];
+  const failed = (error: unknown) => assert.fail(String(error));
+  t.after(() => Promise.all([one, other].map(({ file }) => endLingering(file))));
+  const first = takeSealer(one, failed);
+  assert.deepEqual(await first.ask('seal'), { draft: null });
+  await release(first);
+  assert.equal(takeSealer(one, failed), first);
+  assert.deepEqual(await first.ask('seal'), { draft: null });
+  await release(first);
+  const second = takeSealer(other, failed);
+  assert.notEqual(second, first);
+  assert.equal(first.isOver(), false);
+  await release(second);
+  assert.equal(first.isOver(), true);
+  assert.equal(await first.ask('seal'), null);
+  await endLingering(other.file);
+  assert.equal(second.isOver(), true);
+});

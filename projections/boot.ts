@@ -94,7 +94,11 @@ export function boot(options: BootOptions): Booted {
   const { directory, seals, progress } = options;
   // The commits of a replica are durable elsewhere.
   if (!options.isReplica) renewWal(logFile(directory));
-  const db = openDatabase(logFile(directory), { durability: options.isReplica ? 'normal' : 'full', shrinks: true, ...writerCache });
+  const db = openDatabase(logFile(directory), {
+    durability: options.isReplica ? 'normal' : 'full',
+    shrinks: true,
+    ...writerCache,
+  });
   let read: Sqlite | null = null;
   const close = () => {
     read?.close();

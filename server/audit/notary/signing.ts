@@ -9,6 +9,7 @@ import type { TreeHead } from '../../../events/proofs.ts';
 import { type Head, isSealed } from '../../../events/seals.ts';
 import { readStamps } from '../../../events/stamps.ts';
 import { isDiskFull, openDatabase } from '../../../storage/sqlite.ts';
+import { every } from '../../platform/ticks.ts';
 import type { Altered, LogCheckpoint, Notary } from '../../ports.ts';
 import { noRoomToSign } from '../../writer/no-room.ts';
 import { changeKeyWith } from './changing.ts';
@@ -72,7 +73,7 @@ export function openNotary(options: NotaryOptions): MainNotary {
   const { log: logId } = reader.head();
   let last: Promise<unknown> = Promise.resolve();
   let hasFailed = false;
-  let timer: NodeJS.Timeout | undefined;
+  let endLooking = () => {};
   let refusal: Error | null = new Error('the log has not been looked at yet');
   let lastKey: string | null = null;
 
@@ -188,10 +189,10 @@ export function openNotary(options: NotaryOptions): MainNotary {
     },
     begin() {
       refusal = null;
-      timer = setInterval(signQuietly, milliseconds).unref();
+      endLooking = every(milliseconds, signQuietly);
     },
     refuse(reason) {
-      clearInterval(timer);
+      endLooking();
       refusal = reason;
     },
     signQuietly,
@@ -200,7 +201,7 @@ export function openNotary(options: NotaryOptions): MainNotary {
     stamped: async (position, size) => stamps.around(position, size),
     verifierKey: async () => (await keys.current(logId)).signer.key,
     async close() {
-      clearInterval(timer);
+      endLooking();
       if (!refusal) await signQuietly();
       await last;
       db.close();

@@ -11,7 +11,7 @@ const quietShare = 0.02;
 /** So many in a row are a rest, 40 to 50 s: what a load took has come back a minute after it, and a pause of 30 s costs nothing. */
 const restLooks = 4;
 /** Until a thread has worked for so long, there is little compiled code to be lost, and one quiet look is a rest. */
-const coldMilliseconds = 1000;
+const coldMilliseconds = 1500;
 /** To give back what less work than this has taken would take more work than it saves. */
 const workMilliseconds = 500;
 
@@ -73,9 +73,10 @@ function giveBack(): void {
 }
 
 /**
- * From now on V8 by itself does the same only when a thread was at rest for a minute, not for 8 s, in this process: {@link giveBackAtRest}
- * does so before. Not to be called before all threads are loaded, for kept code is of no use under other flags.
+ * From now on V8 does not do the same by itself in this process, some seconds after a load and after each 100 s, whatever comes:
+ * {@link giveBackAtRest} does so. Not to be called before all threads are loaded, for kept code is of no use under other flags.
  */
 export function holdBackV8(): void {
-  setFlagsFromString('--gc-memory-reducer-start-delay-ms=60000');
+  // Older ones, of Node 22, do not know the flag, and complain.
+  if (Number.parseInt(process.versions.v8, 10) >= 13) setFlagsFromString('--memory-reducer-gc-count=0');
 }

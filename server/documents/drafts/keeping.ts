@@ -15,7 +15,7 @@ export const ownRoom: OwnRoom = {
   lifetime: draftDays * day,
 };
 
-const purgeMilliseconds = 60_000;
+const purgeMilliseconds = 30_000;
 /** Between two steps of a purge, so that a long one does not hold up others. */
 const restMilliseconds = 20;
 

@@ -76,6 +76,7 @@ export function openNotary(options: NotaryOptions): MainNotary {
   let endLooking = () => {};
   let refusal: Error | null = new Error('the log has not been looked at yet');
   let lastKey: string | null = null;
+  let lastKnown: string | null = null;
 
   /** One after the other: each sees what the one before it has signed. */
   function inTurn<T>(run: () => Promise<T>): Promise<T> {
@@ -165,7 +166,13 @@ export function openNotary(options: NotaryOptions): MainNotary {
   /** Whether a checkpoint is of our key, and the vault knows of it. */
   async function isKnown({ size, note }: KeptCheckpoint): Promise<boolean> {
     const { signer, signed } = await keys.current(logId);
-    return signed?.size === size && openNote(note, [signer]) !== null;
+    if (signed?.size !== size) return false;
+    // It is the same one every ten seconds, as long as nothing is written.
+    const asked = `${signer.id}\n${note}`;
+    if (asked === lastKnown) return true;
+    if (openNote(note, [signer]) === null) return false;
+    lastKnown = asked;
+    return true;
   }
 
   const changeKey = changeKeyWith({

@@ -1,7 +1,7 @@
 import { isatty } from 'node:tty';
 import type { Logger } from 'pino';
 import { createLog, type LogSink, standardError } from '../platform/logging.ts';
-import { giveBackAtRest } from '../platform/rest.ts';
+import { giveBackAtRest, holdBackV8 } from '../platform/rest.ts';
 import type { Phase } from '../platform/state.ts';
 import { version } from '../platform/version.ts';
 import type { Directory } from '../running/directory.ts';
@@ -34,7 +34,7 @@ export async function serve(args: readonly string[], environment: NodeJS.Process
     ],
   });
   const sink = standardError();
-  giveBackAtRest();
+  giveBackAtRest(holdBackV8);
   return settings.sites ? serveSites(settings, settings.sites, sink) : serveOne(settings, sink);
 }
 

@@ -14,7 +14,7 @@ const perTurn = 4;
 const turnMilliseconds = 50;
 
 /** So many are refused in so many milliseconds: clients that retry at once must not keep the thread from others. */
-const pace = { refusals: 16, milliseconds: 50 };
+const pace = { refusals: 16, milliseconds: 20 };
 
 /**
  * So many requests may be sent ahead over all connections of the thread, some kilobytes each; a connection that sends more is ended. One
@@ -92,13 +92,13 @@ let isTurning = false;
  * would keep all that only reads, and new connections, waiting until the last of them was done. To be called when the one that answers
  * has been added to the listener.
  *
- * @param isCrowded whether too much waits to be written.
+ * @param isCrowded whether too much waits to be written for one more behind so many.
  * @param isExempt whether a write is never refused, and may begin however much waits.
  * @returns a function that lets all of them begin at once, for the end.
  */
 export function takeTurns(
   listener: Listener,
-  isCrowded: () => boolean,
+  isCrowded: (ahead: number) => boolean,
   isExempt: (request: IncomingMessage) => boolean,
 ): () => void {
   const line: Waiting[] = [];
@@ -131,6 +131,11 @@ export function takeTurns(
       return;
     }
     waiting.behind = line.length;
+    // It would stand in line only to be told so in the end.
+    if (isRefused(waiting, line.length)) {
+      refuse(waiting);
+      return;
+    }
     if (begun < perTurn && line.length === 0) start(waiting);
     else line.push(waiting);
     if (isWriting) return;
@@ -152,12 +157,16 @@ export function takeTurns(
   function start(waiting: Waiting): void {
     // A client that has gone is not answered.
     if (waiting.response.destroyed) return;
-    if ((isCrowded() || isLate(waiting)) && !isExempt(waiting.request)) {
+    if (isRefused(waiting, 0)) {
       refuse(waiting);
       return;
     }
     begun += 1;
     beginNow(waiting);
+  }
+
+  function isRefused(waiting: Waiting, ahead: number): boolean {
+    return (isCrowded(ahead) || isLate(waiting)) && !isExempt(waiting.request);
   }
 
   function refuse(waiting: Waiting): void {

@@ -25,7 +25,6 @@ const headBytes = 3 * Int32Array.BYTES_PER_ELEMENT;
 const textBytes = 512;
 /** Paths are shown up to so many characters. */
 const maxPath = 200;
-const beatMilliseconds = 500;
 /** How many notes of requests that are over are kept at least: to look through all costs as many looks. */
 const spareNotes = 64;
 
@@ -42,12 +41,15 @@ export function createPulse(): Pulse {
 
 /**
  * From now on this thread shows that it goes on: each request that begins or ends is a beat, so that one with much to do is not taken for
- * stuck, though no timer runs meanwhile.
+ * stuck. No timer beats, for a thread at rest would wake up for it: the watch asks for a {@link beat}.
  */
 export function showPulse(pulse: Pulse): void {
-  const head = headOf(pulse);
-  shown = { head, text: Buffer.from(pulse, headBytes) };
-  setInterval(() => Atomics.add(head, 0, 1), beatMilliseconds).unref();
+  shown = { head: headOf(pulse), text: Buffer.from(pulse, headBytes) };
+}
+
+/** One beat of this thread, because it was asked whether it goes on. */
+export function beat(): void {
+  if (shown) Atomics.add(shown.head, 0, 1);
 }
 
 /**

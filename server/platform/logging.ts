@@ -50,19 +50,31 @@ function described(error: Error): SerializedError {
 
 /** The process's standard error, written to in the background. One thread only may do this, or lines would mix. */
 export function standardError(): LogSink {
-  const destination = pino.destination({
-    fd: 2,
-    sync: false,
-    minLength: bufferLength,
-    periodicFlush: flushMilliseconds,
+  const destination = pino.destination({ fd: 2, sync: false, minLength: bufferLength });
+  // A flush does nothing while an earlier write is under way, and says neither: one more comes when that is over.
+  let isToConfirm = false;
+  destination.on('drain', () => {
+    if (!isToConfirm) return;
+    isToConfirm = false;
+    destination.flush();
   });
-  return { write: (lines) => void destination.write(lines), flushSync: () => destination.flushSync() };
+  const flushSoon = soon(flushMilliseconds, () => {
+    isToConfirm = true;
+    destination.flush();
+  });
+  return {
+    write(lines) {
+      destination.write(lines);
+      flushSoon();
+    },
+    flushSync: () => destination.flushSync(),
+  };
 }
 
 /** Gathers lines and hands them on a buffer at a time: for a thread that writes through another one. */
 export function gatherLines(handOn: (lines: string) => void): LogSink {
   let gathered = '';
-  setInterval(flushSync, flushMilliseconds).unref();
+  const flushSoon = soon(flushMilliseconds, flushSync);
 
   function flushSync(): void {
     if (gathered === '') return;
@@ -75,7 +87,21 @@ export function gatherLines(handOn: (lines: string) => void): LogSink {
     write(line) {
       gathered += line;
       if (gathered.length >= messageLength) flushSync();
+      else flushSoon();
     },
     flushSync,
+  };
+}
+
+/** Has something done so many milliseconds after it was asked for first; where nothing is asked for, no timer runs. */
+function soon(milliseconds: number, run: () => void): () => void {
+  let isAsked = false;
+  return () => {
+    if (isAsked) return;
+    isAsked = true;
+    setTimeout(() => {
+      isAsked = false;
+      run();
+    }, milliseconds).unref();
   };
 }

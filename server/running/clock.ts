@@ -1,6 +1,7 @@
 import type { Logger } from 'pino';
 import { type Clock, jumpMilliseconds } from '../../events/clock.ts';
 import { inWords } from '../../events/durations.ts';
+import { every } from '../platform/ticks.ts';
 
 /** An observation of the clocks, in milliseconds. */
 export type Sight = {
@@ -105,12 +106,11 @@ type Options = {
 /** Looks at the clock again and again. The function ends that. */
 export function watchClock({ clock, newest, log, milliseconds = 1000 }: Options): () => void {
   let watch = unwatched;
-  const timer = setInterval(() => {
+  return every(milliseconds, () => {
     const lead = clock.lead();
     const judgement = judge(watch, { at: performance.now(), lead, lag: newest() - Date.now() });
     watch = judgement.watch;
     for (const { level, message } of judgement.says) log[level](message);
     if (judgement.believes) clock.believe();
-  }, milliseconds).unref();
-  return () => clearInterval(timer);
+  });
 }

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import type { Logger } from 'pino';
 import { privateFile } from '../../storage/private.ts';
 import { isFull, type StateCell, setFull } from '../platform/state.ts';
+import { every } from '../platform/ticks.ts';
 
 type Options = { directory: string; state: StateCell; log: Logger; milliseconds?: number };
 
@@ -31,11 +32,11 @@ export function watchRoom({ directory, state, log, milliseconds = 1000 }: Option
     log.info('there is room on the disk again');
   }
 
-  const timer = setInterval(() => {
-    looking = looking.then(look);
-  }, milliseconds).unref();
+  const end = every(milliseconds, () => {
+    if (isFull(state) || wasFull) looking = looking.then(look);
+  });
   return async () => {
-    clearInterval(timer);
+    end();
     await looking;
   };
 }

@@ -3,6 +3,7 @@ import type { Logger } from 'pino';
 import type { Webhook } from '../../config/model.ts';
 import type { Names } from '../../events/categories.ts';
 import { postTo } from '../platform/posting.ts';
+import { every } from '../platform/ticks.ts';
 import type { WebhookPort } from '../ports.ts';
 import type { Conditions } from './conditions.ts';
 import type { Deliveries, Delivery } from './deliveries.ts';
@@ -34,8 +35,8 @@ type Options = {
   now: () => number;
   /** The pauses after the first failure, the second and so on; the last holds for all that follow. */
   retrySeconds?: readonly [number, ...number[]];
-  /** How often the log is looked at. */
-  pollMilliseconds?: number;
+  /** How often the log is looked at: while events come, and when none has come for 10 s. */
+  pollMilliseconds?: { busy: number; quiet: number };
   closeSeconds?: number;
 };
 
@@ -48,13 +49,16 @@ export type WebhookTurn = {
   close: () => Promise<void>;
 };
 
+const usualPoll = { busy: 200, quiet: 1000 };
+const quietMilliseconds = 10_000;
+
 const minute = 60;
 const hour = 60 * minute;
 const retryDelays = [12, minute, 5 * minute, 20 * minute, hour, 2 * hour, 4 * hour, 8 * hour] as const;
 
 /** Starts to deliver. A webhook that is new is told of events from now on, another one goes on where it was. */
 export async function openWebhooks(options: Options): Promise<Webhooks> {
-  const { webhooks, deliveries, feed, log, now, turn = null, pollMilliseconds = 200, closeSeconds = 5 } = options;
+  const { webhooks, deliveries, feed, log, now, turn = null, pollMilliseconds = usualPoll, closeSeconds = 5 } = options;
   for (const { name } of webhooks) await deliveries.begin(name, feed.size);
   for (const name of options.released) await deliveries.release(name, now(), 0);
   const scanner = openScanner({ ...options, ...feed, deliveries });
@@ -68,6 +72,10 @@ export async function openWebhooks(options: Options): Promise<Webhooks> {
   });
   let scanning: Promise<void> | null = null;
   let isInTrouble = false;
+  /** The end of the log at the last look, and when another one was seen. */
+  let [end, cameAt] = [-1, 0];
+  let endOften: (() => void) | null = null;
+  let isClosed = false;
 
   async function post(webhook: Webhook, { id, position }: { id: string; position: number }): Promise<void> {
     const { url, allowPrivate } = webhook;
@@ -99,19 +107,34 @@ export async function openWebhooks(options: Options): Promise<Webhooks> {
     try {
       await scanner.scan(closing.signal);
       isInTrouble = false;
+      lookAsOftenAsNeeded();
     } catch (err) {
       if (!isInTrouble) log.error({ err }, 'the log cannot be looked through for webhooks; it is tried again');
       isInTrouble = true;
     }
   }
 
-  const timer = setInterval(look, pollMilliseconds).unref();
+  /** At rest the process would wake up for it. */
+  function lookAsOftenAsNeeded(): void {
+    if (isClosed) return;
+    const now = performance.now();
+    if (scanner.end() !== end) [end, cameAt] = [scanner.end(), now];
+    if (now - cameAt < quietMilliseconds) endOften ??= every(pollMilliseconds.busy, look);
+    else if (endOften) {
+      endOften();
+      endOften = null;
+    }
+  }
+
+  const endLooking = every(pollMilliseconds.quiet, look);
   look();
 
   return {
     ...openViews({ webhooks, deliveries, header: scanner.header, names: options.names, now }),
     async close() {
-      clearInterval(timer);
+      isClosed = true;
+      endLooking();
+      endOften?.();
       const late = new AbortController();
       const ended = Promise.all(lanes.map((lane) => lane.close()));
       const patience = wait(closeSeconds * 1000, null, { signal: late.signal }).catch(() => {});

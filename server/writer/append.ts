@@ -15,11 +15,14 @@ export type Writing = {
   append: Append;
   /** The same for commands that no client would send again: it waits, however long the queue is. */
   appendAnyway: Append;
-  /** Whether too much waits for one more to be appended. */
-  isCrowded: () => boolean;
+  /** Whether too much waits for one more to be appended, where so many more are to come before that. */
+  isCrowded: (ahead?: number) => boolean;
   /** How many commands wait. */
   waiting: () => number;
 };
+
+/** So much of a load is measured, in milliseconds; an answer that took as long is of a writer that was held up, and tells nothing. */
+const measured = { least: 100, most: 1000 };
 
 /**
  * Connects a thread that answers requests with the writer thread: commands go there, outcomes come back when the events are durable
@@ -33,9 +36,12 @@ export function connectWriter(port: MessagePort, now = () => performance.now()):
   let bytes = 0;
   let lastId = 0;
   let isClosed = false;
+  const rate = openRate();
 
   port.on('message', (answers: WriterAnswers) => {
+    rate.note(answers.length, now());
     for (const { id, answer } of answers) settle(id, answer);
+    rate.begin(waiting.size >= mostWaiting.few, now());
   });
   port.on('close', () => {
     isClosed = true;
@@ -71,9 +77,12 @@ export function connectWriter(port: MessagePort, now = () => performance.now()):
     return new Promise((resolve, reject) => waiting.set(id, { bytes: text.length, since: now(), resolve, reject }));
   }
 
-  function isCrowded(): boolean {
-    if (waiting.size < mostWaiting.few) return false;
+  function isCrowded(ahead = 0): boolean {
+    const count = waiting.size + ahead;
+    if (count < mostWaiting.few) return false;
     if (waiting.size >= mostWaiting.commands || bytes >= mostWaiting.bytes) return true;
+    if (rate.millisecondsFor(count) > mostWaiting.foreseen) return true;
+    if (waiting.size < mostWaiting.few) return false;
     const [oldest] = waiting.values();
     return oldest !== undefined && now() - oldest.since > mostWaiting.milliseconds;
   }
@@ -86,6 +95,32 @@ export function connectWriter(port: MessagePort, now = () => performance.now()):
     },
     isCrowded,
     waiting: () => waiting.size,
+  };
+}
+
+/** Measures how many commands are answered while more of them wait than a few: with fewer, it is those who send them that take the time. */
+function openRate() {
+  let answered = 0;
+  let elapsed = 0;
+  let since: number | null = null;
+
+  return {
+    /** So many were answered. */
+    note(count: number, at: number): void {
+      const took = since === null ? Number.POSITIVE_INFINITY : at - since;
+      if (took >= measured.most) return;
+      answered += count;
+      elapsed += took;
+      if (elapsed <= measured.most) return;
+      answered *= measured.most / elapsed;
+      elapsed = measured.most;
+    },
+    /** From now on others are waited for. */
+    begin(isLoaded: boolean, at: number): void {
+      since = isLoaded ? at : null;
+    },
+    /** How long so many would take; 0 where that is not known. */
+    millisecondsFor: (count: number): number => (elapsed < measured.least ? 0 : (count * elapsed) / answered),
   };
 }
 

@@ -8,7 +8,7 @@ import { mostWaiting } from '../../server/writer/waiting.ts';
 import { eventually } from '../helpers/shared.ts';
 
 /** A listener whose requests are made up: which have begun, in which order, and which of them are to be refused. */
-function opened(isCrowded = () => false, isExempt = (_request: IncomingMessage) => false) {
+function opened(isCrowded: (ahead: number) => boolean = () => false, isExempt = (_request: IncomingMessage) => false) {
   const listener = new EventEmitter();
   const begun: string[] = [];
   const stood: number[] = [];
@@ -95,6 +95,16 @@ describe('Writes that come together', () => {
     assert.ok(begun.includes('later') && !shed.includes('later'));
     await eventually(() => shed.length === 200);
     assert.deepEqual(shed, named(200));
+  });
+
+  it('are refused when they come behind so many that they could not be answered in time, and those before them are taken', async () => {
+    const { come, begun, shed } = opened((ahead) => ahead > 50);
+    for (const name of named(100)) come('POST', name);
+    const late = [...shed];
+    assert.ok(late.length > 10 && late.every((name) => Number(name) > 50), `${late}`);
+    await eventually(() => begun.length === 100);
+    assert.deepEqual([...begun].sort(), named(100).sort());
+    assert.deepEqual(shed, named(shed.length, 100 - shed.length));
   });
 
   it('of one connection begin when the one before was answered, and those of others meanwhile', async (t) => {

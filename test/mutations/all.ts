@@ -7,6 +7,7 @@ import type { Mutation } from './mutation.ts';
 import { outsideMutations } from './outside.ts';
 import { proofMutations } from './proofs.ts';
 import { readingMutations } from './reading.ts';
+import { threadMutations } from './threads.ts';
 import { writeMutations } from './writes.ts';
 
 /** All faults that quick tests are known to find, by area. */
@@ -20,4 +21,5 @@ export const mutations: readonly Mutation[] = [
   ...diskMutations,
   ...proofMutations,
   ...outsideMutations,
+  ...threadMutations,
 ];

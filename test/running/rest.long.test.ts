@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { describe, it } from 'node:test';
 import { startService } from '../helpers/service.ts';
 import { eventually } from '../helpers/shared.ts';
@@ -12,6 +12,14 @@ const config = { collections: [{ slug: 'posts', fields: [{ name: 'title', type: 
 function anonymous(pid: number): number {
   const found = /^Anonymous:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/smaps_rollup`, 'utf8'))?.[1];
   return (Number(found) * 1024) / 1e6;
+}
+
+/** How often the threads of a process have waited for something so far, and have woken up again. */
+function wakeUps(pid: number): number {
+  const all = readdirSync(`/proc/${pid}/task`).map((thread) =>
+    readFileSync(`/proc/${pid}/task/${thread}/status`, 'utf8'),
+  );
+  return all.reduce((sum, text) => sum + Number(/^voluntary_ctxt_switches:\s+(\d+)/m.exec(text)?.[1]), 0);
 }
 
 describe('A service at rest', { skip: process.platform !== 'linux' && 'only Linux tells what a process holds' }, () => {
@@ -27,6 +35,20 @@ describe('A service at rest', { skip: process.platform !== 'linux' && 'only Linu
     const { status, body } = await call('GET', '/api/collections/posts?limit=1');
     assert.deepEqual([status, body.total], [200, 200]);
     assert.equal(await stop(), 0);
+  });
+
+  it('hardly wakes up', async (t) => {
+    const { call, child } = await startService(t, config, { environment: { ANNALS_VERIFY_PERCENT: '0' } });
+    assert.equal((await call('POST', '/api/collections/posts', { title: 'the last' })).status, 201);
+    const { pid = 0 } = child;
+    let [before, since] = [wakeUps(pid), performance.now()];
+    // V8 has some work after a start. Of the main thread it is one a second, of three others three in ten seconds.
+    await eventually(() => {
+      if (performance.now() - since < 10_000) return false;
+      const perSecond = ((wakeUps(pid) - before) * 1000) / (performance.now() - since);
+      [before, since] = [wakeUps(pid), performance.now()];
+      return perSecond < 5;
+    });
   });
 
   const skip = glibc === undefined ? 'needs glibc, whose memory it is' : false;

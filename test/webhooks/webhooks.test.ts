@@ -108,7 +108,7 @@ async function deliver(t: TestContext, hooks: object[], options: Options = {}): 
     now: Date.now,
     released: [],
     retrySeconds: [0.05],
-    pollMilliseconds: 10,
+    pollMilliseconds: { busy: 10, quiet: 50 },
     closeSeconds: 0.2,
     ...others,
   });

@@ -6,7 +6,7 @@ import type { WriterAnswers, WriterRequests } from '../../server/writer/messages
 import { mostWaiting } from '../../server/writer/waiting.ts';
 import { command } from '../events/logs.ts';
 
-const { few, milliseconds, commands, bytes } = mostWaiting;
+const { few, milliseconds, foreseen, commands, bytes } = mostWaiting;
 const refusal = {
   code: 'unavailable',
   retryAfter: 1,
@@ -60,6 +60,41 @@ describe('The way to the writer', () => {
     // The first that is left has come later than those that are answered.
     await answer(few);
     assert.equal(isCrowded(), false);
+  });
+
+  it('refuses what would have to wait for too long by what the writer has done of late, also behind what is to come', async (t) => {
+    const { append, answer, clock, isCrowded, last } = connected(t);
+    append(6 * few);
+    for (let answers = 0; answers < 4; answers += 1) {
+      clock.now += 50;
+      await answer(few);
+    }
+    // So it takes 50 ms for as many as are few; how long the first took is of a writer that had little to do before.
+    const most = Math.floor((foreseen / 50) * few);
+    append(most - 2 * few);
+    assert.equal(isCrowded(), false);
+    assert.equal(isCrowded(1), true);
+    append(1);
+    assert.equal(isCrowded(), true);
+    append(1);
+    await assert.rejects(last(), refusal);
+  });
+
+  it('takes a few all the same, and learns nothing from them, nor from a writer that was held up', async (t) => {
+    const { append, answer, clock, isCrowded } = connected(t);
+    for (let answers = 0; answers < 4; answers += 1) {
+      append(few - 1);
+      clock.now += 900;
+      await answer(few - 1);
+    }
+    assert.equal(isCrowded(7 * few), false);
+    append(3 * few);
+    await answer(few);
+    clock.now += 5000;
+    await answer(few);
+    await answer(few);
+    append(2 * few);
+    assert.equal(isCrowded(7 * few), false);
   });
 
   it('lets so many wait at most, and what they are may be so large', async (t) => {

@@ -4,6 +4,7 @@ import type { MailKind, Model, User } from '../../../config/model.ts';
 import type { Category } from '../../../config/schema.ts';
 import { type Append, changeOf, type NewEvent } from '../../../events/log.ts';
 import type { Accounts, WaitingMail } from '../../../projections/accounts.ts';
+import { every } from '../../platform/ticks.ts';
 import type { TokenKind } from '../../ports.ts';
 import { worksInAdmin } from '../pages/links.ts';
 import { linkOf, tokenKindOf, writeMessage } from './messages.ts';
@@ -183,7 +184,7 @@ export function startReactor(given: ReactorInput): Reactor {
     }, delay).unref();
   }
 
-  const sweep = setInterval(wake, sweepSeconds * 1000).unref();
+  const endSweeping = every(sweepSeconds * 1000, wake);
   wake();
 
   return {
@@ -194,7 +195,7 @@ export function startReactor(given: ReactorInput): Reactor {
     async close() {
       isClosing = true;
       queue = [];
-      clearInterval(sweep);
+      endSweeping();
       for (const { timer } of known.values()) clearTimeout(timer);
       const isOver = new AbortController();
       const late = wait(closeSeconds * 1000, null, { signal: isOver.signal }).catch(() => {});

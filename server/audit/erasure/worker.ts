@@ -8,6 +8,7 @@ import type { Obstacle, Remaining, Scrubbed } from '../../../projections/scrub.t
 import { openDatabase } from '../../../storage/sqlite.ts';
 import type { BlobGuard } from '../../files/blobs/guard.ts';
 import { isStoreFailure } from '../../http/store-refusals.ts';
+import { every } from '../../platform/ticks.ts';
 import type { ErasurePort } from '../../ports.ts';
 import type { Moving } from '../../writer/moving.ts';
 import type { Writer } from '../../writer/writer.ts';
@@ -55,9 +56,9 @@ export function openErasureWorker(options: Options): ErasureWorker {
   let toldOfObjects = '';
   let endPause = () => {};
   // The thread that recorded one may have ended before it called `settle`.
-  const looking = setInterval(() => {
+  const endLooking = every(milliseconds.longest, () => {
     if (!running && log.erasures.unfinished().length > 0) wake();
-  }, milliseconds.longest).unref();
+  });
 
   function wake(): void {
     isWoken = true;
@@ -182,7 +183,7 @@ export function openErasureWorker(options: Options): ErasureWorker {
     obstacle: (position) => obstacles.get(position) ?? null,
     async close() {
       closing.abort();
-      clearInterval(looking);
+      endLooking();
       // A store that does not answer is not waited for.
       const isOver = new AbortController();
       const late = wait(closeMilliseconds, undefined, { signal: isOver.signal }).catch(() => {});

@@ -1,6 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Kept, NewOwnDraft, OwnDraft, OwnRoom, Removed } from '../../../events/kept-drafts.ts';
 import type { VaultPort } from '../../../events/vault-port.ts';
+import { every } from '../../platform/ticks.ts';
 
 const day = 24 * 60 * 60 * 1000;
 /** How long a draft is kept, in days. */
@@ -14,7 +15,7 @@ export const ownRoom: OwnRoom = {
   lifetime: draftDays * day,
 };
 
-const purgeMilliseconds = 60_000;
+const purgeMilliseconds = 30_000;
 /** Between two steps of a purge, so that a long one does not hold up others. */
 const restMilliseconds = 20;
 
@@ -32,7 +33,7 @@ export function keepOwnDrafts({ drafts, now, onFailure, room = ownRoom }: Option
   let isClosed = false;
   let purging: Promise<void> | null = null;
   const since = () => now() - room.lifetime;
-  const timer = setInterval(purgeInBackground, purgeMilliseconds).unref();
+  const endPurging = every(purgeMilliseconds, purgeInBackground);
   purgeInBackground();
 
   function purgeInBackground(): void {
@@ -65,7 +66,7 @@ export function keepOwnDrafts({ drafts, now, onFailure, room = ownRoom }: Option
     purge,
     async close(): Promise<void> {
       isClosed = true;
-      clearInterval(timer);
+      endPurging();
       await purging?.catch(() => {});
     },
   };

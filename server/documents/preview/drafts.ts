@@ -7,6 +7,7 @@ import { type Draft, otherCallers, type Room } from '../../../events/drafts.ts';
 import type { VaultPort } from '../../../events/vault-port.ts';
 import { isDiskFull } from '../../../storage/sqlite.ts';
 import { oneByOne } from '../../platform/one-by-one.ts';
+import { every } from '../../platform/ticks.ts';
 import type { DraftCaller, KeptDraft, NewDraft } from '../../ports.ts';
 import { previewSeconds } from './tokens.ts';
 
@@ -41,7 +42,7 @@ export function keepDrafts({ drafts, now, onFailure, room = usual }: Options) {
   const line = oneByOne(maxWaiting, () => unavailable('too many drafts wait to be kept'));
   let purging: Promise<void> | null = null;
   let isClosed = false;
-  const timer = setInterval(purgeInBackground, purgeMilliseconds).unref();
+  const endPurging = every(purgeMilliseconds, purgeInBackground);
   purgeInBackground();
 
   /** Gives the id under which the draft is found. @throws DomainError `unavailable` when there is no room for it. */
@@ -96,7 +97,7 @@ export function keepDrafts({ drafts, now, onFailure, room = usual }: Options) {
     purge,
     async close(): Promise<void> {
       isClosed = true;
-      clearInterval(timer);
+      endPurging();
       await Promise.all([line.ended(), purging]);
     },
   };

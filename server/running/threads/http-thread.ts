@@ -1,7 +1,7 @@
 import { type MessagePort, workerData } from 'node:worker_threads';
 import { openRoom } from '../../../projections/copy-room.ts';
 import type { Address } from '../../http/listener.ts';
-import { showPulse } from '../../http/pulse.ts';
+import { beat, showPulse } from '../../http/pulse.ts';
 import { createLog } from '../../platform/logging.ts';
 import { parent } from '../../platform/parent.ts';
 import { giveBackAtRest } from '../../platform/rest.ts';
@@ -20,10 +20,15 @@ import { reply } from './message-ports.ts';
 export type HttpInput = { config: string; sources: Sources; logLevel: string };
 
 /**
- * Orders of the main thread: to answer requests; to make ready to answer by another configuration, to do so, or not to; to finish the
- * requests in flight and end.
+ * Orders of the main thread: to answer requests; to make ready to answer by another configuration, to do so, or not to; to show that it
+ * goes on; to finish the requests in flight and end.
  */
-export type HttpOrder = Listen | Prepare | { kind: 'begin' | 'drop'; done: MessagePort } | { kind: 'stop' };
+export type HttpOrder =
+  | Listen
+  | Prepare
+  | { kind: 'begin' | 'drop'; done: MessagePort }
+  | { kind: 'beat' }
+  | { kind: 'stop' };
 type Opening = { shared: Shared; ports: Ports };
 type Listen = Opening & { kind: 'listen'; address: Address };
 type Prepare = Opening & { kind: 'prepare'; config: string; sources: Sources; done: MessagePort };
@@ -38,7 +43,8 @@ const loaded = await loadKept(config, sources);
 const answerer = createAnswerer(createLog(logLevel, sink));
 
 parent().on('message', async (order: HttpOrder) => {
-  if (order.kind === 'listen')
+  if (order.kind === 'beat') beat();
+  else if (order.kind === 'listen')
     say({ kind: 'listening', port: await answerer.listen(open(loaded, order), order.address) });
   else if (order.kind === 'prepare') await reply(order.done, () => prepare(order));
   else if (order.kind === 'stop') {

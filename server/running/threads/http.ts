@@ -205,6 +205,8 @@ async function end({ worker, isListening, ended }: Thread): Promise<void> {
 type Thread = {
   worker: Worker;
   pulse: Pulse;
+  idle: () => number;
+  ask: () => void;
   seat: Seat;
   listening: Promise<number>;
   isListening: () => boolean;
@@ -241,7 +243,16 @@ function openThread({ kind, input, sink, metrics }: ThreadsOptions, seat: Seat):
     listening.reject('code' in reason ? reason : new StartError(`a thread could not start: ${reason.message}`));
     ended.resolve(reason);
   });
-  return { worker, pulse, seat, listening: listening.promise, isListening: () => isListening, ended: ended.promise };
+  return {
+    worker,
+    pulse,
+    idle: () => worker.performance.eventLoopUtilization().idle,
+    ask: () => worker.postMessage({ kind: 'beat' }),
+    seat,
+    listening: listening.promise,
+    isListening: () => isListening,
+    ended: ended.promise,
+  };
 }
 
 function wayTo({ join, tokenHash }: Metrics): MetricsWay {

@@ -2,7 +2,7 @@ import { type MessagePort, workerData } from 'node:worker_threads';
 import { openRoom } from '../../../projections/copy-room.ts';
 import { createBacklog } from '../../http/backlog.ts';
 import { type Address, listen as listenOn } from '../../http/listener.ts';
-import { showPulse } from '../../http/pulse.ts';
+import { beat, showPulse } from '../../http/pulse.ts';
 import { createLog } from '../../platform/logging.ts';
 import { parent } from '../../platform/parent.ts';
 import { giveBackAtRest } from '../../platform/rest.ts';
@@ -20,8 +20,8 @@ import { reply } from './message-ports.ts';
 /** The start data of a thread that answers the requests of several sites: the configurations that it will need. */
 export type SitesInput = { configs: readonly string[]; logLevel: string };
 
-/** Orders of the main thread: to listen, to answer the requests of a site, to refuse them, to end. */
-export type SitesOrder = Listen | Open | Close | { kind: 'stop' };
+/** Orders of the main thread: to listen, to answer the requests of a site, to refuse them, to show that it goes on, to end. */
+export type SitesOrder = Listen | Open | Close | { kind: 'beat' } | { kind: 'stop' };
 type Listen = {
   kind: 'listen';
   sites: readonly string[];
@@ -63,10 +63,11 @@ let last: Promise<void> = Promise.resolve();
 
 // One after the other: what opens may take a while, and may be told to close meanwhile.
 parent().on('message', (order: SitesOrder) => {
-  last = last.then(() => carryOut(order));
+  if (order.kind === 'beat') beat();
+  else last = last.then(() => carryOut(order));
 });
 
-async function carryOut(order: SitesOrder): Promise<void> {
+async function carryOut(order: Exclude<SitesOrder, { kind: 'beat' }>): Promise<void> {
   if (order.kind === 'listen') await listen(order);
   else if (order.kind === 'open') await reply(order.done, () => open(order));
   // The start does not wait for the requests of one site.

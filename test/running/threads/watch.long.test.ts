@@ -6,7 +6,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import type { Request } from '@hapi/hapi';
-import { beatsOf, createPulse, notedIn, noteRequest, showPulse } from '../../../server/http/pulse.ts';
+import { beat, beatsOf, createPulse, notedIn, noteRequest, showPulse } from '../../../server/http/pulse.ts';
 import { createLog } from '../../../server/platform/logging.ts';
 import { startService } from '../../../server/running/service.ts';
 import { watch } from '../../../server/running/threads/watch.ts';
@@ -121,17 +121,24 @@ describe('A thread that is stuck', () => {
   });
 });
 
+/** A thread that is looked at every 20 ms: whether it waits and whether it answers can be set. */
+function watched(t: TestContext) {
+  const pulse = createPulse();
+  const thread = { pulse, idle: () => 0, ask: () => {} };
+  const told: object[] = [];
+  t.after(
+    watch(
+      () => [thread],
+      200,
+      (one) => told.push(one),
+    ),
+  );
+  return { thread, told, beat: () => Atomics.add(new Int32Array(pulse), 0, 1) };
+}
+
 describe('The watch', () => {
   it('tells once of a thread that does not go on, and not before this one had looked often enough', async (t) => {
-    const thread = { pulse: createPulse() };
-    const told: object[] = [];
-    t.after(
-      watch(
-        () => [thread],
-        200,
-        (one) => told.push(one),
-      ),
-    );
+    const { thread, told } = watched(t);
     await wait(60);
     // As if the process had been stopped for a while.
     Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1000);
@@ -140,6 +147,29 @@ describe('The watch', () => {
     await eventually(() => told.length > 0);
     await wait(300);
     assert.deepEqual(told, [thread]);
+  });
+
+  it('neither tells of a thread that waits for something to do, nor wakes it', async (t) => {
+    const { thread, told } = watched(t);
+    let asked = 0;
+    let idle = 0;
+    Object.assign(thread, { idle: () => (idle += 1), ask: () => (asked += 1) });
+    await eventually(() => idle > 30);
+    assert.deepEqual([told, asked], [[], 0]);
+  });
+
+  it('asks one that never waits, and does not tell of it where it answers', async (t) => {
+    const { thread, told, beat } = watched(t);
+    let asked = 0;
+    const ask = () => {
+      asked += 1;
+      beat();
+    };
+    Object.assign(thread, { ask });
+    await eventually(() => asked > 15);
+    assert.deepEqual(told, []);
+    Object.assign(thread, { ask: () => {} });
+    await eventually(() => told.length === 1);
   });
 });
 
@@ -152,6 +182,8 @@ describe('A pulse', () => {
     assert.equal(beatsOf(pulse), 1);
     res.emit('close');
     assert.equal(beatsOf(pulse), 2);
+    beat();
+    assert.equal(beatsOf(pulse), 3);
   });
 
   it('tells the request that came last of those in hand, and keeps none of those that are over', async () => {

@@ -12,7 +12,7 @@ const quietShare = 0.02;
 /** So many in a row are a rest, 40 to 50 s: what a load took has come back a minute after it, and a pause of 30 s costs nothing. */
 const restLooks = 4;
 /** Until a thread has worked for so long, there is little compiled code to be lost, and one quiet look is a rest. */
-const coldMilliseconds = 1500;
+const coldMilliseconds = 600;
 /** To give back what less work than this has taken would take more work than it saves. */
 const workMilliseconds = 500;
 

@@ -51,7 +51,8 @@ describe('The cookie of a session', () => {
       assert.deepEqual([name, token], ['annals-users', 'the token']);
       options = { ...given };
     };
-    setCookie(app, collection, { request: requestWith(headers), state } as unknown as ResponseToolkit, 'the token');
+    const request = { ...requestWith(headers), app: {} };
+    setCookie(app, collection, { request, state } as unknown as ResponseToolkit, 'the token');
     return options;
   }
 

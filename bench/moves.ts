@@ -31,7 +31,7 @@ export async function moves(folder: string, postgres: Postgres, events: number):
   const database = await postgres.makeDatabase();
   const start = (directory: string, environment: Record<string, string>) =>
     startAnnals(directory, `${directory}-server`, { threads: 1, environment });
-  const asNode = { ANNALS_LOG: database.address };
+  const asNode = { ANNALS_POSTGRES_URL: database.address };
   const started: Server[] = [];
   try {
     await moveThere(data, database, () => start(data, {}));
@@ -114,7 +114,7 @@ function writeOn({ url }: Server) {
 
 async function moveBack(data: string, database: Database): Promise<void> {
   const before = await endIn(database);
-  const { seconds } = await moveLog(data, ['--to', 'sqlite'], { ANNALS_LOG: database.address });
+  const { seconds } = await moveLog(data, ['--to', 'sqlite'], { ANNALS_POSTGRES_URL: database.address });
   process.stdout.write(`\nannals log move back, the replica has all: ${round(seconds)} s\n`);
   requireSame(before, endOf(data));
   const server = await startAnnals(data, `${data}-server`, { threads: 1 });

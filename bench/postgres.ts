@@ -9,7 +9,7 @@ import { median } from './report.ts';
 /** A primary with its synchronous standby; `makeDatabase` gives an empty database with a role of its own, as the documentation has it. */
 export type Postgres = { makeDatabase: () => Promise<Database>; stop: () => void };
 
-/** `address` is as in `ANNALS_LOG`. `sql` runs a statement as the superuser. `drop` removes the database and its role. */
+/** `address` is as in `ANNALS_POSTGRES_URL`. `sql` runs a statement as the superuser. `drop` removes the database and its role. */
 export type Database = {
   address: string;
   sql: <R extends pg.QueryResultRow>(text: string, values?: unknown[]) => Promise<R[]>;

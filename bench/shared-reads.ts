@@ -28,7 +28,7 @@ export async function sharedReads(folder: string, plan: Plan, postgres: Postgres
   const start = async (name: string, kind: string) => {
     const server = await startAnnals(join(folder, name), join(folder, `${name}-server`), {
       threads: 1,
-      environment: { ANNALS_LOG: database.address, ANNALS_READS: kind },
+      environment: { ANNALS_POSTGRES_URL: database.address, ANNALS_READS: kind },
     });
     started.push(server);
     return server;

@@ -30,7 +30,7 @@ export async function sharedWrites(folder: string, plan: Plan, postgres: Postgre
 async function byHttp(folder: string, plan: Plan, database: Database): Promise<void> {
   const alone = await startAnnals(join(folder, 'alone'), join(folder, 'alone-server'));
   const node = await startAnnals(join(folder, 'node'), join(folder, 'node-server'), {
-    environment: { ANNALS_LOG: database.address },
+    environment: { ANNALS_POSTGRES_URL: database.address },
   });
   try {
     const sides = [

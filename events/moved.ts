@@ -8,7 +8,7 @@ export class MovedAwayError extends BrokenLogError {
 }
 
 /** The refusal of a write to a log that has moved. */
-export const movedAway = 'the log has moved to PostgreSQL: restart with ANNALS_LOG';
+export const movedAway = 'the log has moved to PostgreSQL: restart with ANNALS_POSTGRES_URL';
 
 /** Each write of a command is to one of these tables, or to more. */
 const tables = ['events', 'commands'];
@@ -51,7 +51,7 @@ export function withoutMark(db: Sqlite, schema: readonly unknown[]): unknown[] {
 /** @throws MovedAwayError for a log that has moved. */
 export function requireHere(db: Sqlite): void {
   if (movedTo(db) === null) return;
-  throw new MovedAwayError('the log of this data directory has moved to PostgreSQL: start with ANNALS_LOG');
+  throw new MovedAwayError('the log of this data directory has moved to PostgreSQL: start with ANNALS_POSTGRES_URL');
 }
 
 /** Whether a write was refused since the log has moved. */

@@ -117,7 +117,9 @@ export function openWalWatch(address: PostgresAddress) {
     const now = performance.now();
     for (const name of unnamedStandbys(reached)) unnamed.set(name, now);
     const recent = [...unnamed].filter(([, seen]) => now - seen < memoryMilliseconds).map(([name]) => name);
-    return recent.map((name) => `the standby ${name} may have it in its write-ahead log: ANNALS_LOG does not name it`);
+    return recent.map(
+      (name) => `the standby ${name} may have it in its write-ahead log: ANNALS_POSTGRES_URL does not name it`,
+    );
   }
 
   return {

@@ -41,9 +41,12 @@ export async function run(args: readonly string[], environment: NodeJS.ProcessEn
 /** The refusal of a command: names the nearest one, or those that begin with the same word. */
 function unknownCommand(first: string, both: string): string {
   const names = Object.keys(commands);
-  const group = names.filter((name) => name.startsWith(`${first} `));
-  const ofBoth = nearest(both, names);
-  const found = ofBoth ?? nearest(first, names);
+  // `annals keys` is `annals api-keys` now.
+  const before = first === 'keys' ? 'api-' : '';
+  const group = names.filter((name) => name.startsWith(`${before}${first} `));
+  const isGroup = group.length > 0 && both === first;
+  const ofBoth = isGroup ? undefined : nearest(before + both, names);
+  const found = isGroup ? undefined : (ofBoth ?? nearest(first, names));
   const given = show(group.length > 0 || ofBoth !== undefined ? both : first);
   const near = found ? [found] : group;
   const hint = found ? `; did you mean ${show(found)}?` : '';

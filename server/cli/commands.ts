@@ -73,7 +73,7 @@ Makes a new key, to which the old one hands over: both sign the hand-over, and t
 auditors can keep the key that they have. Use replace instead if the old key may be known to others: a thief of it could
 have signed a hand-over as well. Stop the service first.
 
-Of a log in PostgreSQL (ANNALS_LOG) the running node carries the command out, and all nodes go on with the new key. Without one, the
+Of a log in PostgreSQL (ANNALS_POSTGRES_URL) the running node carries the command out, and all nodes go on with the new key. Without one, the
 command runs as a node for the moment, with --config as the nodes have it. Otherwise --config is not looked at.
 
   --reason TEXT   the reason, which the log keeps forever
@@ -89,7 +89,7 @@ Exit codes: 0 rotated. 1 refused, one reason per line. 2 wrong usage, or could n
 Use it if the key may be known to others. Earlier signatures stay valid. The log records the replacement, with the new key and
 the reason. Give the new key, which is printed, to your auditors. Stop the service first.
 
-Of a log in PostgreSQL (ANNALS_LOG) the running node carries the command out, and all nodes go on with the new key. Without one, the
+Of a log in PostgreSQL (ANNALS_POSTGRES_URL) the running node carries the command out, and all nodes go on with the new key. Without one, the
 command runs as a node for the moment, with --config as the nodes have it. Otherwise --config is not looked at.
 
   --reason TEXT   the reason, which the log keeps forever

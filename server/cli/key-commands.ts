@@ -2,9 +2,9 @@ import { type Command, calls } from './command.ts';
 
 /** The commands about the API keys that are made at run time. */
 export const keyCommands: Record<string, Command> = {
-  'keys create': {
+  'api-keys create': {
     summary: 'make an API key with limited rights',
-    usage: `annals keys create --name TEXT [--scope OPERATIONS:TARGETS]... [--audit PARTS] [--expires TIME] [--config FILE] [--data DIR]
+    usage: `annals api-keys create --name TEXT [--scope OPERATIONS:TARGETS]... [--audit PARTS] [--expires TIME] [--config FILE] [--data DIR]
                    [--accept-clock]
 
 Prints the secret of the key, once. Without --scope and --audit the key has no rights.
@@ -18,9 +18,9 @@ Prints the secret of the key, once. Without --scope and --audit the key has no r
 ${calls}`,
     run: async (...given) => (await import('./keys.ts')).createKey(...given),
   },
-  'keys list': {
+  'api-keys list': {
     summary: 'list the API keys that were made here',
-    usage: `annals keys list [--json] [--config FILE] [--data DIR] [--accept-clock]
+    usage: `annals api-keys list [--json] [--config FILE] [--data DIR] [--accept-clock]
 
 The keys of ANNALS_API_KEY are not among them.
 
@@ -28,18 +28,18 @@ The keys of ANNALS_API_KEY are not among them.
 ${calls}`,
     run: async (...given) => (await import('./keys.ts')).listKeys(...given),
   },
-  'keys revoke': {
+  'api-keys revoke': {
     summary: 'revoke an API key',
-    usage: `annals keys revoke ID [--config FILE] [--data DIR] [--accept-clock]
+    usage: `annals api-keys revoke ID [--config FILE] [--data DIR] [--accept-clock]
 
 Ends the key for good, at once and everywhere.
 
 ${calls}`,
     run: async (...given) => (await import('./keys.ts')).revokeKey(...given),
   },
-  'keys rotate': {
+  'api-keys rotate': {
     summary: 'give an API key a new secret',
-    usage: `annals keys rotate ID [--overlap SECONDS] [--config FILE] [--data DIR] [--accept-clock]
+    usage: `annals api-keys rotate ID [--overlap SECONDS] [--config FILE] [--data DIR] [--accept-clock]
 
 Prints the new secret, once. The id and the rights of the key stay.
 

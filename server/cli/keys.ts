@@ -26,7 +26,7 @@ type Key = {
 
 const callMilliseconds = 60_000;
 
-/** `annals keys create`: exit 0 done, 1 refused, 2 could not run. Prints the secret. */
+/** `annals api-keys create`: exit 0 done, 1 refused, 2 could not run. Prints the secret. */
 export async function createKey(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
   const { own, flags } = await read(args, environment, {
     flags: { name: 'string', scope: 'list', audit: 'string', expires: 'string' },
@@ -38,10 +38,10 @@ export async function createKey(args: readonly string[], environment: NodeJS.Pro
     ...(flags.audit === undefined ? {} : { audit: wordsOf(flags.audit) }),
     ...(flags.expires === undefined ? {} : { expiresAt: flags.expires }),
   };
-  return reportSecret(await callAsOperator(own, { path: '/api/keys', body, reason: 'made by annals keys create' }));
+  return reportSecret(await callAsOperator(own, { path: '/api/keys', body, reason: 'made by annals api-keys create' }));
 }
 
-/** `annals keys rotate ID`: exit 0 done, 1 refused, 2 could not run. Prints the new secret. */
+/** `annals api-keys rotate ID`: exit 0 done, 1 refused, 2 could not run. Prints the new secret. */
 export async function rotateKey(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
   const { own, flags, word } = await read(args, environment, { flags: { overlap: 'string' }, words: ['ID'] });
   const overlapSeconds = readOverlap(flags.overlap ?? '0');
@@ -49,14 +49,14 @@ export async function rotateKey(args: readonly string[], environment: NodeJS.Pro
   return reportSecret(await callAsOperator(own, { path, body: { overlapSeconds } }));
 }
 
-/** `annals keys revoke ID`: exit 0 done, 1 refused, 2 could not run. */
+/** `annals api-keys revoke ID`: exit 0 done, 1 refused, 2 could not run. */
 export async function revokeKey(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
   const { own, word } = await read(args, environment, { words: ['ID'] });
   const order: Order = { path: '/api/operator/keys/revoke', body: { id: word } };
   return reportAnswer(await callAsOperator(own, order), ({ id, name }) => printable(`revoked ${id}, ${name}`));
 }
 
-/** `annals keys list`: exit 0 shown, 2 could not run. */
+/** `annals api-keys list`: exit 0 shown, 2 could not run. */
 export async function listKeys(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
   const { own, flags } = await read(args, environment, { flags: { json: 'boolean' } });
   let keys: Key[] = [];

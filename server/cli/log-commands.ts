@@ -98,18 +98,18 @@ ${reads} ${exitShown}`,
 
 Copies the log into a database of PostgreSQL, while the service on the data directory goes on. Writes wait only for the last
 step. Then the log is in PostgreSQL: the service that runs still answers reads, and refuses writes until it is started again
-with ANNALS_LOG, as a node on the same data directory. The log is the same: its origin, its proofs and its signing key.
+with ANNALS_POSTGRES_URL, as a node on the same data directory. The log is the same: its origin, its proofs and its signing key.
 Passwords, keys and drafts move with it. A move that was stopped goes on when the command is run again. Run it as the user of
 the service.
 
-With --to sqlite the log leaves PostgreSQL, whose address is ANNALS_LOG, for the data directory of a node. Stop all nodes
-first. Then the service is started there without ANNALS_LOG.
+With --to sqlite the log leaves PostgreSQL, whose address is ANNALS_POSTGRES_URL, for the data directory of a node. Stop all nodes
+first. Then the service is started there without ANNALS_POSTGRES_URL.
 
 With --without-postgres the same is done where PostgreSQL is lost, with the events that this node has. Use the node that has most.
 Passwords, API keys that were made, drafts and preferences are lost, and another key signs the log. Never use it while nodes work
 on the log in PostgreSQL: there would be two logs.
 
-  --to ADDRESS    postgres://ROLE:PASSWORD@HOST:PORT,HOST:PORT/DATABASE (default: ANNALS_LOG). Other users of this machine can
+  --to ADDRESS    postgres://ROLE:PASSWORD@HOST:PORT,HOST:PORT/DATABASE (default: ANNALS_POSTGRES_URL). Other users of this machine can
                   see the arguments of a process
   --to-file FILE  the file with the address
   --reason TEXT   why another key signs the log, which keeps that

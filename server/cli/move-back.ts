@@ -39,7 +39,7 @@ export async function outOfPostgres(settings: Settings, address: PostgresAddress
       unmarkReplica(directory);
       rmSync(leavingFile(directory), { force: true });
       return printLine(
-        `the log is in ${directory}, with ${size} events, and not in PostgreSQL any more: start the service without ANNALS_LOG. ` +
+        `the log is in ${directory}, with ${size} events, and not in PostgreSQL any more: start the service without ANNALS_POSTGRES_URL. ` +
           'Delete the data directories of all other nodes',
       );
     } finally {

@@ -56,10 +56,10 @@ function targetOf({ log }: Settings, { to, 'to-file': file }: Target): PostgresA
   if (to !== undefined && file !== undefined)
     throw new UsageError('--to and --to-file are both given; give one of them');
   const [text, source] =
-    file === undefined ? [to ?? log, to === undefined ? 'ANNALS_LOG' : '--to'] : [contentOf(file), file];
+    file === undefined ? [to ?? log, to === undefined ? 'ANNALS_POSTGRES_URL' : '--to'] : [contentOf(file), file];
   if (text === undefined)
     throw new UsageError(
-      '--to is missing: the address of PostgreSQL; --to-file and ANNALS_LOG keep it out of the list of processes',
+      '--to is missing: the address of PostgreSQL; --to-file and ANNALS_POSTGRES_URL keep it out of the list of processes',
     );
   try {
     return readAddress(text);
@@ -70,7 +70,7 @@ function targetOf({ log }: Settings, { to, 'to-file': file }: Target): PostgresA
 
 function sourceOf({ log }: Settings, { 'to-file': file }: Target): PostgresAddress {
   if (file !== undefined) throw new UsageError('--to sqlite and --to-file are both given; give one of them');
-  if (log === undefined) throw new UsageError('ANNALS_LOG is missing: the address of the log that is moved');
+  if (log === undefined) throw new UsageError('ANNALS_POSTGRES_URL is missing: the address of the log that is moved');
   return readAddress(log);
 }
 
@@ -113,7 +113,7 @@ async function intoPostgres(settings: Settings, address: PostgresAddress): Promi
     const waited = moved.frozen > 0 ? `; writes waited for ${Math.round(moved.frozen)} ms` : '';
     return printLine(
       `the log is in PostgreSQL now, with ${moved.size} events${waited}. A service that still runs on this data directory ` +
-        'answers reads and refuses writes: start it again with ANNALS_LOG',
+        'answers reads and refuses writes: start it again with ANNALS_POSTGRES_URL',
     );
   } finally {
     vault?.close();

@@ -6,7 +6,7 @@ export const nodeCommands: Record<string, Command> = {
     summary: 'list the nodes of a log in PostgreSQL',
     usage: `annals nodes [--json]
 
-Asks the PostgreSQL of ANNALS_LOG, so it also works where no node runs. Prints for each node: its name; its state (joining, ready, or
+Asks the PostgreSQL of ANNALS_POSTGRES_URL, so it also works where no node runs. Prints for each node: its name; its state (joining, ready, or
 absent if it was not seen for 5 seconds), version, and the hash of its schema; the events that it has (APPLIED), and how many it
 lacks, and since when (BEHIND); up to which event its files have nothing of what was erased (SCRUBBED); its last report. Then, what
 the newest erasure waits for.

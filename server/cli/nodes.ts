@@ -54,7 +54,7 @@ async function withLog<T>(
   address: string | undefined,
   run: (connection: Connection, log: number) => Promise<T>,
 ): Promise<T> {
-  if (address === undefined) throw new UsageError('ANNALS_LOG is not set: only a log in PostgreSQL has nodes');
+  if (address === undefined) throw new UsageError('ANNALS_POSTGRES_URL is not set: only a log in PostgreSQL has nodes');
   const warn = (message: string) => process.stderr.write(`${message}\n`);
   let connection: Connection | null = null;
   try {

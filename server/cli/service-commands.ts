@@ -32,7 +32,7 @@ Exit codes: 0 written. 2 a file exists, wrong usage, or could not run.`,
   --accept-clock   start even if the clock is more than a day behind the last event; recorded times stand still until
                    it catches up
   --no-backup      if this version changes the format of the log, do not make a backup in the data directory first
-  --apply-schema   with ANNALS_LOG: apply a configuration that differs from that of the log, which all nodes have in
+  --apply-schema   with ANNALS_POSTGRES_URL: apply a configuration that differs from that of the log, which all nodes have in
                    common, in place of waiting for annals schema apply
 
 Environment. Each variable can also be read from a file, named by the variable with the suffix _FILE.
@@ -51,7 +51,7 @@ Environment. Each variable can also be read from a file, named by the variable w
                              ANNALS_WITNESS_ALLOW_PRIVATE=true allows addresses that are not public
   ANNALS_TSA_URL             time-stamp authority (RFC 3161); ANNALS_TSA_CA are the certificates to trust, in PEM, and
                              ANNALS_TSA_ALLOW_PRIVATE=true allows an address that is not public
-  ANNALS_LOG                 postgres://ROLE:PASSWORD@HOST:PORT,HOST:PORT/DATABASE: the log is there, for several nodes; ANNALS_READS
+  ANNALS_POSTGRES_URL        postgres://ROLE:PASSWORD@HOST:PORT,HOST:PORT/DATABASE: the log is there, for several nodes; ANNALS_READS
                              is linear (default), session or eventual; ANNALS_NODE is the name of this one. See
                              docs/scale-out.md
   ANNALS_METRICS_TOKEN       token of /metrics, for Prometheus; ANNALS_METRICS_ADDRESS is host:port to serve it there
@@ -98,7 +98,7 @@ Exit codes: 0 reloaded. 1 refused, one reason per line. 2 no service runs, wrong
     summary: 'apply the configuration of a node that waits, to the log of all nodes',
     usage: `annals schema apply [--data DIR] [--accept-loss]
 
-For nodes (ANNALS_LOG). A node whose configuration has another schema or other rules than the log answers no requests: it waits. This
+For nodes (ANNALS_POSTGRES_URL). A node whose configuration has another schema or other rules than the log answers no requests: it waits. This
 command has it look once more at all documents, then record its schema and rules, and the claims that hold under them. From then on
 all nodes that were started with the same configuration are ready. Nodes with the former configuration take no writes any more, answer
 reads as of before for 60 seconds, and are to be ended. A node of annals serve --apply-schema does the same by itself. Run it beside a
@@ -125,7 +125,7 @@ Exit codes: 0 ready. 1 not ready (it starts, stops, or refuses writes), or no se
 
 Checks room on the disk, the time of an fsync, the file system, the clock, that vault.db is that of the log, that the newest
 checkpoint was copied, modes of files, the limit of open files, the length of secrets, the base URL, and the login to the mail
-server; with ANNALS_LOG, PostgreSQL with its standbys, the lock of the log, and the nodes. Also works while a service runs. Writes
+server; with ANNALS_POSTGRES_URL, PostgreSQL with its standbys, the lock of the log, and the nodes. Also works while a service runs. Writes
 and removes one small file in the data directory, and sends no mail. Run it as the user of the service, with its settings. annals
 verify checks the log itself.
 

@@ -26,8 +26,8 @@ export async function withoutPostgres(settings: Settings, reason: string | undef
   const why = readReason(reason, 'why another key signs it, and who decided that');
   if (settings.log !== undefined)
     throw new UsageError(
-      '--without-postgres and ANNALS_LOG are both given: without the flag the log leaves that database with all that belongs to it. ' +
-        'Take ANNALS_LOG away if that database is lost',
+      '--without-postgres and ANNALS_POSTGRES_URL are both given: without the flag the log leaves that database with all that belongs to it. ' +
+        'Take ANNALS_POSTGRES_URL away if that database is lost',
     );
   const directory = existingLog(settings);
   return await holdingAny(settings, 'annals log move', async (opened) => {
@@ -51,7 +51,7 @@ export async function withoutPostgres(settings: Settings, reason: string | undef
     process.stderr.write(`${lost}\n`);
     await printLine(`auditors need to know the new key: ${logKeys.current(name).signer.key}`);
     return printLine(
-      `the log is in ${directory}, with ${counted(log.head().size, 'event')}: start the service without ANNALS_LOG. Delete the data ` +
+      `the log is in ${directory}, with ${counted(log.head().size, 'event')}: start the service without ANNALS_POSTGRES_URL. Delete the data ` +
         'directories of all other nodes, and let no node start on the former database again',
     );
   });

@@ -241,7 +241,7 @@ async function refuseToApply(): Promise<never> {
 async function refuseToChangeKey(): Promise<never> {
   throw new DomainError(
     'conflict',
-    'this service has its log to itself: its key is changed while it is stopped, without ANNALS_LOG',
+    'this service has its log to itself: its key is changed while it is stopped, without ANNALS_POSTGRES_URL',
   );
 }
 

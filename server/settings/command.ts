@@ -95,10 +95,10 @@ function readVariables({ variables: given, problems }: Reading, flagged: object)
     });
   }
   for (const name of ['ANNALS_READS', 'ANNALS_NODE', 'ANNALS_APPLY_SCHEMA'])
-    if (name in given && !('ANNALS_LOG' in given))
-      problems.push(`${name} is set, and ANNALS_LOG is not: it is for nodes`);
-  if ('applySchema' in flagged && !('ANNALS_LOG' in given))
-    problems.push('--apply-schema is given, and ANNALS_LOG is not set: it is for nodes');
+    if (name in given && !('ANNALS_POSTGRES_URL' in given))
+      problems.push(`${name} is set, and ANNALS_POSTGRES_URL is not: it is for nodes`);
+  if ('applySchema' in flagged && !('ANNALS_POSTGRES_URL' in given))
+    problems.push('--apply-schema is given, and ANNALS_POSTGRES_URL is not set: it is for nodes');
   if (Object.keys(bucket).length > 0) result.bucket = wholeBucket(bucket, given, problems);
   return result;
 }
@@ -149,7 +149,9 @@ function readEnvironment(environment: NodeJS.ProcessEnv, problems: string[]): Re
   for (const [name, value] of Object.entries(environment)) {
     if (!name.startsWith('ANNALS_') || value === undefined || isServiceLink(name, value)) continue;
     const variable = name.endsWith('_FILE') ? name.slice(0, -'_FILE'.length) : name;
-    if (!known.includes(variable)) {
+    if (variable === 'ANNALS_LOG') {
+      problems.push(`unknown environment variable ${name}: the address of PostgreSQL is in ANNALS_POSTGRES_URL`);
+    } else if (!known.includes(variable)) {
       problems.push(`unknown environment variable ${name}${didYouMean(name, known)}; known: ${known.join(', ')}`);
     } else if (name !== variable && environment[variable] !== undefined) {
       problems.push(`${variable} and ${name} are both set; set one of them`);

@@ -221,7 +221,7 @@ export const settings: readonly Setting[] = [
   { name: 'tsaCa', environment: 'ANNALS_TSA_CA', read: readCertificates, ofSite: 'default' },
   { name: 'witnesses', environment: 'ANNALS_WITNESSES', kind: 'list', read: readWitnesses, ofSite: 'default' },
   { name: 'witnessAllowPrivate', environment: 'ANNALS_WITNESS_ALLOW_PRIVATE', ...boolean, ofSite: 'default' },
-  { name: 'log', environment: 'ANNALS_LOG', read: readLogAddress },
+  { name: 'log', environment: 'ANNALS_POSTGRES_URL', read: readLogAddress },
   { name: 'node', environment: 'ANNALS_NODE', read: readNodeName },
   { name: 'applySchema', flag: 'apply-schema', environment: 'ANNALS_APPLY_SCHEMA', ...boolean },
   { name: 'reads', environment: 'ANNALS_READS', read: readReads },

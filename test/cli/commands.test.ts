@@ -446,14 +446,20 @@ describe('annals', () => {
       'unknown command "creat-user"; did you mean "create-user"?',
       'annals create-user: create a user who can log in',
     ];
-    const keys = 'there are: annals keys create, annals keys list, annals keys revoke, annals keys rotate';
+    const keys =
+      'there are: annals api-keys create, annals api-keys list, annals api-keys revoke, annals api-keys rotate';
     for (const [args, ...lines] of [
       [['serv'], ...serve],
       [['serv', '--port', '0'], ...serve],
       [['config', 'chek'], ...check],
       [['creat-user', 'editors', '--email', 'a@b.co'], ...user],
       [['keys'], 'unknown command "keys"', keys],
-      [['keys', 'history'], 'unknown command "keys history"', keys],
+      [
+        ['keys', 'rotate', 'x'],
+        'unknown command "keys rotate"; did you mean "api-keys rotate"?',
+        'annals api-keys rotate: give an API key a new secret',
+      ],
+      [['api-keys'], 'unknown command "api-keys"', keys],
       [['toString'], 'unknown command "toString"'],
       [['\u001b[2J\u202e'], String.raw`unknown command "\u001b[2J\u202e"`],
     ] as const) {
@@ -466,7 +472,7 @@ describe('annals', () => {
   it('refuses --apply-schema without a log that nodes have in common', async () => {
     const { code, stderr } = await runHere(['serve', '--apply-schema']);
     assert.equal(code, 2);
-    assert.match(stderr, /^--apply-schema is given, and ANNALS_LOG is not set: it is for nodes$/m);
+    assert.match(stderr, /^--apply-schema is given, and ANNALS_POSTGRES_URL is not set: it is for nodes$/m);
   });
 
   for (const name of Object.keys(commands))

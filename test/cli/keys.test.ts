@@ -20,13 +20,13 @@ before(async () => {
 
 /** Runs a command on the service, unless a directory is named. */
 function keys(words: readonly string[], data = service.data) {
-  return runHere(['keys', ...words, '--config', file, '--data', data], { environment: {} });
+  return runHere(['api-keys', ...words, '--config', file, '--data', data], { environment: {} });
 }
 
 const lists = async (key: string, path = '/api/collections/posts') =>
   (await service.call('GET', path, undefined, { key })).status;
 
-describe('annals keys', () => {
+describe('annals api-keys', () => {
   it('makes, lists, renews and revokes an API key, by the service that runs', async () => {
     const words = ['--name', 'A script', '--scope', 'read:posts,globals/*', '--audit', 'headers,payloads'];
     const made = await assertRecorded(
@@ -105,7 +105,7 @@ describe('annals keys', () => {
         /--overlap must be a whole number of seconds from 0 to 604800, got "8 days"/,
       ],
       [['revoke'], 2, /ID is missing/],
-      [['history'], 2, /^unknown command "keys history"/],
+      [['history'], 2, /^unknown command "api-keys history"/],
     ];
     for (const [words, code, message] of cases) {
       const found = await assertRecorded(service, () => keys(words), []);

@@ -18,7 +18,7 @@ describeWithPostgres('The operator of nodes with one log in PostgreSQL', () => {
   const environmentOf = (name: string) => ({ ANNALS_NODE: name, ANNALS_API_KEY: apiKey, ANNALS_METRICS_TOKEN: token });
 
   async function run(...args: string[]) {
-    return await runHere(args, { environment: { ANNALS_LOG: urlOf(database.address) } });
+    return await runHere(args, { environment: { ANNALS_POSTGRES_URL: urlOf(database.address) } });
   }
 
   type Listed = { size: number; nodes: { node: string; state: string; lagEvents: number; scrubbed: number }[] };
@@ -112,7 +112,7 @@ describeWithPostgres('The operator of nodes with one log in PostgreSQL', () => {
     const node = await startNode(t, address, { data, environment: environmentOf('d') });
     const examine = async (log = urlOf(address)) => {
       const { stdout, stderr } = await runHere(['doctor', '--config', file, '--data', data, '--json'], {
-        environment: { ...nodeEnvironment(address), ANNALS_API_KEY: apiKey, ANNALS_LOG: log },
+        environment: { ...nodeEnvironment(address), ANNALS_API_KEY: apiKey, ANNALS_POSTGRES_URL: log },
       });
       assert.equal(stderr, '');
       const { findings } = JSON.parse(stdout) as { findings: Finding[] };
@@ -162,7 +162,10 @@ describeWithPostgres('The operator of nodes with one log in PostgreSQL', () => {
     const [a] = address.hosts;
     const unnamed = (await examine(urlOf({ ...address, hosts: a ? [a] : [] })))('log servers');
     assert.equal(unnamed.status, 'trouble');
-    assert.match(unnamed.message, /^127\.0\.0\.1:\d+ is the primary; ANNALS_LOG does not name the standby b, so /);
+    assert.match(
+      unnamed.message,
+      /^127\.0\.0\.1:\d+ is the primary; ANNALS_POSTGRES_URL does not name the standby b, so /,
+    );
     const sameAgain = await openTcpProxy(a ?? assert.fail());
     t.after(() => sameAgain.close());
     const twice = { ...address, hosts: [...address.hosts, { host: sameAgain.host, port: sameAgain.port }] };

@@ -121,7 +121,7 @@ export const scenes: Record<string, Scene> = {
       after: () => assert.match(readFileSync(printed, 'utf8'), /^reloaded/),
     };
   },
-  "docs/operations.md: annals keys create --name 'The web server' --scope read:posts,globals/site --expires 2027-01-31T00:00:00Z":
+  "docs/operations.md: annals api-keys create --name 'The web server' --scope read:posts,globals/site --expires 2027-01-31T00:00:00Z":
     async (t, place) => {
       const service = await start(t, place);
       let made = '';
@@ -131,8 +131,8 @@ export const scenes: Record<string, Scene> = {
       };
       return {
         before: {
-          'annals keys rotate 9dd21b1a1855a9cd --overlap 3600': look,
-          'annals keys revoke 9dd21b1a1855a9cd': look,
+          'annals api-keys rotate 9dd21b1a1855a9cd --overlap 3600': look,
+          'annals api-keys revoke 9dd21b1a1855a9cd': look,
         },
         rewrite: (command) => {
           const inAYear = new Date(Date.now() + 365 * 24 * 3600 * 1000).toISOString();

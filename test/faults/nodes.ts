@@ -49,7 +49,7 @@ export const service: NodeKind = ({ address, data, port }) => {
   return {
     command: [...annalsWords({}), 'serve', '--config', file, '--data', data, '--port', String(port)],
     environment: {
-      ANNALS_LOG: urlOf(address),
+      ANNALS_POSTGRES_URL: urlOf(address),
       ANNALS_SECRET: 'one-secret-that-all-nodes-have-in-common',
       ANNALS_API_KEY: apiKey,
       ANNALS_THREADS: '0',
@@ -78,7 +78,7 @@ const config = {
   ],
 };
 
-/** The address of a database, as `ANNALS_LOG` has it. */
+/** The address of a database, as `ANNALS_POSTGRES_URL` has it. */
 function urlOf({ hosts, user, password, database }: PostgresAddress): string {
   return `postgres://${user}:${password}@${hosts.map(({ host, port }) => `${host}:${port}`).join(',')}/${database}`;
 }

@@ -26,7 +26,7 @@ export async function startNodes(
   const shared = {
     ...environment,
     ...(s3Skip === false && (await newBucket())),
-    ANNALS_LOG: `postgres://${user}:${password}@${servers}/${database}`,
+    ANNALS_POSTGRES_URL: `postgres://${user}:${password}@${servers}/${database}`,
   };
   const nodes = await Promise.all(
     ['a', 'b'].map((name) =>

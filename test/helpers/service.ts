@@ -62,7 +62,7 @@ export async function startService(
   options: { data?: string; port?: number; environment?: Record<string, string>; openFiles?: number } = {},
 ): Promise<Service> {
   // Whole suites are run over two nodes in this way.
-  if (process.env.TEST_NODES !== undefined && options.environment?.ANNALS_LOG === undefined)
+  if (process.env.TEST_NODES !== undefined && options.environment?.ANNALS_POSTGRES_URL === undefined)
     return (await import('./nodes.ts')).startNodes(t, config, options);
   const folder = temporaryFolder(t);
   const data = options.data ?? join(folder, 'data');

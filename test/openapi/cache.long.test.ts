@@ -152,7 +152,8 @@ describe('The cached OpenAPI documents', () => {
       if (isBuilt) mkdirSync(join(folder, 'dist', 'server'), { recursive: true });
       const file = join(folder, 'server', 'platform', 'version.ts');
       const other = join(dirname(file), 'carried.ts');
-      const copied = [file, other, join(folder, 'config', 'package-name.ts')];
+      const form = join(dirname(file), 'form.ts');
+      const copied = [file, other, form, join(folder, 'config', 'package-name.ts')];
       for (const path of copied)
         cpSync(fileURLToPath(new URL(`../../${relative(folder, path)}`, import.meta.url)), path);
       for (const path of [...copied, ...copied.map(dirname)]) utimesSync(path, at, at);

@@ -43,7 +43,7 @@ export async function restoreReplica(parts: Parts): Promise<number> {
   await moveOut(folder, directory);
   print(`restored ${counted(size, 'event')} in ${directory}, a replica of the log ${log} in PostgreSQL`);
   print(
-    'note: what was erased since is here until a node has started on it: start it with ANNALS_LOG. It takes in what is newer, and then removes that',
+    'note: what was erased since is here until a node has started on it: start it with ANNALS_POSTGRES_URL. It takes in what is newer, and then removes that',
   );
   return 0;
 }

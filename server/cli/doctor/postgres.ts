@@ -72,7 +72,7 @@ function checkServers(tried: readonly Tried[]): Finding {
   if (unnamed.length > 0) {
     return trouble(
       'log servers',
-      `${told}; ANNALS_LOG does not name the standby ${unnamed.join(', ')}, so its write-ahead log is not looked at and no erasure is ever finished`,
+      `${told}; ANNALS_POSTGRES_URL does not name the standby ${unnamed.join(', ')}, so its write-ahead log is not looked at and no erasure is ever finished`,
     );
   }
   return ok('log servers', told);

@@ -16,7 +16,7 @@ export function requireKind(directory: string, { log }: Pick<Settings, 'log'>): 
   const mark = readReplicaMark(directory);
   if (log === undefined && mark !== null) {
     throw new StartError(
-      `the data directory ${directory} is a replica of the log ${mark.log} in PostgreSQL: set ANNALS_LOG to its address, ` +
+      `the data directory ${directory} is a replica of the log ${mark.log} in PostgreSQL: set ANNALS_POSTGRES_URL to its address, ` +
         'or name another data directory',
     );
   }

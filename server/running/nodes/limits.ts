@@ -18,11 +18,11 @@ function problemsOfSettings({ bucket, site, sites }: Settings): string[] {
   const problems: string[] = [];
   if (bucket?.localRetentionBytes !== undefined)
     problems.push(
-      'ANNALS_S3_LOCAL_RETENTION_BYTES and ANNALS_LOG are both set: the segments of a node stay on its disk',
+      'ANNALS_S3_LOCAL_RETENTION_BYTES and ANNALS_POSTGRES_URL are both set: the segments of a node stay on its disk',
     );
   if (site !== null || sites !== null)
     problems.push(
-      'ANNALS_SITES and ANNALS_LOG are both set: several sites are not served with a log in PostgreSQL yet',
+      'ANNALS_SITES and ANNALS_POSTGRES_URL are both set: several sites are not served with a log in PostgreSQL yet',
     );
   return problems;
 }
@@ -34,7 +34,7 @@ function problemsOfModel({ collections }: Model, { bucket }: Settings): string[]
 
 function needsBucket(slug: string): string {
   return (
-    `the collection ${slug} has upload, and ANNALS_S3_ENDPOINT is missing: with ANNALS_LOG files are kept in a bucket, ` +
+    `the collection ${slug} has upload, and ANNALS_S3_ENDPOINT is missing: with ANNALS_POSTGRES_URL files are kept in a bucket, ` +
     'which all nodes reach'
   );
 }

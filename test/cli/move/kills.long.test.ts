@@ -98,7 +98,10 @@ describeWithPostgres('annals log move that is killed', () => {
     const all = await stepsOf(t, whole, async (data) => {
       const database = await make();
       assert.equal((await move(data, database)).code, 0);
-      return { args: ['--to', 'sqlite', '--data', data], environment: { ANNALS_LOG: urlOf(database.address) } };
+      return {
+        args: ['--to', 'sqlite', '--data', data],
+        environment: { ANNALS_POSTGRES_URL: urlOf(database.address) },
+      };
     });
     for (const step of all) {
       const data = join(temporaryFolder(t), 'data');
@@ -106,7 +109,7 @@ describeWithPostgres('annals log move that is killed', () => {
       const database = await make();
       assert.equal((await move(data, database)).code, 0);
       const before = rowsOf(data);
-      const environment = { ANNALS_LOG: urlOf(database.address), ...killedAt(step) };
+      const environment = { ANNALS_POSTGRES_URL: urlOf(database.address), ...killedAt(step) };
       const killed = await runCommand(['log', 'move', '--to', 'sqlite', '--data', data], { environment });
       assert.equal(killed.code, null, killed.stderr);
       const back = await moveBack(data, database);

@@ -44,7 +44,7 @@ describeWithPostgres('annals log move, there and back', () => {
     const refused = await login(service, 'users', email, 'wrong');
     assert.deepEqual(
       [refused.status, refused.body.message],
-      [503, 'the log has moved to PostgreSQL: restart with ANNALS_LOG'],
+      [503, 'the log has moved to PostgreSQL: restart with ANNALS_POSTGRES_URL'],
     );
     assert.equal((await service.call('GET', `${posts}/${made.body.id}`)).status, 200);
     assert.deepEqual(rowsOf(service.data), before);
@@ -52,7 +52,7 @@ describeWithPostgres('annals log move, there and back', () => {
 
     const alone = await runCommand(['serve', '--data', service.data]);
     assert.equal(alone.code, 2);
-    assert.match(alone.stderr, /has moved to PostgreSQL: start with ANNALS_LOG/);
+    assert.match(alone.stderr, /has moved to PostgreSQL: start with ANNALS_POSTGRES_URL/);
 
     const a = await startNode(t, database.address, { data: service.data, config: withUsers });
     const b = await startNode(t, database.address, { config: withUsers });

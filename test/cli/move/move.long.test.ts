@@ -18,7 +18,7 @@ describeWithPostgres('annals log move', () => {
     await writing.ended;
     assert.deepEqual(
       new Set(writing.refused.map(({ status, message }) => `${status} ${message}`)),
-      new Set(['503 the log has moved to PostgreSQL: restart with ANNALS_LOG']),
+      new Set(['503 the log has moved to PostgreSQL: restart with ANNALS_POSTGRES_URL']),
     );
     assert.equal(await service.stop(), 0);
     const node = await startNode(t, database.address, { data: service.data });
@@ -42,18 +42,18 @@ describeWithPostgres('annals log move, refused', () => {
     const service = await startService(t, config, { environment: { ANNALS_SECRET: secret } });
     const other = await startNode(t, (await make()).address);
     const asked: [string[], Record<string, string>, RegExp][] = [
-      [[], {}, /^--to is missing: the address of PostgreSQL; --to-file and ANNALS_LOG keep it/],
+      [[], {}, /^--to is missing: the address of PostgreSQL; --to-file and ANNALS_POSTGRES_URL keep it/],
       [['--to', 'mysql://x'], {}, /^--to: it must have the form postgres:/],
       [['--to-file', '/nowhere'], {}, /^--to-file: the file \/nowhere cannot be read/],
       [['--to', 'a', '--to-file', 'b'], {}, /^--to and --to-file are both given/],
-      [['--to', 'sqlite'], {}, /^ANNALS_LOG is missing: the address of the log that is moved/],
+      [['--to', 'sqlite'], {}, /^ANNALS_POSTGRES_URL is missing: the address of the log that is moved/],
       [
         ['--to', `postgres://${user}:secret@127.0.0.1:1/x`],
         {},
         /no server of PostgreSQL takes writes \(127.0.0.1:1: .*ECONNREFUSED/,
       ],
       [['--to', `postgres://${user}:secret@${at}/${user}`], {}, /password authentication failed/],
-      [['--to', 'sqlite'], { ANNALS_LOG: urlOf(database.address) }, /is in use by annals serve/],
+      [['--to', 'sqlite'], { ANNALS_POSTGRES_URL: urlOf(database.address) }, /is in use by annals serve/],
     ];
     for (const [more, environment, message] of asked) {
       const refused = await runCommand(['log', 'move', '--data', service.data, ...more], { environment });

@@ -48,7 +48,9 @@ export function writeTo(service: Service, lines = 4) {
 
 /** Runs `annals log move --to sqlite` to its end. */
 export function moveBack(data: string, { address }: TestDatabase) {
-  return runCommand(['log', 'move', '--to', 'sqlite', '--data', data], { environment: { ANNALS_LOG: urlOf(address) } });
+  return runCommand(['log', 'move', '--to', 'sqlite', '--data', data], {
+    environment: { ANNALS_POSTGRES_URL: urlOf(address) },
+  });
 }
 
 const tables = ['head', 'events', 'payloads', 'claims', 'commands', 'tiles'];

@@ -22,7 +22,7 @@ describeWithServers('annals log move --to sqlite while no standby answers', () =
       process.execPath,
       [...process.execArgv, 'server/main.js', 'log', 'move', ...argsOf(node.data)],
       {
-        env: { ...process.env, ANNALS_LOG: urlOf(address) },
+        env: { ...process.env, ANNALS_POSTGRES_URL: urlOf(address) },
         stdio: 'ignore',
       },
     );

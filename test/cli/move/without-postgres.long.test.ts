@@ -41,10 +41,10 @@ describeWithPostgres('annals log move --without-postgres', () => {
     const { data } = a;
 
     const known = await runCommand([...flags, ...reason, '--data', data], {
-      environment: { ANNALS_LOG: urlOf(address) },
+      environment: { ANNALS_POSTGRES_URL: urlOf(address) },
     });
     assert.deepEqual([known.code, known.stdout], [2, '']);
-    assert.match(known.stderr, /^--without-postgres and ANNALS_LOG are both given/);
+    assert.match(known.stderr, /^--without-postgres and ANNALS_POSTGRES_URL are both given/);
     const silent = await runCommand([...flags, '--data', data]);
     assert.match(silent.stderr, /^--reason is missing: the log keeps why another key signs it/);
     const into = await runCommand(['log', 'move', '--without-postgres', ...reason, '--data', data]);

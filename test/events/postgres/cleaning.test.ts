@@ -239,7 +239,7 @@ describeWithServers('An erased text in a log in PostgreSQL', () => {
     });
     await node.append([{ stream: 'posts/1', version: 1 }]);
     await erase(node, [1], []);
-    const unnamed = 'the standby b may have it in its write-ahead log: ANNALS_LOG does not name it';
+    const unnamed = 'the standby b may have it in its write-ahead log: ANNALS_POSTGRES_URL does not name it';
     for (let left = 200; (await standing()).stage !== unnamed; left -= 1) {
       assert.equal(await blind.pass(), 'going');
       assert.ok(left > 0, (await standing()).stage);

@@ -63,7 +63,7 @@ describeWithPostgres('A node that joins from a copy of the files of another one'
   type Listed = { node: string; state: string; scrubbed: number; applied: number };
 
   async function listed({ address }: TestDatabase): Promise<Listed[]> {
-    const { stdout } = await runCommand(['nodes', '--json'], { environment: { ANNALS_LOG: urlOf(address) } });
+    const { stdout } = await runCommand(['nodes', '--json'], { environment: { ANNALS_POSTGRES_URL: urlOf(address) } });
     return JSON.parse(stdout).nodes;
   }
 
@@ -225,13 +225,13 @@ describeWithPostgres('A node that joins from a copy of the files of another one'
     await fork.stop();
   });
 
-  it('is not made of a log from before it was moved, and needs ANNALS_LOG', wholeOnly, async (t) => {
+  it('is not made of a log from before it was moved, and needs ANNALS_POSTGRES_URL', wholeOnly, async (t) => {
     const { backup } = await savedNode(t);
     const folder = temporaryFolder(t);
     const data = await restored(backup, join(folder, 'data'));
     const alone = await runCommand(['serve', '--data', data, '--port', '0']);
     assert.equal(alone.code, 2);
-    assert.match(alone.stderr, /is a replica of the log annals\/\S+ in PostgreSQL: set ANNALS_LOG/);
+    assert.match(alone.stderr, /is a replica of the log annals\/\S+ in PostgreSQL: set ANNALS_POSTGRES_URL/);
 
     const service = await startService(t, config);
     await service.call('POST', posts, { title: 'one' });

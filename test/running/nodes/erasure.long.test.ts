@@ -128,7 +128,7 @@ describeWithServers('An erasure of nodes with one log in PostgreSQL', () => {
     await Promise.all([a.stop(), b.stop(), c.stop()]);
   });
 
-  it('waits for a standby that ANNALS_LOG does not name, and says so wherever it is asked', async (t) => {
+  it('waits for a standby that ANNALS_POSTGRES_URL does not name, and says so wherever it is asked', async (t) => {
     const { address, sql } = await makeDatabase(servers.hosts);
     const hosts = address.hosts.slice(0, 1);
     const environment = { ANNALS_NODE: 'a', ANNALS_API_KEY: apiKey };
@@ -141,13 +141,13 @@ describeWithServers('An erasure of nodes with one log in PostgreSQL', () => {
       reason: 'asked for',
     });
     const path = `/api/audit/erasures/${String(erased.body.position)}`;
-    const unnamed = 'the standby b may have it in its write-ahead log: ANNALS_LOG does not name it';
+    const unnamed = 'the standby b may have it in its write-ahead log: ANNALS_POSTGRES_URL does not name it';
     const waiting = await askUntil(
       async () => (await node.call('GET', path)).body,
       ({ obstacle }) => String(obstacle).endsWith(`files: ${unnamed}`),
     );
     assert.deepEqual([waiting.finished, waiting.waitsFor], [false, 'data']);
-    const { stdout } = await runHere(['nodes'], { environment: { ANNALS_LOG: urlOf({ ...address, hosts }) } });
+    const { stdout } = await runHere(['nodes'], { environment: { ANNALS_POSTGRES_URL: urlOf({ ...address, hosts }) } });
     assert.ok(stdout.includes(`is not finished: PostgreSQL still has it in its files: ${unnamed}\n`), stdout);
     await node.kill();
 

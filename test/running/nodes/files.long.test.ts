@@ -37,7 +37,7 @@ describeWithPostgres('Files of two nodes', () => {
     assert.equal(code, 2);
     assert.match(
       stderr,
-      /the collection files has upload, and ANNALS_S3_ENDPOINT is missing: with ANNALS_LOG files are kept in a bucket/,
+      /the collection files has upload, and ANNALS_S3_ENDPOINT is missing: with ANNALS_POSTGRES_URL files are kept in a bucket/,
     );
   });
 

@@ -20,7 +20,7 @@ export const config = {
   globals: [{ slug: 'site', fields: [{ name: 'name', type: 'text' }] }],
 };
 
-/** The address of a database, as `ANNALS_LOG` has it. */
+/** The address of a database, as `ANNALS_POSTGRES_URL` has it. */
 export function urlOf({ hosts, user, password, database }: PostgresAddress): string {
   return `postgres://${user}:${password}@${hosts.map(({ host, port }) => `${host}:${port}`).join(',')}/${database}`;
 }
@@ -29,7 +29,7 @@ type Options = { data?: string; config?: TestConfig; environment?: Record<string
 
 /** The environment of a node. */
 export function nodeEnvironment(address: PostgresAddress): Record<string, string> {
-  return { ANNALS_LOG: urlOf(address), ANNALS_SECRET: secret };
+  return { ANNALS_POSTGRES_URL: urlOf(address), ANNALS_SECRET: secret };
 }
 
 /** Starts a node, a process of its own, which is ended after the test. */

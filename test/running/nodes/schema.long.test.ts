@@ -203,7 +203,10 @@ describeWithPostgres('A schema of a node', () => {
     assert.equal(code, 1);
     assert.match(stderr, /has its log to itself/);
     const environment = { ANNALS_APPLY_SCHEMA: 'true' };
-    await assert.rejects(startService(t, config, { environment }), /ANNALS_APPLY_SCHEMA is set, and ANNALS_LOG is not/);
+    await assert.rejects(
+      startService(t, config, { environment }),
+      /ANNALS_APPLY_SCHEMA is set, and ANNALS_POSTGRES_URL is not/,
+    );
   });
 });
 

@@ -239,7 +239,11 @@ describeWithPostgres('The key that signs the log of nodes', () => {
     assert.equal(alone.code, 0, alone.stderr);
     await assertVerifies(a, keyIn(alone.stdout));
     const without = await runCommand(['signing-key', 'rotate', '--reason', 'x', '--config', file, '--data', a.data]);
-    assert.deepEqual([without.code, /set ANNALS_LOG to its address/.test(without.stderr)], [2, true], without.stderr);
+    assert.deepEqual(
+      [without.code, /set ANNALS_POSTGRES_URL to its address/.test(without.stderr)],
+      [2, true],
+      without.stderr,
+    );
 
     const [again, other] = [
       await startNode(t, address, { data: a.data }),

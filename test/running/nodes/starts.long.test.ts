@@ -136,7 +136,7 @@ describeWithPostgres('The start of a node', () => {
     assert.equal((await stays.call('GET', '/api/collections/posts')).body.total, 21);
   });
 
-  it('is refused on a directory with a log of its own, and a start without ANNALS_LOG on a replica', async (t) => {
+  it('is refused on a directory with a log of its own, and a start without ANNALS_POSTGRES_URL on a replica', async (t) => {
     const { address } = await make();
     const alone = await startService(t, config);
     await alone.stop();
@@ -149,7 +149,7 @@ describeWithPostgres('The start of a node', () => {
     await node.stop();
     assert.match(
       await refused(t, config, { data: node.data, environment: {} }),
-      /is a replica of the log annals\/.* set ANNALS_LOG/,
+      /is a replica of the log annals\/.* set ANNALS_POSTGRES_URL/,
     );
     const other = await make();
     assert.match(
@@ -214,7 +214,7 @@ describeWithPostgres('The start of a node', () => {
         { slug: 'pictures', upload: true, fields: [] },
       ],
     };`;
-    const all = await refused(t, given, { environment: { ANNALS_LOG: urlOf(address) } });
+    const all = await refused(t, given, { environment: { ANNALS_POSTGRES_URL: urlOf(address) } });
     for (const problem of [/the collection files has upload/, /the collection pictures has upload/])
       assert.match(all, problem);
     assert.doesNotMatch(all, /:writes@/);
@@ -232,7 +232,7 @@ describeWithPostgres('The start of a node', () => {
   it('reads its settings', async (t) => {
     assert.match(
       await refused(t, config, { environment: { ANNALS_READS: 'linear' } }),
-      /ANNALS_READS is set, and ANNALS_LOG is not/,
+      /ANNALS_READS is set, and ANNALS_POSTGRES_URL is not/,
     );
     const { address } = await make();
     const wrong = { ...nodeEnvironment(address), ANNALS_READS: 'linera' };
@@ -240,9 +240,9 @@ describeWithPostgres('The start of a node', () => {
       await refused(t, config, { environment: wrong }),
       /must be one of linear, session, eventual, got linera; did you mean "linear"/,
     );
-    const unreadable = { ANNALS_LOG: 'mysql://annals:writes@db1/annals', ANNALS_SECRET: 'x' };
+    const unreadable = { ANNALS_POSTGRES_URL: 'mysql://annals:writes@db1/annals', ANNALS_SECRET: 'x' };
     const stderr = await refused(t, config, { environment: unreadable });
-    assert.match(stderr, /ANNALS_LOG: it must have the form postgres:\/\//);
+    assert.match(stderr, /ANNALS_POSTGRES_URL: it must have the form postgres:\/\//);
     assert.doesNotMatch(stderr, /writes/);
     // The variable in a file, as secrets are given.
     const file = join(temporaryFolder(t), 'log');

@@ -248,7 +248,7 @@ describeWithPostgres('The start of a node', () => {
     const file = join(temporaryFolder(t), 'log');
     writeFileSync(file, `${urlOf(address)}\n`);
     const { ANNALS_SECRET = '' } = nodeEnvironment(address);
-    const node = await startService(t, config, { environment: { ANNALS_LOG_FILE: file, ANNALS_SECRET } });
+    const node = await startService(t, config, { environment: { ANNALS_POSTGRES_URL_FILE: file, ANNALS_SECRET } });
     assert.equal((await node.call('POST', '/api/collections/posts', { title: 'one' })).status, 201);
   });
 

@@ -69,5 +69,7 @@ function readSamples(folder: string): Sample[] {
 
 function placeOf({ functionName, url }: Node['callFrame']): string {
   if (['(idle)', '(root)', '(program)'].includes(functionName)) return '';
-  return `${functionName || '(anonymous)'} ${basename(url)}`.trim();
+  const file = basename(url);
+  // The files of a bundle have another name after each change.
+  return `${functionName || '(anonymous)'} ${file.startsWith('chunk-') ? 'bundle' : file}`.trim();
 }

@@ -31,7 +31,9 @@ const erasures = slots + collectionSlots;
 
 /** An entry beside its texts: the maps, the key, the object. */
 const entryBytes = 200;
-/** A value that is longer would push out many others. */
+/** Of a text with characters beyond Latin-1 in memory; whether it has some is not known, so the bound holds for all. */
+const bytesPerUnit = 2;
+/** A value that is longer, in units, would push out many others. */
 const longest = 256 * 1024;
 
 /** The marks of a service. */
@@ -133,7 +135,7 @@ export function keepRows(
       const size = sizeOf(value);
       if (size > longest || most === 0) return;
       young.set(key, { value, mark });
-      grow(size + key.length + entryBytes, most);
+      grow((size + key.length) * bytesPerUnit + entryBytes, most);
     }
 
     function get(key: string): V | undefined {

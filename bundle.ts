@@ -54,7 +54,7 @@ export async function bundle(form: Bundled): Promise<Bundle> {
   } as const;
   const modules = await build({
     ...options,
-    entryPoints: { main: 'server/main.js', ...Object.fromEntries(threads), ...entries[form] },
+    entryPoints: { main: 'cli/main.js', ...Object.fromEntries(threads), ...entries[form] },
     // Node looks for no package.json that tells what these are.
     outExtension: { '.js': '.mjs' },
     splitting: true,

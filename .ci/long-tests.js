@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { globSync } from 'node:fs';
+import { existsSync, globSync } from 'node:fs';
 
 // node .ci/long-tests.js [BASE]: the long tests that a change is tried with, a line each: some always, and those of what it changes since
 // the commit BASE, or since origin/main.
@@ -22,6 +22,7 @@ const crossing = [
   [/^storage\//, ['crash', 'simulation', 'faults', 'files', 'documents/media', 'writer']],
   [/^server\/(documents|access|callers|queries)\//, ['access', 'http']],
   [/^server\/writer\//, ['crash', 'cli/move']],
+  [/^cli\/moves\//, ['cli/move']],
   [/^admin\//, ['admin', 'browser']],
   [/^client\//, ['admin', 'example']],
   [/^verify\//, ['verify']],
@@ -49,10 +50,15 @@ function chosen() {
   return [...new Set([...always, ...long.filter(isTouched)])];
 }
 
-/** The folder of test/ that mirrors the one of a source: of `server/audit/notary/x.ts` that is `audit/notary`. */
+/**
+ * The folder of test/ that mirrors the one of a source, or one above it: of `server/audit/notary/x.ts` that is `audit/notary`, of
+ * `events/proof/x.ts` it is `events`.
+ */
 function folderOf(file) {
-  const [, folder = ''] = /^(?:server\/)?((?:[\w-]+\/)+)[^/]+\.(?:ts|tsx|js|mjs)$/.exec(file) ?? [];
-  return folder.replace(/^test\//, '').replace(/\/$/, '');
+  const [, path = ''] = /^(?:server\/|test\/)?((?:[\w-]+\/)+)[^/]+\.(?:ts|tsx|js|mjs)$/.exec(file) ?? [];
+  const parts = path.split('/').slice(0, -1);
+  while (parts.length > 0 && !existsSync(`test/${parts.join('/')}`)) parts.pop();
+  return parts.join('/');
 }
 
 function mergeBase() {

@@ -1,10 +1,10 @@
 import { checkConfig } from '../config/check.ts';
-import { decideUpdate } from '../events/documents.ts';
-import { createIds } from '../events/ids.ts';
-import { openVault } from '../events/vault.ts';
-import { boot } from '../projections/boot.ts';
-import { openDocuments, registerFunctions } from '../projections/documents.ts';
-import { type Tables, tablesOf } from '../projections/tables.ts';
+import { decideUpdate } from '../events/facts/documents.ts';
+import { createIds } from '../events/store/ids.ts';
+import { openVault } from '../events/vault/vault.ts';
+import { openDocuments, registerFunctions } from '../projections/query/documents.ts';
+import { boot } from '../projections/start/boot.ts';
+import { type Tables, tablesOf } from '../projections/tables/tables.ts';
 import { type Reach, readSort } from '../server/queries/paths.ts';
 import { readWhereObject } from '../server/queries/where.ts';
 import { openDatabase } from '../storage/sqlite.ts';

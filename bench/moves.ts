@@ -3,9 +3,9 @@ import { cpSync, mkdirSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { setTimeout as wait } from 'node:timers/promises';
-import { openLogToRead } from '../events/log-file.ts';
-import { readLog } from '../events/log-reader.ts';
-import { logFile } from '../projections/files.ts';
+import { readLog } from '../events/log/log-reader.ts';
+import { openLogToRead } from '../events/store/log-file.ts';
+import { logFile } from '../projections/tables/files.ts';
 import { megabytes } from './memory.ts';
 import type { Database, Postgres } from './postgres.ts';
 import { apiKey, pathOf, runModule, type Server, startAnnals } from './processes.ts';
@@ -124,7 +124,7 @@ async function moveBack(data: string, database: Database): Promise<void> {
 /** Runs `annals log move`. @returns its seconds, the start of the process included. */
 async function moveLog(data: string, args: readonly string[], environment: Record<string, string>) {
   const begun = performance.now();
-  const child = spawn(process.execPath, [pathOf('../server/main.js'), 'log', 'move', ...args, '--data', data], {
+  const child = spawn(process.execPath, [pathOf('../cli/main.js'), 'log', 'move', ...args, '--data', data], {
     env: { ...process.env, ...environment },
     stdio: ['ignore', 'pipe', 'pipe'],
   });

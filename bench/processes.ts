@@ -41,7 +41,7 @@ export function startAnnals(data: string, folder: string, options: AnnalsOptions
   return startServer({
     args: [
       ...flags,
-      checkout === undefined ? pathOf('../runtime/annals.js') : pathOf('../server/main.js', checkout),
+      pathOf('../runtime/annals.js', checkout),
       'serve',
       '--config',
       pathOf(`./${config}.config.ts`, checkout),

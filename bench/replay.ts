@@ -1,10 +1,10 @@
 import { join } from 'node:path';
-import { readLog } from '../events/log-reader.ts';
-import { projectionOf } from '../projections/epochs.ts';
-import { logFile, removeDatabase } from '../projections/files.ts';
-import type { Helpers } from '../projections/helpers.ts';
-import { buildReadFile } from '../projections/rebuild.ts';
-import { verifyDirectory } from '../projections/verify.ts';
+import { readLog } from '../events/log/log-reader.ts';
+import type { Helpers } from '../projections/start/helpers.ts';
+import { buildReadFile } from '../projections/start/rebuild.ts';
+import { projectionOf } from '../projections/tables/epochs.ts';
+import { logFile, removeDatabase } from '../projections/tables/files.ts';
+import { verifyDirectory } from '../projections/verify/verify.ts';
 import { openHelpers } from '../server/writer/helpers.ts';
 import { openDatabase } from '../storage/sqlite.ts';
 

@@ -1,8 +1,8 @@
 import { cpSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
-import { usualSizes } from '../events/sealing.ts';
-import { sealedUpTo } from '../events/segments.ts';
+import { usualSizes } from '../events/segments/segment-writer.ts';
+import { sealedUpTo } from '../events/segments/segments.ts';
 import { type Sqlite, withDatabase } from '../storage/sqlite.ts';
 import { creates } from './create.ts';
 import { type Load, load } from './load.ts';

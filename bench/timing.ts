@@ -1,7 +1,7 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { openVault } from '../events/vault.ts';
-import { portOf } from '../events/vault-port.ts';
+import { openVault } from '../events/vault/vault.ts';
+import { portOf } from '../events/vault/vault-port.ts';
 import { createPasswordService } from '../server/accounts/password-service.ts';
 import { category } from '../test/helpers/category.ts';
 import { median, round, table, verdict } from './report.ts';

@@ -1,9 +1,9 @@
 import type { WebhookEvent } from '../config/model.ts';
 import type { Category, JsonObject } from '../config/schema.ts';
-import type { Draft } from '../events/drafts.ts';
-import type { Actor } from '../events/envelope.ts';
-import type { Kept as KeptOwnDraft, NewOwnDraft, OwnDraft, Removed } from '../events/kept-drafts.ts';
-import type { StampedCheckpoint } from '../events/stamps.ts';
+import type { Actor } from '../events/facts/envelope.ts';
+import type { StampedCheckpoint } from '../events/proof/stamps.ts';
+import type { Draft } from '../events/vault/previews.ts';
+import type { Kept as KeptOwnDraft, NewOwnDraft, OwnDraft, Removed } from '../events/vault/unsaved-changes.ts';
 
 // The interfaces of the main thread for the workers that answer requests. Types alone.
 

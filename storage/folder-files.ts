@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { copyFile, open, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { NamedFiles } from './bucket-files.ts';
+import type { NamedFiles } from './bucket/files.ts';
 import { onDisk, syncFolder } from './disk.ts';
 import { codeOf } from './errors.ts';
 import { makePrivateFolder, privateFile } from './private.ts';

@@ -150,7 +150,7 @@ describe('The package that npm makes', () => {
       'dist/app/build.json',
       'dist/server/accounts/pages/account.css',
       'dist/server/accounts/pages/index.html',
-      'dist/server/cli/annals-types.txt',
+      'dist/cli/annals-types.txt',
       'dist/server/openapi/docs/docs.css',
       'dist/server/openapi/docs/index.html',
       'dist/vendor/bcrypt/LICENSE',

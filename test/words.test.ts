@@ -21,6 +21,7 @@ const left: Record<string, number> = {
   admin: 0,
   bench: 0,
   binary: 0,
+  cli: 0,
   client: 0,
   config: 0,
   docs: 0,
@@ -105,7 +106,7 @@ describe('The words', () => {
 
 /** A path of this repository in a text: of a folder with its slash, or of a file with its ending. */
 const paths =
-  /(?<![\w/.-])(?:bench|binary|client|config|events|examples|projections|runtime|server|storage|test|verify)\/(?:[\w.-]+\/)*(?:[\w-][\w.-]*\.\w+)?(?![\w*…])/g;
+  /(?<![\w/.-])(?:bench|binary|cli|client|config|events|examples|projections|runtime|server|storage|test|verify)\/(?:[\w.-]+\/)*(?:[\w-][\w.-]*\.\w+)?(?![\w*…])/g;
 
 describe('The paths of the pages', () => {
   for (const file of ['README.md', 'CONTRIBUTING.md', 'SECURITY.md', ...filesOf('docs/*.md')]) {
@@ -174,7 +175,7 @@ describe('The name of the package', () => {
   const texts = [
     ...['README.md', 'CONTRIBUTING.md', 'SECURITY.md', 'CHANGELOG.md'],
     ...filesOf('{docs,examples,deploy,binary}/**/*.{md,yaml,service,sh}'),
-    ...filesOf('{config,server,client,events,projections,storage}/**/*.{ts,txt}'),
+    ...filesOf('{config,server,cli,client,events,projections,storage}/**/*.{ts,txt}'),
     ...filesOf('verify/*.mjs'),
   ];
 

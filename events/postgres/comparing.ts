@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { Copying } from '../copying.ts';
-import { idempotencyMilliseconds } from '../idempotency.ts';
-import { appendLeaf, leafHash, rootOf, type Tree } from '../merkle.ts';
+import { idempotencyMilliseconds } from '../facts/idempotency.ts';
+import { appendLeaf, leafHash, rootOf, type Tree } from '../proof/merkle.ts';
+import type { Copying } from '../replica/copying.ts';
 import { type Arrival, MoveError } from './arrival.ts';
 
 type Stores = { copying: Copying; arrival: Arrival };

@@ -4,7 +4,7 @@ import type { PostgresAddress } from '../../storage/postgres/connection.ts';
 import { connect } from '../../storage/postgres/connection.ts';
 import { isBusy } from '../../storage/postgres/errors.ts';
 import { commitWith, limited } from '../../storage/postgres/session.ts';
-import type { Reached } from '../shared-log.ts';
+import type { Reached } from '../replica/shared-log.ts';
 import { type ArrivingHead, headOf, MoveError, reported } from './arrival.ts';
 import { absentMilliseconds } from './standing.ts';
 import { prepareTables } from './tables.ts';

@@ -1,9 +1,9 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { isBusy, openDatabase, type Sqlite } from '../../storage/sqlite.ts';
-import { type Copying, openCopying } from '../copying.ts';
-import { openLogToRead } from '../log-file.ts';
-import type { Tree } from '../merkle.ts';
-import { markMoved, movedTo } from '../moved.ts';
+import type { Tree } from '../proof/merkle.ts';
+import { type Copying, openCopying } from '../replica/copying.ts';
+import { openLogToRead } from '../store/log-file.ts';
+import { markMoved, movedTo } from '../store/moved.ts';
 import { type Arrival, MoveError } from './arrival.ts';
 import { compareRows, openComparison } from './comparing.ts';
 

@@ -1,5 +1,5 @@
 import type { Connection, Statement } from '../../storage/postgres/connection.ts';
-import type { ShippedErasure } from '../shipped.ts';
+import type { ShippedErasure } from '../log/shipped.ts';
 
 /**
  * A log as its tables know it: its number, and by how many positions the tables are divided from which something can be erased; null

@@ -3,8 +3,9 @@ import { messageOf } from '../../storage/errors.ts';
 import type { Connection, PostgresAddress, Statement } from '../../storage/postgres/connection.ts';
 import { isBusy, isDuplicate, UnreachableError } from '../../storage/postgres/errors.ts';
 import { commitWith, limited, openSession, UnknownCommitError } from '../../storage/postgres/session.ts';
-import { DivergedError } from '../ingesting.ts';
-import { emptyRoot } from '../merkle.ts';
+import { DivergedError } from '../log/ingesting.ts';
+import type { SharedHead } from '../log/shipped.ts';
+import { emptyRoot } from '../proof/merkle.ts';
 import {
   LogMovedError,
   type Reached,
@@ -14,10 +15,9 @@ import {
   type Taken,
   TooFarBehindError,
   UnknownShipmentError,
-} from '../shared-log.ts';
-import type { SharedHead } from '../shipped.ts';
-import { openForgetting } from './attempts.ts';
+} from '../replica/shared-log.ts';
 import { endHung, endingHung, holding } from './hung-sessions.ts';
+import { openForgetting } from './idempotency.ts';
 import { areDivided, type LogTables, usualPartSize } from './parts.ts';
 import {
   headOf,

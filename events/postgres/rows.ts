@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import type { Result, Statement } from '../../storage/postgres/connection.ts';
-import { LogMovedError } from '../shared-log.ts';
-import type { Missed, SharedHead, Shipped, ShippedAttempt, ShippedClaim } from '../shipped.ts';
+import type { Missed, SharedHead, Shipped, ShippedAttempt, ShippedClaim } from '../log/shipped.ts';
+import { LogMovedError } from '../replica/shared-log.ts';
 import { erasingStatements, type LogTables, partStatements } from './parts.ts';
 
 /** Where a log is: in PostgreSQL, on its way there, or in a data directory again. */

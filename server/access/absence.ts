@@ -1,7 +1,7 @@
 import type { Collection } from '../../config/model.ts';
 import type { JsonObject } from '../../config/schema.ts';
-import { documentStream } from '../../events/catalogue.ts';
-import { headerOf } from '../../events/envelope.ts';
+import { documentStream } from '../../events/facts/catalogue.ts';
+import { headerOf } from '../../events/facts/envelope.ts';
 import type { Call } from '../app.ts';
 import { readsPast } from './access.ts';
 

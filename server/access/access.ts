@@ -2,7 +2,7 @@ import type { Request } from '@hapi/hapi';
 import { DomainError } from '../../config/errors.ts';
 import type { Model, Operation } from '../../config/model.ts';
 import type { JsonObject } from '../../config/schema.ts';
-import type { Where } from '../../projections/where.ts';
+import type { Where } from '../../projections/query/where.ts';
 import type { Call, Target } from '../app.ts';
 import { actorOf, isTrusted } from '../http/requests.ts';
 import { noteAdmission } from './admission.ts';

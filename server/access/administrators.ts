@@ -1,7 +1,7 @@
 import { DomainError } from '../../config/errors.ts';
 import type { AccessResult, Collection, User } from '../../config/model.ts';
 import type { JsonObject } from '../../config/schema.ts';
-import type { AccountRef } from '../../events/accounts.ts';
+import type { AccountRef } from '../../events/facts/accounts.ts';
 import type { Call, RouteCall } from '../app.ts';
 import { viewOf } from '../http/requests.ts';
 import { yieldToEventLoop } from '../platform/yield.ts';

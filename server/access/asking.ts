@@ -3,7 +3,7 @@ import { DomainError } from '../../config/errors.ts';
 import type { AccessArgs, AccessRule, Operation, RequestView, User } from '../../config/model.ts';
 import { withHiddenPassword } from '../../config/passwords.ts';
 import type { JsonObject } from '../../config/schema.ts';
-import type { Where } from '../../projections/where.ts';
+import type { Where } from '../../projections/query/where.ts';
 import { messageOf } from '../../storage/errors.ts';
 import type { Call, Target } from '../app.ts';
 import { noteRequest } from '../http/pulse.ts';

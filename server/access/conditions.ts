@@ -1,4 +1,4 @@
-import type { Where } from '../../projections/where.ts';
+import type { Where } from '../../projections/query/where.ts';
 import type { App, Target } from '../app.ts';
 import type { Reach } from '../queries/paths.ts';
 import { readWhereObject } from '../queries/where.ts';

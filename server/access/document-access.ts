@@ -1,7 +1,7 @@
 import { DomainError } from '../../config/errors.ts';
 import type { Collection, Operation } from '../../config/model.ts';
-import { documentStream } from '../../events/catalogue.ts';
-import type { SomeRequest } from '../../projections/past.ts';
+import { documentStream } from '../../events/facts/catalogue.ts';
+import type { SomeRequest } from '../../projections/past/past.ts';
 import type { Call } from '../app.ts';
 import { type AsOf, actorOf, asOfFor, idOf } from '../http/requests.ts';
 import { absenceThen, type Turn } from './absence.ts';

@@ -3,7 +3,7 @@ import type { ErasureRequest } from '../../config/erasures.ts';
 import { DomainError } from '../../config/errors.ts';
 import type { AuditArgs, EraseArgs, EraseRule } from '../../config/model.ts';
 import type { JsonObject } from '../../config/schema.ts';
-import { accountStream, documentStream } from '../../events/catalogue.ts';
+import { accountStream, documentStream } from '../../events/facts/catalogue.ts';
 import type { App, Call, RouteCall } from '../app.ts';
 import { actorOf, madeKeyOf, userOf, viewOf } from '../http/requests.ts';
 import { whenReadable } from '../queries/moments.ts';

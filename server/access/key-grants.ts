@@ -2,7 +2,7 @@ import type { Request } from '@hapi/hapi';
 import { DomainError, type FieldError } from '../../config/errors.ts';
 import type { AccessArgs, Field, KeyAudit, KeyScope, Operation } from '../../config/model.ts';
 import { fieldsInside } from '../../config/nesting.ts';
-import type { KeyGrant } from '../../events/api-keys.ts';
+import type { KeyGrant } from '../../events/facts/api-keys.ts';
 import type { App, Call, RouteCall, Target } from '../app.ts';
 import { noteRequest } from '../http/pulse.ts';
 import { actorOf, userOf, viewOf } from '../http/requests.ts';

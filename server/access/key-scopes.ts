@@ -1,7 +1,7 @@
 import type { Request } from '@hapi/hapi';
 import { DomainError } from '../../config/errors.ts';
 import type { Collection, Global, KeyScope, Operation } from '../../config/model.ts';
-import { splitAccountStream, splitStream } from '../../events/catalogue.ts';
+import { splitAccountStream, splitStream } from '../../events/facts/catalogue.ts';
 import { madeKeyOf } from '../http/requests.ts';
 
 /** Scopes name collections by their categories, so that a rename changes nothing. */

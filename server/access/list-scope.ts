@@ -2,7 +2,7 @@ import type { Field } from '../../config/model.ts';
 import { withParts } from '../../config/nesting.ts';
 import type { JsonObject } from '../../config/schema.ts';
 import { readsAreHooked } from '../../config/traits.ts';
-import type { Today, Where } from '../../projections/where.ts';
+import type { Today, Where } from '../../projections/query/where.ts';
 import type { Call } from '../app.ts';
 import { actorOf, asOfFor, isTrusted } from '../http/requests.ts';
 import type { Reach } from '../queries/paths.ts';

@@ -3,7 +3,7 @@ import { DomainError } from '../../config/errors.ts';
 import type { AuditScope } from '../../config/model.ts';
 import { isObject } from '../../config/schema.ts';
 import { showAll } from '../../config/suggest.ts';
-import { splitAccountStream, splitStream } from '../../events/catalogue.ts';
+import { splitAccountStream, splitStream } from '../../events/facts/catalogue.ts';
 import type { App } from '../app.ts';
 import { actorOf, madeKeyOf, requestId, userOf, viewOf } from '../http/requests.ts';
 import { readsStream } from './key-scopes.ts';

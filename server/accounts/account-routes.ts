@@ -2,7 +2,7 @@ import type { Request, Server } from '@hapi/hapi';
 import { DomainError } from '../../config/errors.ts';
 import type { JsonObject } from '../../config/schema.ts';
 import { show } from '../../config/suggest.ts';
-import { decideRevoke, decideUnlock } from '../../events/accounts.ts';
+import { decideRevoke, decideUnlock } from '../../events/facts/accounts.ts';
 import { authorize } from '../access/access.ts';
 import { refuseMissing } from '../access/document-access.ts';
 import type { App, Call } from '../app.ts';

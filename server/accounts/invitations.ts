@@ -1,9 +1,9 @@
 import type { Server } from '@hapi/hapi';
 import { DomainError } from '../../config/errors.ts';
 import { show } from '../../config/suggest.ts';
-import { decideWithdrawal } from '../../events/accounts.ts';
-import { splitStream } from '../../events/catalogue.ts';
-import type { Invite } from '../../projections/accounts.ts';
+import { decideWithdrawal } from '../../events/facts/accounts.ts';
+import { splitStream } from '../../events/facts/catalogue.ts';
+import type { Invite } from '../../projections/tables/accounts.ts';
 import { allows, authorizeInAdvance } from '../access/access.ts';
 import { noteAdmission } from '../access/admission.ts';
 import { unlessRefused } from '../access/asking.ts';

@@ -1,5 +1,5 @@
-import type { Counter } from '../../events/vault.ts';
-import type { VaultPort } from '../../events/vault-port.ts';
+import type { Counter } from '../../events/vault/vault.ts';
+import type { VaultPort } from '../../events/vault/vault-port.ts';
 import type { LockState } from '../ports.ts';
 import { canWait } from '../writer/no-room.ts';
 

@@ -1,14 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import type { Server, ServerRoute } from '@hapi/hapi';
 import { readForgotten, readReset } from '../../config/credentials.ts';
-import { decideNothing, decideReset, decideResetRequest, decideUnlock } from '../../events/accounts.ts';
-import { accountStream, documentStream } from '../../events/catalogue.ts';
+import { decideNothing, decideReset, decideResetRequest, decideUnlock } from '../../events/facts/accounts.ts';
+import { accountStream, documentStream } from '../../events/facts/catalogue.ts';
 import type { App } from '../app.ts';
 import { publicStrategy } from '../callers/authentication.ts';
 import { countCall } from '../callers/counting.ts';
 import { type AuthTarget, authTargets, userWith } from '../callers/sessions.ts';
-import { withPassword } from '../documents/passwords.ts';
-import { write } from '../documents/writes.ts';
+import { withPassword } from '../documents/write/passwords.ts';
+import { write } from '../documents/write/writes.ts';
 import { jsonPayload, readBody } from '../http/body.ts';
 import { rejectQuery } from '../queries/parameters.ts';
 import { badToken } from './one-time-tokens.ts';

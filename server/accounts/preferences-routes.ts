@@ -1,13 +1,13 @@
 import type { Request, Server } from '@hapi/hapi';
 import { readObject } from '../../config/drafts.ts';
 import { DomainError } from '../../config/errors.ts';
-import type { AccountRef } from '../../events/accounts.ts';
-import { documentStream } from '../../events/catalogue.ts';
+import type { AccountRef } from '../../events/facts/accounts.ts';
+import { documentStream } from '../../events/facts/catalogue.ts';
 import type { App } from '../app.ts';
 import { strategy } from '../callers/authentication.ts';
 import { authTargets, requireLiving, requireUser } from '../callers/sessions.ts';
 import { unstored } from '../callers/vary.ts';
-import { sendText } from '../documents/sending.ts';
+import { sendText } from '../documents/read/sending.ts';
 import { jsonPayload, readBody } from '../http/body.ts';
 import { rejectQuery } from '../queries/parameters.ts';
 import { maxPreferences } from './preferences.ts';

@@ -1,6 +1,6 @@
 import { DomainError } from '../../config/errors.ts';
 import { isObject, type Json, type JsonObject } from '../../config/schema.ts';
-import type { VaultPort } from '../../events/vault-port.ts';
+import type { VaultPort } from '../../events/vault/vault-port.ts';
 
 /** The most bytes of the preferences of a user, as JSON in UTF-8, and of a change of them. */
 export const maxPreferences = 64 * 1024;

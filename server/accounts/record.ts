@@ -1,6 +1,6 @@
 import type { Request } from '@hapi/hapi';
 import { DomainError } from '../../config/errors.ts';
-import type { Append, Change, Command } from '../../events/log.ts';
+import type { Append, Change, Command } from '../../events/facts/log.ts';
 import type { RouteCall } from '../app.ts';
 import { appendOf } from '../callers/append.ts';
 import { actorOf, contextOf, requestId } from '../http/requests.ts';

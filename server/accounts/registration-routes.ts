@@ -3,19 +3,25 @@ import type { Server, ServerRoute } from '@hapi/hapi';
 import { readAccept, readFirstUser, readInvite } from '../../config/credentials.ts';
 import { DomainError } from '../../config/errors.ts';
 import type { JsonObject } from '../../config/schema.ts';
-import { type AccountRef, decideAcceptance, decideInvite, decidePassword, decideSetup } from '../../events/accounts.ts';
-import { decideCreate } from '../../events/documents.ts';
-import type { Change } from '../../events/log.ts';
+import {
+  type AccountRef,
+  decideAcceptance,
+  decideInvite,
+  decidePassword,
+  decideSetup,
+} from '../../events/facts/accounts.ts';
+import { decideCreate } from '../../events/facts/documents.ts';
+import type { Change } from '../../events/facts/log.ts';
 import { authorize } from '../access/access.ts';
 import type { NoRule } from '../access/admission.ts';
 import type { App, Call } from '../app.ts';
 import { publicStrategy, strategy } from '../callers/authentication.ts';
 import { countCall } from '../callers/counting.ts';
 import { type AuthTarget, authTargets, becomeUser, newSession, requireLiving, userWith } from '../callers/sessions.ts';
-import { checkedValues } from '../documents/checked-values.ts';
 import { runAfterHooks } from '../documents/hooks.ts';
-import { withPassword } from '../documents/passwords.ts';
-import { write } from '../documents/writes.ts';
+import { checkedValues } from '../documents/write/checked-values.ts';
+import { withPassword } from '../documents/write/passwords.ts';
+import { write } from '../documents/write/writes.ts';
 import { jsonPayload, readBody } from '../http/body.ts';
 import { noteReason } from '../http/reason.ts';
 import { rejectQuery } from '../queries/parameters.ts';

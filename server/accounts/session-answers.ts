@@ -1,5 +1,5 @@
 import type { ResponseObject, ResponseToolkit } from '@hapi/hapi';
-import type { AccountRef } from '../../events/accounts.ts';
+import type { AccountRef } from '../../events/facts/accounts.ts';
 import type { App } from '../app.ts';
 import { leftBehind } from '../callers/vary.ts';
 

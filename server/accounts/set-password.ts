@@ -1,12 +1,12 @@
 import { normalEmail } from '../../config/addresses.ts';
 import { DomainError } from '../../config/errors.ts';
 import { show } from '../../config/suggest.ts';
-import { decideNothing, decidePassword, decideUnlock } from '../../events/accounts.ts';
-import { accountStream, documentStream } from '../../events/catalogue.ts';
+import { decideNothing, decidePassword, decideUnlock } from '../../events/facts/accounts.ts';
+import { accountStream, documentStream } from '../../events/facts/catalogue.ts';
 import type { Call } from '../app.ts';
 import { type AuthTarget, userWith } from '../callers/sessions.ts';
-import { withPassword } from '../documents/passwords.ts';
-import { write } from '../documents/writes.ts';
+import { withPassword } from '../documents/write/passwords.ts';
+import { write } from '../documents/write/writes.ts';
 import { record } from './record.ts';
 import { sessionsOf } from './session-answers.ts';
 

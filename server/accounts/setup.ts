@@ -1,5 +1,5 @@
 import type { Category } from '../../config/schema.ts';
-import type { Documents } from '../../projections/documents.ts';
+import type { Documents } from '../../projections/query/documents.ts';
 import type { App } from '../app.ts';
 
 /**

@@ -5,8 +5,8 @@ import { setCookie } from '../callers/cookies.ts';
 import type { AuthTarget } from '../callers/sessions.ts';
 import { tokenFor } from '../callers/tokens.ts';
 import { unstored } from '../callers/vary.ts';
-import { sendText } from '../documents/sending.ts';
-import { serializerFor } from '../documents/serialize.ts';
+import { sendText } from '../documents/read/sending.ts';
+import { serializerFor } from '../documents/read/serialize.ts';
 
 /** A session, and the user of the collection whose it is. */
 type SessionRef = { id: string; sid: string };

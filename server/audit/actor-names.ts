@@ -1,7 +1,7 @@
 import type { Request } from '@hapi/hapi';
 import type { JsonObject } from '../../config/schema.ts';
-import { apiKeyStream, documentStream, splitStream } from '../../events/catalogue.ts';
-import type { Actor } from '../../events/envelope.ts';
+import { apiKeyStream, documentStream, splitStream } from '../../events/facts/catalogue.ts';
+import type { Actor } from '../../events/facts/envelope.ts';
 import { mayRead, mayThen } from '../access/access.ts';
 import type { AuditRights } from '../access/rights.ts';
 import type { Sight } from '../access/sight.ts';

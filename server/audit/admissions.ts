@@ -1,9 +1,9 @@
 import type { JsonObject, Rules } from '../../config/schema.ts';
-import { requireVersion } from '../../events/altered.ts';
-import { schemaStream } from '../../events/catalogue.ts';
-import type { Header } from '../../events/envelope.ts';
-import type { RecordedEvent } from '../../events/log.ts';
-import { eventOf, type LogReader, textAt } from '../../events/log-reader.ts';
+import { schemaStream } from '../../events/facts/catalogue.ts';
+import type { Header } from '../../events/facts/envelope.ts';
+import type { RecordedEvent } from '../../events/facts/log.ts';
+import { eventOf, type LogReader, textAt } from '../../events/log/log-reader.ts';
+import { requireVersion } from '../../events/store/altered.ts';
 import type { Sight } from '../access/sight.ts';
 import type { openHistory } from './history.ts';
 

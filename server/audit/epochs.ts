@@ -1,10 +1,10 @@
 import { dataFields } from '../../config/schema.ts';
 import { compileDocument, type DocumentShape } from '../../config/shape.ts';
-import { schemaStream } from '../../events/catalogue.ts';
-import { type Epoch, keyedFields } from '../../events/lineage.ts';
-import type { LogReader } from '../../events/log-reader.ts';
-import { compileUpcaster, type Upcaster } from '../../events/upcasters.ts';
-import { epochsOf } from '../../projections/epochs.ts';
+import { schemaStream } from '../../events/facts/catalogue.ts';
+import { type Epoch, keyedFields } from '../../events/facts/lineage.ts';
+import { compileUpcaster, type Upcaster } from '../../events/facts/upcasters.ts';
+import type { LogReader } from '../../events/log/log-reader.ts';
+import { epochsOf } from '../../projections/tables/epochs.ts';
 
 /**
  * The schemas that a log has had, and how to read events by each of them. They are read when they are asked for, and again when there

@@ -1,9 +1,9 @@
 import { invalidField } from '../../config/errors.ts';
 import { didYouMean, show, showAll } from '../../config/suggest.ts';
-import { globalStream, schemaVersionOf, serviceStreams } from '../../events/catalogue.ts';
-import type { Names } from '../../events/categories.ts';
-import { uuid7 } from '../../events/ids.ts';
-import { actorTypes, categories, type EventFilter, typesOf } from '../../projections/audit.ts';
+import { globalStream, schemaVersionOf, serviceStreams } from '../../events/facts/catalogue.ts';
+import type { Names } from '../../events/service-events/categories.ts';
+import { uuid7 } from '../../events/store/ids.ts';
+import { actorTypes, categories, type EventFilter, typesOf } from '../../projections/tables/audit.ts';
 import type { App } from '../app.ts';
 import { type Now, positionsOf, range } from '../queries/moments.ts';
 import {

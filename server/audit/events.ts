@@ -1,9 +1,9 @@
-import { misplacedEvent, requireVersion } from '../../events/altered.ts';
-import { splitStream } from '../../events/catalogue.ts';
-import { type Header, headerOf } from '../../events/envelope.ts';
-import type { EventText } from '../../events/event-checks.ts';
-import { eventOf, type LogReader, textAt } from '../../events/log-reader.ts';
-import { collectionOf, type EventFilter, type Found, type Span, typesOf } from '../../projections/audit.ts';
+import { splitStream } from '../../events/facts/catalogue.ts';
+import { type Header, headerOf } from '../../events/facts/envelope.ts';
+import type { EventText } from '../../events/log/event-checks.ts';
+import { eventOf, type LogReader, textAt } from '../../events/log/log-reader.ts';
+import { misplacedEvent, requireVersion } from '../../events/store/altered.ts';
+import { collectionOf, type EventFilter, type Found, type Span, typesOf } from '../../projections/tables/audit.ts';
 import type { AuditRights } from '../access/rights.ts';
 import type { Sight } from '../access/sight.ts';
 import type { App } from '../app.ts';

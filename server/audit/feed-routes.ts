@@ -6,7 +6,7 @@ import type { App, RouteParts } from '../app.ts';
 import { strategy } from '../callers/authentication.ts';
 import { isLivingKey } from '../callers/made-keys.ts';
 import { mostPlaces, takePlace } from '../callers/places.ts';
-import { sendText } from '../documents/sending.ts';
+import { sendText } from '../documents/read/sending.ts';
 import { actorOf, madeKeyOf, requestId } from '../http/requests.ts';
 import { yieldToEventLoop } from '../platform/yield.ts';
 import { feedOperation } from './event-operations.ts';

@@ -1,13 +1,13 @@
 import type { Request, ResponseToolkit, Server } from '@hapi/hapi';
 import { DomainError } from '../../config/errors.ts';
 import { show } from '../../config/suggest.ts';
-import { keyStream } from '../../events/catalogue.ts';
-import type { Names } from '../../events/categories.ts';
+import { keyStream } from '../../events/facts/catalogue.ts';
+import type { Names } from '../../events/service-events/categories.ts';
 import { type AuditRights, requireAudit } from '../access/rights.ts';
 import { hiddenByRules, type Sight, seesAll } from '../access/sight.ts';
 import type { App, RouteParts } from '../app.ts';
 import { strategy } from '../callers/authentication.ts';
-import { sendText } from '../documents/sending.ts';
+import { sendText } from '../documents/read/sending.ts';
 import { madeKeyOf } from '../http/requests.ts';
 import type { Operation } from '../openapi/operation.ts';
 import type { KeyNote } from '../ports.ts';

@@ -1,11 +1,11 @@
 import { isObject, type Json, type JsonObject } from '../../config/schema.ts';
-import { requireVersion } from '../../events/altered.ts';
-import { changesBetween, type FieldChange, fieldOf } from '../../events/changes.ts';
-import { foldDocument } from '../../events/documents.ts';
-import { type Header, headerOf } from '../../events/envelope.ts';
-import type { RecordedEvent } from '../../events/log.ts';
-import { eventOf, type LogReader, textAt } from '../../events/log-reader.ts';
-import { schemaKey, type Upcaster } from '../../events/upcasters.ts';
+import { changesBetween, type FieldChange, fieldOf } from '../../events/facts/changes.ts';
+import { foldDocument } from '../../events/facts/documents.ts';
+import { type Header, headerOf } from '../../events/facts/envelope.ts';
+import type { RecordedEvent } from '../../events/facts/log.ts';
+import { schemaKey, type Upcaster } from '../../events/facts/upcasters.ts';
+import { eventOf, type LogReader, textAt } from '../../events/log/log-reader.ts';
+import { requireVersion } from '../../events/store/altered.ts';
 import type { SeenEvent, Sight } from '../access/sight.ts';
 import { yieldToEventLoop } from '../platform/yield.ts';
 import { openEpochs } from './epochs.ts';

@@ -1,6 +1,6 @@
-import { accountStream, documentStream, globalStream, inviteStream } from '../../events/catalogue.ts';
-import type { Names } from '../../events/categories.ts';
-import { categories } from '../../projections/audit.ts';
+import { accountStream, documentStream, globalStream, inviteStream } from '../../events/facts/catalogue.ts';
+import type { Names } from '../../events/service-events/categories.ts';
+import { categories } from '../../projections/tables/audit.ts';
 
 /** The kinds of streams that routes name. */
 export type Subject = 'document' | 'global' | 'account' | 'invitation';

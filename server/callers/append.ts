@@ -1,5 +1,5 @@
 import type { Request } from '@hapi/hapi';
-import type { Append } from '../../events/log.ts';
+import type { Append } from '../../events/facts/log.ts';
 import type { App } from '../app.ts';
 import { actorOf } from '../http/requests.ts';
 

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
-import type { KeyGrant } from '../../events/api-keys.ts';
-import type { KeyState } from '../../projections/api-keys.ts';
-import { createCache } from '../../projections/cache.ts';
+import type { KeyGrant } from '../../events/facts/api-keys.ts';
+import type { KeyState } from '../../projections/tables/api-keys.ts';
+import { createCache } from '../../projections/tables/cache.ts';
 import type { App } from '../app.ts';
 import type { MadeKey } from '../http/requests.ts';
 

@@ -2,8 +2,8 @@ import { randomUUID } from 'node:crypto';
 import type { Request } from '@hapi/hapi';
 import { DomainError } from '../../config/errors.ts';
 import type { AuthOptions, Collection } from '../../config/model.ts';
-import type { AccountRef, NewSession } from '../../events/accounts.ts';
-import { documentStream } from '../../events/catalogue.ts';
+import type { AccountRef, NewSession } from '../../events/facts/accounts.ts';
+import { documentStream } from '../../events/facts/catalogue.ts';
 import type { App, RouteCall, Target } from '../app.ts';
 import { isLivingKey } from './made-keys.ts';
 

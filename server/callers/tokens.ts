@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module';
 import type Jwt from '@hapi/jwt';
-import { createCache } from '../../projections/cache.ts';
+import { createCache } from '../../projections/tables/cache.ts';
 import type { App } from '../app.ts';
 import type { AuthTarget } from './sessions.ts';
 

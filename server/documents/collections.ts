@@ -11,8 +11,6 @@ import { createCursors } from '../queries/cursors.ts';
 import { documentParameters, readListQuery, readView } from '../queries/query.ts';
 import { idempotency } from './concurrency/idempotency.ts';
 import { ifMatch } from './concurrency/precondition.ts';
-import { create, remove, update } from './document-writes.ts';
-import { pageOf } from './listing.ts';
 import {
   createOperation,
   deleteOperation,
@@ -21,14 +19,16 @@ import {
   restoreOperation,
   updateOperation,
 } from './operations.ts';
-import { accounts, countSignUp } from './passwords.ts';
 import { readAsOf, tellPosition } from './past/as-of.ts';
 import { restoreRoute } from './past/restore.ts';
-import { sendRead, sendTexts } from './sending.ts';
-import { listTexts, serializerFor } from './serialize.ts';
-import { admitInAdvance, uploads } from './uploads.ts';
-import { membersOf, membersToRead } from './view.ts';
-import { perform, receive, type Writable, writeOf } from './write-steps.ts';
+import { pageOf } from './read/listing.ts';
+import { sendRead, sendTexts } from './read/sending.ts';
+import { listTexts, serializerFor } from './read/serialize.ts';
+import { membersOf, membersToRead } from './read/view.ts';
+import { create, remove, update } from './write/document-writes.ts';
+import { accounts, countSignUp } from './write/passwords.ts';
+import { admitInAdvance, uploads } from './write/uploads.ts';
+import { perform, receive, type Writable, writeOf } from './write/write-steps.ts';
 
 /** The documents of every collection (contract, section 4.1): concrete routes, so an unknown slug is a plain 404. */
 export function collections(server: Server, app: App): void {

@@ -6,9 +6,9 @@ import { strategy } from '../callers/authentication.ts';
 import { readQuery } from '../queries/parameters.ts';
 import { momentParameter, readCountQuery } from '../queries/query.ts';
 import { countOperation, countsOperation } from './count-operations.ts';
-import { countOf } from './listing.ts';
 import { readAsOf, readAsOfAny, tellPosition } from './past/as-of.ts';
-import { sendText } from './sending.ts';
+import { countOf } from './read/listing.ts';
+import { sendText } from './read/sending.ts';
 
 /** The numbers of documents that a caller may see: of a list, and of every collection at once. */
 export function counts(server: Server, app: App): void {

@@ -8,14 +8,14 @@ import { jsonPayload, readBody } from '../http/body.ts';
 import { readView } from '../queries/query.ts';
 import { idempotency } from './concurrency/idempotency.ts';
 import { ifMatch } from './concurrency/precondition.ts';
-import { currentOf, currentThen } from './current.ts';
-import { update } from './document-writes.ts';
 import { readOperation, restoreOperation, updateOperation } from './operations.ts';
 import { readAsOf, tellPosition } from './past/as-of.ts';
 import { restoreRoute } from './past/restore.ts';
-import { sendTagged } from './sending.ts';
-import { serializerFor } from './serialize.ts';
-import { perform, receive, type Writable } from './write-steps.ts';
+import { sendTagged } from './read/sending.ts';
+import { serializerFor } from './read/serialize.ts';
+import { currentOf, currentThen } from './write/current.ts';
+import { update } from './write/document-writes.ts';
+import { perform, receive, type Writable } from './write/write-steps.ts';
 
 /** The globals (contract, section 4.3): one document each, addressed by slug, there from the start with its defaults. */
 export function globals(server: Server, app: App): void {

@@ -1,7 +1,7 @@
 import Joi from 'joi';
 import type { Collection, Global, Model } from '../../config/model.ts';
 import { hasReadHooks } from '../../config/traits.ts';
-import { uniqueFields } from '../../events/claims.ts';
+import { uniqueFields } from '../../events/facts/claims.ts';
 import {
   ofCreate,
   ofDelete,

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import type { Request, Server } from '@hapi/hapi';
 import { type CollectionSchema, type GlobalSchema, globalsCategory } from '../../config/schema.ts';
-import { epochsOf } from '../../projections/epochs.ts';
+import { epochsOf } from '../../projections/tables/epochs.ts';
 import { requireSchemaAccess } from '../access/access.ts';
 import { erasesSome } from '../access/erasing.ts';
 import { rightsToFields } from '../access/field-access.ts';
@@ -20,8 +20,8 @@ import { stillMissing } from '../reads/missing-index.ts';
 import type { SeenMissing } from '../reads/missing-list.ts';
 import { readSchemasAsOf, tellPosition } from './past/as-of.ts';
 import { withNamesOfToday } from './past/schema-names.ts';
+import { sendTagged } from './read/sending.ts';
 import { type ShownSchemas, showFields, showSchemas } from './schema-answers.ts';
-import { sendTagged } from './sending.ts';
 
 /**
  * The fields of the collections and globals (contract, section 4.5), with what the caller may do. Of the schemas as they were, the

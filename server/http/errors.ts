@@ -1,13 +1,13 @@
 import Boom from '@hapi/boom';
 import type { Lifecycle, Request, ResponseToolkit } from '@hapi/hapi';
 import { DomainError, type ErrorCode } from '../../config/errors.ts';
-import { AlteredEventError } from '../../events/altered.ts';
+import { AlteredEventError } from '../../events/store/altered.ts';
 import type { State } from '../platform/state.ts';
 import { unknownRefusal } from '../writer/waiting.ts';
 import { addCommon, sendsAtOnce } from './at-once.ts';
-import { segmentRefusal } from './away.ts';
 import type { Backlog } from './backlog.ts';
 import { dropRest } from './body.ts';
+import { segmentRefusal } from './offloaded.ts';
 import { OutOfRangeError } from './ranges.ts';
 import { isStoreFailure, storeRefusal } from './store-refusals.ts';
 

@@ -3,8 +3,8 @@ import type { IncomingMessage, Server as Listener, ServerResponse } from 'node:h
 import type { Socket } from 'node:net';
 import Boom from '@hapi/boom';
 import { type Connections, openConnections } from './connections.ts';
-import { isHeld } from './door.ts';
 import { boundBody } from './pace.ts';
+import { isHeld } from './write-admission.ts';
 
 // As an import it would load all of fetch with it, for that is among what node:http exports: a tenth of a start.
 const { createServer } = process.getBuiltinModule('node:http');

@@ -3,10 +3,10 @@ import type { Request } from '@hapi/hapi';
 import { DomainError } from '../../config/errors.ts';
 import type { Collection, Global, RequestView, User } from '../../config/model.ts';
 import type { Category, JsonObject } from '../../config/schema.ts';
-import type { AccountRef } from '../../events/accounts.ts';
-import type { KeyGrant } from '../../events/api-keys.ts';
-import type { Actor, Context } from '../../events/envelope.ts';
-import type { IdempotencyRecord } from '../../events/log.ts';
+import type { AccountRef } from '../../events/facts/accounts.ts';
+import type { KeyGrant } from '../../events/facts/api-keys.ts';
+import type { Actor, Context } from '../../events/facts/envelope.ts';
+import type { IdempotencyRecord } from '../../events/facts/log.ts';
 
 /** An API key that was made at run time, under which a request came alone. `credential` is that of the secret that came. */
 export type MadeKey = KeyGrant & { id: string; credential: string };

@@ -1,5 +1,5 @@
 import type { Collection } from '../../config/model.ts';
-import { type UniqueField, uniqueFields } from '../../events/claims.ts';
+import { type UniqueField, uniqueFields } from '../../events/facts/claims.ts';
 import { closed, count, described, flag, listOf, orNull, place, text } from './basics.ts';
 import { type Schema, schemaRef } from './fields.ts';
 

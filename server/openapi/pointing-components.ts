@@ -1,4 +1,4 @@
-import { actorTypes } from '../../projections/audit.ts';
+import { actorTypes } from '../../projections/tables/audit.ts';
 import { closed, described, nothing, orNull, pageOf, place, text, time } from './basics.ts';
 import type { Schema } from './fields.ts';
 

@@ -1,5 +1,5 @@
-import { AlteredEventError } from '../../events/altered.ts';
-import { DamagedReadFileError } from '../../projections/damage.ts';
+import { AlteredEventError } from '../../events/store/altered.ts';
+import { DamagedReadFileError } from '../../projections/tables/damage.ts';
 import { isDiskTrouble, isOutOfFiles, isUnopened } from '../../storage/sqlite.ts';
 
 const ofDisk =

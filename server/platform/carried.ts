@@ -11,7 +11,7 @@ export const ownAssets = [
   'server/accounts/pages/account.css',
   'server/accounts/pages/account.js',
   'server/accounts/pages/index.html',
-  'server/cli/annals-types.txt',
+  'cli/annals-types.txt',
   'server/openapi/docs/docs.css',
   'server/openapi/docs/docs.js',
   'server/openapi/docs/index.html',
@@ -56,7 +56,7 @@ export function isBinary(): boolean {
 
 /** The folders of our modules, below the root. */
 const ownFolders = isCheckout()
-  ? ['client', 'config', 'events', 'projections', 'server', 'storage', 'verify', 'build/bundle']
+  ? ['cli', 'client', 'config', 'events', 'projections', 'server', 'storage', 'verify', 'build/bundle']
   : ['app', 'client', 'config', 'vendor', 'verify'];
 
 /** Whether a module is one of ours, by its address: not of the author's configuration, nor of a package. */

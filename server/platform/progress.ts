@@ -1,4 +1,4 @@
-import type { Progress } from '../../projections/rebuild.ts';
+import type { Progress } from '../../projections/start/rebuild.ts';
 
 /** Shows how far long work is: a bar that redraws itself on a terminal, else a plain line every few seconds. */
 export function showProgress(what: string, stream: NodeJS.WriteStream = process.stderr): Progress {

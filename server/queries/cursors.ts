@@ -1,6 +1,6 @@
 import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto';
 import { type DomainError, invalidField } from '../../config/errors.ts';
-import type { Mark } from '../../projections/after.ts';
+import type { Mark } from '../../projections/query/keyset.ts';
 import { isWhereParameter, type Query } from './parameters.ts';
 
 /** A place in a list, and the position that the list is read as of; null is today. */

@@ -8,7 +8,7 @@ import {
   type MeasureKind,
   measureKinds,
   type TimePart,
-} from '../../projections/groups.ts';
+} from '../../projections/query/groups.ts';
 import type { Now } from './moments.ts';
 import { addTo, askedOf, count, type Query, readElsewhere, settle, text } from './parameters.ts';
 import { type Found, isManyValued, type Reach, resolvePath } from './paths.ts';

@@ -2,7 +2,7 @@ import { setTimeout } from 'node:timers/promises';
 import { DomainError, type FieldError, invalidField } from '../../config/errors.ts';
 import { show } from '../../config/suggest.ts';
 import { readDate, readDatetime } from '../../config/times.ts';
-import type { LogReader } from '../../events/log-reader.ts';
+import type { LogReader } from '../../events/log/log-reader.ts';
 import type { Parameter, Values } from './parameters.ts';
 
 /** A log, and what time it is. */

@@ -3,9 +3,9 @@ import type { Field } from '../../config/model.ts';
 import { type Block, blocksOf, fieldsInside, isNesting, partsOf, tagFields } from '../../config/nesting.ts';
 import { maxSortKeys, ownFields, readOwnSort } from '../../config/sorting.ts';
 import { didYouMean, show, showAll } from '../../config/suggest.ts';
-import type { ValueKind } from '../../projections/places.ts';
-import type { Tables } from '../../projections/tables.ts';
-import type { Leaf, SortKey, Step, Where } from '../../projections/where.ts';
+import type { Leaf, SortKey, Step, Where } from '../../projections/query/where.ts';
+import type { ValueKind } from '../../projections/tables/places.ts';
+import type { Tables } from '../../projections/tables/tables.ts';
 
 /** The part of a collection that a caller may search: the fields that it may read, and which of the documents. */
 export type Reach = {

@@ -1,6 +1,6 @@
 import type { FieldError } from '../../config/errors.ts';
-import type { ListRequest } from '../../projections/lists.ts';
-import type { Term } from '../../projections/words.ts';
+import type { ListRequest } from '../../projections/query/lists.ts';
+import type { Term } from '../../projections/tables/words.ts';
 import type { Place } from './cursors.ts';
 import { moment, type Now } from './moments.ts';
 import {

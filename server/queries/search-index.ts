@@ -1,10 +1,10 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Schema } from '../../config/schema.ts';
 import type { TextField } from '../../config/text-fields.ts';
-import { type ServingIndex, trigramsIn } from '../../projections/search.ts';
-import { type SearchTables, searchTablesOf } from '../../projections/search-tables.ts';
-import type { Tables } from '../../projections/tables.ts';
-import type { Where } from '../../projections/where.ts';
+import { type ServingIndex, trigramsIn } from '../../projections/query/search.ts';
+import type { Where } from '../../projections/query/where.ts';
+import { type SearchTables, searchTablesOf } from '../../projections/tables/search-tables.ts';
+import type { Tables } from '../../projections/tables/tables.ts';
 import type { Sqlite } from '../../storage/sqlite.ts';
 import { fileNumber, type SearchCell, searchPosition, want } from '../writer/search-cell.ts';
 

@@ -1,5 +1,5 @@
 import { invalidField } from '../../config/errors.ts';
-import { readTerms, type Term } from '../../projections/words.ts';
+import { readTerms, type Term } from '../../projections/tables/words.ts';
 import { type Parameter, text } from './parameters.ts';
 
 const mostCharacters = 200;

@@ -2,7 +2,7 @@ import { normalEmail } from '../../config/addresses.ts';
 import { typeFacts } from '../../config/field-types.ts';
 import type { Operator } from '../../config/operators.ts';
 import { didYouMean, show, showAll } from '../../config/suggest.ts';
-import type { Bound } from '../../projections/where.ts';
+import type { Bound } from '../../projections/query/where.ts';
 import { lostNumberProblem } from '../platform/whole-numbers.ts';
 import type { Found } from './paths.ts';
 

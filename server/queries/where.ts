@@ -1,7 +1,7 @@
 import { cutField, DomainError, type FieldError } from '../../config/errors.ts';
 import { operatorNames } from '../../config/operators.ts';
 import { didYouMean, show, showAll } from '../../config/suggest.ts';
-import type { Where } from '../../projections/where.ts';
+import type { Where } from '../../projections/query/where.ts';
 import { lostNumbers } from '../platform/whole-numbers.ts';
 import { isWhereParameter, maxQueryErrors, type Query, refuse } from './parameters.ts';
 import { type Found, type Reach, resolvePath } from './paths.ts';

@@ -1,10 +1,10 @@
 import { setPriority } from 'node:os';
 import { workerData } from 'node:worker_threads';
-import { openRoom } from '../../projections/copy-room.ts';
-import { type Documents, openDocuments, registerFunctions } from '../../projections/documents.ts';
-import { askBeforeGoingOn, interruptible } from '../../projections/going-on.ts';
-import { TooManyCombinationsError } from '../../projections/groups.ts';
-import { openPast, type Past } from '../../projections/past.ts';
+import { openPast, type Past } from '../../projections/past/past.ts';
+import { openRoom } from '../../projections/past/snapshot-budget.ts';
+import { type Documents, openDocuments, registerFunctions } from '../../projections/query/documents.ts';
+import { TooManyCombinationsError } from '../../projections/query/groups.ts';
+import { askBeforeGoingOn, interruptible } from '../../projections/tables/interruption.ts';
 import { openDatabase, type Sqlite } from '../../storage/sqlite.ts';
 import { answerCalls } from '../platform/calls.ts';
 import type { TableState } from './kept.ts';

@@ -1,8 +1,8 @@
 import { MessageChannel, type MessagePort } from 'node:worker_threads';
 import { DomainError } from '../../config/errors.ts';
-import type { Seat } from '../../projections/copy-room.ts';
-import { TooManyCombinationsError } from '../../projections/groups.ts';
-import type { Tables } from '../../projections/tables.ts';
+import type { Seat } from '../../projections/past/snapshot-budget.ts';
+import { TooManyCombinationsError } from '../../projections/query/groups.ts';
+import type { Tables } from '../../projections/tables/tables.ts';
 import { errorOf } from '../../storage/errors.ts';
 import { callsThrough } from '../platform/calls.ts';
 import { createTurns } from '../platform/fair-queue.ts';

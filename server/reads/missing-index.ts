@@ -1,8 +1,8 @@
 import type { FieldError } from '../../config/errors.ts';
 import type { Schema } from '../../config/schema.ts';
-import { measured } from '../../projections/lists.ts';
-import { type Tables, tablesOf } from '../../projections/tables.ts';
-import type { Leaf, SortKey, Step, Where } from '../../projections/where.ts';
+import { measured } from '../../projections/query/lists.ts';
+import type { Leaf, SortKey, Step, Where } from '../../projections/query/where.ts';
+import { type Tables, tablesOf } from '../../projections/tables/tables.ts';
 import type { Missing } from './missing-list.ts';
 import { type Read, searches, whereOf } from './reads.ts';
 import { hasIndex } from './weight.ts';

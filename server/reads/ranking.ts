@@ -1,8 +1,8 @@
 import type { JsonObject } from '../../config/schema.ts';
 import { type TextField, textIn } from '../../config/text-fields.ts';
-import { goOn } from '../../projections/going-on.ts';
-import type { ListRequest, Page } from '../../projections/lists.ts';
-import { scorerOf, type Term } from '../../projections/words.ts';
+import type { ListRequest, Page } from '../../projections/query/lists.ts';
+import { goOn } from '../../projections/tables/interruption.ts';
+import { scorerOf, type Term } from '../../projections/tables/words.ts';
 import { ownSortKeys } from '../queries/paths.ts';
 
 /** Of the documents that a search finds, the newest are put in order: as many as can be read whole in some milliseconds. */

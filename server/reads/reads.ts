@@ -1,10 +1,10 @@
 import type { TextField } from '../../config/text-fields.ts';
-import { type FoundRequest, servedSearch } from '../../projections/found.ts';
-import { interruptible } from '../../projections/going-on.ts';
-import type { GroupRequest, Groups } from '../../projections/groups.ts';
-import type { ListRequest, Page } from '../../projections/lists.ts';
-import { pathsWithTables, type Where, withTables } from '../../projections/where.ts';
-import type { Term } from '../../projections/words.ts';
+import { type FoundRequest, servedSearch } from '../../projections/query/found.ts';
+import type { GroupRequest, Groups } from '../../projections/query/groups.ts';
+import type { ListRequest, Page } from '../../projections/query/lists.ts';
+import { pathsWithTables, type Where, withTables } from '../../projections/query/where.ts';
+import { interruptible } from '../../projections/tables/interruption.ts';
+import type { Term } from '../../projections/tables/words.ts';
 import { mostRanked, type Newest, newestFirst, rank, rankedPage } from './ranking.ts';
 
 /** The words of a search, and the fields that hold them. */

@@ -1,9 +1,9 @@
-import type { GroupRequest } from '../../projections/groups.ts';
-import type { ListRequest } from '../../projections/lists.ts';
-import type { Search } from '../../projections/search.ts';
-import { indexOfOrder } from '../../projections/sort.ts';
-import type { Tables } from '../../projections/tables.ts';
-import type { Leaf, SortKey, Step, Where } from '../../projections/where.ts';
+import type { GroupRequest } from '../../projections/query/groups.ts';
+import type { ListRequest } from '../../projections/query/lists.ts';
+import type { Search } from '../../projections/query/search.ts';
+import { indexOfOrder } from '../../projections/query/sort.ts';
+import type { Leaf, SortKey, Step, Where } from '../../projections/query/where.ts';
+import type { Tables } from '../../projections/tables/tables.ts';
 import { type Read, searches, whereOf } from './reads.ts';
 
 /**

@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import { logFile } from '../../projections/files.ts';
+import { logFile } from '../../projections/tables/files.ts';
 import { openAlteredNote } from '../audit/notary/altered-note.ts';
 import { type Anchoring, openAnchoring } from '../audit/notary/anchoring.ts';
 import { type MainNotary, type NotaryOptions, openNotary } from '../audit/notary/signing.ts';

@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
-import { type Clock, jumpMilliseconds } from '../../events/clock.ts';
-import { inWords } from '../../events/durations.ts';
+import { inWords } from '../../events/facts/durations.ts';
+import { type Clock, jumpMilliseconds } from '../../events/store/clock.ts';
 import { every } from '../platform/ticks.ts';
 
 /** An observation of the clocks, in milliseconds. */

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { openVault, type Vault } from '../../events/vault.ts';
-import { portOf, type VaultPort } from '../../events/vault-port.ts';
+import { openVault, type Vault } from '../../events/vault/vault.ts';
+import { portOf, type VaultPort } from '../../events/vault/vault-port.ts';
 import { prepareDirectory, unfinishedRestore, writing } from '../../storage/data-directory.ts';
 import { lockDirectory } from '../../storage/lock.ts';
 import { readApiKeys } from '../callers/authentication.ts';

@@ -1,10 +1,10 @@
-import type { SealingSizes } from '../../events/sealing.ts';
-import type { Progress } from '../../projections/rebuild.ts';
+import type { SealingSizes } from '../../events/segments/segment-writer.ts';
+import type { Progress } from '../../projections/start/rebuild.ts';
 import type { Log } from '../platform/logging.ts';
 import type { Reloading } from '../ports.ts';
 import type { Settings } from '../settings/settings.ts';
+import type { Configured } from './engine-client.ts';
 import type { NodeVault } from './nodes/vault.ts';
-import type { Configured } from './ways.ts';
 
 /** The parts and callbacks of an engine. */
 export type EngineOptions = {

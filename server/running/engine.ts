@@ -1,11 +1,11 @@
 import { DomainError } from '../../config/errors.ts';
-import { withCategories } from '../../events/categories.ts';
-import { createClock, newClockCell } from '../../events/clock.ts';
-import { createIds, newestOf } from '../../events/ids.ts';
-import { type Draft, usualSizes } from '../../events/sealing.ts';
-import { logFile, webhooksFile } from '../../projections/files.ts';
-import { createRowMarks } from '../../projections/kept-rows.ts';
-import { searchFileOf, searchTablesOf } from '../../projections/search-tables.ts';
+import { type Draft, usualSizes } from '../../events/segments/segment-writer.ts';
+import { withCategories } from '../../events/service-events/categories.ts';
+import { createClock, newClockCell } from '../../events/store/clock.ts';
+import { createIds, newestOf } from '../../events/store/ids.ts';
+import { logFile, webhooksFile } from '../../projections/tables/files.ts';
+import { createRowMarks } from '../../projections/tables/row-marks.ts';
+import { searchFileOf, searchTablesOf } from '../../projections/tables/search-tables.ts';
 import { createKeyService } from '../accounts/keys/service.ts';
 import { type ErasureWorker, openErasureWorker } from '../audit/erasure/worker.ts';
 import { openPlaceCounts } from '../callers/places.ts';
@@ -31,6 +31,8 @@ import { type AccountLinks, createAccountService } from './account-service.ts';
 import { createCheckpointing } from './checkpointing.ts';
 import { warnOfRest, watchClock } from './clock.ts';
 import { type Directory, openDirectory } from './directory.ts';
+import { watchRoom } from './disk-watch.ts';
+import { type Configured, openWays, type Ways } from './engine-client.ts';
 import type { EngineOptions } from './engine-options.ts';
 import { erasurePortOf } from './erasure-port.ts';
 import type { Observed } from './metrics/readings.ts';
@@ -38,11 +40,9 @@ import { elsewhereOf } from './nodes/erasures.ts';
 import { forgetFormer } from './nodes/former.ts';
 import { cannotReloadNode, refuseForNodes } from './nodes/limits.ts';
 import type { Shared } from './open-app.ts';
-import { watchRoom } from './room.ts';
 import { sharedOf } from './shared.ts';
 import { keysInService } from './signing-keys.ts';
 import { warnOfConfiguration, warnOfSecrets, warnOfUnsigned } from './warnings.ts';
-import { type Configured, openWays, type Ways } from './ways.ts';
 
 /** The main-thread half of a service: everything but the request handlers. */
 export type Engine = {

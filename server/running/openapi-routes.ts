@@ -3,7 +3,7 @@ import { requireSchemaAccess } from '../access/access.ts';
 import { requireReadOfAll, requireSomeAudit } from '../access/key-scopes.ts';
 import type { App, RouteParts } from '../app.ts';
 import { strategy } from '../callers/authentication.ts';
-import { sendText } from '../documents/sending.ts';
+import { sendText } from '../documents/read/sending.ts';
 import type { Operation } from '../openapi/operation.ts';
 import { auditOpenApiOperation, openApiOperation } from '../openapi/system-operations.ts';
 import type { Api } from '../ports.ts';

@@ -6,7 +6,7 @@ import { compileMembers } from '../../config/documents.ts';
 import { DomainError, invalidField } from '../../config/errors.ts';
 import { readKeyChange } from '../../config/signing-keys.ts';
 import { didYouMean, show } from '../../config/suggest.ts';
-import { type AccountRef, decideRevoke, decideUnlock } from '../../events/accounts.ts';
+import { type AccountRef, decideRevoke, decideUnlock } from '../../events/facts/accounts.ts';
 import type { NoRule } from '../access/admission.ts';
 import { revokeKey } from '../accounts/keys/manage.ts';
 import { listedUsers } from '../accounts/listed-users.ts';
@@ -20,8 +20,8 @@ import { readSuspects, recordLosses } from '../files/blobs/losses.ts';
 import { noPayload, readBody } from '../http/body.ts';
 import { actorOf, noRoute } from '../http/requests.ts';
 import { rejectQuery } from '../queries/parameters.ts';
+import { reloadPath } from './listener-swap.ts';
 import { applyPath } from './nodes/up-to-date.ts';
-import { reloadPath } from './served.ts';
 import { changeKeyPath } from './signing-keys.ts';
 
 const readAccepted = compileMembers<{ acceptLoss?: boolean }>({ acceptLoss: Joi.boolean() });

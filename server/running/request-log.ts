@@ -1,8 +1,8 @@
 import type { Request, Server } from '@hapi/hapi';
 import type { App } from '../app.ts';
-import { stoodInLine } from '../http/door.ts';
 import { statusSent } from '../http/errors.ts';
 import { actorOf, addressOf, requestId } from '../http/requests.ts';
+import { stoodInLine } from '../http/write-admission.ts';
 
 /** One line per request. No query: it may hold search terms, or a token. */
 export function logRequests(server: Server, { log, state }: Pick<App, 'log' | 'state'>): void {

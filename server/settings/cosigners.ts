@@ -1,4 +1,4 @@
-import { parseWitnessKey, type WitnessKey } from '../../events/cosignatures.ts';
+import { parseWitnessKey, type WitnessKey } from '../../events/proof/cosignatures.ts';
 
 /** A witness, which cosigns checkpoints: its key, and the address before `add-checkpoint`. */
 export type Witness = { key: WitnessKey; prefix: string };

@@ -1,9 +1,9 @@
 import { ConfigError, type Problem } from '../../config/check.ts';
 import { DomainError } from '../../config/errors.ts';
 import type { Collection, Global, Model, Webhook } from '../../config/model.ts';
-import { globalStream } from '../../events/catalogue.ts';
-import { type Tables, tablesOf } from '../../projections/tables.ts';
-import type { Where } from '../../projections/where.ts';
+import { globalStream } from '../../events/facts/catalogue.ts';
+import type { Where } from '../../projections/query/where.ts';
+import { type Tables, tablesOf } from '../../projections/tables/tables.ts';
 import type { Reach } from '../queries/paths.ts';
 import { readWhereObject } from '../queries/where.ts';
 

@@ -1,4 +1,4 @@
-import { type Asynchronous, asynchronous } from '../../events/vault-port.ts';
+import { type Asynchronous, asynchronous } from '../../events/vault/vault-port.ts';
 import { openDatabase, type Sqlite } from '../../storage/sqlite.ts';
 import type { DeliveryQuery } from '../ports.ts';
 

@@ -1,9 +1,9 @@
 import { createHmac } from 'node:crypto';
 import type { Webhook, WebhookEvent } from '../../config/model.ts';
 import { globalsCategory } from '../../config/schema.ts';
-import { splitStream } from '../../events/catalogue.ts';
-import type { Names } from '../../events/categories.ts';
-import type { Header } from '../../events/envelope.ts';
+import { splitStream } from '../../events/facts/catalogue.ts';
+import type { Header } from '../../events/facts/envelope.ts';
+import type { Names } from '../../events/service-events/categories.ts';
 import type { DeliveryView } from '../ports.ts';
 
 /** The document or global that an event is about, and what happened to it; `key` is that of the schema. */

@@ -1,8 +1,8 @@
 import type { Webhook } from '../../config/model.ts';
-import type { Names } from '../../events/categories.ts';
-import { type Header, headerOf } from '../../events/envelope.ts';
-import { readLog } from '../../events/log-reader.ts';
-import { openPast } from '../../projections/past.ts';
+import { type Header, headerOf } from '../../events/facts/envelope.ts';
+import { readLog } from '../../events/log/log-reader.ts';
+import type { Names } from '../../events/service-events/categories.ts';
+import { openPast } from '../../projections/past/past.ts';
 import { openDatabase } from '../../storage/sqlite.ts';
 import { yieldToEventLoop } from '../platform/yield.ts';
 import { type Conditions, includes } from './conditions.ts';

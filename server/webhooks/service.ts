@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import type { Model, Webhook } from '../../config/model.ts';
-import { namesOf } from '../../events/categories.ts';
-import { readLog } from '../../events/log-reader.ts';
+import { readLog } from '../../events/log/log-reader.ts';
+import { namesOf } from '../../events/service-events/categories.ts';
 import { withDatabase } from '../../storage/sqlite.ts';
 import type { WebhookPort } from '../ports.ts';
 import { type Conditions, readConditions } from './conditions.ts';

@@ -1,7 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { Webhook } from '../../config/model.ts';
-import type { Names } from '../../events/categories.ts';
+import type { Names } from '../../events/service-events/categories.ts';
 import { postTo } from '../platform/posting.ts';
 import { every } from '../platform/ticks.ts';
 import type { WebhookPort } from '../ports.ts';

@@ -1,7 +1,7 @@
 import type { MessagePort } from 'node:worker_threads';
-import { SegmentUnreachableError } from '../../events/away.ts';
-import { clockJumped } from '../../events/clock.ts';
-import { type Append, type Command, type Outcome, UnknownOutcomeError, UnreadError } from '../../events/log.ts';
+import { type Append, type Command, type Outcome, UnknownOutcomeError, UnreadError } from '../../events/facts/log.ts';
+import { SegmentUnreachableError } from '../../events/segments/offloaded.ts';
+import { clockJumped } from '../../events/store/clock.ts';
 import type { WriterAnswer, WriterAnswers, WriterRequests } from './messages.ts';
 import { noRoom } from './no-room.ts';
 import { formerRules, logMoved, logUnreachable, mostWaiting, tooMany } from './waiting.ts';

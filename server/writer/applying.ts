@@ -1,17 +1,17 @@
 import { DomainError } from '../../config/errors.ts';
-import { OutdatedError } from '../../events/outdated.ts';
-import { SharedLogUnavailableError, UnknownShipmentError } from '../../events/shared-log.ts';
-import type { SharedWriter } from '../../events/shared-writer.ts';
-import type { Prepared, SqliteLog } from '../../events/sqlite-log.ts';
-import { type BootOptions, schemaCommand } from '../../projections/boot.ts';
-import { differenceTo, epochsOf } from '../../projections/epochs.ts';
-import { claimsIn } from '../../projections/fit.ts';
-import { lookAtChanges, requireFit, SchemaError, settledIn } from '../../projections/schema-check.ts';
+import type { Prepared, SqliteLog } from '../../events/log/sqlite-log.ts';
+import { OutdatedError } from '../../events/replica/outdated.ts';
+import { SharedLogUnavailableError, UnknownShipmentError } from '../../events/replica/shared-log.ts';
+import type { SharedWriter } from '../../events/replica/shared-writer.ts';
+import { type BootOptions, schemaCommand } from '../../projections/start/boot.ts';
+import { lookAtChanges, requireFit, SchemaError, settledIn } from '../../projections/start/schema-check.ts';
+import { claimsIn } from '../../projections/start/schema-fit.ts';
+import { differenceTo, epochsOf } from '../../projections/tables/epochs.ts';
 import { messageOf } from '../../storage/errors.ts';
 import { isDiskFull, type Sqlite } from '../../storage/sqlite.ts';
 import { type StateCell, stateIn } from '../platform/state.ts';
-import type { NodeAgreement } from './agreement.ts';
 import type { AppliedSchema } from './messages.ts';
+import type { NodeAgreement } from './schema-agreement.ts';
 
 /** The configuration with which a node was started. */
 export type Configured = Pick<BootOptions, 'directory' | 'schema' | 'rules' | 'isStrict' | 'acceptsLoss' | 'ids'>;

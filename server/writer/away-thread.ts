@@ -1,6 +1,6 @@
 import { type MessagePort, workerData } from 'node:worker_threads';
 import type { BlobSettings } from '../../storage/blobs.ts';
-import { openBucketSegments } from '../../storage/bucket-segments.ts';
+import { openBucketSegments } from '../../storage/bucket/segments.ts';
 import { messageOf } from '../../storage/errors.ts';
 
 /** The start data of the thread that fetches segments for one that waits: the cell becomes 1 when the answer is there. */

@@ -1,8 +1,8 @@
 import { MessageChannel, receiveMessageOnPort } from 'node:worker_threads';
-import { knowStore, SegmentUnreachableError } from '../../events/away.ts';
-import { segmentFolder } from '../../events/segments.ts';
+import { knowStore, SegmentUnreachableError } from '../../events/segments/offloaded.ts';
+import { segmentFolder } from '../../events/segments/segments.ts';
 import type { BlobSettings } from '../../storage/blobs.ts';
-import { type BucketSegments, openBucketSegments } from '../../storage/bucket-segments.ts';
+import { type BucketSegments, openBucketSegments } from '../../storage/bucket/segments.ts';
 import { messageOf } from '../../storage/errors.ts';
 import { startThread } from '../platform/threads.ts';
 import type { AwayAnswer, AwayInput } from './away-thread.ts';

@@ -1,4 +1,4 @@
-import type { Remaining, Scrubbed, Scrubber } from '../../projections/scrub.ts';
+import type { Remaining, Scrubbed, Scrubber } from '../../projections/tables/scrub.ts';
 
 /** Scrubs between the batches of a writer. */
 export type Cleaning = {

@@ -1,7 +1,7 @@
 import { type MessagePort, workerData } from 'node:worker_threads';
-import { checkRange } from '../../events/verify-ranges.ts';
-import type { Beat, Piece, PieceResult } from '../../projections/helpers.ts';
-import { foldShare } from '../../projections/shares.ts';
+import { checkRange } from '../../events/verify/verify-ranges.ts';
+import { foldShare } from '../../projections/start/build-shares.ts';
+import type { Beat, Piece, PieceResult } from '../../projections/start/helpers.ts';
 import { messageOf } from '../../storage/errors.ts';
 import { helperCells } from './helpers.ts';
 

@@ -1,6 +1,6 @@
 import { availableParallelism } from 'node:os';
 import { MessageChannel, receiveMessageOnPort } from 'node:worker_threads';
-import type { Helpers, Piece, PieceResult, Work } from '../../projections/helpers.ts';
+import type { Helpers, Piece, PieceResult, Work } from '../../projections/start/helpers.ts';
 import { startThread } from '../platform/threads.ts';
 import type { HelperInput, HelperMessage } from './helper-thread.ts';
 

@@ -1,6 +1,6 @@
 import { DomainError } from '../../config/errors.ts';
-import { UnknownOutcomeError } from '../../events/log.ts';
-import { SharedLogUnavailableError } from '../../events/shared-log.ts';
+import { UnknownOutcomeError } from '../../events/facts/log.ts';
+import { SharedLogUnavailableError } from '../../events/replica/shared-log.ts';
 import { messageOf } from '../../storage/errors.ts';
 import type { ThreadParts } from './thread-parts.ts';
 

@@ -1,12 +1,12 @@
 import type { Schema } from '../../config/schema.ts';
-import { schemaStream } from '../../events/catalogue.ts';
-import type { RecordedEvent } from '../../events/log.ts';
-import { compileUpcaster } from '../../events/upcasters.ts';
-import { epochsOf } from '../../projections/epochs.ts';
-import type { RowMarks } from '../../projections/kept-rows.ts';
-import { openProjector } from '../../projections/projector.ts';
-import { catchUp } from '../../projections/rebuild.ts';
-import { tablesOf } from '../../projections/tables.ts';
+import { schemaStream } from '../../events/facts/catalogue.ts';
+import type { RecordedEvent } from '../../events/facts/log.ts';
+import { compileUpcaster } from '../../events/facts/upcasters.ts';
+import { catchUp } from '../../projections/start/rebuild.ts';
+import { epochsOf } from '../../projections/tables/epochs.ts';
+import { openProjector } from '../../projections/tables/projector.ts';
+import type { RowMarks } from '../../projections/tables/row-marks.ts';
+import { tablesOf } from '../../projections/tables/tables.ts';
 import type { Started } from './thread-parts.ts';
 
 /** @param onApplied is told when they have the event by which the log has this schema. */

@@ -1,6 +1,6 @@
 import { workerData } from 'node:worker_threads';
-import { BrokenLogError } from '../../events/log-file.ts';
-import { type Draft, draftRewriting, draftSegment, type SealingSizes } from '../../events/sealing.ts';
+import { type Draft, draftRewriting, draftSegment, type SealingSizes } from '../../events/segments/segment-writer.ts';
+import { BrokenLogError } from '../../events/store/log-file.ts';
 import type { BlobSettings } from '../../storage/blobs.ts';
 import { messageOf } from '../../storage/errors.ts';
 import { isDiskFull, openDatabase } from '../../storage/sqlite.ts';

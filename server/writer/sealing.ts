@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import { type Draft, hasRemovals, type SealingSizes } from '../../events/sealing.ts';
+import { type Draft, hasRemovals, type SealingSizes } from '../../events/segments/segment-writer.ts';
 import type { BlobSettings } from '../../storage/blobs.ts';
 import { withDatabase } from '../../storage/sqlite.ts';
 import { endLingering, release, takeSealer } from './lingering-sealer.ts';

@@ -1,6 +1,6 @@
 import { type MessagePort, workerData } from 'node:worker_threads';
-import { removeDatabase } from '../../projections/files.ts';
-import { openSearchFile, type SearchFile, type SearchSource } from '../../projections/search-file.ts';
+import { removeDatabase } from '../../projections/tables/files.ts';
+import { openSearchFile, type SearchFile, type SearchSource } from '../../projections/tables/search-file.ts';
 import { errorOf } from '../../storage/errors.ts';
 import { DamagedPageError } from '../../storage/pages.ts';
 import { isDamage, isDiskTrouble } from '../../storage/sqlite.ts';

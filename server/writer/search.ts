@@ -1,7 +1,7 @@
 import { MessageChannel, type MessagePort } from 'node:worker_threads';
 import type { Logger } from 'pino';
 import { counted } from '../../config/counted.ts';
-import type { SearchSource } from '../../projections/search-file.ts';
+import type { SearchSource } from '../../projections/tables/search-file.ts';
 import { startThread } from '../platform/threads.ts';
 import type { SearchCell } from './search-cell.ts';
 import type { SearchInput, SearchMessage, SearchOrder } from './search-thread.ts';

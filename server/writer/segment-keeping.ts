@@ -1,5 +1,5 @@
-import type { Draft, SealingSizes } from '../../events/sealing.ts';
-import type { SqliteLog } from '../../events/sqlite-log.ts';
+import type { SqliteLog } from '../../events/log/sqlite-log.ts';
+import type { Draft, SealingSizes } from '../../events/segments/segment-writer.ts';
 import { isSystemError } from '../../storage/disk.ts';
 import { messageOf } from '../../storage/errors.ts';
 import type { Kept } from './messages.ts';

@@ -1,10 +1,10 @@
 import type { MessagePort } from 'node:worker_threads';
-import { SegmentAwayError } from '../../events/away.ts';
-import type { Clock } from '../../events/clock.ts';
-import type { Ids } from '../../events/ids.ts';
-import { isMovedAway } from '../../events/moved.ts';
-import type { Booted } from '../../projections/boot.ts';
-import type { Scrubber } from '../../projections/scrub.ts';
+import { SegmentAwayError } from '../../events/segments/offloaded.ts';
+import type { Clock } from '../../events/store/clock.ts';
+import type { Ids } from '../../events/store/ids.ts';
+import { isMovedAway } from '../../events/store/moved.ts';
+import type { Booted } from '../../projections/start/boot.ts';
+import type { Scrubber } from '../../projections/tables/scrub.ts';
 import { messageOf } from '../../storage/errors.ts';
 import { isBusy, isDiskFull, isOutOfFiles, isUnopened } from '../../storage/sqlite.ts';
 import { type StateCell, setFull } from '../platform/state.ts';

@@ -1,6 +1,6 @@
 import { DomainError } from '../../config/errors.ts';
-import { UnknownOutcomeError } from '../../events/log.ts';
-import { movedAway } from '../../events/moved.ts';
+import { UnknownOutcomeError } from '../../events/facts/log.ts';
+import { movedAway } from '../../events/store/moved.ts';
 
 /** How much may wait in one thread to be written, before callers are told to come again. */
 export const mostWaiting = {

@@ -1,9 +1,9 @@
 import { MessageChannel, type MessagePort } from 'node:worker_threads';
-import type { CheckpointChange } from '../../events/checkpoints.ts';
-import type { Draft } from '../../events/sealing.ts';
-import type { Declared } from '../../projections/epochs.ts';
-import type { Progress } from '../../projections/rebuild.ts';
-import type { Remaining, Scrubbed } from '../../projections/scrub.ts';
+import type { CheckpointChange } from '../../events/proof/checkpoints.ts';
+import type { Draft } from '../../events/segments/segment-writer.ts';
+import type { Progress } from '../../projections/start/rebuild.ts';
+import type { Declared } from '../../projections/tables/epochs.ts';
+import type { Remaining, Scrubbed } from '../../projections/tables/scrub.ts';
 import { errorOf } from '../../storage/errors.ts';
 import { startThread } from '../platform/threads.ts';
 import type { NodeStanding } from './membership.ts';

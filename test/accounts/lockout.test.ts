@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
-import { openVault } from '../../events/vault.ts';
-import { portOf } from '../../events/vault-port.ts';
+import { openVault } from '../../events/vault/vault.ts';
+import { portOf } from '../../events/vault/vault-port.ts';
 import { type Counted, createLockout, type Lockout, type LockRule } from '../../server/accounts/lockout.ts';
 import { temporaryFolder } from '../helpers/service.ts';
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { before, describe, it } from 'node:test';
-import { headerOf, payloadOf } from '../../events/envelope.ts';
+import { headerOf, payloadOf } from '../../events/facts/envelope.ts';
 import { signedClaims, signToken, tokenReader } from '../../server/callers/tokens.ts';
 import { withDatabase } from '../../storage/sqlite.ts';
 import { anonymous, bearer } from '../helpers/accounts.ts';

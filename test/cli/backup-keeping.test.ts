@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { nameOf, readKeep, readName, superfluous } from '../../server/cli/backup/keeping.ts';
+import { nameOf, readKeep, readName, superfluous } from '../../cli/backup/keeping.ts';
 
 const hour = 3_600_000;
 const now = Date.parse('2026-11-23T12:30:00.000Z');

@@ -3,7 +3,7 @@ import { hash } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
-import { sendChecked } from '../../server/cli/backup/segment-objects.ts';
+import { sendChecked } from '../../cli/backup/segment-objects.ts';
 import { openFolderFiles } from '../../storage/folder-files.ts';
 import { useFolder } from '../helpers/shared.ts';
 

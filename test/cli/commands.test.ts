@@ -3,7 +3,7 @@ import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } f
 import { join } from 'node:path';
 import { before, describe, it, type TestContext } from 'node:test';
 import Database from 'better-sqlite3';
-import { commands } from '../../server/cli/commands.ts';
+import { commands } from '../../cli/commands.ts';
 import { altering } from '../events/logs.ts';
 import { startHere, useServiceHere } from '../helpers/embedded.ts';
 import { runHere } from '../helpers/in-process.ts';

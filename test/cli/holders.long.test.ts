@@ -3,7 +3,7 @@ import { readdirSync } from 'node:fs';
 import { createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { before, describe, it, type TestContext } from 'node:test';
-import { callOrDoAlone } from '../../server/cli/operator.ts';
+import { callOrDoAlone } from '../../cli/operator-connection.ts';
 import type { Settings } from '../../server/settings/settings.ts';
 import { lockDirectory } from '../../storage/lock.ts';
 import { runHere } from '../helpers/in-process.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { rmSync } from 'node:fs';
 import { after, before, describe, it } from 'node:test';
-import { cut, printable, row, terminalOf, widthOf } from '../../server/cli/terminal.ts';
+import { cut, printable, row, terminalOf, widthOf } from '../../cli/terminal.ts';
 import { runHere } from '../helpers/in-process.ts';
 import { openDirectory, quickFolder } from '../projections/directory.ts';
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { before, it } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
-import type { Finding } from '../../server/cli/doctor/findings.ts';
+import type { Finding } from '../../cli/doctor/findings.ts';
 import { runHere } from '../helpers/in-process.ts';
 import { readExposition } from '../helpers/metrics.ts';
 import { describeWithPostgres, openClient, type TestDatabase, useDatabase } from '../helpers/postgres.ts';

@@ -4,6 +4,8 @@ import { stripTypeScriptTypes } from 'node:module';
 import { join } from 'node:path';
 import { before, describe, it } from 'node:test';
 import { fileURLToPath, pathToFileURL } from 'node:url';
+import { clientTypes } from '../../cli/client-types/file.ts';
+import { type Path, pathsOf } from '../../cli/client-types/paths.ts';
 import type {
   IdFilter,
   ListFilter,
@@ -13,8 +15,6 @@ import type {
   ValueFilter,
 } from '../../client/types/paths.ts';
 import { checkConfig } from '../../config/check.ts';
-import { clientTypes } from '../../server/cli/client-types/file.ts';
-import { type Path, pathsOf } from '../../server/cli/client-types/paths.ts';
 import { useServiceHere } from '../helpers/embedded.ts';
 import { runHere } from '../helpers/in-process.ts';
 import { type Answer, apiKey } from '../helpers/service.ts';

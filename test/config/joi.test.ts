@@ -14,7 +14,7 @@ describe('A thread that reads a configuration', () => {
       import { createRequire } from 'node:module';
       import { checkConfig } from ${urlOf('config/check.ts')};
       import { compileValidator } from ${urlOf('config/documents.ts')};
-      import ${urlOf('server/cli/serve.ts')};
+      import ${urlOf('cli/service/serve.ts')};
       const isLoaded = () => Object.hasOwn(createRequire(${urlOf('package.json')}).cache, ${JSON.stringify(joi)});
       const config = { collections: [{ slug: 'notes', fields: [{ name: 'text', type: 'text' }] }] };
       const { collections } = checkConfig(config);

@@ -18,7 +18,7 @@ describe('the places of a field type', () => {
 
   it('are the only ones that know a nesting type by its name', () => {
     const byName = new RegExp(`\\b(?:type [!=]== |case )'(?:${nesting.join('|')})'|(?<!renames)\\.blocks\\b`);
-    const files = globSync('{config,events,projections,server,client}/**/*.ts');
+    const files = globSync('{config,events,projections,server,cli,client}/**/*.ts');
     const others = files.filter((file) => !places.some((place) => file === place || file.startsWith(place)));
     const knowing = others.filter((file) => byName.test(readFileSync(file, 'utf8').replace(/\/\*.*?\*\//gs, '')));
     assert.deepEqual(

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { JsonObject } from '../../config/schema.ts';
-import { foldDocument } from '../../events/documents.ts';
-import { readLog } from '../../events/log-reader.ts';
-import { logFile } from '../../projections/files.ts';
+import { foldDocument } from '../../events/facts/documents.ts';
+import { readLog } from '../../events/log/log-reader.ts';
+import { logFile } from '../../projections/tables/files.ts';
 import { openDatabase } from '../../storage/sqlite.ts';
 import { bodyOf, type Call, path, type Story } from './clients.ts';
 

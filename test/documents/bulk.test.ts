@@ -5,7 +5,7 @@ import Database from 'better-sqlite3';
 import type { Config } from '../../config/define.ts';
 import type { AccessArgs, Hook } from '../../config/model.ts';
 import type { JsonObject } from '../../config/schema.ts';
-import type { Header } from '../../events/envelope.ts';
+import type { Header } from '../../events/facts/envelope.ts';
 import { useServiceHere } from '../helpers/embedded.ts';
 import { assertRecorded } from '../helpers/recorded.ts';
 import type { Answer, CallOptions } from '../helpers/service.ts';

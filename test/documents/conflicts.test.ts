@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { type Command, changeOf, type Outcome } from '../../events/log.ts';
+import { type Command, changeOf, type Outcome } from '../../events/facts/log.ts';
 import type { RouteCall } from '../../server/app.ts';
-import { write } from '../../server/documents/writes.ts';
+import { write } from '../../server/documents/write/writes.ts';
 
 const stale: Outcome = { ok: false, conflict: 'version', version: 2 };
 const done: Outcome = { ok: true, position: 9, version: 3, recordedAt: '2026-11-20T12:00:00.000Z' };

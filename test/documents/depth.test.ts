@@ -4,7 +4,7 @@ import type { Request } from '@hapi/hapi';
 import { checkConfig } from '../../config/check.ts';
 import type { JsonObject } from '../../config/schema.ts';
 import type { App, Target } from '../../server/app.ts';
-import { populate } from '../../server/documents/populate.ts';
+import { populate } from '../../server/documents/read/populate.ts';
 import { useServiceHere } from '../helpers/embedded.ts';
 import { errorsOf } from '../helpers/shared.ts';
 

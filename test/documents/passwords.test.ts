@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Request } from '@hapi/hapi';
 import { DomainError } from '../../config/errors.ts';
-import { UnknownOutcomeError, UnreadError } from '../../events/log.ts';
+import { UnknownOutcomeError, UnreadError } from '../../events/facts/log.ts';
 import type { App } from '../../server/app.ts';
-import { withPassword } from '../../server/documents/passwords.ts';
+import { withPassword } from '../../server/documents/write/passwords.ts';
 
 /** Runs a write that ends like this, and gives the credentials that were kept and not forgotten. */
 async function left(end: () => unknown): Promise<string[]> {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { ResponseObject } from '@hapi/hapi';
 import type { App } from '../../server/app.ts';
-import { perform, type Write } from '../../server/documents/write-steps.ts';
+import { perform, type Write } from '../../server/documents/write/write-steps.ts';
 import { createLog } from '../../server/platform/logging.ts';
 
 describe('The steps of a write', () => {

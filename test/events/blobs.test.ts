@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { hash } from 'node:crypto';
 import { describe, it } from 'node:test';
 import type { JsonObject } from '../../config/schema.ts';
-import { namesFiles, openTail, readNamings } from '../../events/blobs.ts';
-import type { EventType } from '../../events/catalogue.ts';
-import { BrokenLogError } from '../../events/log-file.ts';
-import type { SqliteLog } from '../../events/sqlite-log.ts';
+import type { EventType } from '../../events/facts/catalogue.ts';
+import type { SqliteLog } from '../../events/log/sqlite-log.ts';
+import { namesFiles, openTail, readNamings } from '../../events/service-events/blobs.ts';
+import { BrokenLogError } from '../../events/store/log-file.ts';
 import { openDatabase } from '../../storage/sqlite.ts';
 import { command, openTestLog } from './logs.ts';
 

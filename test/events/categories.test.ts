@@ -3,8 +3,8 @@ import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import type { CollectionSchema, Schema } from '../../config/schema.ts';
 import { categoryOf } from '../../config/schema.ts';
-import { formerSlugs, namesOf, settle } from '../../events/categories.ts';
-import type { Epoch } from '../../events/lineage.ts';
+import type { Epoch } from '../../events/facts/lineage.ts';
+import { formerSlugs, namesOf, settle } from '../../events/service-events/categories.ts';
 import { runsOf } from '../helpers/runs.ts';
 
 /** A collection as its author writes it: its slug, and after a `<` the one that it had. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { createClock, jumpMilliseconds, newClockCell, type TimeSources } from '../../events/clock.ts';
-import { createIds } from '../../events/ids.ts';
+import { createClock, jumpMilliseconds, newClockCell, type TimeSources } from '../../events/store/clock.ts';
+import { createIds } from '../../events/store/ids.ts';
 import { noon } from './logs.ts';
 
 const day = 24 * 3600 * 1000;

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { lookAtTimes } from '../../events/clock-notes.ts';
-import { correctClock } from '../../events/corrections.ts';
-import { createIds, timeOfId } from '../../events/ids.ts';
-import { verifyLog } from '../../events/verify.ts';
+import { correctClock } from '../../events/service-events/corrections.ts';
+import { lookAtTimes } from '../../events/store/clock-notes.ts';
+import { createIds, timeOfId } from '../../events/store/ids.ts';
+import { verifyLog } from '../../events/verify/verify.ts';
 import { altering, command, headersOf, noon, openTestLog } from './logs.ts';
 
 const second = 1000;

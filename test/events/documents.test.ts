@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { JsonObject } from '../../config/schema.ts';
-import { decideDelete, decideGlobalUpdate, decideRestore, decideUpdate } from '../../events/documents.ts';
+import { decideDelete, decideGlobalUpdate, decideRestore, decideUpdate } from '../../events/facts/documents.ts';
 import { category } from '../helpers/category.ts';
 
 const noon = Date.parse('2026-11-20T12:00:00.000Z');

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { inWords } from '../../events/durations.ts';
+import { inWords } from '../../events/facts/durations.ts';
 
 it('A stretch of time is told in the largest unit of which there is one', () => {
   const day = 24 * 3600 * 1000;

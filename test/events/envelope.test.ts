@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { describe, it } from 'node:test';
 import canonicalizeModule from 'canonicalize';
 import fc from 'fast-check';
-import type { EventType } from '../../events/catalogue.ts';
+import type { EventType } from '../../events/facts/catalogue.ts';
 import {
   type Actor,
   commitmentOf,
@@ -11,7 +11,7 @@ import {
   encodePayload,
   type Header,
   type Payload,
-} from '../../events/envelope.ts';
+} from '../../events/facts/envelope.ts';
 import { anyText } from '../helpers/text.ts';
 
 // Its types claim a default export inside the function that it is.

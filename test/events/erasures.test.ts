@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { Command, Outcome } from '../../events/log.ts';
-import { verifyLog } from '../../events/verify.ts';
+import type { Command, Outcome } from '../../events/facts/log.ts';
+import { verifyLog } from '../../events/verify/verify.ts';
 import type { Sqlite } from '../../storage/sqlite.ts';
 import { claim, command, headersOf, noon, openTestLog } from './logs.ts';
 

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import fc from 'fast-check';
-import { encodeHeader, type Header } from '../../events/envelope.ts';
-import { openHeaderRows } from '../../events/header-rows.ts';
+import { encodeHeader, type Header } from '../../events/facts/envelope.ts';
+import { openHeaderRows } from '../../events/log/header-rows.ts';
 import { runsOf } from '../helpers/runs.ts';
 import { openTestLog } from './logs.ts';
 

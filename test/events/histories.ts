@@ -1,6 +1,6 @@
 import fc from 'fast-check';
-import type { Change, Claim, Command } from '../../events/log.ts';
-import type { SqliteLog } from '../../events/sqlite-log.ts';
+import type { Change, Claim, Command } from '../../events/facts/log.ts';
+import type { SqliteLog } from '../../events/log/sqlite-log.ts';
 import type { Sqlite } from '../../storage/sqlite.ts';
 import { change, claim, command, contentOf } from './logs.ts';
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { idempotencyMilliseconds } from '../../events/idempotency.ts';
+import { idempotencyMilliseconds } from '../../events/facts/idempotency.ts';
 import { command, noon, openTestLog, positionsOf } from './logs.ts';
 
 const attempt = (key: string, fingerprint = 'f') => ({ attempt: { key, fingerprint } });

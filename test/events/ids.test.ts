@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { Worker } from 'node:worker_threads';
 import fc from 'fast-check';
-import { createIds, timeOfId } from '../../events/ids.ts';
+import { createIds, timeOfId } from '../../events/store/ids.ts';
 import { isId } from '../helpers/shared.ts';
 
 type Made = { id: string; at: number };
@@ -92,7 +92,7 @@ describe('ids', () => {
       const { createIds } = await import(workerData.module);
       const ids = createIds(workerData.counter, Date.now);
       parentPort.postMessage(Array.from({ length: 20000 }, () => ids.next()));`;
-    const module = new URL('../../events/ids.ts', import.meta.url).href;
+    const module = new URL('../../events/store/ids.ts', import.meta.url).href;
     const runs = Array.from({ length: 2 }, () => {
       const worker = new Worker(new URL(`data:text/javascript,${encodeURIComponent(source)}`), {
         workerData: { module, counter: shared },

@@ -1,15 +1,15 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
-import type { Header } from '../../events/envelope.ts';
-import { createIds, type Ids } from '../../events/ids.ts';
-import type { Change, Claim, Command, Outcome } from '../../events/log.ts';
-import { createLog } from '../../events/log-file.ts';
-import { readLog } from '../../events/log-reader.ts';
-import { deleteGuard, eventGuards, eventIndexes, formerEvents } from '../../events/log-tables.ts';
-import { macOf, type Seals, sealKeyOf } from '../../events/seals.ts';
-import { openLog, type SqliteLog } from '../../events/sqlite-log.ts';
-import { openVault } from '../../events/vault.ts';
+import type { Header } from '../../events/facts/envelope.ts';
+import type { Change, Claim, Command, Outcome } from '../../events/facts/log.ts';
+import { readLog } from '../../events/log/log-reader.ts';
+import { openLog, type SqliteLog } from '../../events/log/sqlite-log.ts';
+import { macOf, type Seals, sealKeyOf } from '../../events/proof/seals.ts';
+import { createIds, type Ids } from '../../events/store/ids.ts';
+import { createLog } from '../../events/store/log-file.ts';
+import { deleteGuard, eventGuards, eventIndexes, formerEvents } from '../../events/store/log-tables.ts';
+import { openVault } from '../../events/vault/vault.ts';
 import { openDatabase, type Sqlite } from '../../storage/sqlite.ts';
 import { temporaryFolder } from '../helpers/service.ts';
 

@@ -11,7 +11,7 @@ import {
   rootOf,
   type Tree,
   treeAt,
-} from '../../events/merkle.ts';
+} from '../../events/proof/merkle.ts';
 import { anyText } from '../helpers/text.ts';
 
 /** The leaf inputs and roots published with Certificate Transparency (google/certificate-transparency, merkletree tests). */

@@ -8,8 +8,8 @@ import {
   parseNote,
   parseVerifierKey,
   signerOf,
-} from '../../events/notes.ts';
-import { proofText } from '../../events/proofs.ts';
+} from '../../events/proof/notes.ts';
+import { proofText } from '../../events/proof/proofs.ts';
 
 /** The key and the note of the documentation and tests of golang.org/x/mod/sumdb/note. */
 const peter = {

@@ -12,8 +12,8 @@ import {
   rootOf,
   type Tree,
   treeAt,
-} from '../../events/merkle.ts';
-import { consistencyProof, inclusionProof, inclusionProver } from '../../events/proofs.ts';
+} from '../../events/proof/merkle.ts';
+import { consistencyProof, inclusionProof, inclusionProver } from '../../events/proof/proofs.ts';
 import { verifyConsistency, verifyInclusion } from '../helpers/proofs.ts';
 
 const { RFC9162_SHA256: independent } = CoMETRE;

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { createHmac } from 'node:crypto';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { macOf, sealKeyOf } from '../../events/seals.ts';
+import { macOf, sealKeyOf } from '../../events/proof/seals.ts';
 import { anyText } from '../helpers/text.ts';
 
 describe('the code that seals a head', () => {

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { appendLeaf, leafHash, rootOf, type Tree } from '../../events/merkle.ts';
-import { contradiction } from '../../events/seen-heads.ts';
+import { appendLeaf, leafHash, rootOf, type Tree } from '../../events/proof/merkle.ts';
+import { contradiction } from '../../events/proof/seen-heads.ts';
 
 /** The roots of a tree of such leaves, at each of its sizes. */
 function rootsOf(leaves: readonly string[]): Buffer[] {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { type Body, bodiesIn, buildSegment, readIndex, withoutPayloads } from '../../events/segment-file.ts';
+import { type Body, bodiesIn, buildSegment, readIndex, withoutPayloads } from '../../events/segments/segment-file.ts';
 
 function segmentOf(first: number, bodies: readonly Body[]) {
   const building = buildSegment(first);

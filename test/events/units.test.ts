@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
-import { createIds, type Ids } from '../../events/ids.ts';
-import type { Command, Outcome } from '../../events/log.ts';
-import { verifyLog } from '../../events/verify.ts';
+import type { Command, Outcome } from '../../events/facts/log.ts';
+import { createIds, type Ids } from '../../events/store/ids.ts';
+import { verifyLog } from '../../events/verify/verify.ts';
 import type { Sqlite } from '../../storage/sqlite.ts';
 import { change, claim, command, contentOf, headersOf, noon, type Opened, openTestLog } from './logs.ts';
 

@@ -3,10 +3,10 @@ import { describe, it } from 'node:test';
 import { checkConfig } from '../../config/check.ts';
 import type { CollectionConfig, FieldConfig } from '../../config/define.ts';
 import type { JsonObject } from '../../config/schema.ts';
-import type { EventType } from '../../events/catalogue.ts';
-import type { Header } from '../../events/envelope.ts';
-import { type Epoch, followNames } from '../../events/lineage.ts';
-import { compileUpcaster, schemaKey } from '../../events/upcasters.ts';
+import type { EventType } from '../../events/facts/catalogue.ts';
+import type { Header } from '../../events/facts/envelope.ts';
+import { type Epoch, followNames } from '../../events/facts/lineage.ts';
+import { compileUpcaster, schemaKey } from '../../events/facts/upcasters.ts';
 
 /** A text field, perhaps under a name that it did not always have. */
 function text(name: string, renamedFrom?: string): FieldConfig {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
-import { openVault, type Vault } from '../../events/vault.ts';
+import { openVault, type Vault } from '../../events/vault/vault.ts';
 import { openDatabase } from '../../storage/sqlite.ts';
 import { temporaryFolder } from '../helpers/service.ts';
 

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { checkConfig } from '../../config/check.ts';
-import { decideCreate, decideUpdate } from '../../events/documents.ts';
-import { createIds } from '../../events/ids.ts';
-import { boot } from '../../projections/boot.ts';
+import { decideCreate, decideUpdate } from '../../events/facts/documents.ts';
+import { createIds } from '../../events/store/ids.ts';
+import { boot } from '../../projections/start/boot.ts';
 import { sealsIn } from '../events/logs.ts';
 import { category } from './category.ts';
 

@@ -13,7 +13,7 @@ const wordsOf = (path: string): Words => [process.execPath, fileURLToPath(new UR
  */
 export function annalsWords(environment: NodeJS.ProcessEnv = {}): Words {
   const { BINARY } = process.env;
-  if (environment.NODE_OPTIONS !== undefined) return wordsOf('server/main.js');
+  if (environment.NODE_OPTIONS !== undefined) return wordsOf('cli/main.js');
   return BINARY ? [resolve(BINARY)] : wordsOf('runtime/annals.js');
 }
 

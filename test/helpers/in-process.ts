@@ -1,5 +1,5 @@
 import { Readable } from 'node:stream';
-import { run } from '../../server/cli/cli.ts';
+import { run } from '../../cli/cli.ts';
 import { withoutProgress } from './command.ts';
 
 /** How a command ended, and what it printed. */

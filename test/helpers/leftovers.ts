@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { zstdDecompressSync } from 'node:zlib';
-import { bodiesIn, readIndex } from '../../events/segment-file.ts';
+import { bodiesIn, readIndex } from '../../events/segments/segment-file.ts';
 
 /**
  * Which of some texts stand in any file of a folder, in whatever case, with the names of the files. Texts of ASCII: so their bytes

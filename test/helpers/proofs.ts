@@ -1,5 +1,5 @@
-import { emptyRoot, nodeHash } from '../../events/merkle.ts';
-import type { TreeHead } from '../../events/proofs.ts';
+import { emptyRoot, nodeHash } from '../../events/proof/merkle.ts';
+import type { TreeHead } from '../../events/proof/proofs.ts';
 
 /** Whether `proof` leads from a leaf hash to the root of the tree of `size` leaves (RFC 9162, section 2.1.3.2). */
 export function verifyInclusion(

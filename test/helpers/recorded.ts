@@ -3,8 +3,8 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import Database from 'better-sqlite3';
-import type { EventType } from '../../events/catalogue.ts';
-import type { Actor, Header } from '../../events/envelope.ts';
+import type { EventType } from '../../events/facts/catalogue.ts';
+import type { Actor, Header } from '../../events/facts/envelope.ts';
 import { startWait } from './patience.ts';
 import type { Answer } from './service.ts';
 

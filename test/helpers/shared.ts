@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, type TestContext } from 'node:test';
 import Database from 'better-sqlite3';
-import type { Header } from '../../events/envelope.ts';
+import type { Header } from '../../events/facts/envelope.ts';
 import { annalsWords, withoutProgress } from './command.ts';
 import { showErrorsOf } from './logged-errors.ts';
 import { startWait } from './patience.ts';

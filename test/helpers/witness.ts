@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { TestContext } from 'node:test';
-import type { TreeHead } from '../../events/proofs.ts';
+import type { TreeHead } from '../../events/proof/proofs.ts';
 import { verifyConsistency } from './proofs.ts';
 
 /** A key of a witness (C2SP tlog-cosignature, Ed25519), written as the specification says and like no other code here. */

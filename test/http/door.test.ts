@@ -3,7 +3,7 @@ import { EventEmitter } from 'node:events';
 import type { IncomingMessage, Server as Listener } from 'node:http';
 import { Socket } from 'node:net';
 import { describe, it } from 'node:test';
-import { isShed, stoodInLine, takeTurns } from '../../server/http/door.ts';
+import { isShed, stoodInLine, takeTurns } from '../../server/http/write-admission.ts';
 import { mostWaiting } from '../../server/writer/waiting.ts';
 import { eventually } from '../helpers/shared.ts';
 

@@ -21,14 +21,14 @@ export const accessMutations: readonly Mutation[] = [
   },
   {
     what: 'The filter of a caller widens what the rule shows.',
-    file: 'server/documents/listing.ts',
+    file: 'server/documents/read/listing.ts',
     text: 'return one && other ? { and: [one, other] } : (one ?? other);',
     replacement: 'return one && other ? { or: [one, other] } : (one ?? other);',
     test: { file: where, name: 'are ANDed with the query, which cannot widen them' },
   },
   {
     what: 'An answer with depth holds documents that the caller may not read.',
-    file: 'server/documents/populate.ts',
+    file: 'server/documents/read/populate.ts',
     text: '(await someOf(call, { ids, where: scope.where, only }))',
     replacement: '(await someOf(call, { ids, where: null, only }))',
     test: {
@@ -115,7 +115,7 @@ export const accessMutations: readonly Mutation[] = [
   },
   {
     what: 'The answer to a write shows the whole document to a caller who may not read it.',
-    file: 'server/documents/written.ts',
+    file: 'server/documents/write/written.ts',
     text: 'if (isReadable) return text;',
     replacement: 'return text;',
     test: {

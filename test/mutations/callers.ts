@@ -10,7 +10,7 @@ const accounts = 'test/projections/accounts.test.ts';
 export const callerMutations: readonly Mutation[] = [
   {
     what: 'A revoked key that was used before is still valid.',
-    file: 'projections/api-keys.ts',
+    file: 'projections/tables/api-keys.ts',
     text: 'SET credential = NULL, previous = NULL, previous_until = NULL, is_revoked = 1',
     replacement: 'SET is_revoked = 1',
     test: { file: keys, name: 'are refused as soon as they are revoked, also those that were used a moment ago' },
@@ -72,7 +72,7 @@ export const callerMutations: readonly Mutation[] = [
   },
   {
     what: 'A write is recorded whose caller was logged out before its body had come.',
-    file: 'server/documents/writes.ts',
+    file: 'server/documents/write/writes.ts',
     text: 'requireLiving(app, request);',
     replacement: '',
     test: {
@@ -82,35 +82,35 @@ export const callerMutations: readonly Mutation[] = [
   },
   {
     what: 'A change of the password ends no session of those who know the former one.',
-    file: 'projections/account-fold.ts',
+    file: 'projections/tables/account-fold.ts',
     text: 'sessions.endAll({ category, id }, textOf(data.keeps));',
     replacement: '',
     test: { file: accounts, name: 'ends with a change of the password, but for the one that made it' },
   },
   {
     what: 'The sessions of a deleted user go on.',
-    file: 'projections/account-fold.ts',
+    file: 'projections/tables/account-fold.ts',
     text: 'mails.removeWith([reset]);\n  sessions.endAll({ category, id });',
     replacement: 'mails.removeWith([reset]);',
     test: { file: accounts, name: 'ends with the document of its user, and no other session with it' },
   },
   {
     what: 'The mail of a reset sets a password once more after it was changed.',
-    file: 'projections/account-fold.ts',
+    file: 'projections/tables/account-fold.ts',
     text: 'mails.removeWith([accounts.replaceReset(header.stream, null)]);',
     replacement: '',
     test: { file: accounts, name: 'has one reset at a time, the newest, until its password is changed by any way' },
   },
   {
     what: 'An invitation makes any number of accounts.',
-    file: 'projections/account-fold.ts',
+    file: 'projections/tables/account-fold.ts',
     text: 'invites.remove(event.id);',
     replacement: '',
     test: { file: accounts, name: 'is found by its id until it is accepted, with the version of its stream' },
   },
   {
     what: 'A mail that was sent is sent again.',
-    file: 'projections/account-fold.ts',
+    file: 'projections/tables/account-fold.ts',
     text: "'email.sent': ({ data }) => mails.remove(textOf(data.event)),",
     replacement: "'email.sent': () => {},",
     test: {

@@ -7,28 +7,28 @@ const file = 'test/simulation/power-cuts.test.ts';
 export const diskMutations: readonly Mutation[] = [
   {
     what: 'A start goes on behind commits that are in the memory of the system alone, for their sync has failed.',
-    file: 'projections/boot.ts',
+    file: 'projections/start/boot.ts',
     text: 'if (!options.isReplica) renewWal(logFile(directory));',
     replacement: '',
     test: { file, name: 'nothing is missing that was acknowledged after a start that followed a failed sync' },
   },
   {
     what: 'The write-ahead log of the log is gone after a power cut, since the sync of its folder has failed.',
-    file: 'projections/boot.ts',
+    file: 'projections/start/boot.ts',
     text: 'syncPath(directory);',
     replacement: '',
     test: { file, name: 'the write-ahead log has its name, or the process did not start' },
   },
   {
     what: 'The folder of the segments is gone after a power cut, with the first of them.',
-    file: 'events/sealing.ts',
+    file: 'events/segments/segment-writer.ts',
     text: 'syncFolderNow(dirname(folder));',
     replacement: '',
     test: { file, name: 'the first segment is there, with its folder' },
   },
   {
     what: 'A power cut brings back the end of a write-ahead log that was cut off, with what was erased.',
-    file: 'projections/scrub.ts',
+    file: 'projections/tables/scrub.ts',
     // biome-ignore lint/suspicious/noTemplateCurlyInString: it is the text of a source
     text: 'for (const { name } of databases) syncPath(`${name}-wal`);',
     replacement: '',
@@ -36,7 +36,7 @@ export const diskMutations: readonly Mutation[] = [
   },
   {
     what: 'A power cut brings back files that were removed, with what was erased.',
-    file: 'projections/scrub.ts',
+    file: 'projections/tables/scrub.ts',
     text: 'syncPath(directory);',
     replacement: '',
     test: { file, name: 'no file that was removed brings back what was erased' },
@@ -84,14 +84,14 @@ export const diskMutations: readonly Mutation[] = [
   },
   {
     what: 'Former segments that were removed by a try whose sync has failed come back after a power cut.',
-    file: 'events/sealing.ts',
+    file: 'events/segments/segment-writer.ts',
     text: 'if (existsSync(folder)) syncFolderNow(folder);',
     replacement: 'if (strays.length > 0) syncFolderNow(folder);',
     test: { file, name: 'a failed sync of the folder of segments brings back nothing that was erased' },
   },
   {
     what: 'A start is refused after a power cut in the moment in which a read file got its write-ahead log.',
-    file: 'projections/files.ts',
+    file: 'projections/tables/files.ts',
     text: 'if (isDamage(error) || isHalfChanged(error)) return null;',
     replacement: 'if (isDamage(error)) return null;',
     test: {
@@ -101,7 +101,7 @@ export const diskMutations: readonly Mutation[] = [
   },
   {
     what: 'An erasure is said to be done while the read tables, which a full disk has left behind, still have what it takes.',
-    file: 'projections/scrub.ts',
+    file: 'projections/tables/scrub.ts',
     text: 'if ((selectReached.get() ?? 0) < newest) {',
     replacement: 'if (false) {',
     test: { file, name: 'nothing that was erased is said to be gone while the read tables still have it' },

@@ -4,7 +4,7 @@ import type { Mutation } from './mutation.ts';
 export const erasureMutations: readonly Mutation[] = [
   {
     what: 'An erasure leaves the payloads in the log.',
-    file: 'events/recorder.ts',
+    file: 'events/log/recorder.ts',
     text: 'deletePayload.run(position);',
     replacement: 'void deletePayload;',
     test: {
@@ -14,7 +14,7 @@ export const erasureMutations: readonly Mutation[] = [
   },
   {
     what: 'An erasure leaves the unique values that were claimed.',
-    file: 'events/recorder.ts',
+    file: 'events/log/recorder.ts',
     text: 'for (const stream of names) deleteClaims.run(stream);',
     replacement: 'void deleteClaims;',
     test: {
@@ -24,7 +24,7 @@ export const erasureMutations: readonly Mutation[] = [
   },
   {
     what: 'An erasure leaves the kept answers to attempts.',
-    file: 'events/recorder.ts',
+    file: 'events/log/recorder.ts',
     text: 'for (const stream of attemptsOf) deleteCommands.run(stream);',
     replacement: 'void deleteCommands;',
     test: {
@@ -34,7 +34,7 @@ export const erasureMutations: readonly Mutation[] = [
   },
   {
     what: 'A bulk call that made an erased document is still known by its idempotency key.',
-    file: 'events/recorder.ts',
+    file: 'events/log/recorder.ts',
     text: 'if (header.batch !== undefined) attemptsOf.add(batchStream(header.batch));',
     replacement: '',
     test: {
@@ -44,7 +44,7 @@ export const erasureMutations: readonly Mutation[] = [
   },
   {
     what: 'An erased payload is still read from its segment.',
-    file: 'events/recorder.ts',
+    file: 'events/log/recorder.ts',
     text: 'insertRemoval.run(position, position);',
     replacement: 'void insertRemoval;',
     test: {
@@ -54,7 +54,7 @@ export const erasureMutations: readonly Mutation[] = [
   },
   {
     what: 'An erasure removes no files.',
-    file: 'events/recorder.ts',
+    file: 'events/log/recorder.ts',
     text: 'insert.run(position, JSON.stringify(files));',
     replacement: "insert.run(position, '[]');",
     test: {
@@ -74,7 +74,7 @@ export const erasureMutations: readonly Mutation[] = [
   },
   {
     what: 'The search index keeps the words of an erased document.',
-    file: 'projections/search-fold.ts',
+    file: 'projections/tables/search-fold.ts',
     text: 'if (hasErased) writer.forget();',
     replacement: '',
     test: {
@@ -84,7 +84,7 @@ export const erasureMutations: readonly Mutation[] = [
   },
   {
     what: 'An erasure of a document leaves the drafts about it.',
-    file: 'events/kept-drafts.ts',
+    file: 'events/vault/unsaved-changes.ts',
     text: 'WHERE target = :stream OR owner = :stream',
     replacement: 'WHERE owner = :stream',
     test: {
@@ -94,7 +94,7 @@ export const erasureMutations: readonly Mutation[] = [
   },
   {
     what: 'An erasure of an account leaves the drafts of its user.',
-    file: 'events/kept-drafts.ts',
+    file: 'events/vault/unsaved-changes.ts',
     text: 'WHERE target = :stream OR owner = :stream',
     replacement: 'WHERE target = :stream',
     test: {
@@ -104,7 +104,7 @@ export const erasureMutations: readonly Mutation[] = [
   },
   {
     what: 'An erased draft is still in the write-ahead log of the vault.',
-    file: 'events/kept-drafts.ts',
+    file: 'events/vault/unsaved-changes.ts',
     text: "if (hasTraces && db.pragma('wal_checkpoint(TRUNCATE)', { simple: true }) === 0) hasTraces = false;",
     replacement: 'hasTraces = false;',
     test: {
@@ -114,7 +114,7 @@ export const erasureMutations: readonly Mutation[] = [
   },
   {
     what: 'An erasure takes the reason of an earlier one with it.',
-    file: 'events/erasures.ts',
+    file: 'events/facts/erasures.ts',
     text: "return type === 'document.erased';",
     replacement: 'return false;',
     test: {

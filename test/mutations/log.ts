@@ -4,7 +4,7 @@ import type { Mutation } from './mutation.ts';
 export const logMutations: readonly Mutation[] = [
   {
     what: 'A write that was decided on an older version of its stream is recorded.',
-    file: 'events/recorder.ts',
+    file: 'events/log/recorder.ts',
     text: 'return expectedVersion !== null && expectedVersion !== version;',
     replacement: 'return expectedVersion !== null && expectedVersion > version;',
     test: {
@@ -14,7 +14,7 @@ export const logMutations: readonly Mutation[] = [
   },
   {
     what: 'A unique value that another stream has is taken once more.',
-    file: 'events/recorder.ts',
+    file: 'events/log/recorder.ts',
     text: 'return isSecond || holderOf(scope, value) !== null ||',
     replacement: 'return isSecond ||',
     test: {
@@ -24,7 +24,7 @@ export const logMutations: readonly Mutation[] = [
   },
   {
     what: 'A call that gives one unique value to two documents is not refused with its name.',
-    file: 'events/recorder.ts',
+    file: 'events/log/recorder.ts',
     text: 'return isSecond || holderOf(scope, value)',
     replacement: 'return holderOf(scope, value)',
     test: {
@@ -34,7 +34,7 @@ export const logMutations: readonly Mutation[] = [
   },
   {
     what: 'Of a command over several streams, the versions of the others are not looked at.',
-    file: 'events/recorder.ts',
+    file: 'events/log/recorder.ts',
     text: '? conflictAmong([command, ...command.otherStreams])',
     replacement: '? conflictAmong([command])',
     test: {
@@ -44,7 +44,7 @@ export const logMutations: readonly Mutation[] = [
   },
   {
     what: 'A command that SQLite refuses takes the others of its batch with it.',
-    file: 'events/sqlite-log.ts',
+    file: 'events/log/sqlite-log.ts',
     text: 'transaction.undoable(batch, () => record(command, batch));',
     replacement: 'record(command, batch);',
     test: {
@@ -54,7 +54,7 @@ export const logMutations: readonly Mutation[] = [
   },
   {
     what: 'The events of a refused command go into the tree, since their leaves stay.',
-    file: 'events/transactions.ts',
+    file: 'events/log/transactions.ts',
     text: 'leaves.length = mark;',
     replacement: '',
     test: {
@@ -64,7 +64,7 @@ export const logMutations: readonly Mutation[] = [
   },
   {
     what: 'The log goes on from a head in memory that was rolled back in the file.',
-    file: 'events/transactions.ts',
+    file: 'events/log/transactions.ts',
     text: 'tip.reload();',
     replacement: '',
     test: {
@@ -74,7 +74,7 @@ export const logMutations: readonly Mutation[] = [
   },
   {
     what: 'Times of events go back with the clock.',
-    file: 'events/recorder.ts',
+    file: 'events/log/recorder.ts',
     text: 'return time > last ? time : last;',
     replacement: 'return time;',
     test: {
@@ -84,7 +84,7 @@ export const logMutations: readonly Mutation[] = [
   },
   {
     what: 'The log is opened with synchronous=NORMAL: what was acknowledged is lost with the power.',
-    file: 'projections/boot.ts',
+    file: 'projections/start/boot.ts',
     text: "durability: options.isReplica ? 'normal' : 'full'",
     replacement: "durability: 'normal'",
     test: {
@@ -104,7 +104,7 @@ export const logMutations: readonly Mutation[] = [
   },
   {
     what: 'A rename of a field is not applied to events from before it.',
-    file: 'projections/projector.ts',
+    file: 'projections/tables/projector.ts',
     text: 'upcaster.upcast(key, header, data)',
     replacement: 'data',
     test: {
@@ -114,7 +114,7 @@ export const logMutations: readonly Mutation[] = [
   },
   {
     what: 'Read tables forget that a document was there before its deletion and its restore.',
-    file: 'projections/projector.ts',
+    file: 'projections/tables/projector.ts',
     text: 'const stored = version === 1 ? null : writer.load(id);',
     replacement: 'const stored = null;',
     test: {
@@ -124,7 +124,7 @@ export const logMutations: readonly Mutation[] = [
   },
   {
     what: 'Totals of lists do not fall when documents are deleted.',
-    file: 'projections/projector.ts',
+    file: 'projections/tables/projector.ts',
     text: 'if (change !== 0) changes.set',
     replacement: 'if (change > 0) changes.set',
     test: {
@@ -134,7 +134,7 @@ export const logMutations: readonly Mutation[] = [
   },
   {
     what: 'A node takes in events of a shared log that do not give its head.',
-    file: 'events/ingesting.ts',
+    file: 'events/log/ingesting.ts',
     text: 'if (head && !isSame(head, after)) {',
     replacement: 'if (head && head.size !== after.size) {',
     test: {
@@ -144,7 +144,7 @@ export const logMutations: readonly Mutation[] = [
   },
   {
     what: 'A node takes in a payload that is not the one its event commits to.',
-    file: 'events/ingesting.ts',
+    file: 'events/log/ingesting.ts',
     text: 'if (body !== null && commitmentOf(body) !== header.payload)',
     replacement: 'if (body === header.payload)',
     test: {
@@ -154,7 +154,7 @@ export const logMutations: readonly Mutation[] = [
   },
   {
     what: 'A header that was made elsewhere loses what is not canonical in it.',
-    file: 'events/header-rows.ts',
+    file: 'events/log/header-rows.ts',
     text: 'agreesWith(header, row) && encodeHeader(header) === text',
     replacement: 'agreesWith(header, row)',
     test: {

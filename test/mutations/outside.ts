@@ -149,14 +149,14 @@ export const outsideMutations: readonly Mutation[] = [
   },
   {
     what: 'A backup is made of a log that is not sound.',
-    file: 'server/cli/backup/making.ts',
+    file: 'cli/backup/making.ts',
     text: 'if (finding !== null) throw new UnsoundError(finding);',
     replacement: '',
     test: { file: 'test/cli/backup.test.ts', name: 'save no log that annals verify finds unsound' },
   },
   {
     what: 'A backup that its place has kept otherwise than it was sent is taken for made.',
-    file: 'server/cli/backup/segment-objects.ts',
+    file: 'cli/backup/segment-objects.ts',
     text: 'if (stored ? (await digestOf(stored)) === sha256 : await mayBeGone?.()) return;',
     replacement: 'if (stored || (await mayBeGone?.())) return;',
     test: {
@@ -166,7 +166,7 @@ export const outsideMutations: readonly Mutation[] = [
   },
   {
     what: 'A backup that was altered is restored.',
-    file: 'server/cli/backup/archive.ts',
+    file: 'cli/backup/archive.ts',
     text: 'if (wrong) throw',
     replacement: "if (wrong === '') throw",
     test: {
@@ -176,14 +176,14 @@ export const outsideMutations: readonly Mutation[] = [
   },
   {
     what: 'A list of erasures that was altered is believed.',
-    file: 'server/cli/backup/erasures-file.ts',
+    file: 'cli/backup/erasures-file.ts',
     text: 'if (opened.text !== textOf(own, Number(size), list))',
     replacement: "if (opened.text === '')",
     test: { file: 'test/cli/backup.test.ts', name: 'refuses a list of erasures that was altered' },
   },
   {
     what: 'A restore of a backup brings back what was erased after it.',
-    file: 'server/cli/backup/restore.ts',
+    file: 'cli/backup/restore.ts',
     text: 'const listed = known.flatMap(({ erasures }) => erasures).filter((one) => one.position > size);',
     replacement: 'const listed = known.flatMap(() => []);',
     test: { file: 'test/cli/backup.test.ts', name: 'is restored from its newest, without what was erased after that' },

@@ -9,14 +9,14 @@ const bundles = 'test/verify/bundles.test.ts';
 export const proofMutations: readonly Mutation[] = [
   {
     what: 'An event is hashed without the prefix of a leaf, so that a node could be shown as one.',
-    file: 'events/merkle.ts',
+    file: 'events/proof/merkle.ts',
     text: '`\\0${entry}`',
     replacement: 'entry',
     test: { file: 'test/events/merkle.test.ts', name: 'hashes an entry given as text as its bytes in UTF-8' },
   },
   {
     what: 'Bytes are hashed without the prefix of a leaf, so that a node could be shown as one.',
-    file: 'events/merkle.ts',
+    file: 'events/proof/merkle.ts',
     text: 'const leafPrefix = Buffer.from([0]);',
     replacement: 'const leafPrefix = Buffer.from([]);',
     test: {
@@ -26,7 +26,7 @@ export const proofMutations: readonly Mutation[] = [
   },
   {
     what: 'Payloads are committed to without their domain.',
-    file: 'events/envelope.ts',
+    file: 'events/facts/envelope.ts',
     text: "typeof body === 'string' ? payloadDomain + body :",
     replacement: "typeof body === 'string' ? body :",
     test: {
@@ -36,7 +36,7 @@ export const proofMutations: readonly Mutation[] = [
   },
   {
     what: 'A proof of consistency from a whole subtree has a hash too many.',
-    file: 'events/proofs.ts',
+    file: 'events/proof/proofs.ts',
     text: 'if (first <= middle) return',
     replacement: 'if (first < middle) return',
     test: {
@@ -46,7 +46,7 @@ export const proofMutations: readonly Mutation[] = [
   },
   {
     what: 'A proof of inclusion has its hashes in the wrong order.',
-    file: 'events/proofs.ts',
+    file: 'events/proof/proofs.ts',
     text: 'return [...path(at, start, middle), rootIn(middle, end)];',
     replacement: 'return [rootIn(middle, end), ...path(at, start, middle)];',
     test: {
@@ -56,14 +56,14 @@ export const proofMutations: readonly Mutation[] = [
   },
   {
     what: 'The code that seals a head does not cover its root.',
-    file: 'events/seals.ts',
+    file: 'events/proof/seals.ts',
     text: "JSON.stringify({ log, recordedAt, root: root.toString('hex'), size });",
     replacement: "JSON.stringify({ log, recordedAt, root: root.toString('hex', 0, 0), size });",
     test: { file: 'test/events/seals.test.ts', name: 'is the one of the documents, under a key of 32 zero bytes' },
   },
   {
     what: 'A log is opened whose head no vault has sealed.',
-    file: 'events/seals.ts',
+    file: 'events/proof/seals.ts',
     text: 'return head.mac?.length === 32 && timingSafeEqual(head.mac, macOf(sealKeyOf(key), head));',
     replacement: 'return head.mac?.length === 32;',
     test: {
@@ -73,7 +73,7 @@ export const proofMutations: readonly Mutation[] = [
   },
   {
     what: 'A note is believed whose signature does not fit.',
-    file: 'events/notes.ts',
+    file: 'events/proof/notes.ts',
     text: "if (!verifier.check(parsed?.text ?? '', signature)) return null;",
     replacement: '',
     test: { file: 'test/events/notes.test.ts', name: 'are not believed once a character of them is another' },
@@ -90,14 +90,14 @@ export const proofMutations: readonly Mutation[] = [
   },
   {
     what: 'annals verify does not notice an altered payload.',
-    file: 'events/event-checks.ts',
+    file: 'events/log/event-checks.ts',
     text: "return isCommitted ? null : 'its payload is not the one committed to';",
     replacement: "return isCommitted || body !== null ? null : 'its payload is not the one committed to';",
     test: { file: tampering, name: 'is found when two payloads are swapped, and the first is named' },
   },
   {
     what: 'annals verify does not notice a payload that is gone.',
-    file: 'events/verify-rows.ts',
+    file: 'events/verify/verify-rows.ts',
     text: 'return [isErased, isLeftOut, isErasedNow].some((is) => is(row)) ? header : `${at}: its payload is missing`;',
     replacement: 'return header;',
     test: {
@@ -107,7 +107,7 @@ export const proofMutations: readonly Mutation[] = [
   },
   {
     what: 'annals verify takes times that go back.',
-    file: 'events/verify-rows.ts',
+    file: 'events/verify/verify-rows.ts',
     text: 'if (header.recordedAt < last && header.stream !== clockStream)',
     replacement: "if (header.recordedAt === '')",
     test: {

@@ -5,7 +5,7 @@ import type { Mutation } from './mutation.ts';
 export const readingMutations: readonly Mutation[] = [
   {
     what: 'A page behind a cursor lacks the documents that are equal to the last one in all but their id.',
-    file: 'projections/after.ts',
+    file: 'projections/query/keyset.ts',
     text: 'any([isBehind(first, value), ties])',
     replacement: 'isBehind(first, value)',
     test: {
@@ -35,7 +35,7 @@ export const readingMutations: readonly Mutation[] = [
   },
   {
     what: 'greater_than_equal leaves out what is equal.',
-    file: 'projections/where.ts',
+    file: 'projections/query/where.ts',
     text: '`${text} >= ?`',
     replacement: '`${text} > ?`',
     test: {
@@ -45,14 +45,14 @@ export const readingMutations: readonly Mutation[] = [
   },
   {
     what: 'less_than_equal on createdAt leaves out the documents of its last millisecond.',
-    file: 'projections/where.ts',
+    file: 'projections/query/where.ts',
     text: "less_than_equal: { sign: '<', later: 1 }",
     replacement: "less_than_equal: { sign: '<', later: 0 }",
     test: { file: 'test/queries/where.test.ts', name: "serves the server's own fields" },
   },
   {
     what: 'not_equals leaves out documents without a value.',
-    file: 'projections/where.ts',
+    file: 'projections/query/where.ts',
     text: '`${text} IS NOT ?`',
     replacement: '`${text} <> ?`',
     test: {
@@ -62,7 +62,7 @@ export const readingMutations: readonly Mutation[] = [
   },
   {
     what: 'in does not find documents without a value by null.',
-    file: 'projections/where.ts',
+    file: 'projections/query/where.ts',
     text: "const isNull = present.length < values.length ? `${key ?? text} IS NULL OR ` : '';",
     replacement: "const isNull = '';",
     test: {
@@ -72,7 +72,7 @@ export const readingMutations: readonly Mutation[] = [
   },
   {
     what: 'not_in leaves out documents without a value.',
-    file: 'projections/where.ts',
+    file: 'projections/query/where.ts',
     text: '`${text} IS NULL OR`;',
     replacement: "'';",
     test: {
@@ -82,7 +82,7 @@ export const readingMutations: readonly Mutation[] = [
   },
   {
     what: 'like takes % and _ for any letters.',
-    file: 'projections/where.ts',
+    file: 'projections/query/where.ts',
     text: '`instr(${folded}, ?) > 0`, values: [fold(String(wanted))]',
     replacement: '`${folded} LIKE ?`, values: [`%${fold(String(wanted))}%`]',
     test: {
@@ -92,7 +92,7 @@ export const readingMutations: readonly Mutation[] = [
   },
   {
     what: 'A negation over a list matches if one of its values is another.',
-    file: 'projections/where.ts',
+    file: 'projections/query/where.ts',
     text: "if (where.operator === 'not_equals') return { ...where, operator: 'equals' };",
     replacement: '',
     test: {
@@ -102,14 +102,14 @@ export const readingMutations: readonly Mutation[] = [
   },
   {
     what: 'The last page, if it is full, says that there is another one.',
-    file: 'projections/lists.ts',
+    file: 'projections/query/lists.ts',
     text: 'hasNext: isMore || found > end }',
     replacement: 'hasNext: isMore || found >= end }',
     test: { file: 'test/documents/lists.test.ts', name: 'counts whole pages when the last one is full' },
   },
   {
     what: 'Documents without a value come first in an ascending list.',
-    file: 'projections/sort.ts',
+    file: 'projections/query/sort.ts',
     text: "${index === terms.length - 1 ? '' : ' NULLS LAST'}",
     replacement: '',
     test: {
@@ -119,7 +119,7 @@ export const readingMutations: readonly Mutation[] = [
   },
   {
     what: 'Documents that are equal in an ascending sort come newest first.',
-    file: 'projections/sort.ts',
+    file: 'projections/query/sort.ts',
     text: 'isDescending: sort[0]?.isDescending !== false }',
     replacement: 'isDescending: true }',
     test: { file: 'test/documents/lists.test.ts', name: 'breaks ties by id in the direction of the first key' },
@@ -163,7 +163,7 @@ export const readingMutations: readonly Mutation[] = [
   },
   {
     what: 'A list that took long names the index of no field that it goes by.',
-    file: 'server/documents/reading.ts',
+    file: 'server/documents/read/reading.ts',
     text: 'if (worked >= slowMilliseconds) tellMissing(',
     replacement: 'if (worked < 0) tellMissing(',
     test: {
@@ -183,7 +183,7 @@ export const readingMutations: readonly Mutation[] = [
   },
   {
     what: 'A row is kept that was read while a commit changed it.',
-    file: 'projections/kept-rows.ts',
+    file: 'projections/query/kept-rows.ts',
     text: 'if (value === null || isOdd(mark) || isApart() || Atomics.load(marks, slot) !== mark) return value;',
     replacement: 'if (value === null || isApart()) return value;',
     test: {
@@ -193,7 +193,7 @@ export const readingMutations: readonly Mutation[] = [
   },
   {
     what: 'The threads that read are not told which documents a commit changes.',
-    file: 'projections/projector.ts',
+    file: 'projections/tables/projector.ts',
     text: 'mark(changed, isErasure, () => commit.run());',
     replacement: 'mark([], isErasure, () => commit.run());',
     test: {
@@ -203,7 +203,7 @@ export const readingMutations: readonly Mutation[] = [
   },
   {
     what: 'A list in the order of another collection is kept when that changes.',
-    file: 'projections/page-key.ts',
+    file: 'projections/query/page-key.ts',
     text: "if (sort.some(({ steps }) => steps.some(({ kind }) => kind === 'related'))) return null;",
     replacement: '',
     test: {

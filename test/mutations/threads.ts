@@ -21,7 +21,7 @@ export const threadMutations: readonly Mutation[] = [
   },
   {
     what: 'A write that could not be answered in time stands in line before it is refused.',
-    file: 'server/http/door.ts',
+    file: 'server/http/write-admission.ts',
     text: 'if (isRefused(waiting, line.length)) {',
     replacement: 'if (isRefused(waiting, 0)) {',
     test: {

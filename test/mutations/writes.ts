@@ -10,7 +10,7 @@ const repeating = 'test/documents/concurrency/idempotency.test.ts';
 export const writeMutations: readonly Mutation[] = [
   {
     what: 'A deleted document keeps its unique values.',
-    file: 'events/documents.ts',
+    file: 'events/facts/documents.ts',
     text: 'releases: claimsOf(target.unique, current.document),',
     replacement: 'releases: [],',
     test: {
@@ -20,7 +20,7 @@ export const writeMutations: readonly Mutation[] = [
   },
   {
     what: 'A changed document keeps the unique values that it had.',
-    file: 'events/documents.ts',
+    file: 'events/facts/documents.ts',
     text: '...claimChanges(claimsOf(target.unique, current.document), claimsOf(target.unique, after)),',
     replacement:
       '...claimChanges(claimsOf(target.unique, current.document), claimsOf(target.unique, after)), releases: [],',
@@ -31,14 +31,14 @@ export const writeMutations: readonly Mutation[] = [
   },
   {
     what: 'A write of the values that are there already is recorded.',
-    file: 'events/documents.ts',
+    file: 'events/facts/documents.ts',
     text: 'if (Object.keys(changed).length === 0) return null;',
     replacement: '',
     test: { file: deciding, name: 'is not recorded, unless it is to be all the same' },
   },
   {
     what: 'Two changes within a millisecond have the same updatedAt.',
-    file: 'events/documents.ts',
+    file: 'events/facts/documents.ts',
     text: 'Math.max(at, last + 1)',
     replacement: 'Math.max(at, last)',
     test: {
@@ -68,7 +68,7 @@ export const writeMutations: readonly Mutation[] = [
   },
   {
     what: 'A write that a rival has overtaken is tried again as it was decided at first.',
-    file: 'server/documents/writes.ts',
+    file: 'server/documents/write/writes.ts',
     text: 'const { command, answer, refuse } = await decide();',
     replacement: 'const { command, answer, refuse } = await ((request as any).decided ??= decide());',
     test: {
@@ -119,7 +119,7 @@ export const writeMutations: readonly Mutation[] = [
   },
   {
     what: 'An attempt that was recorded is recorded once more.',
-    file: 'events/recorder.ts',
+    file: 'events/log/recorder.ts',
     text: 'const first = attempt && attempts.find(attempt.key, now());',
     replacement: 'const first = null;',
     test: {
@@ -129,14 +129,14 @@ export const writeMutations: readonly Mutation[] = [
   },
   {
     what: 'A retry is known for ten minutes, and not for seven days.',
-    file: 'events/idempotency.ts',
+    file: 'events/facts/idempotency.ts',
     text: 'export const idempotencyMilliseconds = 7 * 24 * 3600 * 1000;',
     replacement: 'export const idempotencyMilliseconds = 10 * 60 * 1000;',
     test: { file: 'test/documented-numbers.test.ts', name: 'holds: an idempotency key' },
   },
   {
     what: 'Hooks are not called after a change.',
-    file: 'server/documents/document-writes.ts',
+    file: 'server/documents/write/document-writes.ts',
     text: 'const shown = hookContext ? await runAfterHooks(',
     replacement: 'const shown = hookContext && false ? await runAfterHooks(',
     test: {

@@ -3,13 +3,19 @@ import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { checkConfig } from '../../config/check.ts';
 import type { Json, JsonObject } from '../../config/schema.ts';
-import { accountStream, type EventType, inviteStream, setupStream, splitStream } from '../../events/catalogue.ts';
-import type { Header } from '../../events/envelope.ts';
-import type { RecordedEvent } from '../../events/log.ts';
-import { compileUpcaster } from '../../events/upcasters.ts';
-import { type Account, type Invite, openAccounts, type Session, type WaitingMail } from '../../projections/accounts.ts';
-import { openProjector } from '../../projections/projector.ts';
-import { createIndexes, createTables, tablesOf } from '../../projections/tables.ts';
+import { accountStream, type EventType, inviteStream, setupStream, splitStream } from '../../events/facts/catalogue.ts';
+import type { Header } from '../../events/facts/envelope.ts';
+import type { RecordedEvent } from '../../events/facts/log.ts';
+import { compileUpcaster } from '../../events/facts/upcasters.ts';
+import {
+  type Account,
+  type Invite,
+  openAccounts,
+  type Session,
+  type WaitingMail,
+} from '../../projections/tables/accounts.ts';
+import { openProjector } from '../../projections/tables/projector.ts';
+import { createIndexes, createTables, tablesOf } from '../../projections/tables/tables.ts';
 import { openDatabase, type Sqlite } from '../../storage/sqlite.ts';
 import { category } from '../helpers/category.ts';
 import { runsOf, seenOf } from '../helpers/runs.ts';

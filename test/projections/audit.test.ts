@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { rmSync } from 'node:fs';
 import { after, describe, it } from 'node:test';
-import { decideLogin } from '../../events/accounts.ts';
-import type { Actor, Header } from '../../events/envelope.ts';
-import type { RecordedEvent } from '../../events/log.ts';
-import { collectionOf, type EventFilter, openAuditFold, openAuditIndex } from '../../projections/audit.ts';
-import { createTables } from '../../projections/tables.ts';
+import { decideLogin } from '../../events/facts/accounts.ts';
+import type { Actor, Header } from '../../events/facts/envelope.ts';
+import type { RecordedEvent } from '../../events/facts/log.ts';
+import { collectionOf, type EventFilter, openAuditFold, openAuditIndex } from '../../projections/tables/audit.ts';
+import { createTables } from '../../projections/tables/tables.ts';
 import { openDatabase } from '../../storage/sqlite.ts';
 import { category } from '../helpers/category.ts';
 import { findingIn, openDirectory, quickFolder } from './directory.ts';

@@ -4,11 +4,17 @@ import { dirname, join } from 'node:path';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import type { Config } from '../../config/define.ts';
-import { decideInvite, decideLogin, decidePassword, decideResetRequest, decideRevoke } from '../../events/accounts.ts';
-import { accountStream, documentStream, inviteStream } from '../../events/catalogue.ts';
-import type { Change } from '../../events/log.ts';
-import { draftSegment } from '../../events/sealing.ts';
-import { openScrubber } from '../../projections/scrub.ts';
+import {
+  decideInvite,
+  decideLogin,
+  decidePassword,
+  decideResetRequest,
+  decideRevoke,
+} from '../../events/facts/accounts.ts';
+import { accountStream, documentStream, inviteStream } from '../../events/facts/catalogue.ts';
+import type { Change } from '../../events/facts/log.ts';
+import { draftSegment } from '../../events/segments/segment-writer.ts';
+import { openScrubber } from '../../projections/tables/scrub.ts';
 import { withDatabase } from '../../storage/sqlite.ts';
 import { category } from '../helpers/category.ts';
 import { remainsIn } from '../helpers/leftovers.ts';

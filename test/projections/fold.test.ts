@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { fold } from '../../projections/fold.ts';
+import { fold } from '../../projections/tables/fold.ts';
 
 /** The full foldings (status F of CaseFolding.txt, Unicode 17.0) of the characters that have no canonical decomposition. */
 const full: Record<string, string> = {

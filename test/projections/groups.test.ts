@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { openDocuments } from '../../projections/documents.ts';
-import { type GroupKey, TooManyCombinationsError } from '../../projections/groups.ts';
-import { tablesOf } from '../../projections/tables.ts';
+import { openDocuments } from '../../projections/query/documents.ts';
+import { type GroupKey, TooManyCombinationsError } from '../../projections/query/groups.ts';
+import { tablesOf } from '../../projections/tables/tables.ts';
 import { temporaryFolder } from '../helpers/service.ts';
 import { openDirectory } from './directory.ts';
 

@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { Worker } from 'node:worker_threads';
 import fc from 'fast-check';
-import { createRowMarks, type KeptRow, keepRows, markRows } from '../../projections/kept-rows.ts';
+import { type KeptRow, keepRows } from '../../projections/query/kept-rows.ts';
+import { createRowMarks, markRows } from '../../projections/tables/row-marks.ts';
 import { giveBackKept } from '../../storage/kept.ts';
 import { runsOf } from '../helpers/runs.ts';
 
@@ -204,7 +205,7 @@ describe('A thread that reads while another one writes', () => {
   it('never sees less than what was acknowledged before, nor goes back', async () => {
     const marks = createRowMarks();
     const cells = new Int32Array(new SharedArrayBuffer(12));
-    const module = new URL('../../projections/kept-rows.ts', import.meta.url).href;
+    const module = new URL('../../projections/query/kept-rows.ts', import.meta.url).href;
     const worker = new Worker(new URL(`data:text/javascript,${encodeURIComponent(writer)}`), {
       workerData: { marks, cells, module },
     });

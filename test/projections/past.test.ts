@@ -3,11 +3,11 @@ import { rmSync } from 'node:fs';
 import { after, describe, it } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
 import type { Config } from '../../config/define.ts';
-import { newSeats, openRoom } from '../../projections/copy-room.ts';
-import { openPast, type Past } from '../../projections/past.ts';
-import { openSnapshots, type SnapshotLimits, snapshotLimits } from '../../projections/snapshots.ts';
-import { type Tables, tablesOf } from '../../projections/tables.ts';
-import type { Where } from '../../projections/where.ts';
+import { openPast, type Past } from '../../projections/past/past.ts';
+import { newSeats, openRoom } from '../../projections/past/snapshot-budget.ts';
+import { openSnapshots, type SnapshotLimits, snapshotLimits } from '../../projections/past/snapshots.ts';
+import type { Where } from '../../projections/query/where.ts';
+import { type Tables, tablesOf } from '../../projections/tables/tables.ts';
 import { giveBackFreed, isFreedNoted } from '../../storage/freed.ts';
 import { openDirectory, quickFolder } from './directory.ts';
 

@@ -6,8 +6,8 @@ import fc from 'fast-check';
 import { checkConfig } from '../../config/check.ts';
 import type { CollectionConfig, Config, FieldConfig } from '../../config/define.ts';
 import type { Json, JsonObject } from '../../config/schema.ts';
-import { lookAhead, lookAtReload, refusedOf } from '../../projections/look-ahead.ts';
-import { SchemaError } from '../../projections/schema-check.ts';
+import { lookAhead, lookAtReload, refusedOf } from '../../projections/start/dry-start.ts';
+import { SchemaError } from '../../projections/start/schema-check.ts';
 import { runsOf } from '../helpers/runs.ts';
 import { dumpFile, openDirectory, quickFolder } from './directory.ts';
 

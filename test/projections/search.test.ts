@@ -2,14 +2,22 @@ import assert from 'node:assert/strict';
 import { cpSync, existsSync, readdirSync, renameSync, rmSync, truncateSync } from 'node:fs';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { documentStream } from '../../events/catalogue.ts';
-import { openDocuments } from '../../projections/documents.ts';
-import type { Served } from '../../projections/found.ts';
-import { openSearchFile } from '../../projections/search-file.ts';
-import { searchFileOf, searchTablesOf } from '../../projections/search-tables.ts';
-import { verifyDirectory } from '../../projections/verify.ts';
-import type { Where } from '../../projections/where.ts';
-import { foldedWords, holds, placesIn, placesOf, readTerms, scorerOf, type Term } from '../../projections/words.ts';
+import { documentStream } from '../../events/facts/catalogue.ts';
+import { openDocuments } from '../../projections/query/documents.ts';
+import type { Served } from '../../projections/query/found.ts';
+import type { Where } from '../../projections/query/where.ts';
+import { openSearchFile } from '../../projections/tables/search-file.ts';
+import { searchFileOf, searchTablesOf } from '../../projections/tables/search-tables.ts';
+import {
+  foldedWords,
+  holds,
+  placesIn,
+  placesOf,
+  readTerms,
+  scorerOf,
+  type Term,
+} from '../../projections/tables/words.ts';
+import { verifyDirectory } from '../../projections/verify/verify.ts';
 import { openSearchReader } from '../../server/queries/search-index.ts';
 import { announceFile, createSearchCell, publish } from '../../server/writer/search-cell.ts';
 import { openDatabase } from '../../storage/sqlite.ts';

@@ -4,10 +4,10 @@ import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync }
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import type { Config } from '../../config/define.ts';
-import { commitmentOf, encodeHeader, type Header } from '../../events/envelope.ts';
-import { appendLeaf, leafHash, rootOf, type Tree } from '../../events/merkle.ts';
-import { verifyLog } from '../../events/verify.ts';
-import { verifyDirectory } from '../../projections/verify.ts';
+import { commitmentOf, encodeHeader, type Header } from '../../events/facts/envelope.ts';
+import { appendLeaf, leafHash, rootOf, type Tree } from '../../events/proof/merkle.ts';
+import { verifyLog } from '../../events/verify/verify.ts';
+import { verifyDirectory } from '../../projections/verify/verify.ts';
 import { openDatabase, type Sqlite } from '../../storage/sqlite.ts';
 import { altering } from '../events/logs.ts';
 import { casesOf, runsOf } from '../helpers/runs.ts';

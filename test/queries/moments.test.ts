@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { createClock, newClockCell } from '../../events/clock.ts';
+import { createClock, newClockCell } from '../../events/store/clock.ts';
 import type { App } from '../../server/app.ts';
 import { range as bounds, positionsOf, readMoment } from '../../server/queries/moments.ts';
 import { askedOf } from '../../server/queries/parameters.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { createClock, newClockCell } from '../../events/clock.ts';
+import { createClock, newClockCell } from '../../events/store/clock.ts';
 import { judge, unwatched } from '../../server/running/clock.ts';
 
 const second = 1000;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { before, describe, it } from 'node:test';
-import { readSecret } from '../../events/vault.ts';
+import { readSecret } from '../../events/vault/vault.ts';
 import { isFromHere } from '../../server/callers/authentication.ts';
 import { anonymous, loggedIn, login } from '../helpers/accounts.ts';
 import { startHere } from '../helpers/embedded.ts';

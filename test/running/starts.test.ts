@@ -3,7 +3,7 @@ import { cpSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import type { Config } from '../../config/define.ts';
-import { readCheckpoints } from '../../events/checkpoints.ts';
+import { readCheckpoints } from '../../events/proof/checkpoints.ts';
 import { withDatabase } from '../../storage/sqlite.ts';
 import { noon, sealsIn } from '../events/logs.ts';
 import { type HereService, startHere } from '../helpers/embedded.ts';

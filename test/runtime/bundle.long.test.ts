@@ -13,7 +13,7 @@ const script = fileURLToPath(new URL('../binary/checkout.sh', import.meta.url));
 const skip = process.platform === 'win32' && 'a shell script makes the checkout';
 
 /** A sentence of `annals --help`, and the file that has it. */
-const [told, file] = ['rebuild the read tables from the log', 'server/cli/commands.ts'];
+const [told, file] = ['rebuild the read tables from the log', 'cli/commands.ts'];
 
 const config = `export default {
   collections: [{

@@ -5,15 +5,15 @@ import { describe, it, type TestContext } from 'node:test';
 import { oldCheckout } from './checkout.ts';
 import { run } from './running.ts';
 
-const sources = ['server/cli/serve.ts', 'node_modules/some-package/index.js'];
+const sources = ['cli/service/serve.ts', 'node_modules/some-package/index.js'];
 
 /** A checkout whose service says what it runs from, with a bundle that is made of two files. */
 function bundledCheckout(t: TestContext): string {
   const folder = oldCheckout(t);
-  for (const path of ['server/cli', 'node_modules/some-package', 'build/bundle'])
+  for (const path of ['cli/service', 'node_modules/some-package', 'build/bundle'])
     mkdirSync(join(folder, path), { recursive: true });
   for (const path of sources) writeFileSync(join(folder, path), 'export {};');
-  writeFileSync(join(folder, 'server/main.js'), 'console.log("sources", ...process.argv.slice(2));');
+  writeFileSync(join(folder, 'cli/main.js'), 'console.log("sources", ...process.argv.slice(2));');
   writeFileSync(join(folder, 'build/bundle/main.mjs'), 'console.log("bundle", ...process.argv.slice(2));');
   const made = sources.map((path) => {
     const { size, mtimeMs } = statSync(join(folder, path));

@@ -15,7 +15,7 @@ const needsUnix = { skip: process.platform === 'win32' && 'a shell script cannot
 function waitingCheckout(t: TestContext): string {
   const folder = oldCheckout(t, works);
   writeFileSync(
-    join(folder, 'server/main.js'),
+    join(folder, 'cli/main.js'),
     `for (const signal of ['SIGHUP', 'SIGINT', 'SIGTERM']) process.on(signal, () => {
       console.log(signal);
       setTimeout(() => process.exit(3), 200);

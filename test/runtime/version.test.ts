@@ -48,7 +48,7 @@ describe('The version of Node', () => {
     for (const version of ['20.20.2', '22.17.1']) {
       const imports = ['--import', posingAs(version)];
       const words = `needs Node 22.18, 24.3 or newer; this is v${version}`;
-      const command = run(process.execPath, [...imports, fileURLToPath(new URL('server/main.js', root)), 'serve']);
+      const command = run(process.execPath, [...imports, fileURLToPath(new URL('cli/main.js', root)), 'serve']);
       await assert.rejects(command, { code: 2, stdout: '', stderr: `Annals ${words}, ${process.execPath}\n` });
       const script = `import { Module } from 'node:module';
         await import('${new URL('server/index.ts', root)}').catch(({ message }) => console.log(message));

@@ -1,9 +1,9 @@
 import { checkConfig } from '../../config/check.ts';
 import { categoryOf, dataFields } from '../../config/schema.ts';
-import { uniqueFields } from '../../events/claims.ts';
-import type { Ids } from '../../events/ids.ts';
-import type { Draft } from '../../events/sealing.ts';
-import type { Booted } from '../../projections/boot.ts';
+import { uniqueFields } from '../../events/facts/claims.ts';
+import type { Draft } from '../../events/segments/segment-writer.ts';
+import type { Ids } from '../../events/store/ids.ts';
+import type { Booted } from '../../projections/start/boot.ts';
 import { payloadsIn } from '../helpers/leftovers.ts';
 import type { Disk } from './disk.ts';
 import { DiskError, noFaults } from './disk-state.ts';

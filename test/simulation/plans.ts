@@ -1,6 +1,6 @@
-import { documentStream } from '../../events/catalogue.ts';
-import { decideCreate, decideDelete, decideUpdate, type foldDocument } from '../../events/documents.ts';
-import type { Change, Command } from '../../events/log.ts';
+import { documentStream } from '../../events/facts/catalogue.ts';
+import { decideCreate, decideDelete, decideUpdate, type foldDocument } from '../../events/facts/documents.ts';
+import type { Change, Command } from '../../events/facts/log.ts';
 import { below, oneOf } from './power-cut.ts';
 
 type Document = NonNullable<ReturnType<typeof foldDocument>>;

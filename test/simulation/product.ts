@@ -29,18 +29,24 @@ function load(file: string): Promise<unknown> {
 }
 
 /** The product on the simulated disk: its own code, as it stands in its files. */
-export const { boot } = (await load('projections/boot.ts')) as typeof import('../../projections/boot.ts');
-export const { catchUp } = (await load('projections/rebuild.ts')) as typeof import('../../projections/rebuild.ts');
-export const { openScrubber } = (await load('projections/scrub.ts')) as typeof import('../../projections/scrub.ts');
-export const { tablesOf } = (await load('projections/tables.ts')) as typeof import('../../projections/tables.ts');
+export const { boot } = (await load('projections/start/boot.ts')) as typeof import('../../projections/start/boot.ts');
+export const { catchUp } = (await load(
+  'projections/start/rebuild.ts',
+)) as typeof import('../../projections/start/rebuild.ts');
+export const { openScrubber } = (await load(
+  'projections/tables/scrub.ts',
+)) as typeof import('../../projections/tables/scrub.ts');
+export const { tablesOf } = (await load(
+  'projections/tables/tables.ts',
+)) as typeof import('../../projections/tables/tables.ts');
 export const { openDocuments, registerFunctions } = (await load(
-  'projections/documents.ts',
-)) as typeof import('../../projections/documents.ts');
-export const { createIds } = (await load('events/ids.ts')) as typeof import('../../events/ids.ts');
-export const { verifyLog } = (await load('events/verify.ts')) as typeof import('../../events/verify.ts');
+  'projections/query/documents.ts',
+)) as typeof import('../../projections/query/documents.ts');
+export const { createIds } = (await load('events/store/ids.ts')) as typeof import('../../events/store/ids.ts');
+export const { verifyLog } = (await load('events/verify/verify.ts')) as typeof import('../../events/verify/verify.ts');
 export const { draftSegment, draftRewriting } = (await load(
-  'events/sealing.ts',
-)) as typeof import('../../events/sealing.ts');
+  'events/segments/segment-writer.ts',
+)) as typeof import('../../events/segments/segment-writer.ts');
 export const { giveBackPages, openDatabase, isDiskFull } = (await load(
   'storage/sqlite.ts',
 )) as typeof import('../../storage/sqlite.ts');

@@ -1,8 +1,8 @@
-import { schemaStream } from '../../events/catalogue.ts';
-import { foldDocument } from '../../events/documents.ts';
-import { headerOf, payloadOf } from '../../events/envelope.ts';
-import type { EventText } from '../../events/event-checks.ts';
-import type { Command, Outcome } from '../../events/log.ts';
+import { schemaStream } from '../../events/facts/catalogue.ts';
+import { foldDocument } from '../../events/facts/documents.ts';
+import { headerOf, payloadOf } from '../../events/facts/envelope.ts';
+import type { Command, Outcome } from '../../events/facts/log.ts';
+import type { EventText } from '../../events/log/event-checks.ts';
 import { DiskError } from './disk-state.ts';
 import { type Planned, planBatch, type Target, type Told } from './plans.ts';
 

@@ -9,7 +9,7 @@ import { before, describe, it, type TestContext } from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { type BlobStore, BlobsRefusedError, BlobsUnavailableError, type ReceivedFile } from '../../storage/blobs.ts';
-import { largestObject, openBucketStore } from '../../storage/bucket-store.ts';
+import { largestObject, openBucketStore } from '../../storage/bucket/store.ts';
 import { describeWithBucket, startProxy, useBucket } from '../helpers/s3.ts';
 import { useFolder } from '../helpers/shared.ts';
 
@@ -27,7 +27,7 @@ function open(t: TestContext, other: Partial<typeof settings>, silence?: number)
 
 /** Keeps a file, reads it, and tries to keep one under another's hash, in a process of its own: what is trusted is read at its start. */
 const keeping = `
-  import { openBucketStore } from ${JSON.stringify(new URL('../../storage/bucket-store.ts', import.meta.url))};
+  import { openBucketStore } from ${JSON.stringify(new URL('../../storage/bucket/store.ts', import.meta.url))};
   const { settings, kept, other } = JSON.parse(process.argv[1]);
   const store = openBucketStore(settings);
   await store.prepare('annals/one');

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readdirSync, readFileSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
-import { sendChecked } from '../../server/cli/backup/segment-objects.ts';
+import { sendChecked } from '../../cli/backup/segment-objects.ts';
 import { openFolderFiles } from '../../storage/folder-files.ts';
 import { temporaryFolder } from '../helpers/service.ts';
 

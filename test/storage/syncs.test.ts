@@ -3,7 +3,7 @@ import { type FileHandle, open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import Database from 'better-sqlite3';
-import { openVault } from '../../events/vault.ts';
+import { openVault } from '../../events/vault/vault.ts';
 import { files } from '../../storage/disk.ts';
 import { useServiceHere } from '../helpers/embedded.ts';
 import { apiKey } from '../helpers/service.ts';

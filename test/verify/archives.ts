@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { after } from 'node:test';
-import { readLog } from '../../events/log-reader.ts';
+import { readLog } from '../../events/log/log-reader.ts';
 import { seesAll } from '../../server/access/sight.ts';
 import { type Bundle, bundleZip } from '../../server/audit/exports/bundle.ts';
 import { exportZip } from '../../server/audit/exports/export.ts';

@@ -4,10 +4,10 @@ import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { ZipFile } from 'yazl';
 import type { Json, JsonObject } from '../../config/schema.ts';
-import type { EventType } from '../../events/catalogue.ts';
-import { commitmentOf, encodeHeader, type Header } from '../../events/envelope.ts';
-import { openHeaderRows } from '../../events/header-rows.ts';
-import { createLog } from '../../events/log-file.ts';
+import type { EventType } from '../../events/facts/catalogue.ts';
+import { commitmentOf, encodeHeader, type Header } from '../../events/facts/envelope.ts';
+import { openHeaderRows } from '../../events/log/header-rows.ts';
+import { createLog } from '../../events/store/log-file.ts';
 import { openDatabase } from '../../storage/sqlite.ts';
 import { seals } from '../events/logs.ts';
 

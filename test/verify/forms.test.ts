@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
-import { commitmentOf } from '../../events/envelope.ts';
+import { commitmentOf } from '../../events/facts/envelope.ts';
 import { useFolder } from '../helpers/shared.ts';
 import {
   bundleOf,

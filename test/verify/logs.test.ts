@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
-import type { Header } from '../../events/envelope.ts';
+import type { Header } from '../../events/facts/envelope.ts';
 import { openDatabase, type Sqlite } from '../../storage/sqlite.ts';
 import { run } from '../../verify/annals-verify.mjs';
 import { altering, bringBack } from '../events/logs.ts';

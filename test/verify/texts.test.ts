@@ -3,7 +3,7 @@ import { existsSync, readdirSync, readFileSync, readlinkSync, statSync, writeFil
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import type { EventType } from '../../events/catalogue.ts';
+import type { EventType } from '../../events/facts/catalogue.ts';
 import type { ExportFormat } from '../../server/audit/exports/formats.ts';
 import { run } from '../../verify/annals-verify.mjs';
 import { runsOf } from '../helpers/runs.ts';

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Schema } from '../../config/schema.ts';
-import { schemaStream } from '../../events/catalogue.ts';
-import { OutdatedError } from '../../events/outdated.ts';
-import type { SharedLog } from '../../events/shared-log.ts';
+import { schemaStream } from '../../events/facts/catalogue.ts';
+import { OutdatedError } from '../../events/replica/outdated.ts';
+import type { SharedLog } from '../../events/replica/shared-log.ts';
 import { agreementIn, createState, setState, stateIn } from '../../server/platform/state.ts';
-import { openAgreement } from '../../server/writer/agreement.ts';
+import { openAgreement } from '../../server/writer/schema-agreement.ts';
 
 const schema = { collections: [{ slug: 'posts' }, { slug: 'users', auth: {} }], globals: [] } as unknown as Schema;
 const error = new OutdatedError('event 8 has applied another configuration');

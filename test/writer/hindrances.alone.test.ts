@@ -4,8 +4,8 @@ import { cpSync, mkdirSync, readdirSync, renameSync, rmdirSync, rmSync } from 'n
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import type { Config } from '../../config/define.ts';
-import { draftSegment, usualSizes } from '../../events/sealing.ts';
-import { segmentsOf } from '../../events/segments.ts';
+import { draftSegment, usualSizes } from '../../events/segments/segment-writer.ts';
+import { segmentsOf } from '../../events/segments/segments.ts';
 import { hindranceOf } from '../../storage/scrub.ts';
 import { openDatabase, withDatabase } from '../../storage/sqlite.ts';
 import { type HereService, startHere } from '../helpers/embedded.ts';

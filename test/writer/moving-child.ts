@@ -1,5 +1,5 @@
 import { createServer } from 'node:http';
-import { usualSizes } from '../../events/sealing.ts';
+import { usualSizes } from '../../events/segments/segment-writer.ts';
 import { mount } from '../../server/index.ts';
 
 // A service that makes a segment of every 20 events, and moves each into a bucket. Writes and erases until it is killed; prints the

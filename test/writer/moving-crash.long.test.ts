@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { it } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { segmentsOf } from '../../events/segments.ts';
+import { segmentsOf } from '../../events/segments/segments.ts';
 import { withDatabase } from '../../storage/sqlite.ts';
 import { payloadsIn, remainsIn } from '../helpers/leftovers.ts';
 import { roundsOf } from '../helpers/rounds.ts';

@@ -3,11 +3,11 @@ import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:
 import { join } from 'node:path';
 import { after, before, it, type TestContext } from 'node:test';
 import type { Config } from '../../config/define.ts';
-import { leaveAway } from '../../events/away.ts';
-import { readLog } from '../../events/log-reader.ts';
-import { usualSizes } from '../../events/sealing.ts';
-import { segmentFolder, segmentsOf } from '../../events/segments.ts';
-import { verifyInSteps } from '../../events/verify.ts';
+import { readLog } from '../../events/log/log-reader.ts';
+import { leaveAway } from '../../events/segments/offloaded.ts';
+import { usualSizes } from '../../events/segments/segment-writer.ts';
+import { segmentFolder, segmentsOf } from '../../events/segments/segments.ts';
+import { verifyInSteps } from '../../events/verify/verify.ts';
 import { withDatabase } from '../../storage/sqlite.ts';
 import { type HereService, startHere } from '../helpers/embedded.ts';
 import { remainsIn } from '../helpers/leftovers.ts';

@@ -1,7 +1,7 @@
 import { checkConfig } from '../../config/check.ts';
-import { newClockCell } from '../../events/clock.ts';
-import { readLog } from '../../events/log-reader.ts';
-import { createRowMarks } from '../../projections/kept-rows.ts';
+import { readLog } from '../../events/log/log-reader.ts';
+import { newClockCell } from '../../events/store/clock.ts';
+import { createRowMarks } from '../../projections/tables/row-marks.ts';
 import { createMeter } from '../../server/platform/meter.ts';
 import { createState } from '../../server/platform/state.ts';
 import { connectWriter } from '../../server/writer/append.ts';

@@ -4,8 +4,8 @@ import { mkdirSync, readdirSync, rmSync, statfsSync, symlinkSync, writeFileSync 
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import type { Config } from '../../config/define.ts';
-import { usualSizes } from '../../events/sealing.ts';
-import { segmentsOf } from '../../events/segments.ts';
+import { usualSizes } from '../../events/segments/segment-writer.ts';
+import { segmentsOf } from '../../events/segments/segments.ts';
 import { withDatabase } from '../../storage/sqlite.ts';
 import { useSmallDisk } from '../helpers/disk.ts';
 import { type HereService, startHere } from '../helpers/embedded.ts';

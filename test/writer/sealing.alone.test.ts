@@ -15,8 +15,8 @@ import {
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import type { Config } from '../../config/define.ts';
-import { usualSizes } from '../../events/sealing.ts';
-import { segmentsOf } from '../../events/segments.ts';
+import { usualSizes } from '../../events/segments/segment-writer.ts';
+import { segmentsOf } from '../../events/segments/segments.ts';
 import { withDatabase } from '../../storage/sqlite.ts';
 import { type HereService, startHere, useServiceHere } from '../helpers/embedded.ts';
 import { runHere } from '../helpers/in-process.ts';

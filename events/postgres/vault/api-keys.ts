@@ -1,8 +1,8 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
-import type { keySecretNames } from '../../key-secrets.ts';
-import { noHash, spareMilliseconds } from '../../key-secrets.ts';
-import { credentialOf } from '../../passwords.ts';
-import type { VaultPort } from '../../vault-port.ts';
+import type { keySecretNames } from '../../vault/key-secrets.ts';
+import { noHash, spareMilliseconds } from '../../vault/key-secrets.ts';
+import { credentialOf } from '../../vault/passwords.ts';
+import type { VaultPort } from '../../vault/vault-port.ts';
 import type { VaultRows } from './running.ts';
 
 /**

@@ -1,5 +1,5 @@
-import type { Counter } from '../../vault.ts';
-import type { VaultPort } from '../../vault-port.ts';
+import type { Counter } from '../../vault/vault.ts';
+import type { VaultPort } from '../../vault/vault-port.ts';
 import type { VaultRows } from './running.ts';
 
 type Row = { failures: number; locked_until: number | null; touched: number; is_known: boolean };

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
-import { signHandover } from '../../handovers.ts';
-import type { KeyChange } from '../../key-events.ts';
+import { signHandover } from '../../proof/handovers.ts';
+import { signerOf } from '../../proof/notes.ts';
+import type { KeyChange } from '../../service-events/key-events.ts';
 import {
   isExpected,
   type KnownKey,
@@ -9,9 +10,8 @@ import {
   nameOf,
   type Replacement,
   withoutLostHandover,
-} from '../../log-keys.ts';
-import { signerOf } from '../../notes.ts';
-import type { VaultPort } from '../../vault-port.ts';
+} from '../../vault/log-keys.ts';
+import type { VaultPort } from '../../vault/vault-port.ts';
 import { lockOf, numberedUpTo, type VaultRows } from './running.ts';
 
 type KeyRow = {

@@ -7,7 +7,7 @@ import {
   type VaultTable,
   vaultRows,
   vaultTables,
-} from '../../vault-rows.ts';
+} from '../../vault/vault-rows.ts';
 import { numberedUpTo } from './running.ts';
 
 /** So many rows go in one statement: some hold a whole document. */

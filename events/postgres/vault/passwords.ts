@@ -1,5 +1,5 @@
-import { credentialOf, isCommitment } from '../../passwords.ts';
-import type { VaultPort } from '../../vault-port.ts';
+import { credentialOf, isCommitment } from '../../vault/passwords.ts';
+import type { VaultPort } from '../../vault/vault-port.ts';
 import { serverTime, type VaultRows } from './running.ts';
 
 /**

@@ -1,4 +1,4 @@
-import type { VaultPort } from '../../vault-port.ts';
+import type { VaultPort } from '../../vault/vault-port.ts';
 import type { VaultRows } from './running.ts';
 
 /** Stands in a row without preferences yet: it is there to be locked, and never committed. */

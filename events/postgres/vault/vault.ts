@@ -1,21 +1,21 @@
 import { createHmac, randomBytes } from 'node:crypto';
 import type { Connection, PostgresAddress } from '../../../storage/postgres/connection.ts';
-import { keySecretNames } from '../../key-secrets.ts';
-import { commitmentSecret } from '../../passwords.ts';
-import { openSharedClock, type SharedClock } from '../../shared-clock.ts';
-import type { VaultPort } from '../../vault-port.ts';
+import { openSharedClock, type SharedClock } from '../../replica/shared-clock.ts';
+import { keySecretNames } from '../../vault/key-secrets.ts';
+import { commitmentSecret } from '../../vault/passwords.ts';
+import type { VaultPort } from '../../vault/vault-port.ts';
 import { prepareTableSet } from '../tables.ts';
 import { openKeySecrets } from './api-keys.ts';
 import { openCounters } from './counters.ts';
-import { openDrafts } from './drafts.ts';
 import { type LeaseRows, openLeaseRows } from './leases.ts';
 import { openLogKeys } from './log-keys.ts';
-import { openOwnDrafts } from './own-drafts.ts';
 import { openPasswords } from './passwords.ts';
 import { openPinRows, type PinRows } from './pins.ts';
 import { openPreferences } from './preferences.ts';
+import { openDrafts } from './previews.ts';
 import { openRows, type Subject, serverTime, usualPatience, type VaultRows } from './running.ts';
 import { vaultSteps } from './tables.ts';
+import { openOwnDrafts } from './unsaved-changes.ts';
 
 /** The vault of a log in PostgreSQL, which all nodes have together. */
 export type PostgresVault = {

@@ -1,4 +1,4 @@
-import type { VaultPort } from '../../../events/vault-port.ts';
+import type { VaultPort } from '../../../events/vault/vault-port.ts';
 import { isDiskFull } from '../../../storage/sqlite.ts';
 import type { KeyService } from '../../ports.ts';
 import { canWait, noRoom } from '../../writer/no-room.ts';

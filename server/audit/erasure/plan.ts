@@ -3,11 +3,11 @@ import { DomainError, type FieldError } from '../../../config/errors.ts';
 import type { Model } from '../../../config/model.ts';
 import { isObject, type JsonObject, memberOf } from '../../../config/schema.ts';
 import { didYouMean, show } from '../../../config/suggest.ts';
-import { decideNothing } from '../../../events/accounts.ts';
-import { filesIn } from '../../../events/blobs.ts';
-import { accountStream, documentStream, inviteStream, setupStream } from '../../../events/catalogue.ts';
-import { type ErasedStream, staysErased } from '../../../events/erasures.ts';
-import type { Change, RecordedEvent } from '../../../events/log.ts';
+import { decideNothing } from '../../../events/facts/accounts.ts';
+import { accountStream, documentStream, inviteStream, setupStream } from '../../../events/facts/catalogue.ts';
+import { type ErasedStream, staysErased } from '../../../events/facts/erasures.ts';
+import type { Change, RecordedEvent } from '../../../events/facts/log.ts';
+import { filesIn } from '../../../events/facts/named-files.ts';
 import type { App } from '../../app.ts';
 
 /** The extent of an erasure before it is recorded. */

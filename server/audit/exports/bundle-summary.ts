@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { type Json, type JsonObject, memberOf } from '../../../config/schema.ts';
-import { type Actor, type Header, payloadOf } from '../../../events/envelope.ts';
-import type { LogReader } from '../../../events/log-reader.ts';
+import { type Actor, type Header, payloadOf } from '../../../events/facts/envelope.ts';
+import type { LogReader } from '../../../events/log/log-reader.ts';
 import { eventsOf } from '../../documents/past/reading.ts';
 import { escapeHtml } from '../../platform/html.ts';
 import type { LogCheckpoint } from '../../ports.ts';

@@ -1,10 +1,10 @@
 import type { Readable } from 'node:stream';
 import { DomainError } from '../../../config/errors.ts';
 import type { JsonObject } from '../../../config/schema.ts';
-import { filesStream, schemaStream } from '../../../events/catalogue.ts';
-import type { EventText } from '../../../events/event-checks.ts';
-import { eventOf, type LogReader } from '../../../events/log-reader.ts';
-import { fileIn } from '../../../events/losses.ts';
+import { filesStream, schemaStream } from '../../../events/facts/catalogue.ts';
+import type { EventText } from '../../../events/log/event-checks.ts';
+import { eventOf, type LogReader } from '../../../events/log/log-reader.ts';
+import { fileIn } from '../../../events/service-events/losses.ts';
 import type { BlobStore } from '../../../storage/blobs.ts';
 import type { Sight } from '../../access/sight.ts';
 import { eventsOf, headersBetween } from '../../documents/past/reading.ts';

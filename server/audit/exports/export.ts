@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Readable } from 'node:stream';
-import type { EventText } from '../../../events/event-checks.ts';
+import type { EventText } from '../../../events/log/event-checks.ts';
 import { eventsBetween } from '../../documents/past/reading.ts';
 import { readAsset } from '../../platform/carried.ts';
 import { version } from '../../platform/version.ts';

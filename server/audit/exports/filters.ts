@@ -1,11 +1,11 @@
 import { invalidField } from '../../../config/errors.ts';
 import { show } from '../../../config/suggest.ts';
-import type { Names } from '../../../events/categories.ts';
-import { type Header, headerOf } from '../../../events/envelope.ts';
-import type { EventText } from '../../../events/event-checks.ts';
-import { whenHere } from '../../../events/fetching.ts';
-import type { LogReader } from '../../../events/log-reader.ts';
-import type { EventFilter } from '../../../projections/audit.ts';
+import { type Header, headerOf } from '../../../events/facts/envelope.ts';
+import type { EventText } from '../../../events/log/event-checks.ts';
+import type { LogReader } from '../../../events/log/log-reader.ts';
+import { whenHere } from '../../../events/segments/fetching.ts';
+import type { Names } from '../../../events/service-events/categories.ts';
+import type { EventFilter } from '../../../projections/tables/audit.ts';
 import { headersBetween } from '../../documents/past/reading.ts';
 import { yieldToEventLoop } from '../../platform/yield.ts';
 import { checked, type Values } from '../../queries/parameters.ts';

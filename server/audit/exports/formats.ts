@@ -1,5 +1,5 @@
 import { isObject, type JsonObject } from '../../../config/schema.ts';
-import { type Header, type Payload, payloadOf } from '../../../events/envelope.ts';
+import { type Header, type Payload, payloadOf } from '../../../events/facts/envelope.ts';
 import { byteOrderMark, csvRow, jsonCell } from './csv.ts';
 import type { ShownEvent } from './shown.ts';
 

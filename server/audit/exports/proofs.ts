@@ -1,10 +1,10 @@
-import { readHandover } from '../../../events/handovers.ts';
-import { readKeyEvents } from '../../../events/key-events.ts';
-import type { LogReader } from '../../../events/log-reader.ts';
-import { treeAt } from '../../../events/merkle.ts';
-import { openNote, parseVerifierKey, type Verifier } from '../../../events/notes.ts';
-import { consistencyProof, inclusionProver } from '../../../events/proofs.ts';
-import type { KeptToken } from '../../../events/stamps.ts';
+import type { LogReader } from '../../../events/log/log-reader.ts';
+import { readHandover } from '../../../events/proof/handovers.ts';
+import { treeAt } from '../../../events/proof/merkle.ts';
+import { openNote, parseVerifierKey, type Verifier } from '../../../events/proof/notes.ts';
+import { consistencyProof, inclusionProver } from '../../../events/proof/proofs.ts';
+import type { KeptToken } from '../../../events/proof/stamps.ts';
+import { readKeyEvents } from '../../../events/service-events/key-events.ts';
 import type { App } from '../../app.ts';
 import type { LogCheckpoint } from '../../ports.ts';
 

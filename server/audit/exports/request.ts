@@ -1,8 +1,8 @@
 import type { FieldError } from '../../../config/errors.ts';
 import { show } from '../../../config/suggest.ts';
-import { auditStream } from '../../../events/catalogue.ts';
-import { changeOf } from '../../../events/log.ts';
-import type { LogReader } from '../../../events/log-reader.ts';
+import { auditStream } from '../../../events/facts/catalogue.ts';
+import { changeOf } from '../../../events/facts/log.ts';
+import type { LogReader } from '../../../events/log/log-reader.ts';
 import { noteAudit } from '../../access/admission.ts';
 import type { RouteCall } from '../../app.ts';
 import { appendOf } from '../../callers/append.ts';

@@ -3,7 +3,7 @@ import type { Request, ResponseObject, ResponseToolkit, Server } from '@hapi/hap
 import { create as dispositionOf } from 'content-disposition';
 import { DomainError } from '../../../config/errors.ts';
 import { show } from '../../../config/suggest.ts';
-import { whenHere } from '../../../events/fetching.ts';
+import { whenHere } from '../../../events/segments/fetching.ts';
 import { type AuditRights, requireAudit } from '../../access/rights.ts';
 import { hiddenByRules, type Sight } from '../../access/sight.ts';
 import type { App, RouteParts } from '../../app.ts';

@@ -1,10 +1,10 @@
 import { isObject, type Json, type JsonObject } from '../../../config/schema.ts';
-import { clockStream } from '../../../events/catalogue.ts';
-import { foldDocument } from '../../../events/documents.ts';
-import { type Header, headerOf, payloadOf } from '../../../events/envelope.ts';
-import { erasedStreams } from '../../../events/erasures.ts';
-import type { EventText } from '../../../events/event-checks.ts';
-import { eventOf, type LogReader } from '../../../events/log-reader.ts';
+import { clockStream } from '../../../events/facts/catalogue.ts';
+import { foldDocument } from '../../../events/facts/documents.ts';
+import { type Header, headerOf, payloadOf } from '../../../events/facts/envelope.ts';
+import { erasedStreams } from '../../../events/facts/erasures.ts';
+import type { EventText } from '../../../events/log/event-checks.ts';
+import { eventOf, type LogReader } from '../../../events/log/log-reader.ts';
 import { isSha256 } from '../../../storage/blobs.ts';
 
 /** The payload of an event as shown, or why it is not. `hidden`: payloads were not requested. */

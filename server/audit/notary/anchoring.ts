@@ -1,14 +1,14 @@
 import { setTimeout as wait } from 'node:timers/promises';
+import { readLog } from '../../../events/log/log-reader.ts';
 import {
   type CheckpointChange,
   type KeptCheckpoint,
   keptCheckpoints,
   readCheckpoints,
-} from '../../../events/checkpoints.ts';
-import { BrokenLogError } from '../../../events/log-file.ts';
-import { readLog } from '../../../events/log-reader.ts';
-import { parseNote, signedByLog } from '../../../events/notes.ts';
-import { readStamps } from '../../../events/stamps.ts';
+} from '../../../events/proof/checkpoints.ts';
+import { parseNote, signedByLog } from '../../../events/proof/notes.ts';
+import { readStamps } from '../../../events/proof/stamps.ts';
+import { BrokenLogError } from '../../../events/store/log-file.ts';
 import type { BlobStore } from '../../../storage/blobs.ts';
 import { openDatabase, type Sqlite } from '../../../storage/sqlite.ts';
 import { isStoreFailure } from '../../http/store-refusals.ts';

@@ -1,13 +1,13 @@
 import { counted } from '../../../config/counted.ts';
-import { type CheckpointReader, keptCheckpoints } from '../../../events/checkpoints.ts';
-import { readHandover } from '../../../events/handovers.ts';
-import { readKeyEvents } from '../../../events/key-events.ts';
-import type { KnownKey } from '../../../events/log-keys.ts';
-import type { LogReader } from '../../../events/log-reader.ts';
-import { openNote, parseCheckpoint, parseNote, parseVerifierKey, type Verifier } from '../../../events/notes.ts';
-import type { TreeHead } from '../../../events/proofs.ts';
-import type { Finding } from '../../../events/seen-heads.ts';
-import { contradiction } from '../../../events/seen-heads.ts';
+import type { LogReader } from '../../../events/log/log-reader.ts';
+import { type CheckpointReader, keptCheckpoints } from '../../../events/proof/checkpoints.ts';
+import { readHandover } from '../../../events/proof/handovers.ts';
+import { openNote, parseCheckpoint, parseNote, parseVerifierKey, type Verifier } from '../../../events/proof/notes.ts';
+import type { TreeHead } from '../../../events/proof/proofs.ts';
+import type { Finding } from '../../../events/proof/seen-heads.ts';
+import { contradiction } from '../../../events/proof/seen-heads.ts';
+import { readKeyEvents } from '../../../events/service-events/key-events.ts';
+import type { KnownKey } from '../../../events/vault/log-keys.ts';
 
 /** The keys by which checkpoints of a log are checked; `disowned` holds the ids of those whose signatures count no more. */
 export type TrustedKeys = { verifiers: readonly Verifier[]; disowned: ReadonlySet<string> };

@@ -1,8 +1,8 @@
 import { counted } from '../../../config/counted.ts';
-import { cosignaturesOf, isCosignedBy, type WitnessKey } from '../../../events/cosignatures.ts';
-import type { LogReader } from '../../../events/log-reader.ts';
-import { parseNote } from '../../../events/notes.ts';
-import { consistencyProof } from '../../../events/proofs.ts';
+import type { LogReader } from '../../../events/log/log-reader.ts';
+import { cosignaturesOf, isCosignedBy, type WitnessKey } from '../../../events/proof/cosignatures.ts';
+import { parseNote } from '../../../events/proof/notes.ts';
+import { consistencyProof } from '../../../events/proof/proofs.ts';
 import type { Witness } from '../../settings/cosigners.ts';
 import { ask } from './asking.ts';
 

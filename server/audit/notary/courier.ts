@@ -1,6 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import type { KeptCheckpoint } from '../../../events/checkpoints.ts';
+import type { KeptCheckpoint } from '../../../events/proof/checkpoints.ts';
 import { messageOf } from '../../../storage/errors.ts';
 
 /** Delivers checkpoints to one destination. */

@@ -1,5 +1,8 @@
 import type { Logger } from 'pino';
-import { readCheckpoints } from '../../../events/checkpoints.ts';
+import type { Command, Outcome } from '../../../events/facts/log.ts';
+import { type LogReader, readLog } from '../../../events/log/log-reader.ts';
+import { readCheckpoints } from '../../../events/proof/checkpoints.ts';
+import { parseNote } from '../../../events/proof/notes.ts';
 import {
   decideKeyChange,
   isSameChange,
@@ -8,12 +11,9 @@ import {
   keyStreamVersion,
   type NamedKey,
   readKeyEvents,
-} from '../../../events/key-events.ts';
-import type { Command, Outcome } from '../../../events/log.ts';
-import type { KnownKey } from '../../../events/log-keys.ts';
-import { type LogReader, readLog } from '../../../events/log-reader.ts';
-import { parseNote } from '../../../events/notes.ts';
-import type { VaultPort } from '../../../events/vault-port.ts';
+} from '../../../events/service-events/key-events.ts';
+import type { KnownKey } from '../../../events/vault/log-keys.ts';
+import type { VaultPort } from '../../../events/vault/vault-port.ts';
 import { openDatabase, type Sqlite } from '../../../storage/sqlite.ts';
 import type { KeyRecord } from '../../ports.ts';
 import { type TrustedKeys, trustedKeys } from './checkpoint-checks.ts';

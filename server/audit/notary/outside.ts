@@ -1,11 +1,11 @@
 import { hash, type X509Certificate } from 'node:crypto';
 import { counted } from '../../../config/counted.ts';
-import { type KeptCheckpoint, readCheckpoints } from '../../../events/checkpoints.ts';
-import { cosignaturesOf, type WitnessKey } from '../../../events/cosignatures.ts';
-import { inWords } from '../../../events/durations.ts';
-import { parseNote, signedByLog } from '../../../events/notes.ts';
-import type { Finding } from '../../../events/seen-heads.ts';
-import { readStamps, type TokenRow } from '../../../events/stamps.ts';
+import { inWords } from '../../../events/facts/durations.ts';
+import { type KeptCheckpoint, readCheckpoints } from '../../../events/proof/checkpoints.ts';
+import { cosignaturesOf, type WitnessKey } from '../../../events/proof/cosignatures.ts';
+import { parseNote, signedByLog } from '../../../events/proof/notes.ts';
+import type { Finding } from '../../../events/proof/seen-heads.ts';
+import { readStamps, type TokenRow } from '../../../events/proof/stamps.ts';
 import type { Sqlite } from '../../../storage/sqlite.ts';
 
 /** The time at which a witness or authority saw the first `size` events of a log. */

@@ -1,5 +1,5 @@
 import { hash, randomBytes, type X509Certificate } from 'node:crypto';
-import { signedByLog } from '../../../events/notes.ts';
+import { signedByLog } from '../../../events/proof/notes.ts';
 import { ask, type Receiver } from './asking.ts';
 import { bytesOf, DerError, isNumber, membersOf, numberIn, readDer, timeStampQuery } from './der.ts';
 import { isVouchedFor, readToken, TokenError } from './time-stamp-tokens.ts';

@@ -1,5 +1,5 @@
 import type { Worker } from 'node:worker_threads';
-import { mostCounted } from '../../../events/missing.ts';
+import { mostCounted } from '../../../events/verify/missing.ts';
 import { errorOf } from '../../../storage/errors.ts';
 import { startThread } from '../../platform/threads.ts';
 import type { Altered, Verification } from '../../ports.ts';

@@ -1,15 +1,15 @@
 import { DomainError } from '../../../config/errors.ts';
 import type { Collection } from '../../../config/model.ts';
 import type { JsonObject } from '../../../config/schema.ts';
-import { splitStream } from '../../../events/catalogue.ts';
-import { changesBetween } from '../../../events/changes.ts';
-import type { Current } from '../../../events/documents.ts';
-import type { Header } from '../../../events/envelope.ts';
+import { splitStream } from '../../../events/facts/catalogue.ts';
+import { changesBetween } from '../../../events/facts/changes.ts';
+import type { Current } from '../../../events/facts/documents.ts';
+import type { Header } from '../../../events/facts/envelope.ts';
 import type { AuditRights } from '../../access/rights.ts';
 import type { App, Target } from '../../app.ts';
 import { refuseTooMuch } from '../../documents/bulk/loading.ts';
-import { currentOf } from '../../documents/current.ts';
 import { type Past, pastOf } from '../../documents/past/versions.ts';
+import { currentOf } from '../../documents/write/current.ts';
 import { yieldToEventLoop } from '../../platform/yield.ts';
 
 /** The events that a bulk call has recorded in one stream: the versions that they made. */

@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../../config/schema.ts';
-import { splitStream } from '../../../events/catalogue.ts';
-import { type Header, headerOf } from '../../../events/envelope.ts';
+import { splitStream } from '../../../events/facts/catalogue.ts';
+import { type Header, headerOf } from '../../../events/facts/envelope.ts';
 import type { App } from '../../app.ts';
 import type { Decision } from './items.ts';
 import { mostDocuments } from './requests.ts';

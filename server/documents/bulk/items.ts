@@ -2,22 +2,22 @@ import type { ResponseToolkit } from '@hapi/hapi';
 import { DomainError } from '../../../config/errors.ts';
 import type { Collection } from '../../../config/model.ts';
 import type { JsonObject } from '../../../config/schema.ts';
-import { decideNothing } from '../../../events/accounts.ts';
-import { type Current, decideCreate, decideDelete } from '../../../events/documents.ts';
-import type { Change, Claim } from '../../../events/log.ts';
+import { decideNothing } from '../../../events/facts/accounts.ts';
+import { type Current, decideCreate, decideDelete } from '../../../events/facts/documents.ts';
+import type { Change, Claim } from '../../../events/facts/log.ts';
 import { authorize, mayRead, readsPast } from '../../access/access.ts';
 import { checkFieldsWritable } from '../../access/field-access.ts';
 import type { App, Call, RouteCall, Target } from '../../app.ts';
 import { yieldToEventLoop } from '../../platform/yield.ts';
-import { hookedValues, validValues } from '../checked-values.ts';
-import { streamOf } from '../current.ts';
 import { beforeDelete, type HookContext, runAfterHooks } from '../hooks.ts';
-import { accounts } from '../passwords.ts';
 import { pastValues } from '../past/restore-plan.ts';
-import { serializerFor } from '../serialize.ts';
-import { beforeAppend, recorded, type Writable, type Write, writeOf } from '../write-steps.ts';
-import { writeMany } from '../writes.ts';
-import { decideValues } from '../written.ts';
+import { serializerFor } from '../read/serialize.ts';
+import { hookedValues, validValues } from '../write/checked-values.ts';
+import { streamOf } from '../write/current.ts';
+import { accounts } from '../write/passwords.ts';
+import { beforeAppend, recorded, type Writable, type Write, writeOf } from '../write/write-steps.ts';
+import { writeMany } from '../write/writes.ts';
+import { decideValues } from '../write/written.ts';
 import {
   gatherErrors,
   refusalOfHook,

@@ -1,13 +1,13 @@
 import { DomainError } from '../../../config/errors.ts';
 import type { Collection } from '../../../config/model.ts';
-import type { Current } from '../../../events/documents.ts';
-import { idIn, type ListRequest, type Page } from '../../../projections/lists.ts';
-import type { Where } from '../../../projections/where.ts';
+import type { Current } from '../../../events/facts/documents.ts';
+import { idIn, type ListRequest, type Page } from '../../../projections/query/lists.ts';
+import type { Where } from '../../../projections/query/where.ts';
 import type { Call, Target } from '../../app.ts';
 import { yieldToEventLoop } from '../../platform/yield.ts';
 import { ownSortKeys } from '../../queries/paths.ts';
 import type { Written } from '../../reads/missing-index.ts';
-import { readMany } from '../reading.ts';
+import { readMany } from '../read/reading.ts';
 import { mostCharacters } from './requests.ts';
 
 /** Gives pages of the documents of a collection, today or as of a position. */

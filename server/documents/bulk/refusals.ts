@@ -1,9 +1,9 @@
 import Boom from '@hapi/boom';
 import { counted } from '../../../config/counted.ts';
 import { DomainError, type ErrorCode, type FieldError, invalidFields } from '../../../config/errors.ts';
-import type { Claim } from '../../../events/log.ts';
+import type { Claim } from '../../../events/facts/log.ts';
 import type { App } from '../../app.ts';
-import { fieldOf } from '../writes.ts';
+import { fieldOf } from '../write/writes.ts';
 import type { Decision, Item } from './items.ts';
 
 /** So many documents are named in a 403. */

@@ -9,7 +9,7 @@ import { requireLiving } from '../../callers/sessions.ts';
 import { jsonPayload, noPayload, readBody } from '../../http/body.ts';
 import { actorOf } from '../../http/requests.ts';
 import type { Operation } from '../../openapi/operation.ts';
-import { countSignUp } from '../passwords.ts';
+import { countSignUp } from '../write/passwords.ts';
 import { changeMany } from './change.ts';
 import { createMany } from './create.ts';
 import { writableOf } from './items.ts';

@@ -1,13 +1,13 @@
 import { DomainError } from '../../../config/errors.ts';
 import type { Json, JsonObject } from '../../../config/schema.ts';
-import { changesBetween } from '../../../events/changes.ts';
-import type { Current } from '../../../events/documents.ts';
+import { changesBetween } from '../../../events/facts/changes.ts';
+import type { Current } from '../../../events/facts/documents.ts';
 import { mayRead } from '../../access/access.ts';
 import { readableWith } from '../../access/field-access.ts';
 import { requestId } from '../../http/requests.ts';
-import { idIn, streamOf } from '../current.ts';
 import { mayReadPast, pastOf } from '../past/versions.ts';
-import type { ShownCall, Write, WriteStep } from '../write-steps.ts';
+import { idIn, streamOf } from '../write/current.ts';
+import type { ShownCall, Write, WriteStep } from '../write/write-steps.ts';
 import { type Expected, expectedVersions } from './etags.ts';
 
 /** A field whose value is another than the client knows. `before` only for a caller who may see what was. */

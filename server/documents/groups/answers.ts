@@ -1,6 +1,6 @@
 import type { Json, JsonObject } from '../../../config/schema.ts';
-import type { Groups } from '../../../projections/groups.ts';
-import type { Bound } from '../../../projections/where.ts';
+import type { Groups } from '../../../projections/query/groups.ts';
+import type { Bound } from '../../../projections/query/where.ts';
 import type { GroupQuery, Named } from '../../queries/groups.ts';
 
 /** The answer of `aggregate`: a key and the figures of each group, by the paths as they were asked for. */

@@ -1,16 +1,16 @@
 import type { Request, Server } from '@hapi/hapi';
 import { type DomainError, invalidField } from '../../../config/errors.ts';
 import type { Collection } from '../../../config/model.ts';
-import { type GroupRequest, type Groups, TooManyCombinationsError } from '../../../projections/groups.ts';
-import { idIn } from '../../../projections/lists.ts';
+import { type GroupRequest, type Groups, TooManyCombinationsError } from '../../../projections/query/groups.ts';
+import { idIn } from '../../../projections/query/lists.ts';
 import { authorizeList, type ListScope, plainReachOf } from '../../access/list-scope.ts';
 import type { App, Call, Target } from '../../app.ts';
 import { strategy } from '../../callers/authentication.ts';
 import { type GroupQuery, readAggregateQuery, readDistinctQuery } from '../../queries/groups.ts';
-import { allPassing } from '../listing.ts';
 import { readAsOf, tellPosition } from '../past/as-of.ts';
-import { readMany } from '../reading.ts';
-import { sendText } from '../sending.ts';
+import { allPassing } from '../read/listing.ts';
+import { readMany } from '../read/reading.ts';
+import { sendText } from '../read/sending.ts';
 import { aggregateAnswer, distinctAnswer } from './answers.ts';
 import { aggregateOperation, distinctOperation } from './operations.ts';
 

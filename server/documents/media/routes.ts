@@ -18,7 +18,7 @@ import { isStoreFailure } from '../../http/store-refusals.ts';
 import { isUtf8, pathProblem } from '../../http/url.ts';
 import { readQuery } from '../../queries/parameters.ts';
 import { readAsOf, tellPosition } from '../past/as-of.ts';
-import { serializerFor } from '../serialize.ts';
+import { serializerFor } from '../read/serialize.ts';
 import { mediaOperation, mediaParameters } from './operations.ts';
 import { servingOf } from './serving.ts';
 

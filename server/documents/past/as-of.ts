@@ -2,7 +2,7 @@ import type { Request, ResponseObject } from '@hapi/hapi';
 import { DomainError } from '../../../config/errors.ts';
 import type { Collection, Global } from '../../../config/model.ts';
 import type { Category } from '../../../config/schema.ts';
-import { documentStream } from '../../../events/catalogue.ts';
+import { documentStream } from '../../../events/facts/catalogue.ts';
 import { auditRightsOf, requireAudit } from '../../access/rights.ts';
 import type { App } from '../../app.ts';
 import { type AsOf, actorOf, asOfFor, type ReadScope } from '../../http/requests.ts';

@@ -1,7 +1,7 @@
-import { missingEvent } from '../../../events/altered.ts';
-import type { EventText } from '../../../events/event-checks.ts';
-import { whenHere } from '../../../events/fetching.ts';
-import type { LogReader } from '../../../events/log-reader.ts';
+import type { EventText } from '../../../events/log/event-checks.ts';
+import type { LogReader } from '../../../events/log/log-reader.ts';
+import { whenHere } from '../../../events/segments/fetching.ts';
+import { missingEvent } from '../../../events/store/altered.ts';
 import { yieldToEventLoop } from '../../platform/yield.ts';
 
 /** How much of the log is read and held at a time, in characters of stored text; one event may be longer. */

@@ -2,8 +2,8 @@ import { cutField, DomainError, invalidField, invalidFields } from '../../../con
 import { InvalidBody } from '../../../config/invalid-body.ts';
 import { isObject, type Json, type JsonObject, memberOf } from '../../../config/schema.ts';
 import { didYouMean, show } from '../../../config/suggest.ts';
-import { changesBetween } from '../../../events/changes.ts';
-import type { Current } from '../../../events/documents.ts';
+import { changesBetween } from '../../../events/facts/changes.ts';
+import type { Current } from '../../../events/facts/documents.ts';
 import { authorize, mayRead, readsPast } from '../../access/access.ts';
 import { refuseMissing } from '../../access/document-access.ts';
 import { checkFieldsWritable, hiddenPaths } from '../../access/field-access.ts';
@@ -11,8 +11,8 @@ import { auditRightsOf } from '../../access/rights.ts';
 import type { App, Call, Target } from '../../app.ts';
 import { noteReason } from '../../http/reason.ts';
 import { requireExpected } from '../concurrency/precondition.ts';
-import { currentOf, idIn, streamOf } from '../current.ts';
-import type { ShownCall } from '../write-steps.ts';
+import { currentOf, idIn, streamOf } from '../write/current.ts';
+import type { ShownCall } from '../write/write-steps.ts';
 import { type Past, pastOf } from './versions.ts';
 
 /** Which version is wanted: by its number, or as the log stood at a position. */

@@ -1,5 +1,5 @@
 import { type CollectionSchema, categoryOf, type FieldSchema, type Schema } from '../../../config/schema.ts';
-import type { Names } from '../../../events/categories.ts';
+import type { Names } from '../../../events/service-events/categories.ts';
 
 /** A schema of then, in which collections have the slugs of today: by those they are read, also as of then. */
 export function withNamesOfToday(schema: Schema, names: Names): Schema {

@@ -1,8 +1,8 @@
 import type { JsonObject } from '../../../config/schema.ts';
-import { foldDocument } from '../../../events/documents.ts';
-import type { RecordedEvent } from '../../../events/log.ts';
-import { eventOf } from '../../../events/log-reader.ts';
-import { schemaKey } from '../../../events/upcasters.ts';
+import { foldDocument } from '../../../events/facts/documents.ts';
+import type { RecordedEvent } from '../../../events/facts/log.ts';
+import { schemaKey } from '../../../events/facts/upcasters.ts';
+import { eventOf } from '../../../events/log/log-reader.ts';
 import { readsPast } from '../../access/access.ts';
 import { auditRightsOf } from '../../access/rights.ts';
 import type { App, Call } from '../../app.ts';

@@ -7,7 +7,7 @@ import { unstored } from '../../callers/vary.ts';
 import { jsonPayload, readBody } from '../../http/body.ts';
 import { actorOf } from '../../http/requests.ts';
 import { readQuery, rejectQuery } from '../../queries/parameters.ts';
-import { sendText } from '../sending.ts';
+import { sendText } from '../read/sending.ts';
 import { previewDataOperation, previewParameters, previewTokenOperation } from './operations.ts';
 import { keepPreview, readPreview } from './preview.ts';
 

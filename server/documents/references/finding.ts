@@ -1,16 +1,16 @@
 import type { Collection, Global } from '../../../config/model.ts';
 import type { JsonObject } from '../../../config/schema.ts';
-import type { Where } from '../../../projections/where.ts';
+import type { Where } from '../../../projections/query/where.ts';
 import { mayRead, readsPast } from '../../access/access.ts';
 import { queryableBy, readableFields } from '../../access/field-access.ts';
 import { scopeElsewhere } from '../../access/list-scope.ts';
 import type { Call, RouteCall } from '../../app.ts';
 import { asOfFor } from '../../http/requests.ts';
 import { newestFirst } from '../../reads/ranking.ts';
-import { currentOf, currentThen } from '../current.ts';
-import { allPassing, countOf, list, type Row } from '../listing.ts';
-import { relationsIn } from '../relations.ts';
+import { allPassing, countOf, list, type Row } from '../read/listing.ts';
 import { showableIn, titleOf } from '../search/titles.ts';
+import { currentOf, currentThen } from '../write/current.ts';
+import { relationsIn } from '../write/relations.ts';
 import { type Pointer, pointersOf, pointsAt } from './pointers.ts';
 
 /** A document or global that points at another, and the path of the field by which it does. A global has no id. */

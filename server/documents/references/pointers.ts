@@ -1,7 +1,7 @@
 import { isList } from '../../../config/field-types.ts';
 import type { Field } from '../../../config/model.ts';
 import { isNesting, partsOf } from '../../../config/nesting.ts';
-import type { Step, Where } from '../../../projections/where.ts';
+import type { Step, Where } from '../../../projections/query/where.ts';
 import { filterableFields, queryableBy, rightsToFields } from '../../access/field-access.ts';
 import type { Call, Target } from '../../app.ts';
 import { leafOf } from '../../queries/paths.ts';

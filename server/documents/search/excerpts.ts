@@ -1,4 +1,4 @@
-import { placesIn, placesOf, type Term, type Word, wordsIn } from '../../../projections/words.ts';
+import { placesIn, placesOf, type Term, type Word, wordsIn } from '../../../projections/tables/words.ts';
 import { escapeHtml } from '../../platform/html.ts';
 
 /** Characters before the first place that is shown, and in all. */

@@ -1,7 +1,7 @@
 import type { Request, Server } from '@hapi/hapi';
 import type { Collection } from '../../../config/model.ts';
 import { type TextField, textIn } from '../../../config/text-fields.ts';
-import type { Term } from '../../../projections/words.ts';
+import type { Term } from '../../../projections/tables/words.ts';
 import { credentialNeeded } from '../../access/access.ts';
 import { authorizeList, type ListScope, scopeElsewhere } from '../../access/list-scope.ts';
 import type { App, Call, Target } from '../../app.ts';
@@ -10,7 +10,7 @@ import { actorOf } from '../../http/requests.ts';
 import { readQuery } from '../../queries/parameters.ts';
 import type { Ranked } from '../../reads/ranking.ts';
 import { type Best, perform, type Read } from '../../reads/reads.ts';
-import { readMany } from '../reading.ts';
+import { readMany } from '../read/reading.ts';
 import { excerptOf } from './excerpts.ts';
 import { searchOperation } from './operations.ts';
 import { searchParameters, unknownCollections } from './parameters.ts';

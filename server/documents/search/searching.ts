@@ -1,12 +1,12 @@
 import { DomainError } from '../../../config/errors.ts';
 import type { JsonObject } from '../../../config/schema.ts';
 import { fieldsOn, type TextField } from '../../../config/text-fields.ts';
-import type { ListRequest, Page } from '../../../projections/lists.ts';
-import type { Search } from '../../../projections/search.ts';
-import type { Where } from '../../../projections/where.ts';
+import type { ListRequest, Page } from '../../../projections/query/lists.ts';
+import type { Search } from '../../../projections/query/search.ts';
+import type { Where } from '../../../projections/query/where.ts';
 import { filterableFields } from '../../access/field-access.ts';
 import type { Call } from '../../app.ts';
-import { paceOf } from '../reading.ts';
+import { paceOf } from '../read/reading.ts';
 
 /** The fields that a search of one collection looks into: those that the caller may filter by. */
 export async function searchedBy(call: Call): Promise<readonly TextField[]> {

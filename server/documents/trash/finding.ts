@@ -1,15 +1,15 @@
 import type { Collection } from '../../../config/model.ts';
 import type { JsonObject } from '../../../config/schema.ts';
-import { documentStream } from '../../../events/catalogue.ts';
-import type { Actor } from '../../../events/envelope.ts';
-import type { EventFilter } from '../../../projections/audit.ts';
+import { documentStream } from '../../../events/facts/catalogue.ts';
+import type { Actor } from '../../../events/facts/envelope.ts';
+import type { EventFilter } from '../../../projections/tables/audit.ts';
 import { newestOf } from '../../access/absence.ts';
 import { mayThen, mayWithAll } from '../../access/access.ts';
 import { type AuditRights, auditRightsOf } from '../../access/rights.ts';
 import type { App, Call, RouteCall } from '../../app.ts';
 import { asOfFor } from '../../http/requests.ts';
 import { yieldToEventLoop } from '../../platform/yield.ts';
-import { paceOf } from '../reading.ts';
+import { paceOf } from '../read/reading.ts';
 import { showableIn, titleOf } from '../search/titles.ts';
 
 /** A deleted document. `version` is the last at which it was there; what the caller may not know is null. */

@@ -1,5 +1,5 @@
 import { DomainError } from '../../../config/errors.ts';
-import type { Tail } from '../../../events/blobs.ts';
+import type { Tail } from '../../../events/service-events/blobs.ts';
 import { BlobHeldError, type BlobStore } from '../../../storage/blobs.ts';
 import type { Candidates, Collect, Collected } from '../../ports.ts';
 import type { PinBoard } from './pins.ts';

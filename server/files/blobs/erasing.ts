@@ -1,7 +1,7 @@
 import { setImmediate as turn } from 'node:timers/promises';
-import { openTail, readNamings } from '../../../events/blobs.ts';
-import { whenHere } from '../../../events/fetching.ts';
-import { readLog } from '../../../events/log-reader.ts';
+import { readLog } from '../../../events/log/log-reader.ts';
+import { whenHere } from '../../../events/segments/fetching.ts';
+import { openTail, readNamings } from '../../../events/service-events/blobs.ts';
 import { BlobHeldError, type BlobStore } from '../../../storage/blobs.ts';
 import type { Sqlite } from '../../../storage/sqlite.ts';
 import type { PinBoard } from './pins.ts';

@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto';
 import { finished } from 'node:stream/promises';
 import { categoryOf } from '../../../config/schema.ts';
-import { type Naming, readNamings } from '../../../events/blobs.ts';
-import { splitStream } from '../../../events/catalogue.ts';
-import { type LogReader, readLog } from '../../../events/log-reader.ts';
-import type { FileAt } from '../../../events/losses.ts';
-import { epochsOf } from '../../../projections/epochs.ts';
-import type { Progress } from '../../../projections/rebuild.ts';
+import { splitStream } from '../../../events/facts/catalogue.ts';
+import { type LogReader, readLog } from '../../../events/log/log-reader.ts';
+import { type Naming, readNamings } from '../../../events/service-events/blobs.ts';
+import type { FileAt } from '../../../events/service-events/losses.ts';
+import type { Progress } from '../../../projections/start/rebuild.ts';
+import { epochsOf } from '../../../projections/tables/epochs.ts';
 import { BlobMissingError, type BlobStore, BlobsUnavailableError } from '../../../storage/blobs.ts';
 import { codeOf, messageOf } from '../../../storage/errors.ts';
 import type { Sqlite } from '../../../storage/sqlite.ts';

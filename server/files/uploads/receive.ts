@@ -5,7 +5,7 @@ import { DomainError, invalidField } from '../../../config/errors.ts';
 import type { UploadOptions } from '../../../config/model.ts';
 import type { JsonObject } from '../../../config/schema.ts';
 import type { FileValues } from '../../../config/uploads.ts';
-import { UnknownOutcomeError, UnreadError } from '../../../events/log.ts';
+import { UnknownOutcomeError, UnreadError } from '../../../events/facts/log.ts';
 import { receiveFile } from '../../../storage/incoming.ts';
 import type { App } from '../../app.ts';
 import { isStoreFailure } from '../../http/store-refusals.ts';

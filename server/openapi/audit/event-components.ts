@@ -1,5 +1,5 @@
-import { schemaVersionOf } from '../../../events/catalogue.ts';
-import { actorTypes } from '../../../projections/audit.ts';
+import { schemaVersionOf } from '../../../events/facts/catalogue.ts';
+import { actorTypes } from '../../../projections/tables/audit.ts';
 import { closed, count, cursor, described, isTrue, listOf, nothing, orNull, place, text, time } from '../basics.ts';
 import { type Schema, schemaRef } from '../fields.ts';
 

@@ -2,15 +2,15 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Server } from '@hapi/hapi';
 import type { Logger } from 'pino';
 import { checkConfig } from '../../../config/check.ts';
-import type { Progress } from '../../../projections/rebuild.ts';
+import type { Progress } from '../../../projections/start/rebuild.ts';
 import type { App } from '../../app.ts';
 import { createLog } from '../../platform/logging.ts';
 import { type Loaded, loadConfiguration } from '../../settings/configuration.ts';
 import { embeddedHolder } from '../directory.ts';
 import { type Engine, startEngine } from '../engine.ts';
+import type { Configured } from '../engine-client.ts';
 import { openServer } from '../http-server.ts';
 import { joinVault } from '../nodes/vault.ts';
-import type { Configured } from '../ways.ts';
 import { createGate } from './gate.ts';
 import type { Given, LineSink } from './options.ts';
 

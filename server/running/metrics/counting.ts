@@ -1,7 +1,7 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import type { Request, RequestRoute, Server } from '@hapi/hapi';
-import { stoodInLine } from '../../http/door.ts';
 import { statusSent } from '../../http/errors.ts';
+import { stoodInLine } from '../../http/write-admission.ts';
 import { createTally, type Tally, tallyUp } from '../../platform/tally.ts';
 import { readsWaiting } from '../../reads/lane.ts';
 import type { ReadEnd } from '../../reads/reads.ts';

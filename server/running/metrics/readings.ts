@@ -1,11 +1,11 @@
 import { existsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { namesIn } from '../../../events/away.ts';
-import { readCheckpoints } from '../../../events/checkpoints.ts';
-import { type LogReader, readLog } from '../../../events/log-reader.ts';
+import { type LogReader, readLog } from '../../../events/log/log-reader.ts';
 import { obstacleOf } from '../../../events/postgres/standing.ts';
-import { segmentFolder, segmentsOf } from '../../../events/segments.ts';
-import { webhooksFile } from '../../../projections/files.ts';
+import { readCheckpoints } from '../../../events/proof/checkpoints.ts';
+import { namesIn } from '../../../events/segments/offloaded.ts';
+import { segmentFolder, segmentsOf } from '../../../events/segments/segments.ts';
+import { webhooksFile } from '../../../projections/tables/files.ts';
 import { freeBytes } from '../../../storage/disk.ts';
 import { openDatabase, type Sqlite } from '../../../storage/sqlite.ts';
 import { readBackupNote } from '../../platform/backup-note.ts';

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
-import { movedTo } from '../../../events/moved.ts';
-import { readReplicaMark } from '../../../events/replica-mark.ts';
-import { logFile } from '../../../projections/files.ts';
+import { readReplicaMark } from '../../../events/replica/replica-mark.ts';
+import { movedTo } from '../../../events/store/moved.ts';
+import { logFile } from '../../../projections/tables/files.ts';
 import { withDatabase } from '../../../storage/sqlite.ts';
 import type { Settings } from '../../settings/settings.ts';
 import { StartError } from '../../writer/writer.ts';

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
-import { forgetMoved } from '../../../events/vault-rows.ts';
-import { removeDatabase, webhooksFile } from '../../../projections/files.ts';
+import { forgetMoved } from '../../../events/vault/vault-rows.ts';
+import { removeDatabase, webhooksFile } from '../../../projections/tables/files.ts';
 import { withDatabase } from '../../../storage/sqlite.ts';
 
 /** Deletes the passwords, keys, drafts and deliveries of a data directory whose log has moved to PostgreSQL, where they are now. */

@@ -1,6 +1,6 @@
 import type { Request, Server } from '@hapi/hapi';
 import { DomainError, invalidField } from '../../../config/errors.ts';
-import { shareNext } from '../../../events/shared-reads.ts';
+import { shareNext } from '../../../events/replica/shared-reads.ts';
 import { isConfiguredKey } from '../../callers/authentication.ts';
 import type { Agreement } from '../../platform/state.ts';
 import type { Reads } from '../../settings/settings.ts';

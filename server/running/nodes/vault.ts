@@ -1,5 +1,5 @@
-import type { SignedHead } from '../../../events/log-keys.ts';
 import type { PostgresVault } from '../../../events/postgres/vault/vault.ts';
+import type { SignedHead } from '../../../events/vault/log-keys.ts';
 import type { PinBoard } from '../../files/blobs/pins.ts';
 import type { Log } from '../../platform/logging.ts';
 import type { Loaded } from '../../settings/configuration.ts';

@@ -1,14 +1,14 @@
 import type { Logger } from 'pino';
 import { counted } from '../../../config/counted.ts';
 import type { JsonObject } from '../../../config/schema.ts';
-import { refusalOf } from '../../../projections/schema-check.ts';
+import { refusalOf } from '../../../projections/start/schema-check.ts';
 import { messageOf } from '../../../storage/errors.ts';
 import type { Reloaded, Reloading } from '../../ports.ts';
 import { type Loaded, loadKept } from '../../settings/configuration.ts';
 import type { Sources } from '../../settings/modules.ts';
 import type { Settings } from '../../settings/settings.ts';
-import type { Answering } from '../answering.ts';
 import type { EngineReady, PreparedEngine } from '../engine.ts';
+import type { Answering } from '../handler-pool.ts';
 import type { Metrics } from '../metrics/metrics.ts';
 import type { CheckResult } from '../threads/config-thread.ts';
 import { warnOfConfiguration } from '../warnings.ts';

@@ -1,5 +1,5 @@
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
-import { lookAtReload, type ReloadOutlook } from '../../../projections/look-ahead.ts';
+import { lookAtReload, type ReloadOutlook } from '../../../projections/start/dry-start.ts';
 import { messageOf } from '../../../storage/errors.ts';
 import { loadConfiguration } from '../../settings/configuration.ts';
 import { recordedSources, type Sources } from '../../settings/modules.ts';

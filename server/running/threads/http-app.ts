@@ -1,5 +1,5 @@
 import type { MessagePort } from 'node:worker_threads';
-import type { CopyRoom } from '../../../projections/copy-room.ts';
+import type { CopyRoom } from '../../../projections/past/snapshot-budget.ts';
 import { callsThrough } from '../../platform/calls.ts';
 import { gatherLines, type Log, type LogSink } from '../../platform/logging.ts';
 import { parent } from '../../platform/parent.ts';

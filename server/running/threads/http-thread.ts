@@ -1,5 +1,5 @@
 import { type MessagePort, workerData } from 'node:worker_threads';
-import { openRoom } from '../../../projections/copy-room.ts';
+import { openRoom } from '../../../projections/past/snapshot-budget.ts';
 import type { Address } from '../../http/listener.ts';
 import { beat, showPulse } from '../../http/pulse.ts';
 import { createLog } from '../../platform/logging.ts';
@@ -7,7 +7,7 @@ import { parent } from '../../platform/parent.ts';
 import { giveBackAtRest } from '../../platform/rest.ts';
 import { type Loaded, loadKept } from '../../settings/configuration.ts';
 import type { Sources } from '../../settings/modules.ts';
-import { createAnswerer } from '../answerer.ts';
+import { createAnswerer } from '../handler.ts';
 import type { OpenApp, Shared } from '../open-app.ts';
 import type { ThreadInput } from './http.ts';
 import { countHere, openThreadApp, type Ports, say, threadSink } from './http-app.ts';

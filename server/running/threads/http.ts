@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:net';
 import type { MessagePort, Worker } from 'node:worker_threads';
 import type { Logger } from 'pino';
-import { newSeats, type Seat } from '../../../projections/copy-room.ts';
+import { newSeats, type Seat } from '../../../projections/past/snapshot-budget.ts';
 import type { Address } from '../../http/listener.ts';
 import { createPulse, notedIn, type Pulse } from '../../http/pulse.ts';
 import type { LogSink } from '../../platform/logging.ts';

@@ -1,5 +1,5 @@
 import { type MessagePort, workerData } from 'node:worker_threads';
-import { openRoom } from '../../../projections/copy-room.ts';
+import { openRoom } from '../../../projections/past/snapshot-budget.ts';
 import { createBacklog } from '../../http/backlog.ts';
 import { type Address, listen as listenOn } from '../../http/listener.ts';
 import { beat, showPulse } from '../../http/pulse.ts';

@@ -6,7 +6,7 @@ import { describe, it, type TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { pino } from 'pino';
 import type { Config } from '../../../config/define.ts';
-import { logFile } from '../../../projections/files.ts';
+import { logFile } from '../../../projections/tables/files.ts';
 import { openErasureWorker } from '../../../server/audit/erasure/worker.ts';
 import { openCleaner } from '../../../storage/scrub.ts';
 import type { Sqlite } from '../../../storage/sqlite.ts';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { before, describe, it } from 'node:test';
-import { readLog } from '../../../events/log-reader.ts';
+import { readLog } from '../../../events/log/log-reader.ts';
 import { openDatabase } from '../../../storage/sqlite.ts';
 import { anonymous, bearer, type LoggedIn, loggedIn, login } from '../../helpers/accounts.ts';
 import { upload } from '../../helpers/downloads.ts';

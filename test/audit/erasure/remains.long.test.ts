@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { createRandom } from '../../../bench/content.ts';
 import type { Config } from '../../../config/define.ts';
-import { openScrubber } from '../../../projections/scrub.ts';
+import { openScrubber } from '../../../projections/tables/scrub.ts';
 import { findingIn, openDirectory, quickFolder } from '../../projections/directory.ts';
 
 const config: Config = {

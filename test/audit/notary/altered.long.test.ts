@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
-import { appendLeaf, leafHash, rootOf, type Tree, tileWidth } from '../../../events/merkle.ts';
+import { appendLeaf, leafHash, rootOf, type Tree, tileWidth } from '../../../events/proof/merkle.ts';
 import { openDatabase, type Sqlite } from '../../../storage/sqlite.ts';
 import { sealsIn } from '../../events/logs.ts';
 import { type HereService, startHere } from '../../helpers/embedded.ts';

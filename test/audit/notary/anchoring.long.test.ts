@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import Database from 'better-sqlite3';
-import { parseCheckpoint, parseNote } from '../../../events/notes.ts';
+import { parseCheckpoint, parseNote } from '../../../events/proof/notes.ts';
 import { startHere } from '../../helpers/embedded.ts';
 import { runHere } from '../../helpers/in-process.ts';
 import { bucketEnvironment, describeWithBucket, openClient, startProxy, useBucket } from '../../helpers/s3.ts';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { createServer, type IncomingMessage, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { describe, it, type TestContext } from 'node:test';
-import type { KeptCheckpoint } from '../../../events/checkpoints.ts';
+import type { KeptCheckpoint } from '../../../events/proof/checkpoints.ts';
 import { ask, post } from '../../../server/audit/notary/asking.ts';
 import { createCourier } from '../../../server/audit/notary/courier.ts';
 import { createLog } from '../../../server/platform/logging.ts';

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { it } from 'node:test';
-import { openVault } from '../../../events/vault.ts';
-import { portOf } from '../../../events/vault-port.ts';
+import { openVault } from '../../../events/vault/vault.ts';
+import { portOf } from '../../../events/vault/vault-port.ts';
 import { openAlteredNote } from '../../../server/audit/notary/altered-note.ts';
 import { openVerifying } from '../../../server/audit/notary/verifying.ts';
 import { createLog } from '../../../server/platform/logging.ts';

@@ -3,8 +3,8 @@ import { appendFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import type { SentRow } from '../../../server/cli/content/kept-call.ts';
-import { type Done, openState } from '../../../server/cli/content/state.ts';
+import type { SentRow } from '../../../cli/content/kept-call.ts';
+import { type Done, openState } from '../../../cli/content/state.ts';
 import { useServiceHere } from '../../helpers/embedded.ts';
 import { runHere } from '../../helpers/in-process.ts';
 import { assertRecorded } from '../../helpers/recorded.ts';

@@ -3,7 +3,7 @@ import { appendFileSync, existsSync, mkdirSync, readFileSync, symlinkSync, write
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { guarded, unguarded } from '../../../server/cli/content/guard.ts';
+import { guarded, unguarded } from '../../../cli/content/guard.ts';
 import { startHere, useServiceHere } from '../../helpers/embedded.ts';
 import { runHere } from '../../helpers/in-process.ts';
 import { openTcpProxy } from '../../helpers/proxies.ts';

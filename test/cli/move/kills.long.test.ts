@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { cpSync } from 'node:fs';
 import { join } from 'node:path';
 import { it, type TestContext } from 'node:test';
-import { movedTo } from '../../../events/moved.ts';
+import { movedTo } from '../../../events/store/moved.ts';
 import { withDatabase } from '../../../storage/sqlite.ts';
 import { describeWithPostgres, type TestDatabase, useDatabase } from '../../helpers/postgres.ts';
 import { spreadOf, wholeOnly } from '../../helpers/rounds.ts';

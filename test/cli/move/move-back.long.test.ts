@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { parseCheckpoint } from '../../../events/notes.ts';
+import { parseCheckpoint } from '../../../events/proof/notes.ts';
 import { loggedIn, login } from '../../helpers/accounts.ts';
 import { describeWithPostgres, useDatabase } from '../../helpers/postgres.ts';
 import { verifyConsistency } from '../../helpers/proofs.ts';

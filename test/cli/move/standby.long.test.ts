@@ -18,14 +18,10 @@ describeWithServers('annals log move --to sqlite while no standby answers', () =
     const made = await node.call('POST', '/api/collections/posts', { title: 'one' });
     await node.stop();
     servers.freeze('b');
-    const ended = spawn(
-      process.execPath,
-      [...process.execArgv, 'server/main.js', 'log', 'move', ...argsOf(node.data)],
-      {
-        env: { ...process.env, ANNALS_POSTGRES_URL: urlOf(address) },
-        stdio: 'ignore',
-      },
-    );
+    const ended = spawn(process.execPath, [...process.execArgv, 'cli/main.js', 'log', 'move', ...argsOf(node.data)], {
+      env: { ...process.env, ANNALS_POSTGRES_URL: urlOf(address) },
+      stdio: 'ignore',
+    });
     await until(async () => {
       const [waiting] = await sql(
         "SELECT pid FROM pg_stat_activity WHERE wait_event = 'SyncRep' AND datname = current_database()",

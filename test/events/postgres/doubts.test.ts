@@ -6,7 +6,7 @@ import {
   type Taken,
   TooFarBehindError,
   UnknownShipmentError,
-} from '../../../events/shared-log.ts';
+} from '../../../events/replica/shared-log.ts';
 import { describeWithPostgres, useDatabase } from '../../helpers/postgres.ts';
 import { command } from '../logs.ts';
 import { openReplicaNode } from './replica-node.ts';

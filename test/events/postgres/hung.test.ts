@@ -3,7 +3,7 @@ import { type AddressInfo, connect as connectTo, createServer, type Socket } fro
 import type { TestContext } from 'node:test';
 import { it } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
-import { SharedLogUnavailableError, UnknownShipmentError } from '../../../events/shared-log.ts';
+import { SharedLogUnavailableError, UnknownShipmentError } from '../../../events/replica/shared-log.ts';
 import { connect } from '../../../storage/postgres/connection.ts';
 import { describeWithPostgres, useDatabase } from '../../helpers/postgres.ts';
 import { command } from '../logs.ts';

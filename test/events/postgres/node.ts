@@ -1,9 +1,9 @@
 import { hash } from 'node:crypto';
-import { createIds } from '../../../events/ids.ts';
-import { appendLeaf, emptyRoot, leafHash, rootOf, type Tree } from '../../../events/merkle.ts';
+import type { Missed, SharedHead, Shipped, ShippedErasure } from '../../../events/log/shipped.ts';
 import { openPostgresLog, type PostgresLog } from '../../../events/postgres/postgres-log.ts';
-import { SharedLogUnavailableError, UnknownShipmentError } from '../../../events/shared-log.ts';
-import type { Missed, SharedHead, Shipped, ShippedErasure } from '../../../events/shipped.ts';
+import { appendLeaf, emptyRoot, leafHash, rootOf, type Tree } from '../../../events/proof/merkle.ts';
+import { SharedLogUnavailableError, UnknownShipmentError } from '../../../events/replica/shared-log.ts';
+import { createIds } from '../../../events/store/ids.ts';
 import type { PostgresAddress } from '../../../storage/postgres/connection.ts';
 
 /** A wish: an event for a stream at a version, with a unique value, the key of an attempt, and what it erases. */

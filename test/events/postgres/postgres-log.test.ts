@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { openPostgresLog } from '../../../events/postgres/postgres-log.ts';
 import { prepareTables, steps } from '../../../events/postgres/tables.ts';
-import { LogWentBackError, SharedLogUnavailableError, TooFarBehindError } from '../../../events/shared-log.ts';
+import { LogWentBackError, SharedLogUnavailableError, TooFarBehindError } from '../../../events/replica/shared-log.ts';
 import { connect } from '../../../storage/postgres/connection.ts';
 import { UnfitServerError } from '../../../storage/postgres/errors.ts';
 import { refuseUnfit } from '../../../storage/postgres/fitness.ts';

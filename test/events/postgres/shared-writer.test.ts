@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
-import { DivergedError } from '../../../events/ingesting.ts';
-import { UnknownOutcomeError } from '../../../events/log.ts';
+import { UnknownOutcomeError } from '../../../events/facts/log.ts';
+import { DivergedError } from '../../../events/log/ingesting.ts';
 import {
   type SharedLog,
   SharedLogUnavailableError,
   type Taken,
   UnknownShipmentError,
-} from '../../../events/shared-log.ts';
-import { verifyLog } from '../../../events/verify.ts';
+} from '../../../events/replica/shared-log.ts';
+import { verifyLog } from '../../../events/verify/verify.ts';
 import { describeWithPostgres, useDatabase } from '../../helpers/postgres.ts';
 import { openTcpProxy } from '../../helpers/proxies.ts';
 import { startProxy } from '../../helpers/s3.ts';

@@ -4,7 +4,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { openArrival } from '../../../events/postgres/arrival.ts';
 import { moveIn } from '../../../events/postgres/moving-in.ts';
 import { openPostgresVault } from '../../../events/postgres/vault/vault.ts';
-import { UnknownShipmentError } from '../../../events/shared-log.ts';
+import { UnknownShipmentError } from '../../../events/replica/shared-log.ts';
 import { describeWithServers, makeDatabase, startServers, type TestDatabase } from '../../helpers/postgres.ts';
 import { command, openTestLog } from '../logs.ts';
 import { openNode, shipmentAfter } from './node.ts';

@@ -6,8 +6,11 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { after } from 'node:test';
-import { parseWitnessKey } from '../../../events/cosignatures.ts';
-import { readHandover, signHandover } from '../../../events/handovers.ts';
+import { archiveOf, blobEntry, type Entry, type Manifest, names, textEntry } from '../../../cli/backup/archive.ts';
+import { encrypted } from '../../../cli/backup/encryption.ts';
+import { readBackup } from '../../../cli/backup/sources.ts';
+import { parseWitnessKey } from '../../../events/proof/cosignatures.ts';
+import { readHandover, signHandover } from '../../../events/proof/handovers.ts';
 import {
   type Checkpoint,
   checkpointText,
@@ -16,20 +19,10 @@ import {
   parseNote,
   parseVerifierKey,
   signerOf,
-} from '../../../events/notes.ts';
-import { bodiesIn, buildSegment, readIndex, SegmentFormatError } from '../../../events/segment-file.ts';
+} from '../../../events/proof/notes.ts';
+import { bodiesIn, buildSegment, readIndex, SegmentFormatError } from '../../../events/segments/segment-file.ts';
 import { tokenIn } from '../../../server/audit/notary/stamping.ts';
 import { isVouchedFor, readToken, type Token, TokenError } from '../../../server/audit/notary/time-stamp-tokens.ts';
-import {
-  archiveOf,
-  blobEntry,
-  type Entry,
-  type Manifest,
-  names,
-  textEntry,
-} from '../../../server/cli/backup/archive.ts';
-import { encrypted } from '../../../server/cli/backup/encryption.ts';
-import { readBackup } from '../../../server/cli/backup/sources.ts';
 import { StartError } from '../../../server/writer/writer.ts';
 import { messageOf } from '../../../storage/errors.ts';
 import { openFolderFiles } from '../../../storage/folder-files.ts';

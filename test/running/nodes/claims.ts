@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { hash } from 'node:crypto';
-import { openLogToRead } from '../../../events/log-file.ts';
-import { logFile } from '../../../projections/files.ts';
+import { openLogToRead } from '../../../events/store/log-file.ts';
+import { logFile } from '../../../projections/tables/files.ts';
 import type { TestDatabase } from '../../helpers/postgres.ts';
 import type { Service } from '../../helpers/service.ts';
 import { eventually } from '../../helpers/shared.ts';

@@ -3,10 +3,10 @@ import { cpSync, existsSync, readdirSync, readFileSync, rmSync, statSync } from 
 import { join } from 'node:path';
 import { it, type TestContext } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
-import { headerOf } from '../../../events/envelope.ts';
-import { appendLeaf, leafHash, rootOf, type Tree } from '../../../events/merkle.ts';
-import { usualSizes } from '../../../events/sealing.ts';
-import { segmentsOf } from '../../../events/segments.ts';
+import { headerOf } from '../../../events/facts/envelope.ts';
+import { appendLeaf, leafHash, rootOf, type Tree } from '../../../events/proof/merkle.ts';
+import { usualSizes } from '../../../events/segments/segment-writer.ts';
+import { segmentsOf } from '../../../events/segments/segments.ts';
 import { type Sqlite, withDatabase } from '../../../storage/sqlite.ts';
 import { rowsOf } from '../../cli/move/moving.ts';
 import { startHere } from '../../helpers/embedded.ts';

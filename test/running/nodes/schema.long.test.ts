@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { it } from 'node:test';
+import type { Shipped } from '../../../events/log/shipped.ts';
 import { openPostgresLog } from '../../../events/postgres/postgres-log.ts';
-import type { Shipped } from '../../../events/shipped.ts';
 import { shipmentAfter } from '../../events/postgres/node.ts';
 import { describeWithPostgres, useDatabase } from '../../helpers/postgres.ts';
 import { wholeOnly } from '../../helpers/rounds.ts';

@@ -3,8 +3,8 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { before, it, type TestContext } from 'node:test';
 import Database from 'better-sqlite3';
-import { readHandover } from '../../../events/handovers.ts';
-import { parseCheckpoint, parseNote } from '../../../events/notes.ts';
+import { readHandover } from '../../../events/proof/handovers.ts';
+import { parseCheckpoint, parseNote } from '../../../events/proof/notes.ts';
 import type { PostgresAddress } from '../../../storage/postgres/connection.ts';
 import { run as verifyOffline } from '../../../verify/annals-verify.mjs';
 import {

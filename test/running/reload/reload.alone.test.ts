@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
-import { schemaStream } from '../../../events/catalogue.ts';
+import { schemaStream } from '../../../events/facts/catalogue.ts';
 import { runHere } from '../../helpers/in-process.ts';
 import { temporaryFolder } from '../../helpers/service.ts';
 import { eventually, logLines, recordedEvents, useStarted } from '../../helpers/shared.ts';

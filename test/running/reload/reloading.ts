@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import Database from 'better-sqlite3';
-import { schemaStream } from '../../../events/catalogue.ts';
+import { schemaStream } from '../../../events/facts/catalogue.ts';
 import { runHere } from '../../helpers/in-process.ts';
 import { apiKey, callerOf, temporaryFolder } from '../../helpers/service.ts';
 import { launch, recordedData, recordedEvents } from '../../helpers/shared.ts';

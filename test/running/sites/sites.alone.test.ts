@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { before, describe, it, type TestContext } from 'node:test';
 import Database from 'better-sqlite3';
-import { readSecret } from '../../../events/vault.ts';
+import { readSecret } from '../../../events/vault/vault.ts';
 import { runHere } from '../../helpers/in-process.ts';
 import { useMailbox } from '../../helpers/mail.ts';
 import { routesOf, withApp } from '../../helpers/openapi.ts';

@@ -1,0 +1,152 @@
+import type { IncomingMessage } from 'node:http';
+import { json } from 'node:stream/consumers';
+import { maxOverlapSeconds } from '../../config/api-keys.ts';
+import { counted } from '../../config/counted.ts';
+import type { KeyScope } from '../../config/model.ts';
+import type { JsonObject } from '../../config/schema.ts';
+import { show } from '../../config/suggest.ts';
+import { readSettings } from '../../server/settings/command.ts';
+import { loadConfiguration } from '../../server/settings/configuration.ts';
+import type { Flags } from '../../server/settings/flags.ts';
+import { UsageError } from '../../server/settings/settings.ts';
+import { existingLog } from '../data.ts';
+import { type Answered, callAsOperator, type Order, reportAnswer, reportRefusal } from '../operator-connection.ts';
+import { printable, printLine, tableOf } from '../terminal.ts';
+
+/** A key as the service shows it. */
+type Key = {
+  id: string;
+  name: string;
+  scopes: KeyScope[];
+  audit: string[];
+  createdAt: string;
+  expiresAt: string | null;
+  lastUsedAt: string | null;
+};
+
+const callMilliseconds = 60_000;
+
+/** `annals api-keys create`: exit 0 done, 1 refused, 2 could not run. Prints the secret. */
+export async function createKey(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
+  const { own, flags } = await read(args, environment, {
+    flags: { name: 'string', scope: 'list', audit: 'string', expires: 'string' },
+  });
+  if (flags.name === undefined) throw new UsageError('--name is missing');
+  const body = {
+    name: flags.name,
+    scopes: (flags.scope ?? []).map(readScope),
+    ...(flags.audit === undefined ? {} : { audit: wordsOf(flags.audit) }),
+    ...(flags.expires === undefined ? {} : { expiresAt: flags.expires }),
+  };
+  return reportSecret(await callAsOperator(own, { path: '/api/keys', body, reason: 'made by annals api-keys create' }));
+}
+
+/** `annals api-keys rotate ID`: exit 0 done, 1 refused, 2 could not run. Prints the new secret. */
+export async function rotateKey(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
+  const { own, flags, word } = await read(args, environment, { flags: { overlap: 'string' }, words: ['ID'] });
+  const overlapSeconds = readOverlap(flags.overlap ?? '0');
+  const path = `/api/keys/${encodeURIComponent(word)}/rotate`;
+  return reportSecret(await callAsOperator(own, { path, body: { overlapSeconds } }));
+}
+
+/** `annals api-keys revoke ID`: exit 0 done, 1 refused, 2 could not run. */
+export async function revokeKey(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
+  const { own, word } = await read(args, environment, { words: ['ID'] });
+  const order: Order = { path: '/api/operator/keys/revoke', body: { id: word } };
+  return reportAnswer(await callAsOperator(own, order), ({ id, name }) => printable(`revoked ${id}, ${name}`));
+}
+
+/** `annals api-keys list`: exit 0 shown, 2 could not run. */
+export async function listKeys(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
+  const { own, flags } = await read(args, environment, { flags: { json: 'boolean' } });
+  let keys: Key[] = [];
+  const receive = async (response: IncomingMessage) => {
+    ({ keys } = (await json(response)) as { keys: Key[] });
+  };
+  const take = { signal: AbortSignal.timeout(callMilliseconds), receive };
+  const answered = await callAsOperator(own, { path: '/api/keys', take });
+  if (answered.status >= 300) return reportRefusal(answered);
+  if (flags.json) return printLine(JSON.stringify({ keys }));
+  for (const line of table(keys, environment)) printLine(line);
+  return 0;
+}
+
+type Wanted<F extends Flags> = { flags?: F; words?: readonly ['ID'] };
+
+async function read<const F extends Flags = Record<never, never>>(
+  args: readonly string[],
+  environment: NodeJS.ProcessEnv,
+  { flags: known, words = [] as never }: Wanted<F>,
+) {
+  const {
+    settings,
+    flags,
+    words: given,
+  } = readSettings<F>(args, environment, {
+    settings: ['config', 'data', 'acceptClock'],
+    ...(known ? { flags: known } : {}),
+    words,
+  });
+  existingLog(settings);
+  const loaded = await loadConfiguration(settings.config);
+  return { own: { settings, loaded }, flags, word: given[0] ?? '' };
+}
+
+/** Reads `read,update:posts,globals/site`; `*` and `globals/*` stand for all. The service knows what is configured. */
+function readScope(text: string): JsonObject {
+  const [, operations = '', targets = ''] = /^([^:]*):(.*)$/s.exec(text) ?? [];
+  if (operations === '' || targets === '')
+    throw new UsageError(`--scope must have the form OPERATIONS:TARGETS such as read:posts, got ${show(text)}`);
+  const all = wordsOf(targets);
+  const globals = all.filter((one) => one.startsWith('globals/')).map((one) => one.slice('globals/'.length));
+  return {
+    operations: wordsOf(operations),
+    collections: orAll(all.filter((one) => !one.startsWith('globals/'))),
+    globals: orAll(globals),
+  };
+}
+
+function orAll(slugs: string[]): string[] | '*' {
+  return slugs.length === 1 && slugs[0] === '*' ? '*' : slugs;
+}
+
+function wordsOf(text: string): string[] {
+  return text.split(',').map((word) => word.trim());
+}
+
+function readOverlap(text: string): number {
+  const seconds = /^\d{1,9}$/.test(text) ? Number(text) : Number.NaN;
+  if (seconds <= maxOverlapSeconds) return seconds;
+  throw new UsageError(`--overlap must be a whole number of seconds from 0 to ${maxOverlapSeconds}, got ${show(text)}`);
+}
+
+/** The secret alone goes to standard output, so that a script can keep it. */
+function reportSecret(answered: Answered): number {
+  return reportAnswer(answered, ({ id, name, secret }) => {
+    process.stderr.write(printable(`API key ${id}, ${name}: its secret is shown this once`).concat('\n'));
+    return String(secret);
+  });
+}
+
+const titles = ['ID', 'NAME', 'LAST USED', 'EXPIRES', 'RIGHTS'];
+
+function table(keys: readonly Key[], environment: NodeJS.ProcessEnv): string[] {
+  if (keys.length === 0) return ['there are no API keys but those of the environment'];
+  const rows = keys.map(({ id, name, lastUsedAt, expiresAt, scopes, audit }) => [
+    id,
+    name,
+    lastUsedAt ?? 'never',
+    expiresAt ?? 'never',
+    [...scopes.map(scopeText), ...(audit.length > 0 ? [`audit ${audit.join(',')}`] : [])].join('  ') || 'none',
+  ]);
+  return [...tableOf([titles, ...rows], environment), counted(keys.length, 'key')];
+}
+
+/** As `--scope` takes it. */
+function scopeText({ collections, globals, operations }: KeyScope): string {
+  const targets = [
+    ...(collections === '*' ? ['*'] : collections),
+    ...(globals === '*' ? ['globals/*'] : globals.map((slug) => `globals/${slug}`)),
+  ];
+  return `${operations.join(',')}:${targets.join(',')}`;
+}

@@ -1,0 +1,58 @@
+import { createReadStream, existsSync, statSync } from 'node:fs';
+import { dirname, resolve } from 'node:path';
+import type { Readable } from 'node:stream';
+import { UsageError } from '../../server/settings/settings.ts';
+import { StartError } from '../../server/writer/writer.ts';
+import type { NamedFiles } from '../../storage/bucket/files.ts';
+import { openFolderFiles } from '../../storage/folder-files.ts';
+import { BackupError, type Manifest, names, readArchive, readManifest, type Taking, textOf } from './archive.ts';
+import { decrypted, isBrokenCipher } from './encryption.ts';
+import { segmentsName } from './segment-objects.ts';
+
+/**
+ * A backup that can be read from its beginning, any number of times. `name` begins what is said of it; `segments` is the place of those
+ * that it does not have in itself.
+ */
+export type Source = { name: string; open: () => Promise<Readable>; segments: NamedFiles };
+
+/** The backup in a file. @throws UsageError for a missing file. */
+export function fileSource(path: string): Source {
+  const file = resolve(path);
+  if (!existsSync(file) || !statSync(file).isFile()) throw new UsageError(`there is no backup ${file}`);
+  return {
+    name: path,
+    open: async () => createReadStream(file, { highWaterMark: 1024 * 1024 }),
+    segments: openFolderFiles(dirname(file)).folder(segmentsName),
+  };
+}
+
+/** How a backup is read: with the private keys for an encrypted one. */
+export type Reading = { source: Source; identities: readonly string[] };
+
+/**
+ * Reads a backup. `take` gets every entry but the first, which is its manifest.
+ *
+ * @returns the manifest, and the files that were altered before they were saved.
+ * @throws StartError with the name of the backup, for all that is wrong with it.
+ */
+export async function readBackup(
+  { source, identities }: Reading,
+  take: (manifest: Manifest, ...entry: Parameters<Taking>) => ReturnType<Taking>,
+): Promise<{ manifest: Manifest; altered: string[] }> {
+  let manifest: Manifest | null = null;
+  try {
+    const plain = await decrypted(await source.open(), identities);
+    const altered = await readArchive(plain, async (name, content, size) => {
+      if (manifest) return take(manifest, name, content, size);
+      manifest = readManifest(await textOf(content, size));
+      return undefined;
+    });
+    if (!manifest) throw new BackupError(`is not a backup of Annals: ${names.manifest} is missing`);
+    return { manifest, altered };
+  } catch (error) {
+    if (error instanceof BackupError) throw new StartError(`${source.name} ${error.message}`);
+    if (isBrokenCipher(error))
+      throw new StartError(`${source.name} is not a whole backup: it was cut off or altered after it was encrypted`);
+    throw error;
+  }
+}

@@ -1,0 +1,70 @@
+import { affinityOf, isList, typeFacts } from '../../config/field-types.ts';
+import type { Field } from '../../config/model.ts';
+import { isNesting, partsOf, tagFields } from '../../config/nesting.ts';
+import { ownFields } from '../../config/sorting.ts';
+
+/** A path inside the documents of a collection, and what is to be said of it. */
+export type Path = {
+  path: string;
+  filter: string;
+  /** Whether lists can be sorted by it. */
+  sorts: boolean;
+  /** The collection it points at. */
+  relationTo?: string;
+  /** Whether there may be several values at its end. */
+  isList: boolean;
+};
+
+/**
+ * Every path that documents of these fields can be filtered by, as `server/queries/paths.ts` finds them, but for those that go on
+ * through relationships.
+ *
+ * @param nameOf the name of the options of a field, or of the types of its blocks.
+ */
+export function pathsOf(fields: readonly Field[], nameOf: NameOf): Path[] {
+  return pathsIn([...ownFields, ...fields], { before: '', isInList: false }, nameOf);
+}
+
+type NameOf = (field: Field) => string;
+
+/** The place of fields: the path to them, and whether it goes through a list. */
+type Place = { before: string; isInList: boolean };
+
+function pathsIn(fields: readonly Field[], { before, isInList }: Place, nameOf: NameOf): Path[] {
+  return fields.flatMap((field): Path[] => {
+    if (field.type === 'join') return [];
+    const path = before + field.name;
+    const inside: Place = { before: `${path}.`, isInList: isInList || isList(field) };
+    const tags = tagFields(field).map((tag) => {
+      return { path: inside.before + tag.name, filter: `TextFilter<${nameOf(field)}Type>`, ...inList };
+    });
+    const below = partsOf(field).flatMap((part) => pathsIn(part.fields, inside, nameOf));
+    // Blocks may have fields of one name: the first of them says what a path leads to.
+    const found = new Map<string, Path>();
+    for (const one of [...tags, ...below]) if (!found.has(one.path)) found.set(one.path, one);
+    return [{ path, ...endOf(field, isInList, nameOf) }, ...found.values()];
+  });
+}
+
+const inList = { sorts: false, isList: true };
+
+/** The type of a path that ends at a field, by the operators of `server/queries/values.ts`. */
+function endOf(field: Field, isInList: boolean, nameOf: NameOf): Omit<Path, 'path'> {
+  const { type, options, relationTo, isDocumentId } = field;
+  const to = relationTo === undefined ? {} : { relationTo };
+  const item = options ? nameOf(field) : 'string';
+  if (isList(field) && !isNesting(field)) return { filter: `ListFilter<${item}>`, ...inList, ...to };
+  const place = { sorts: !isInList, isList: isInList, ...to };
+  switch (affinityOf(field)) {
+    case 'REAL':
+      return { filter: 'OrderFilter<number>', ...place };
+    case 'INTEGER':
+      return { filter: 'ValueFilter<boolean>', ...place };
+    case 'TEXT':
+      if (isDocumentId) return { filter: 'IdFilter', ...place };
+      if (typeFacts[type].time) return { filter: 'OrderFilter<string>', ...place };
+      return { filter: options ? `TextFilter<${item}>` : 'TextFilter', ...place };
+    default:
+      return { filter: 'PresenceFilter', ...place, sorts: false };
+  }
+}

@@ -1,0 +1,183 @@
+import { randomUUID } from 'node:crypto';
+import { createReadStream } from 'node:fs';
+import { Agent, type IncomingMessage, request } from 'node:http';
+import { json } from 'node:stream/consumers';
+import { pipeline } from 'node:stream/promises';
+import { setTimeout as wait } from 'node:timers/promises';
+import type { Json, JsonObject } from '../../config/schema.ts';
+import { version } from '../../server/platform/version.ts';
+import { codeOf, messageOf } from '../../storage/errors.ts';
+import { LockedError } from '../../storage/lock.ts';
+import { CallError } from '../call-error.ts';
+import {
+  type Answered,
+  type Configured,
+  type Line,
+  lineToHolder,
+  patienceMilliseconds,
+  pauseMilliseconds,
+  problemsIn,
+  withOwnService,
+} from '../operator-connection.ts';
+
+/** A file to send with the fields of its document; `size` is bytes. */
+export type SentFile = { path: string; size: number; name: string };
+
+/**
+ * A request of the operator. With a file it is a form; `text` is a body in JSON. `key` is an idempotency key, `reason` goes on record, and
+ * `patience` is milliseconds in which nothing comes.
+ */
+export type Ask = {
+  method: 'GET' | 'POST' | 'PATCH';
+  path: string;
+  body?: JsonObject;
+  text?: string;
+  file?: SentFile;
+  patience?: number;
+  key?: string;
+  reason?: string;
+};
+
+/** A service that is called many times, for whom the caller is its operator. */
+export type Calls = {
+  /** @throws CallError if it does not answer, refuses the credential or has failed: later requests would fare no better. */
+  ask: (ask: Ask) => Promise<Answered>;
+};
+
+/** Thrown if the service failed over a request, and may take others. */
+export class FailedError extends CallError {
+  override name = 'FailedError';
+}
+
+/** A service stops for so long at most when it has asked to be called again. */
+const mostRetries = 30;
+const stallMilliseconds = 120_000;
+/** Of a connection that ends before the answer, or in it. */
+const brokenOff = new Set(['ECONNRESET', 'EPIPE']);
+const mostBroken = 6;
+const brokenMilliseconds = 50;
+
+/**
+ * Works with the service that holds the data directory, else with one that this process runs for the time of the work.
+ *
+ * @param before is called first if no service holds the directory; its errors are thrown.
+ * @throws CallError or LockedError when another process has the directory and cannot be called.
+ */
+export async function onService<T>(
+  own: Configured,
+  work: (calls: Calls) => Promise<T>,
+  before: () => void = () => {},
+): Promise<T> {
+  const end = Date.now() + patienceMilliseconds;
+  for (;;) {
+    let line: Line | null;
+    try {
+      before();
+      return await withOwnService(own, (ownLine) => calling(ownLine, work));
+    } catch (error) {
+      if (!(error instanceof LockedError)) throw error;
+      line = lineToHolder(own.settings, error);
+      if (!line && Date.now() > end) throw new CallError(`${error.message}, and does not answer`);
+    }
+    if (line) return calling(line, work);
+    await wait(pauseMilliseconds);
+  }
+}
+
+async function calling<T>(line: Line, work: (calls: Calls) => Promise<T>): Promise<T> {
+  // Not the global agent, which the environment may set to a proxy.
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+  try {
+    return await work({ ask: (ask) => askPatiently(line, agent, ask) });
+  } finally {
+    agent.destroy();
+  }
+}
+
+async function askPatiently(line: Line, agent: Agent, ask: Ask): Promise<Answered> {
+  for (let count = 0; ; count += 1) {
+    const { status, headers, body } = await answerTo(line, agent, ask);
+    if (status === 503 && count < mostRetries) {
+      await wait(Math.min(Number(headers['retry-after'] ?? 1), 10) * 1000);
+      continue;
+    }
+    if (status === 401 || status === 503) throw new CallError(problemsIn(body).join('\n'));
+    if (status >= 500) throw new FailedError(problemsIn(body).join('\n'));
+    return { status, body };
+  }
+}
+
+/** Sends a request, and again if its connection breaks off: each write has an idempotency key, or is one that may be done twice. */
+async function answerTo(line: Line, agent: Agent, ask: Ask): Promise<Answered & Pick<IncomingMessage, 'headers'>> {
+  for (let count = 0; ; count += 1) {
+    try {
+      const response = await send(line, agent, ask);
+      const body = (await json(response)) as Answered['body'];
+      return { status: response.statusCode ?? 0, headers: response.headers, body };
+    } catch (error) {
+      if (!brokenOff.has(String(codeOf(error))) || count >= mostBroken)
+        throw new CallError(`${line.address} did not answer: ${messageOf(error)}`);
+      // A kept connection may have been closed in the meantime: that one is known to be gone.
+      if (count > 0) await wait(brokenMilliseconds * 2 ** count);
+    }
+  }
+}
+
+async function send(line: Line, agent: Agent, ask: Ask): Promise<IncomingMessage> {
+  const { body, file, text = JSON.stringify(body ?? {}), patience = stallMilliseconds } = ask;
+  const boundary = `annals-${randomUUID()}`;
+  const start = file ? formStart(boundary, body ?? {}, file.name) : Buffer.from(text);
+  const end = file ? Buffer.from(`\r\n--${boundary}--\r\n`) : Buffer.alloc(0);
+  const outgoing = request(new URL(`${line.address}${ask.path}`), {
+    method: ask.method,
+    agent,
+    headers: {
+      authorization: `Annals-Operator ${line.secret}`,
+      'user-agent': `annals/${version()}`,
+      ...(line.site === null ? {} : { 'x-site-id': line.site }),
+      ...(ask.method === 'GET'
+        ? {}
+        : {
+            'content-type': file ? `multipart/form-data; boundary=${boundary}` : 'application/json',
+            'content-length': start.length + (file?.size ?? 0) + end.length,
+          }),
+      ...(ask.key === undefined ? {} : { 'idempotency-key': ask.key }),
+      // In a header, so other characters than ASCII are encoded (RFC 8187).
+      ...(ask.reason === undefined ? {} : { 'x-change-reason': `UTF-8''${encodeURIComponent(ask.reason)}` }),
+    },
+  });
+  outgoing.setTimeout(patience, () => outgoing.destroy(new Error('nothing came for a long time')));
+  const answered = new Promise<IncomingMessage>((resolve, reject) => {
+    outgoing.once('response', resolve);
+    // An error after the start of the answer is an error of the answer, too.
+    outgoing.on('error', reject);
+  });
+  answered.catch(() => {});
+  if (ask.method === 'GET') outgoing.end();
+  else if (!file) outgoing.end(start);
+  else {
+    outgoing.write(start);
+    // A service that refuses answers before it has read all.
+    await Promise.race([pipeline(createReadStream(file.path), outgoing, { end: false }), answered]);
+    outgoing.end(end);
+  }
+  return await answered;
+}
+
+function formStart(boundary: string, fields: JsonObject, name: string): Buffer {
+  const open = `--${boundary}\r\ncontent-disposition: form-data; name=`;
+  const texts = Object.entries(fields)
+    .filter(([, value]) => value !== null)
+    .map(([field, value]) => `${open}"${escaped(field)}"\r\n\r\n${textOf(value)}\r\n`);
+  const type = 'content-type: application/octet-stream';
+  return Buffer.from(`${texts.join('')}${open}"file"; filename="${escaped(name)}"\r\n${type}\r\n\r\n`);
+}
+
+function textOf(value: Json): string {
+  return typeof value === 'object' ? JSON.stringify(value) : String(value);
+}
+
+/** As browsers write names into a form, and as the service reads them. */
+function escaped(name: string): string {
+  return name.replaceAll('\r', '%0D').replaceAll('\n', '%0A').replaceAll('"', '%22');
+}

@@ -1,0 +1,176 @@
+import { createHash, randomUUID } from 'node:crypto';
+import { appendFileSync, existsSync, readFileSync, truncateSync } from 'node:fs';
+import { isObject, type Json, type JsonObject } from '../../config/schema.ts';
+import { UsageError } from '../../server/settings/settings.ts';
+import { messageOf } from '../../storage/errors.ts';
+import { dropCall, type KeptCall, keepCall, keptCall, type SentRow, sentRowIn } from './kept-call.ts';
+
+/** A row that was imported, and the id of its document here. */
+export type Done = SentRow & { id: string };
+
+/** The log that is written to, and the export that is imported, null for the file of one collection. */
+export type Ends = { log: string; source: string | null };
+
+/** The kept record of an import, so that it can be resumed and no row is imported twice. */
+export type State = {
+  isDone: (key: string) => boolean;
+  /** A row of which fields have yet to be written; undefined for another one. */
+  unfinished: (key: string) => Done | undefined;
+  /** Whether a row is written by itself: a call with others was refused, or there were none. */
+  isSingle: (key: string) => boolean;
+  /** The id here of a document by its id in the import. */
+  imported: (slug: string, from: string) => string | undefined;
+  add: (row: Done) => void;
+  /** Keeps a bulk call before it is made, so that it can be made again as it was. */
+  begin: (call: Omit<KeptCall, 'import'>) => Promise<void>;
+  /** The bulk call that was kept and of which the outcome is not known; null without one. */
+  begun: () => KeptCall | null;
+  /**
+   * Ends a bulk call, by the ids that its rows have got, in their order; an error is that of a call that has written nothing.
+   *
+   * @returns the rows that are done by it.
+   */
+  end: (rows: readonly SentRow[], written: readonly { id: string | null }[] | Error) => Done[];
+  /** Ends a bulk call that is refused: from now on these rows are written by themselves. */
+  split: (rows: readonly { key: string }[]) => void;
+  /** An idempotency key for the write of rows, the same however often the import is resumed. */
+  writeKey: (...keys: string[]) => string;
+};
+
+/**
+ * Opens the record of an import: a line of JSON for the log that it is of, then one for the rows of each call, one for a row that was
+ * written by itself, and another one for a row that is finished later. A call that is being made stands in a file beside it.
+ *
+ * @param isKept false for a dry run, which writes nothing.
+ * @throws UsageError if the file is of another log or export, or is not a record of an import.
+ */
+export function openState(path: string, { log, source }: Ends, isKept: boolean): State {
+  let head = { annalsImport: 1, log, import: randomUUID() as string, ...(source === null ? {} : { source }) };
+  const done = new Set<string>();
+  const ids = new Map<string, string>();
+  const unfinished = new Map<string, Done>();
+  const single = new Set<string>();
+  const callPath = `${path}.sending`;
+  const note = (row: Done) => {
+    const { key, slug, id, from, later } = row;
+    done.add(key);
+    if (from !== undefined) ids.set(`${slug}/${from}`, id);
+    if (later) unfinished.set(key, row);
+    else unfinished.delete(key);
+  };
+  if (existsSync(path)) {
+    const [first, ...lines] = readWhole(path, isKept);
+    if (!isObject(first) || first.annalsImport !== 1) {
+      throw new UsageError(`${path} is not the record of an import; --state names another file`);
+    }
+    if (first.log !== log) {
+      throw new UsageError(
+        `${path} is the record of an import into another log, ${String(first.log)}; --state names another file`,
+      );
+    }
+    if (source !== null && first.source !== source)
+      throw new UsageError(`${path} is not the record of the import of this export; --state names another file`);
+    head = { ...head, import: String(first.import) };
+    for (const line of lines) read(line);
+  } else write(head, true);
+
+  return {
+    isDone: (key) => done.has(key),
+    isSingle: (key) => single.has(key),
+    unfinished: (key) => unfinished.get(key),
+    imported: (slug, from) => ids.get(`${slug}/${from}`),
+    add(row) {
+      note(row);
+      write(row);
+    },
+    begin: (call) => keeping(() => keepCall(callPath, { ...call, import: head.import })),
+    begun() {
+      const call = isKept ? keptCall(callPath) : null;
+      // One of another record, or whose end was written down.
+      return call?.import === head.import && call.rows.some(({ key }) => !done.has(key)) ? call : null;
+    },
+    end(rows, written) {
+      const ended = written instanceof Error ? [] : doneBy(rows, written);
+      for (const row of ended) note(row);
+      if (ended.length > 0) write({ rows: ended }, true);
+      keeping(() => dropCall(callPath));
+      return ended;
+    },
+    split(rows) {
+      const keys = rows.map(({ key }) => key).filter((key) => !single.has(key));
+      for (const key of keys) single.add(key);
+      if (keys.length > 0) write({ single: keys }, true);
+      keeping(() => dropCall(callPath));
+    },
+    writeKey: (...keys) =>
+      createHash('sha256')
+        .update([head.import, ...keys].join('\n'))
+        .digest('base64url'),
+  };
+
+  function doneBy(rows: readonly SentRow[], written: readonly { id: string | null }[]): Done[] {
+    return rows.flatMap((row, index) => {
+      const id = written[index]?.id ?? null;
+      return id === null || done.has(row.key) ? [] : [{ ...row, id }];
+    });
+  }
+
+  function read(line: Json): void {
+    if (isObject(line) && Array.isArray(line.rows)) for (const row of line.rows) note(doneIn(path, row));
+    else if (isObject(line) && Array.isArray(line.single)) for (const key of line.single) single.add(String(key));
+    else note(doneIn(path, line));
+  }
+
+  /** `isOnDisk`: the line survives a power cut, as it has to before a call is forgotten, or rows are written by themselves. */
+  function write(line: object, isOnDisk = false): void {
+    if (!isKept) return;
+    const text = `${JSON.stringify(line)}\n`;
+    keeping(() => appendFileSync(path, text, { mode: 0o600, flush: isOnDisk }));
+  }
+}
+
+function keeping<T>(run: () => T): T {
+  try {
+    return run();
+  } catch (error) {
+    throw new UsageError(`the record of the import cannot be written, --state names its file: ${messageOf(error)}`);
+  }
+}
+
+function doneIn(path: string, line: Json): Done {
+  const row = sentRowIn(line);
+  if (!row || !isObject(line) || typeof line.id !== 'string') throw damaged(path);
+  return { ...row, id: line.id };
+}
+
+function damaged(path: string): UsageError {
+  return new UsageError(`${path} is damaged; --state names another file`);
+}
+
+/** The lines of a record. A last line that was cut off by a crash is removed: its row is written again, under the same key. */
+function readWhole(path: string, isKept: boolean): Json[] {
+  const bytes = readFileSync(path);
+  const end = bytes.lastIndexOf('\n') + 1;
+  if (end < bytes.length && isKept) truncateSync(path, end);
+  try {
+    return bytes
+      .subarray(0, end)
+      .toString()
+      .split('\n')
+      .filter((line) => line !== '')
+      .map((line) => JSON.parse(line));
+  } catch {
+    throw damaged(path);
+  }
+}
+
+/** Names rows by what they say: the same row again is another one, the same file again has the same rows. */
+export function rowKeys(slug: string): (values: JsonObject) => string {
+  const counts = new Map<string, number>();
+  return (values) => {
+    const digest = createHash('sha256').update(JSON.stringify(values)).digest('base64url');
+    const count = (counts.get(digest) ?? 0) + 1;
+    counts.set(digest, count);
+    return `${slug}:${digest}:${count}`;
+  };
+}

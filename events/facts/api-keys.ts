@@ -1,0 +1,38 @@
+import type { KeyAudit, KeyScope } from '../../config/model.ts';
+import { apiKeyStream } from './catalogue.ts';
+import { type Change, changeOf } from './log.ts';
+
+/** The rights of an API key, which it keeps as long as it lives. */
+export type KeyGrant = { scopes: readonly KeyScope[]; audit: readonly KeyAudit[] };
+
+/** An API key to be made. `credential` is what the vault knows the hash of its secret by. */
+export type NewKey = KeyGrant & { id: string; name: string; expiresAt: Date | null; credential: string };
+
+/** A new secret of a key. Until `previousUntil` the one before is valid too; null: it ends at once. */
+export type NewSecret = { id: string; credential: string; previousUntil: Date | null };
+
+/** A new key. `version` is that of the stream of keys, in this and in what follows: of two changes at once, one is first. */
+export function decideKey({ id, name, scopes, audit, expiresAt, credential }: NewKey, version: number): Change {
+  const kept = scopes.map(({ collections, globals, operations }) => ({
+    collections: listOf(collections),
+    globals: listOf(globals),
+    operations: [...operations],
+  }));
+  const data = { id, name, scopes: kept, audit: [...audit], expiresAt: expiresAt?.toISOString() ?? null, credential };
+  return changeOf(apiKeyStream, [{ type: 'apikey.created', data }], version);
+}
+
+/** A new secret of a key. */
+export function decideKeyRotation({ id, credential, previousUntil }: NewSecret, version: number): Change {
+  const data = { id, credential, previousUntil: previousUntil?.toISOString() ?? null };
+  return changeOf(apiKeyStream, [{ type: 'apikey.rotated', data }], version);
+}
+
+/** The end of a key. */
+export function decideKeyEnd(id: string, version: number): Change {
+  return changeOf(apiKeyStream, [{ type: 'apikey.revoked', data: { id } }], version);
+}
+
+function listOf(slugs: readonly string[] | '*'): string[] | '*' {
+  return slugs === '*' ? slugs : [...slugs];
+}

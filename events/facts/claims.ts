@@ -1,0 +1,61 @@
+import { fieldsOfObject } from '../../config/nesting.ts';
+import {
+  type Category,
+  dataFields,
+  type FieldSchema,
+  isObject,
+  type Json,
+  type JsonObject,
+  memberOf,
+} from '../../config/schema.ts';
+import { readTime } from '../../config/times.ts';
+import type { Claim } from './log.ts';
+
+/** A unique field: its scope in the claims table, the keys that lead to its value, and whether that is a time of day. */
+export type UniqueField = { scope: string; path: string[]; isTime: boolean };
+
+/** The unique fields of a collection, those inside objects included. */
+export function uniqueFields(category: Category, fields: readonly FieldSchema[], prefix: string[] = []): UniqueField[] {
+  return dataFields(fields).flatMap((field) => {
+    const path = [...prefix, field.name];
+    const inside = fieldsOfObject(field);
+    if (inside) return uniqueFields(category, inside, path);
+    return field.unique ? [{ scope: `${category}.${path.join('.')}`, path, isTime: field.type === 'time' }] : [];
+  });
+}
+
+/** The claims a document holds: one per unique field that has a value. */
+export function claimsOf(unique: readonly UniqueField[], values: JsonObject): Claim[] {
+  return unique.flatMap((field) => {
+    const value = valueAt(values, field.path) ?? null;
+    return value === null ? [] : [claimOf(field, value)];
+  });
+}
+
+/** The claim of one value. A time with seconds of 0 was once another value than the same without. */
+export function claimOf({ scope, isTime }: UniqueField, value: Json): Claim {
+  const time = isTime && typeof value === 'string' ? readTime(value) : undefined;
+  if (time === undefined) return { scope, value: JSON.stringify(value) };
+  const former = time.length === 'HH:MM'.length ? { former: JSON.stringify(`${time}:00`) } : {};
+  return { scope, value: JSON.stringify(time), ...former };
+}
+
+function valueAt(values: JsonObject, path: readonly string[]): Json | undefined {
+  let value: Json | undefined = values;
+  for (const key of path) {
+    value = isObject(value) ? memberOf(value, key) : undefined;
+  }
+  return value;
+}
+
+/** The values that a change must claim and release: the values that are new, and those that are gone. */
+export function claimChanges(
+  before: readonly Claim[],
+  after: readonly Claim[],
+): { claims: Claim[]; releases: Claim[] } {
+  return { claims: without(after, before), releases: without(before, after) };
+}
+
+function without(claims: readonly Claim[], others: readonly Claim[]): Claim[] {
+  return claims.filter((claim) => !others.some((other) => other.scope === claim.scope && other.value === claim.value));
+}

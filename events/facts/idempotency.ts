@@ -1,0 +1,59 @@
+import type { Sqlite } from '../../storage/sqlite.ts';
+import type { FirstAnswer, IdempotencyRecord } from './log.ts';
+
+/** How long an attempt may be repeated, in milliseconds: 7 days. */
+export const idempotencyMilliseconds = 7 * 24 * 3600 * 1000;
+
+/** How many are looked at in one go when old ones are forgotten: no write waits for more than that. */
+const pruned = 500;
+const pauseMilliseconds = 60_000;
+
+export type IdempotencyRecords = ReturnType<typeof readIdempotencyRecords>;
+
+/** Reads which attempts a log has recorded. */
+export function readIdempotencyRecords(db: Sqlite) {
+  const select = db.prepare<[key: string, since: number], FirstAnswer>(
+    'SELECT fingerprint, stream, position, version FROM commands WHERE key = ? AND recorded_at > ?',
+  );
+
+  /** The first answer to an attempt; null where there was none, or too long ago. */
+  function find(key: string, now: number): FirstAnswer | null {
+    return select.get(key, now - idempotencyMilliseconds) ?? null;
+  }
+
+  return { find };
+}
+
+/** The same for the writer, who keeps them, inside its transactions. */
+export function keepIdempotencyRecords(db: Sqlite) {
+  const upsert = db.prepare(
+    // One that is still there was too long ago.
+    `INSERT INTO commands VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (key) DO UPDATE SET fingerprint = excluded.fingerprint,
+     stream = excluded.stream, position = excluded.position, version = excluded.version, recorded_at = excluded.recorded_at`,
+  );
+  // In the order in which they were recorded, more or less: no index is kept only for this.
+  const remove = db.prepare(
+    `DELETE FROM commands WHERE rowid IN (
+       SELECT rowid FROM (SELECT rowid, recorded_at FROM commands ORDER BY rowid LIMIT ${pruned}) WHERE recorded_at <= ?
+     )`,
+  );
+  let nextPrune = 0;
+
+  function keep(
+    { key, fingerprint }: IdempotencyRecord,
+    { stream, position, version }: Omit<FirstAnswer, 'fingerprint'>,
+    now: number,
+  ) {
+    upsert.run(key, fingerprint, stream, position, version, now);
+  }
+
+  /** Forgets some of those that were too long ago; from time to time, however often it is called. */
+  function prune(now: number): void {
+    const isTooSoon = now < nextPrune && now >= nextPrune - pauseMilliseconds;
+    if (isTooSoon) return;
+    const { changes } = remove.run(now - idempotencyMilliseconds);
+    nextPrune = changes === pruned ? now : now + pauseMilliseconds;
+  }
+
+  return { ...readIdempotencyRecords(db), keep, prune };
+}

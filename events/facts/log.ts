@@ -1,0 +1,95 @@
+import { DomainError } from '../../config/errors.ts';
+import type { JsonObject } from '../../config/schema.ts';
+import type { EventType } from './catalogue.ts';
+import type { Actor, Context, Header } from './envelope.ts';
+
+/** A fact to be recorded. `data` holds results, so that a replay needs no hook, clock or randomness. */
+export type NewEvent = { type: EventType; data: JsonObject };
+
+/**
+ * A unique value: `scope` is `<slug>.<field path>`, `value` its JSON text, so that 1 and "1" differ. `former` is another text of
+ * the same value, under which a stream may hold it since before values had one form.
+ */
+export type Claim = { scope: string; value: string; former?: string };
+
+/** Events to be appended to one stream. */
+export type Change = {
+  stream: string;
+  /**
+   * The version that the writer expects the stream to have; 0 for a stream that must not exist yet; null where the events are
+   * true whatever came before them.
+   */
+  expectedVersion: number | null;
+  events: NewEvent[];
+  claims: Claim[];
+  releases: Claim[];
+  /** The rule that admits it, where that is not the one of its whole command. */
+  rule?: string;
+};
+
+/** A change that claims and releases no unique value; by default its events are true whatever came before them. */
+export function changeOf(stream: string, events: NewEvent[], expectedVersion: number | null = null): Change {
+  return { stream, expectedVersion, events, claims: [], releases: [] };
+}
+
+/** All that one request wants to append, decided as a whole. */
+export type Command = Change & {
+  /**
+   * Changes of other streams that are recorded with it, after it and in this order: all of them or nothing. A value that
+   * one of them gives up is free only for the next command.
+   */
+  otherStreams?: Change[];
+  /** Kept with it for as long as the client may repeat it. */
+  attempt?: IdempotencyRecord;
+  /** Streams whose payloads so far go, with all that was derived from them: the command's event says that they did. */
+  erases?: string[];
+  actor: Actor;
+  correlationId: string;
+  /** The bulk call that it belongs to: a UUID v7. */
+  batch?: string;
+  context: Context;
+};
+
+/** A recorded event. `data` and `context` are null once its payload has been erased. */
+export type RecordedEvent = { header: Header; data: JsonObject | null; context: Context | null };
+
+/**
+ * How a client names one attempt, so that it can send it again: both are keyed hashes, so nothing is learnt from them. `key` is
+ * over the actor, the route and the `Idempotency-Key`; `fingerprint` over the body.
+ */
+export type IdempotencyRecord = { key: string; fingerprint: string };
+
+/** The first answer to an attempt: what is needed to give it again. `position` and `version` are those of its stream. */
+export type FirstAnswer = { fingerprint: string; stream: string; position: number; version: number };
+
+/**
+ * The result of a command. `position`, that of its last event, and `version` are about its own stream. A conflict means that
+ * nothing of it was recorded; stale versions are looked for first, in all its streams, for what was decided on them has to be
+ * decided anew.
+ */
+export type Outcome =
+  | { ok: true; position: number; version: number; recordedAt: string }
+  | { ok: false; conflict: 'version'; version: number }
+  | { ok: false; conflict: 'claim'; claim: Claim }
+  /** The attempt was recorded before. */
+  | { ok: false; conflict: 'attempt'; first: FirstAnswer };
+
+/**
+ * The append port: the only way anything changes. Each command is answered once it is durable and can be read.
+ *
+ * @throws UnknownOutcomeError, UnreadError; DomainError `unavailable` when there was no room and nothing was recorded.
+ */
+export type Append = (command: Command) => Promise<Outcome>;
+
+/**
+ * Thrown where a command was sent and its writer ended before it answered: only the next start finds out whether it was recorded.
+ * Nothing that it names may be undone: its commit may be on the disk although it cannot be seen.
+ */
+export class UnknownOutcomeError extends Error {
+  override name = 'UnknownOutcomeError';
+}
+
+/** Thrown where a command was recorded, but cannot be read yet. */
+export class UnreadError extends DomainError {
+  override name = 'UnreadError';
+}

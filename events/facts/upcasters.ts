@@ -1,0 +1,130 @@
+import { compileInside, slugOf } from '../../config/nesting.ts';
+import {
+  type DataField,
+  dataFields,
+  type FieldSchema,
+  isObject,
+  type Json,
+  type JsonObject,
+  memberOf,
+} from '../../config/schema.ts';
+import { readTime } from '../../config/times.ts';
+import { type EventType, splitStream } from './catalogue.ts';
+import type { Header } from './envelope.ts';
+import { type Epoch, followNames, keyedFields, type Renames } from './lineage.ts';
+
+/**
+ * Brings the data of an old event to the names of today, and its times of day to their one form. Renames come from the log's own
+ * history of schemas, not from the configuration, so an author may drop `renamedFrom` once it has taken effect, and a name may
+ * later be used anew.
+ */
+export type Upcaster = {
+  upcast: (key: string, header: Header, data: JsonObject) => JsonObject;
+  /** Equal for two upcasters that do the same with one log: part of what names the read file. */
+  fingerprint: string;
+};
+
+/** The key of the schema that a stream's data follows: a collection's category, or `globals/<slug>`, which is a global's whole stream name. */
+export function schemaKey(stream: string): string {
+  const [category] = splitStream(stream);
+  return category === 'globals' ? stream : category;
+}
+
+/** @param epochs in the order of their positions, the schema of today last. */
+export function compileUpcaster(epochs: readonly Epoch[]): Upcaster {
+  const { steps } = followNames(epochs);
+  const last = new Map(epochs.flatMap(({ schema }) => keyedFields(schema).map(({ key, fields }) => [key, fields])));
+  const times = new Map([...last].map(([key, fields]) => [key, compileTimes(fields)]));
+
+  function upcast(key: string, { position, type }: Header, data: JsonObject): JsonObject {
+    let result = data;
+    for (const step of steps) {
+      const renames = step.position > position ? step.renames.get(key) : undefined;
+      if (renames) result = renameData(renames, { type, position }, result);
+    }
+    const bring = times.get(key);
+    return bring ? onFields(type, result, bring) : result;
+  }
+
+  // Not the positions, which are those of one log: the last may not be known yet.
+  const renamed = steps.map(({ renames }) => renames);
+  return { upcast, fingerprint: JSON.stringify(renamed, (_key, value) => (value instanceof Map ? [...value] : value)) };
+}
+
+/**
+ * The field of the schema before whose values one of a new schema has, on the same level; undefined where none had.
+ *
+ * @param old the fields of that level by their names.
+ */
+export function previousOf(field: DataField, old: ReadonlyMap<string, DataField>): DataField | undefined {
+  const { name, renamedFrom } = field;
+  // Only the change that brings the new name renames; the option may stay in the configuration for ever.
+  const isRenamed = renamedFrom !== undefined && old.has(renamedFrom) && !old.has(name);
+  return old.get(isRenamed ? renamedFrom : name);
+}
+
+/** `data` of a created document is its fields, a restored one has them as `document`; an update names them in `set`. */
+function onFields(type: EventType, data: JsonObject, change: (values: JsonObject) => JsonObject): JsonObject {
+  if (type === 'document.created') return change(data);
+  const result = { ...data };
+  if (isObject(data.document) && type.endsWith('.restored')) result.document = change(data.document);
+  if (isObject(data.set)) result.set = change(data.set);
+  return result;
+}
+
+type Recorded = Pick<Header, 'type' | 'position'>;
+
+function renameData(renames: Renames, { type, position }: Recorded, data: JsonObject): JsonObject {
+  const result = onFields(type, data, (values) => renameFields(renames, position, values));
+  if (type === 'document.created' || !Array.isArray(data.unset)) return result;
+  return { ...result, unset: data.unset.map((name) => renames.names.get(String(name)) ?? name) };
+}
+
+function renameFields(renames: Renames, position: number, values: JsonObject): JsonObject {
+  const result: JsonObject = {};
+  const taken = new Set(renames.names.values());
+  for (const [key, value] of Object.entries(values)) {
+    const name = renames.names.get(key) ?? key;
+    // The values of a removed field, under the name that another field has now.
+    if (name === key && taken.has(key) && position < (renames.since.get(key) ?? Number.POSITIVE_INFINITY)) continue;
+    const inside = renames.inside.get(name);
+    result[name] = inside ? renameValue(inside, position, value) : value;
+  }
+  return result;
+}
+
+function renameValue(renames: Renames, position: number, value: Json): Json {
+  if (Array.isArray(value)) return value.map((item) => renameValue(renames, position, item));
+  if (!isObject(value)) return value;
+  if (!renames.blocks) return renameFields(renames, position, value);
+  const block = renames.blocks.get(slugOf(value) ?? '');
+  return block ? renameFields(block, position, value) : value;
+}
+
+type Bring<T> = (value: T) => T;
+
+/**
+ * Prepares how the values of these fields are brought to the one form of times of day, in which they have been recorded only
+ * since there is one. Null where no field is a time. Any other value is left as it is, and so is the argument.
+ */
+function compileTimes(fields: readonly FieldSchema[]): Bring<JsonObject> | null {
+  const members = dataFields(fields).flatMap((field) => {
+    const bring = bringValue(field);
+    return bring ? [{ name: field.name, bring }] : [];
+  });
+  if (members.length === 0) return null;
+
+  return (values) => {
+    const result = { ...values };
+    for (const { name, bring } of members) {
+      const value = memberOf(values, name);
+      if (value !== undefined) result[name] = bring(value);
+    }
+    return result;
+  };
+}
+
+function bringValue(field: FieldSchema): Bring<Json> | null {
+  if (field.type === 'time') return (value) => (typeof value === 'string' ? (readTime(value) ?? value) : value);
+  return compileInside(field, ({ fields }) => compileTimes(fields));
+}

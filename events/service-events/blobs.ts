@@ -1,0 +1,82 @@
+import { DomainError } from '../../config/errors.ts';
+import type { Sqlite } from '../../storage/sqlite.ts';
+import { type Header, headerOf } from '../facts/envelope.ts';
+import { filesNamedIn } from '../facts/named-files.ts';
+import { readLog } from '../log/log-reader.ts';
+import { gathering } from '../segments/offloaded.ts';
+import { payloadColumns, withSegments } from '../segments/segments.ts';
+import { BrokenLogError } from '../store/log-file.ts';
+
+/** An event that names a stored file: from this version on, until another one, its document needs the bytes. */
+export type Naming = { sha256: string } & Pick<Header, 'position' | 'stream' | 'version'>;
+
+type Row = { position: number; header: string; enc: number; body: string };
+
+/** As many positions are looked at in one go. Only few of them name files, so few rows are held. */
+const chunk = 2000;
+
+/**
+ * The files that the events at positions `after + 1` to `upTo` name, in the order of the log. Rather one too many than one too
+ * few: whatever `document.…` event holds a SHA-256 as `sha256` counts, also of a collection that takes no files, or is no more.
+ * An event whose payload was erased names nothing.
+ *
+ * @throws BrokenLogError for a payload that cannot be read: what it names is not known.
+ */
+export function* readNamings(
+  db: Sqlite,
+  after: number,
+  upTo: number,
+  progress: (done: number, total: number) => void = () => {},
+): Generator<Naming> {
+  // Every payload is looked at as text, half a GB in a second; only those that hold the word are parsed.
+  const select = withSegments(db).prepare<[after: number, upTo: number], Row>(
+    `SELECT * FROM (
+       SELECT events.position, header, ${payloadColumns} FROM headers AS events LEFT JOIN payloads USING (position)
+       WHERE events.position > ? AND events.position <= ?
+     ) WHERE enc <> 0 OR instr(body, '"sha256":"') > 0 ORDER BY position`,
+  );
+  for (let start = after; start < upTo; start += chunk) {
+    const end = Math.min(start + chunk, upTo);
+    for (const row of gathering(() => select.all(start, end))) yield* namingsIn(row);
+    progress(end - after, upTo - after);
+  }
+}
+
+function* namingsIn({ position, header, enc, body }: Row): Generator<Naming> {
+  if (enc !== 0) throw new BrokenLogError(`event ${position}: its payload has an unknown encoding ${enc}`);
+  const parsed = headerOf(header);
+  const { stream, version } = parsed;
+  for (const sha256 of filesNamedIn(parsed, body)) yield { sha256, position, stream, version };
+}
+
+/** True when some event of the log names a file. */
+export function namesFiles(db: Sqlite): boolean {
+  return !readNamings(db, 0, readLog(db).head().size).next().done;
+}
+
+/** Tells whether an event after a position names a file; up to date at every call. */
+export type Tail = (position: number, sha256: string) => boolean;
+
+/**
+ * Opens the end of a log that somebody is writing. Events are read once, as long as it is asked about the same
+ * position.
+ */
+export function openTail(db: Sqlite): Tail {
+  const log = readLog(db);
+  const named = new Set<string>();
+  let after = -1;
+  let upTo = -1;
+
+  return (position, sha256) => {
+    const { size } = log.head();
+    if (position > size) throw new DomainError('invalid', `the log ends at position ${size}, got ${position}`);
+    if (position !== after) {
+      named.clear();
+      after = position;
+      upTo = position;
+    }
+    for (const naming of readNamings(db, upTo, size)) named.add(naming.sha256);
+    upTo = size;
+    return named.has(sha256);
+  };
+}

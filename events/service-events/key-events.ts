@@ -1,0 +1,70 @@
+import { isObject, type Json, type JsonObject } from '../../config/schema.ts';
+import { keyStream } from '../facts/catalogue.ts';
+import type { Actor } from '../facts/envelope.ts';
+import { type Change, changeOf, type RecordedEvent } from '../facts/log.ts';
+import type { LogReader } from '../log/log-reader.ts';
+
+/** A key as events name it. Where its verifier key is lost, there is the id alone, which stands in each signature. */
+export type NamedKey = { id: string; verifierKey?: string };
+
+/**
+ * The fates of a key that signs a log. `signed` of a disowned one: the most events that it is known to have vouched for.
+ * `handover`: the note by which it named its successor itself, see {@link readHandover}.
+ */
+export type KeyChange =
+  | { kind: 'replaced'; from: NamedKey; to: NamedKey; handover?: string; reason: string }
+  | { kind: 'disowned'; key: NamedKey; signed?: number; reason: string };
+
+/** Such a change as the log tells of it. */
+export type KeyEvent = { position: number; recordedAt: string; actor: Actor; change: KeyChange };
+
+/**
+ * The event of a change; the reason goes into the context of its command.
+ *
+ * @param expectedVersion that of the stream of keys, as far as it was looked at: of several nodes that tell of a change, one does.
+ */
+export function decideKeyChange(change: KeyChange, expectedVersion: number): Change {
+  const data: JsonObject =
+    change.kind === 'replaced'
+      ? { from: change.from, to: change.to, ...(change.handover === undefined ? {} : { handover: change.handover }) }
+      : { key: change.key, ...(change.signed === undefined ? {} : { signed: change.signed }) };
+  return changeOf(keyStream, [{ type: `log.key.${change.kind}`, data }], expectedVersion);
+}
+
+/** The events about the keys of a log, oldest first. An event that does not name them is passed over. */
+export function readKeyEvents(log: Pick<LogReader, 'stream'>): KeyEvent[] {
+  return log.stream(keyStream).flatMap((event) => {
+    const change = changeIn(event);
+    const { position, recordedAt, actor } = event.header;
+    return change ? [{ position, recordedAt, actor, change }] : [];
+  });
+}
+
+/** The version of their stream. */
+export function keyStreamVersion(log: Pick<LogReader, 'stream'>): number {
+  return log.stream(keyStream).at(-1)?.header.version ?? 0;
+}
+
+/** Whether two changes are the same one, whatever is said of why. */
+export function isSameChange(one: KeyChange, other: KeyChange): boolean {
+  if (one.kind === 'disowned') return other.kind === 'disowned' && one.key.id === other.key.id;
+  return other.kind === 'replaced' && one.from.id === other.from.id && one.to.id === other.to.id;
+}
+
+function changeIn({ header: { type }, data, context }: RecordedEvent): KeyChange | null {
+  const reason = context?.reason ?? '';
+  if (type === 'log.key.replaced') {
+    const [from, to] = [keyIn(data?.from), keyIn(data?.to)];
+    const { handover } = data ?? {};
+    return from && to && { kind: 'replaced', from, to, ...(typeof handover === 'string' && { handover }), reason };
+  }
+  if (type !== 'log.key.disowned') return null;
+  const key = keyIn(data?.key);
+  return key && { kind: 'disowned', key, ...(typeof data?.signed === 'number' && { signed: data.signed }), reason };
+}
+
+function keyIn(value: Json | undefined): NamedKey | null {
+  const { id, verifierKey } = isObject(value) ? value : {};
+  if (typeof id !== 'string') return null;
+  return { id, ...(typeof verifierKey === 'string' && { verifierKey }) };
+}

@@ -1,0 +1,174 @@
+import { closeSync, fsyncSync, openSync, readSync, statSync, writeSync } from 'node:fs';
+import { isDiskFull, openDatabase, type Sqlite } from '../../storage/sqlite.ts';
+import { emptyRoot } from '../proof/merkle.ts';
+import { type Head, isSealed, type KnownSeals, macOf, type Seals, sealKeyOf } from '../proof/seals.ts';
+import {
+  addedTables,
+  formerHeaders,
+  logApplication,
+  logFormat,
+  makeTables,
+  segmentTables,
+  timestampsTable,
+} from './log-tables.ts';
+
+/** Thrown when `log.db` is not what its own head says: nothing may be written to it. */
+export class BrokenLogError extends Error {
+  override name = 'BrokenLogError';
+}
+
+/** Makes the tables in an empty file. `logId` names the log for ever; it is part of every header. `key` seals its head. */
+export function createLog(db: Sqlite, logId: string, key: string): void {
+  const create = db.transaction(() => {
+    makeTables(db, logFormat);
+    const head = { log: logId, size: 0, root: emptyRoot, recordedAt: '' };
+    putHead(db, head, macOf(sealKeyOf(key), head));
+  });
+  create.immediate();
+}
+
+/** A head as it is before it is sealed. */
+export type Unsealed = Omit<Head, 'mac'>;
+
+/** Writes the head of a log. */
+export function putHead(db: Sqlite, { log, size, root, recordedAt }: Unsealed, mac: Buffer): void {
+  db.prepare('INSERT INTO head VALUES (?, ?, ?, ?, ?)').run(log, size, root, recordedAt, mac);
+}
+
+/** Thrown when the head of a log is not sealed by the key of the vault. */
+export class UnsealedError extends BrokenLogError {
+  override name = 'UnsealedError';
+}
+
+/** @throws UnsealedError where the head of a log is not sealed by this vault, saying what that means and what to do. */
+export function requireSealed({ key, sealed }: Seals, head: Head): void {
+  if (!isSealed(key, head)) throw new UnsealedError(`${unsealed(sealed.includes(head.log))}; ${wayOut}`);
+}
+
+/** The advice about a log and a vault that do not fit. */
+export const wayOut =
+  'put back the log.db and the vault.db of one backup; if this log is right as it is, ' +
+  'annals rebuild --accept-foreign-writes --reason TEXT goes on with it';
+
+/** Explains that a head is not sealed by the vault. @param isKnown whether the vault has sealed this log before. */
+export function unsealed(isKnown: boolean): string {
+  const who = isKnown
+    ? 'somebody wrote to log.db who does not have it'
+    : 'this vault.db is not the one of this log, or somebody wrote to log.db who does not have it';
+  return `the head of log.db is not sealed by the key of vault.db: ${who}`;
+}
+
+/**
+ * The fault of the seal of a log, as far as the vault knows; null for none.
+ *
+ * @param format the one that the log has: before 3 it has no seal, and must be one that the vault knows and has not sealed yet.
+ */
+export function sealFinding(format: number, head: Head, { key, sealed, known }: KnownSeals): string | null {
+  if (format < 3) return againstUpgrade(format, [head], { sealed, known });
+  return key !== null && isSealed(key, head) ? null : unsealed(sealed.includes(head.log));
+}
+
+/** Why a vault does not take a log of an earlier format, which has no seal; null where it does. */
+export function againstUpgrade(
+  format: number,
+  heads: readonly Unsealed[],
+  { sealed, known }: Pick<Seals, 'sealed' | 'known'>,
+): string | null {
+  if (sealed.length > 0) return turnedBack(format, 'vault.db has sealed a log of format 3');
+  if (heads.every(({ log }) => known.includes(log))) return null;
+  return (
+    `log.db has format ${format}, and vault.db does not know this log: this vault.db is not the one of this log, ` +
+    'or somebody put another log.db there'
+  );
+}
+
+/** Explains that a log has an earlier format than it must have had. */
+export function turnedBack(format: number, why: string): string {
+  return `log.db has format ${format}, and ${why} before: an older log.db was put there, or somebody changed it`;
+}
+
+/** The format of a log of one before this; null for any other file. */
+export function earlierFormat(db: Sqlite): number | null {
+  if (db.pragma('application_id', { simple: true }) !== logApplication) return null;
+  const format = formatOf(db);
+  return format >= 1 && format < logFormat ? format : null;
+}
+
+/**
+ * Opens a log that is only read. One of an earlier format is shown as one of this: without a seal, and where it lacks a table, with an
+ * empty one.
+ */
+export function openLogToRead(path: string, cacheMiB = 16): Sqlite {
+  const db = openDatabase(path, { readonly: true, cacheMiB });
+  try {
+    const format = earlierFormat(db);
+    if (format === null) return db;
+    if (format < 3) db.exec('CREATE TEMP VIEW head AS SELECT log, size, root, recorded_at, NULL AS mac FROM main.head');
+    const added = [addedTables, timestampsTable, segmentTables].slice(format - 1);
+    db.exec(added.join('').replaceAll('CREATE TABLE', 'CREATE TEMP TABLE'));
+    db.exec(formerHeaders);
+    return db;
+  } catch (error) {
+    db.close();
+    throw error;
+  }
+}
+
+/**
+ * Settles a commit whose sync failed. Its frame may be in the write-ahead log: a process that opens the log alone recovers it, one that
+ * shares the log with a process that had it open before does not see it. The next write takes the place of a frame that is not seen,
+ * and comes after one that is: so this writes something that changes nothing. For the only process that may write the log, before it
+ * believes that something is not there.
+ */
+export function settleLog(db: Sqlite): void {
+  const frames = statSync(`${db.name}-wal`, { throwIfNoEntry: false })?.size ?? 0;
+  if (frames === 0) return;
+  try {
+    db.pragma(`user_version = ${formatOf(db)}`);
+  } catch (error) {
+    // An unseen frame leaves room for another in its place: a full disk means that no frame is unseen.
+    if (!isDiskFull(error)) throw error;
+  }
+}
+
+/**
+ * Writes the write-ahead log of a log anew, as it is read. After a sync that failed, its end may be in the memory of the system alone, and
+ * no later sync writes that: a process that has found it there, and goes on behind it, would lose all of it in a power cut. For the only
+ * process that may write the log, before it opens it.
+ */
+export function renewWal(path: string): void {
+  const wal = `${path}-wal`;
+  if (!(statSync(wal, { throwIfNoEntry: false })?.size ?? 0)) return;
+  const file = openSync(wal, 'r+');
+  try {
+    const bytes = Buffer.alloc(1024 * 1024);
+    for (let at = 0; ; ) {
+      const count = readSync(file, bytes, 0, bytes.length, at);
+      if (count === 0) break;
+      for (let done = 0; done < count; ) done += writeSync(file, bytes, done, count - done, at + done);
+      at += count;
+    }
+    fsyncSync(file);
+  } finally {
+    closeSync(file);
+  }
+}
+
+/** True when the file has the tables of a log; throws when it is something else or of a newer format. */
+export function isLog(db: Sqlite): boolean {
+  const empty = db.prepare('SELECT count(*) = 0 FROM main.sqlite_schema').pluck().get() === 1;
+  if (empty) return false;
+  if (db.pragma('application_id', { simple: true }) !== logApplication) {
+    throw new BrokenLogError('log.db is not an Annals log');
+  }
+  const format = formatOf(db);
+  if (format < 1 || format > logFormat) {
+    throw new BrokenLogError(`log.db has format ${format}; this version of Annals reads formats 1 to ${logFormat}`);
+  }
+  return true;
+}
+
+/** The format that a log says it has. */
+export function formatOf(db: Sqlite): number {
+  return Number(db.pragma('user_version', { simple: true }));
+}

@@ -1,6 +1,0 @@
-import type { Epoch } from '../events/lineage.ts';
-import type { Upcaster } from '../events/upcasters.ts';
-import type { Tables } from './tables.ts';
-
-/** The tables that events are folded into, and the upcaster that brings events of earlier schemas to the last one: both are made of these. */
-export type Projection = { tables: readonly Tables[]; upcaster: Upcaster; epochs: readonly Epoch[] };

@@ -1,0 +1,95 @@
+import { intact } from '../tables/damage.ts';
+import { whileMayGoOn } from '../tables/interruption.ts';
+import type { Tables } from '../tables/tables.ts';
+import type { Page, Prepare } from './lists.ts';
+import { matchIn, type Search, type ServingIndex } from './search.ts';
+import { type Bound, compileWhere, type Where } from './where.ts';
+
+/** A search that an index of words serves, and the condition that its documents must meet too; null: none. */
+export type Served = { search: Search & { index: ServingIndex }; where: Where | null };
+
+/** A page of what a search finds, in the order in which documents came to be there, the last first; null: they are not counted. */
+export type FoundRequest = Served & { limit: number; page: number; count: 'exact' | 'none' };
+
+/** Of so many of the newest documents for each that is wanted, the keys are noted while all are counted; on a page up to this place. */
+const noted = 4;
+const lastNoted = 1000;
+
+/** The search in a condition, and the rest of it; null where it has none, or no index serves it. */
+export function servedSearch(where: Where | null): Served | null {
+  if (where === null) return null;
+  const [first, ...rest] = 'and' in where ? where.and : [where];
+  if (!first || !('search' in first)) return null;
+  const { terms, fields, index } = first.search;
+  if (!index || terms.length === 0 || fields.length === 0) return null;
+  return { search: { terms, fields, index }, where: rest.length === 0 ? null : { and: rest } };
+}
+
+/** How many documents a search finds. */
+export function countFound(tables: Tables, served: Served, prepare: Prepare): number {
+  const { text, values } = rowsOf(tables, served);
+  return prepare<number>(`SELECT count(*) ${text}`).get(...values) ?? 0;
+}
+
+/**
+ * A page of what a search finds. The index gives its rows in the order of the keys of documents, from either end: so no more are looked at
+ * than a page has, but where they are counted.
+ */
+export function pageFound(tables: Tables, request: FoundRequest, prepare: Prepare): Page {
+  const { search, limit, page, count } = request;
+  const skipped = (page - 1) * limit;
+  // All texts with the beginning of a word are gathered by FTS5 before it gives the first: once is enough.
+  const isGathered = search.terms.some(({ isPrefix }) => isPrefix);
+  const end = skipped + limit;
+  const isOnce = count === 'exact' && isGathered && end <= lastNoted;
+  const both = isOnce ? countAndNote(tables, request, prepare) : null;
+  const total = both?.total ?? (count === 'exact' ? countFound(tables, request, prepare) : null);
+  const isNoted = both !== null && (both.keys.length > end || both.keys.length === both.total);
+  const keys = isNoted ? both.keys.slice(skipped, end + 1) : newestKeys(tables, request, prepare);
+  const hasNext = keys.length > limit;
+  const texts = textsAt(tables, keys.slice(0, limit), prepare);
+  return { texts, total: total ?? skipped + keys.length, hasNext };
+}
+
+/** The rows `w` of the index that a search finds; with a condition, those of which the document `d` meets it. */
+function rowsOf(tables: Tables, { search, where }: Served): { text: string; values: Bound[] } {
+  const { table } = search.index;
+  const matched = matchIn(search);
+  if (where === null) return { text: `FROM search.${table} AS w WHERE ${table} MATCH ?`, values: [matched] };
+  const { text, values } = compileWhere(where, { tables, alias: 'd' });
+  // As a join in this order, for a list of all keys that are found would be made before the first is looked at.
+  return {
+    text: `FROM search.${table} AS w CROSS JOIN ${tables.documents} AS d ON d.key = w.rowid
+      WHERE ${table} MATCH ? AND ${whileMayGoOn(tables, 'd')}${text}`,
+    values: [matched, ...values],
+  };
+}
+
+/** How many are found, and the keys of those that are among the newest documents, the last first. */
+function countAndNote(tables: Tables, request: FoundRequest, prepare: Prepare): { total: number; keys: number[] } {
+  const { text, values } = rowsOf(tables, request);
+  const newest = noted * (request.page * request.limit + 1);
+  const low = prepare<number>(`SELECT key FROM ${tables.documents} ORDER BY key DESC LIMIT 1 OFFSET ? + 0`);
+  const from = low.get(newest) ?? 0;
+  const select = prepare<string>(
+    `SELECT json_array(count(*), json_group_array(w.rowid) FILTER (WHERE w.rowid > ?)) ${text}`,
+  );
+  const [total, keys] = JSON.parse(select.get(from, ...values) ?? '[0,[]]') as [number, number[]];
+  return { total, keys: keys.reverse() };
+}
+
+/** The keys of a page, and one more if there is. */
+function newestKeys(tables: Tables, request: FoundRequest, prepare: Prepare): number[] {
+  const { limit, page } = request;
+  const { text, values } = rowsOf(tables, request);
+  const select = prepare<number>(`SELECT w.rowid ${text} ORDER BY w.rowid DESC LIMIT ? + 0 OFFSET ? + 0`);
+  return select.all(...values, limit + 1, (page - 1) * limit);
+}
+
+/** The texts of documents, in the order of their keys; one that has just gone is left out. */
+function textsAt({ texts }: Tables, keys: readonly number[], prepare: Prepare): string[] {
+  const select = prepare<string | null>(
+    `SELECT t.doc FROM json_each(?) AS k CROSS JOIN ${texts} AS t ON t.key = k.value`,
+  );
+  return select.all(JSON.stringify(keys)).map((text) => intact(text, texts, 'a page'));
+}

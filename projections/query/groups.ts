@@ -1,0 +1,240 @@
+import type { Sqlite } from '../../storage/sqlite.ts';
+import { goOn, whileMayGoOn } from '../tables/interruption.ts';
+import { eachOf, valueAt } from '../tables/places.ts';
+import type { Tables } from '../tables/tables.ts';
+import type { Prepare } from './lists.ts';
+import {
+  advance,
+  type Bound,
+  compile,
+  compileWhere,
+  type Leaf,
+  nextAlias,
+  type Spot,
+  type Step,
+  spotIn,
+  type Where,
+} from './where.ts';
+
+/** The characters of a time that tell its year, month or day, in UTC. */
+const lengths = { year: 4, month: 7, day: 10 } as const;
+export type TimePart = keyof typeof lengths;
+
+/** A path whose values documents are grouped by; of a time perhaps a part only. */
+export type GroupKey = { steps: readonly Step[]; leaf: Leaf; part: TimePart | null };
+
+export const measureKinds = ['sum', 'min', 'max', 'avg'] as const;
+export type MeasureKind = (typeof measureKinds)[number];
+
+/** A figure of each group. */
+export type Measure = { kind: MeasureKind; steps: readonly Step[]; leaf: Leaf };
+
+/** The order of groups: a key or a measure, by its index, or how many there are. */
+export type GroupOrder =
+  | { by: 'key' | 'measure'; index: number; isDescending: boolean }
+  | { by: 'count'; isDescending: boolean };
+
+/**
+ * `ids`: only these documents; null for all that meet `where`. `patience`: the milliseconds that it may take where lists are combined; by
+ * default five seconds.
+ */
+export type GroupRequest = {
+  where: Where | null;
+  ids: readonly string[] | null;
+  keys: readonly GroupKey[];
+  measures: readonly Measure[];
+  order: readonly GroupOrder[];
+  limit: number;
+  patience?: number;
+};
+
+/** A group: its keys and measures in the order of the request, as they are stored. */
+export type Group = { keys: Bound[]; count: number; measures: (number | string | null)[] };
+
+/** The first groups, and how many there are in all. */
+export type Groups = { groups: Group[]; total: number };
+
+/** In milliseconds: nothing else is answered by the thread meanwhile. */
+const usualPatience = 5000;
+/** Many documents may take longer than a few. */
+const patienceOfDocument = 1;
+const rowsPerLook = 64;
+
+/** Thrown where the lists of documents have so many combinations of items that they are not grouped in time. */
+export class TooManyCombinationsError extends Error {
+  override name = 'TooManyCombinationsError';
+
+  constructor() {
+    super('the lists have too many combinations');
+  }
+}
+
+/** When the query that runs must have ended, by `performance.now()`: a thread runs one at a time. */
+let deadline = Number.POSITIVE_INFINITY;
+
+/**
+ * Registers `in_time`, which is asked about each combination of the items of a document, first the key of that document: it is true, or throws
+ * {@link TooManyCombinationsError}.
+ */
+export function registerGroups(db: Sqlite): void {
+  let rows = 0;
+  let last: unknown = null;
+  db.function('in_time', { varargs: true }, (document) => {
+    if (document !== last) deadline += patienceOfDocument;
+    last = document;
+    rows += 1;
+    if (rows % rowsPerLook > 0) return 1;
+    goOn();
+    if (performance.now() > deadline) throw new TooManyCombinationsError();
+    return 1;
+  });
+}
+
+function inTime<T>(milliseconds: number, run: () => T): T {
+  deadline = performance.now() + milliseconds;
+  try {
+    return run();
+  } finally {
+    deadline = Number.POSITIVE_INFINITY;
+  }
+}
+
+/**
+ * Groups documents. A document stands once in the group of each item of a list, and in the group of null where a path leads to no
+ * value. Without keys, all documents are one group.
+ *
+ * @throws TooManyCombinationsError
+ */
+export function groupsOf(tables: Tables, request: GroupRequest, prepare: Prepare): Groups {
+  const { where, ids, keys, measures, order, limit } = request;
+  const from = openFrom(tables);
+  const grouped = keys.map((key) => from.expressionOf(key));
+  const measured = measures.map(
+    (measure) =>
+      `${measure.kind}(${from.expressionOf({ ...measure, part: null })}${measure.kind === 'sum' ? ' * 1.0' : ''})`,
+  );
+  const condition = where ? compileWhere(where, { tables, alias: 'd' }) : { text: '1', values: [] };
+  const among = ids ? ' AND d.id IN (SELECT value FROM json_each(?))' : '';
+  const columns = [
+    ...grouped.map((text, index) => `${text} AS k${index}`),
+    'count(*) AS n',
+    ...measured.map((text, index) => `${text} AS m${index}`),
+    'count(*) OVER () AS total',
+  ];
+  const by = keys.length > 0 ? ` GROUP BY ${grouped.map((_, index) => `k${index}`).join(', ')}` : '';
+  const bound = from.boundOf(keys.length + measures.length);
+  const rows = `SELECT ${columns.join(', ')} FROM ${from.text()} WHERE ${whileMayGoOn(tables, 'd')}${condition.text}${among}${bound}${by}`;
+  const shown = [...grouped.map((_, index) => `k${index}`), 'n', ...measured.map((_, index) => `m${index}`), 'total'];
+  const select = prepare<string>(
+    `SELECT json_array(${shown.join(', ')}) FROM (${rows}) ORDER BY ${orderOf(order, keys)} LIMIT ?`,
+  );
+  const values = [...from.values(), ...condition.values, ...(ids ? [JSON.stringify(ids)] : []), limit];
+  const texts = inTime(request.patience ?? usualPatience, () => select.all(...values));
+  const found = texts.map((row) => JSON.parse(row) as Bound[]);
+  return {
+    groups: found.map((row) => ({
+      keys: row.slice(0, keys.length),
+      count: Number(row[keys.length]),
+      measures: row.slice(keys.length + 1, -1),
+    })),
+    total: Number(found[0]?.at(-1) ?? 0),
+  };
+}
+
+/** Ties are in the order of the keys, texts without regard to case first: each order is one order. */
+function orderOf(order: readonly GroupOrder[], keys: readonly GroupKey[]): string {
+  const terms = order.flatMap((one) => {
+    const direction = `${one.isDescending ? 'DESC' : 'ASC'} NULLS LAST`;
+    if (one.by === 'count') return [`n ${direction}`];
+    if (one.by === 'measure') return [`m${one.index} ${direction}`];
+    return [`fold(k${one.index}) ${direction}`, `k${one.index} ${direction}`];
+  });
+  const ties = keys.flatMap((_, index) => [`fold(k${index}) ASC NULLS LAST`, `k${index} ASC NULLS LAST`]);
+  return [...terms, ...ties, '1'].join(', ');
+}
+
+/** The tables that paths lead through, each joined once: paths through one list speak of the same item. */
+function openFrom(tables: Tables) {
+  const row = spotIn({ tables, alias: 'd' }, { lastAlias: 2000 });
+  const joins: { text: string; values: Bound[] }[] = [];
+  /** The aliases of the items of lists. */
+  const items: string[] = [];
+  const spots = new Map<string, Spot>();
+
+  function spotAt(steps: readonly Step[]): Spot {
+    const step = steps.at(-1);
+    if (!step) return row;
+    const key = JSON.stringify(
+      steps.map(({ kind, name, ...rest }) => [kind, name, 'blockTypes' in rest ? rest.blockTypes : null]),
+    );
+    const known = spots.get(key);
+    if (known) return known;
+    const made = enter(step, advance(spotAt(steps.slice(0, -1)), [step]));
+    spots.set(key, made);
+    return made;
+  }
+
+  function enter(step: Step, at: Spot): Spot {
+    if (step.kind === 'member') return at;
+    if (step.kind === 'items') return itemsAt(at, step.blockTypes);
+    const id = step.isList ? textsAt(at) : valueAt(at, 'text').text;
+    const alias = nextAlias(row);
+    const related = spotIn({ tables: step.tables, alias }, row.aliases);
+    const allowed = compile(step.filter, related);
+    joins.push({
+      text: `LEFT JOIN ${step.tables.documents} AS ${alias} ON ${alias}.id = ${id} AND ${allowed.text}`,
+      values: allowed.values,
+    });
+    return related;
+  }
+
+  function itemsAt(at: Spot, blockTypes: readonly string[] | null): Spot {
+    const alias = nextAlias(row);
+    const type = blockTypes ? ` AND ${alias}.value ->> '$.blockType' IN (${blockTypes.map(() => '?').join(', ')})` : '';
+    const condition = `CASE ${alias}.type WHEN 'object' THEN 1${type} END`;
+    joins.push({ text: `LEFT JOIN ${eachOf(at)} AS ${alias} ON ${condition}`, values: [...(blockTypes ?? [])] });
+    items.push(alias);
+    return { expression: `${alias}.value`, path: [], row: null, aliases: row.aliases };
+  }
+
+  function textsAt(at: Spot): string {
+    const alias = nextAlias(row);
+    joins.push({ text: `LEFT JOIN ${eachOf(at)} AS ${alias} ON ${alias}.type = 'text'`, values: [] });
+    items.push(alias);
+    return `${alias}.value`;
+  }
+
+  const lists = new Map<string, string>();
+
+  function expressionOf({ steps, leaf, part }: GroupKey): string {
+    const spot = spotAt(steps);
+    const at = { ...spot, path: [...spot.path, leaf.name] };
+    if (leaf.kind !== 'list') {
+      const { text } = valueAt(at, leaf.kind);
+      if (part === null) return text;
+      const time = leaf.kind === 'number' ? `strftime('%Y-%m-%d', ${text} / 1000.0, 'unixepoch')` : text;
+      return `substr(${time}, 1, ${lengths[part]})`;
+    }
+    const key = `${at.expression} ${at.path.join('.')}`;
+    const known = lists.get(key) ?? textsAt(at);
+    lists.set(key, known);
+    return known;
+  }
+
+  /**
+   * The condition that ends what takes too long. A document of a megabyte may have 10,000 items in each of several lists, or be read anew for
+   * each item of one; one figure of one list takes no longer than it is long.
+   */
+  function boundOf(figures: number): string {
+    const isBounded = items.length === 0 || (joins.length === 1 && figures === 1);
+    // It names all items, so it is asked behind the last of them.
+    return isBounded ? '' : ` AND in_time(${['d', ...items].map((alias) => `${alias}.key`).join(', ')})`;
+  }
+
+  return {
+    expressionOf,
+    boundOf,
+    text: () => [`${tables.documents} AS d`, ...joins.map(({ text }) => text)].join(' '),
+    values: () => joins.flatMap(({ values }) => values),
+  };
+}

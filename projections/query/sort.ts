@@ -1,0 +1,70 @@
+import { valueAt } from '../tables/places.ts';
+import type { Tables } from '../tables/tables.ts';
+import { advance, compile, nextAlias, type SortKey, type Spot, type Sql, spotIn } from './where.ts';
+
+/** One value that rows are ordered by. Only the last, the id, is never null. */
+export type Term = { value: Sql; isDescending: boolean };
+
+/** An `ORDER BY`. `index` is the path whose index has this order; `unindexed` says the same, but no index serves it. */
+export type Order = Sql & { unindexed: string; index: string | null; terms: readonly Term[] };
+
+/**
+ * Compiles a sort: nulls last, text without regard to case, ties by `id` in the direction of the first key. An index has
+ * its nulls first, and SQLite reads it in two runs for `ASC NULLS LAST`, if that is its first key.
+ */
+export function compileSort(sort: readonly SortKey[], tables: Tables, alias: string): Order {
+  const terms = sortTerms(sort, tables, alias);
+  const ordered = terms.map(({ value, isDescending }, index) => {
+    return `${value.text} ${isDescending ? 'DESC' : 'ASC'}${index === terms.length - 1 ? '' : ' NULLS LAST'}`;
+  });
+  return {
+    text: ordered.join(', '),
+    unindexed: ordered.map((text) => `+${text}`).join(', '),
+    values: terms.flatMap(({ value }) => value.values),
+    index: indexOfOrder(sort, tables),
+    terms,
+  };
+}
+
+/** The path whose index has the order of a sort; null without one. */
+export function indexOfOrder([key, ...rest]: readonly SortKey[], { columns }: Tables): string | null {
+  if (!key || isAge(key)) return 'id';
+  if (rest.length > 0 || key.steps.some(({ kind }) => kind !== 'member')) return null;
+  const path = [...key.steps.map(({ name }) => name), key.leaf.name].join('.');
+  const isIndexed = path === 'updatedAt' || columns.some((one) => one.isIndexed && one.path.join('.') === path);
+  return isIndexed ? path : null;
+}
+
+function sortTerms(sort: readonly SortKey[], tables: Tables, alias: string): Term[] {
+  const row = spotIn({ tables, alias }, { lastAlias: 1000 });
+  const id: Sql = { text: `${alias}.id`, values: [] };
+  const terms: Term[] = [];
+  for (const key of sort) {
+    const { isDescending } = key;
+    // No two documents are of one age: what follows cannot matter.
+    if (isAge(key)) return [...terms, { value: id, isDescending }];
+    terms.push({ value: sortValue(key, 0, row), isDescending });
+  }
+  return [...terms, { value: id, isDescending: sort[0]?.isDescending !== false }];
+}
+
+/** An id begins with the millisecond of its `createdAt`, and goes up within it: one order, one index, also where a clock was wrong. */
+function isAge({ steps, leaf }: SortKey): boolean {
+  return steps.length === 0 && (leaf.name === 'id' || leaf.name === 'createdAt');
+}
+
+function sortValue(key: SortKey, index: number, spot: Spot): Sql {
+  const { steps, leaf } = key;
+  const step = steps[index];
+  if (!step) return { text: valueAt({ ...spot, path: [...spot.path, leaf.name] }, leaf.kind).sorted, values: [] };
+  const at = advance(spot, [step]);
+  if (step.kind !== 'related') return sortValue(key, index + 1, at);
+  const alias = nextAlias(spot);
+  const related = spotIn({ tables: step.tables, alias }, spot.aliases);
+  const inner = sortValue(key, index + 1, related);
+  const allowed = compile(step.filter, related);
+  return {
+    text: `(SELECT ${inner.text} FROM ${step.tables.documents} AS ${alias} WHERE ${alias}.id = ${valueAt(at, 'text').text} AND ${allowed.text})`,
+    values: [...inner.values, ...allowed.values],
+  };
+}

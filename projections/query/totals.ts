@@ -1,0 +1,136 @@
+import { hash } from 'node:crypto';
+import type { Sqlite } from '../../storage/sqlite.ts';
+import { createCache } from '../tables/cache.ts';
+import { intact } from '../tables/damage.ts';
+import { replacedSince } from '../tables/past-tables.ts';
+import type { Tables } from '../tables/tables.ts';
+import { countFound, servedSearch } from './found.ts';
+import { countIn, everything, type Prepare } from './lists.ts';
+import { compile, type Sql, spotIn, type Where } from './where.ts';
+
+/** A condition to be counted, null for the one that every document meets; and the same compiled for the rows `d`. */
+export type Counted = { where: Where | null; condition: Sql };
+
+/** Where the read tables are: the position of the log, and the erasures they have had. */
+type State = { position: number; erasures: number };
+
+/** How many documents met a condition at a position. */
+type Kept = { position: number; found: number };
+
+/** Of the keys of the totals that a collection keeps in a thread: some thousand totals. */
+const mostCharacters = 256 * 1024;
+/** Longer keys are kept as their hash. */
+const longestKey = 500;
+
+/**
+ * When a total is counted anew: after more events than this share of the documents, or more than `events` in a small collection. Looking
+ * at a document that has changed takes as long as counting some twenty of all.
+ */
+const tooMany = { share: 1 / 20, events: 100 };
+
+/**
+ * Counts the documents of a collection that meet conditions. Totals are kept with their position, and brought forward by the documents
+ * that have changed since: those that met the condition before are taken off, those that meet it now are added. Where it asks more than
+ * the document itself, and after an erasure, which leaves nothing of what was, they are counted anew.
+ *
+ * A total is kept for the compiled condition with its values, that of the access rule among them: the callers who share it may see the
+ * same documents.
+ */
+export function openTotals(db: Sqlite, tables: Tables, prepare: Prepare) {
+  const selectState = db.prepare<[], State>(
+    'SELECT position, (SELECT count FROM erasures) AS erasures FROM checkpoint',
+  );
+  const selectCount = db.prepare<[key: string], number>('SELECT documents FROM counts WHERE key = ?').pluck();
+  const totals = createCache<Kept>(mostCharacters);
+  let erasures = 0;
+
+  /**
+   * How many documents meet a condition, in the state that the transaction of the caller sees.
+   *
+   * @param most count no further: then there are at least so many.
+   */
+  function total(counted: Counted, most = Number.POSITIVE_INFINITY): number {
+    const { where, condition } = counted;
+    if (where === null || condition.text === everything.text) return documents();
+    const served = servedSearch(where);
+    // Not kept by the position of the tables, which the index may be behind.
+    if (served) return countFound(tables, served, prepare);
+    const position = positionNow();
+    const key = keyOf(condition);
+    const kept = totals.get(key);
+    if (kept) {
+      const found = broughtForward(kept, where, position);
+      if (found !== null) {
+        kept.position = position;
+        kept.found = found;
+        return found;
+      }
+    }
+    const bounded = most === Number.POSITIVE_INFINITY ? null : `${most} ${key}`;
+    const atLeast = bounded === null ? undefined : totals.get(bounded);
+    if (atLeast?.position === position) return atLeast.found;
+    const found = countIn(tables, condition, { prepare, ...(bounded === null ? {} : { most }) });
+    totals.set(bounded !== null && found >= most ? bounded : key, { position, found });
+    return found;
+  }
+
+  /** All documents. */
+  function documents(): number {
+    return intact(selectCount.get(tables.key), 'counts', tables.key);
+  }
+
+  function positionNow(): number {
+    const state = selectState.get();
+    if (state && state.erasures !== erasures) {
+      totals.clear();
+      erasures = state.erasures;
+    }
+    return state?.position ?? 0;
+  }
+
+  /** A total at a later position; null where it is to be counted. */
+  function broughtForward({ position, found }: Kept, where: Where, now: number): number | null {
+    if (position === now) return found;
+    const events = now - position;
+    if (events < 0 || !asksAlone(where)) return null;
+    if (events > tooMany.events && events > documents() * tooMany.share) return null;
+    const { text, values } = changeSince(tables, where);
+    return found + (prepare<number>(text).get(...values, { since: position }) ?? 0);
+  }
+
+  return { total, documents };
+}
+
+/** By how much the documents that meet a condition have become more since the position that is bound as `since`. */
+function changeSince(tables: Tables, where: Where): Sql {
+  const { documents, versions } = tables;
+  const before = replacedSince(tables);
+  const nowMet = forFew(where, tables);
+  const wasMet = forFew(where, before);
+  const since = '(SELECT @since)';
+  const changed = `SELECT key FROM ${documents} WHERE key > ${since} UNION ALL
+    SELECT c.key FROM ${versions} AS v CROSS JOIN ${documents} AS c ON c.id = v.id WHERE v.valid_to > ${since}`;
+  return {
+    text: `SELECT (SELECT count(*) FROM ${documents} AS d WHERE d.key IN (${changed}) AND ${nowMet.text})
+      - (SELECT count(*) FROM ${before.documents} AS d WHERE ${wasMet.text})`,
+    values: [...nowMet.values, ...wasMet.values],
+  };
+}
+
+/** A condition for rows that are found by their keys: no other index serves it, and links are looked for in each document. */
+function forFew(where: Where, tables: Tables): Sql {
+  return compile(where, spotIn({ tables, alias: 'd', onlyIndex: '' }, { lastAlias: 0, isForOne: true }));
+}
+
+/** Whether a condition asks nothing but the document itself: no other one, and no index of words, which is a file of its own. */
+function asksAlone(where: Where): boolean {
+  if ('and' in where) return where.and.every(asksAlone);
+  if ('or' in where) return where.or.every(asksAlone);
+  if ('today' in where || 'search' in where) return false;
+  return where.steps.every(({ kind }) => kind !== 'related');
+}
+
+function keyOf({ text, values }: Sql): string {
+  const key = JSON.stringify([text, values]);
+  return key.length > longestKey ? hash('sha256', key, 'base64') : key;
+}

@@ -1,0 +1,314 @@
+import type { Operator } from '../../config/operators.ts';
+import { fold } from '../tables/fold.ts';
+import { onceMayGoOn, whileMayGoOn } from '../tables/interruption.ts';
+import {
+  columnOf,
+  eachOf,
+  isInColumn,
+  type Place,
+  type Row,
+  rowOf,
+  type Value,
+  type ValueKind,
+  valueAt,
+} from '../tables/places.ts';
+import { jsonPath, type Tables } from '../tables/tables.ts';
+import { compileSearch, compileTrigrams, type Search, type ServingIndex } from './search.ts';
+
+/** How a path goes on from where it is. */
+export type Step =
+  /** Into the object `name`. */
+  | { kind: 'member'; name: string }
+  /** Into some item of the list of objects `name`; of blocks, into those of these types only. */
+  | { kind: 'items'; name: string; blockTypes: readonly string[] | null }
+  /** To some document that `name` points at, if the caller may see it. */
+  | { kind: 'related'; name: string; isList: boolean; tables: Tables; filter: Where | null };
+
+/** The value at the end of the steps. The server's own fields are columns of every table. */
+export type Leaf = { name: string; kind: ValueKind };
+
+/** A value as SQLite binds it. */
+export type Bound = string | number | null;
+
+/** A condition on documents, names resolved and values typed: what the API's notations mean. */
+export type Where =
+  | { and: readonly Where[] }
+  | { or: readonly Where[] }
+  /** `trigrams`: an index that a `like` is served by. */
+  | { steps: readonly Step[]; leaf: Leaf; operator: Operator; values: readonly Bound[]; trigrams?: ServingIndex }
+  | Today
+  | { search: Search };
+
+/** As of a position: that the document meets a condition as it is today; `orGone`: or is there no longer. */
+export type Today = { today: Where | null; tables: Tables; orGone: boolean };
+
+/** SQL text with its values, in the order of their places. */
+export type Sql = { text: string; values: Bound[] };
+
+/** One key of a sort: a path without lists, and the direction. */
+export type SortKey = { steps: readonly Step[]; leaf: Leaf; isDescending: boolean };
+
+type Condition = Extract<Where, { leaf: Leaf }>;
+
+/**
+ * Compiles a condition for the rows of a table that stand under `alias`. Values are always bound; names come from the
+ * configuration. The text is never NULL-sensitive: a null equals no value, and what is not equal to it matches.
+ *
+ * @param row its `onlyIndex` compiles it so that at most the index of this path can find the rows.
+ */
+export function compileWhere(where: Where, row: Row): Sql {
+  return compile(where, spotIn(row, { lastAlias: 0 }));
+}
+
+/**
+ * As {@link compileWhere}, for a row that is known: what it points at is looked up by id, one after the other, and no table is read from
+ * end to end. For many rows it is cheaper to find first what they are to point at.
+ */
+export function compileForOne(where: Where, row: Row): Sql {
+  return compile(where, spotIn({ ...row, onlyIndex: 'id' }, { lastAlias: 0, isForOne: true }));
+}
+
+/**
+ * A place in a query that is being compiled. `aliases` is one for all of the query, so that each of its tables has another name; `isForOne`:
+ * as of {@link compileForOne}.
+ */
+export type Spot = Place & { aliases: { lastAlias: number; isForOne?: boolean } };
+
+/** The document of a row, in a query. */
+export function spotIn(row: Row, aliases: Spot['aliases']): Spot {
+  return { ...rowOf(row), aliases };
+}
+
+/** A name for one more table of a query. */
+export function nextAlias({ aliases }: Spot): string {
+  aliases.lastAlias += 1;
+  return `t${aliases.lastAlias}`;
+}
+
+/** Compiles a condition at a place in a query; null is the one that everything meets. */
+export function compile(where: Where | null, spot: Spot): Sql {
+  if (where === null) return { text: '1', values: [] };
+  if ('and' in where) return combine(where.and, { word: 'AND', empty: '1' }, spot);
+  if ('or' in where) return combine(where.or, { word: 'OR', empty: '0' }, spot);
+  if ('today' in where) return compileToday(where, spot);
+  if ('search' in where) return compileSearch(where.search, spot);
+  const crossesMany = where.steps.some((step) => step.kind !== 'member');
+  if (!crossesMany) return compileLeaf(where, advance(spot, where.steps));
+
+  // Over several values, "not equal" means that none of them is equal.
+  const positive = positiveOf(where);
+  const inner = compileSteps(positive, 0, spot);
+  return positive === where ? inner : { text: `NOT coalesce((${inner.text}), 0)`, values: inner.values };
+}
+
+function combine(parts: readonly Where[], { word, empty }: { word: string; empty: string }, spot: Spot): Sql {
+  if (parts.length === 0) return { text: empty, values: [] };
+  const compiled = parts.map((part) => compile(part, spot));
+  return {
+    text: `(${compiled.map(({ text }) => text).join(` ${word} `)})`,
+    values: compiled.flatMap(({ values }) => values),
+  };
+}
+
+function compileToday({ today, tables, orGone }: Today, spot: Spot): Sql {
+  if (!spot.row) throw new Error('only a document has a state of today');
+  const alias = nextAlias(spot);
+  const condition = compile(today, spotIn({ tables, alias }, spot.aliases));
+  const live = `SELECT 1 FROM ${tables.documents} AS ${alias} WHERE ${alias}.id = ${spot.row.alias}.id`;
+  const passes = `EXISTS (${live} AND ${condition.text})`;
+  return { text: orGone ? `(NOT EXISTS (${live}) OR ${passes})` : passes, values: condition.values };
+}
+
+/**
+ * A condition over other tables: `tablesFor` gives those that it asks in the place of the documents' own. The part that it
+ * asks of today stays.
+ */
+export function withTables(where: Where, tablesFor: (tables: Tables) => Tables): Where {
+  if ('and' in where) return { and: where.and.map((part) => withTables(part, tablesFor)) };
+  if ('or' in where) return { or: where.or.map((part) => withTables(part, tablesFor)) };
+  if ('today' in where || 'search' in where) return where;
+  return { ...where, steps: where.steps.map((step) => stepWithTables(step, tablesFor)) };
+}
+
+/** As {@link withTables}, for paths, such as the keys of a sort. */
+export function pathsWithTables<P extends { steps: readonly Step[] }>(
+  paths: readonly P[],
+  tablesFor: (tables: Tables) => Tables,
+): P[] {
+  return paths.map((path) => ({ ...path, steps: path.steps.map((step) => stepWithTables(step, tablesFor)) }));
+}
+
+function stepWithTables(step: Step, tablesFor: (tables: Tables) => Tables): Step {
+  if (step.kind !== 'related') return step;
+  return { ...step, tables: tablesFor(step.tables), filter: step.filter && withTables(step.filter, tablesFor) };
+}
+
+function positiveOf(where: Condition): Condition {
+  if (where.operator === 'not_equals') return { ...where, operator: 'equals' };
+  if (where.operator === 'not_in') return { ...where, operator: 'in' };
+  if (where.operator === 'exists' && where.values[0] === 0) return { ...where, values: [1] };
+  return where;
+}
+
+/** The place that steps into objects lead to. */
+export function advance(spot: Spot, steps: readonly Step[]): Spot {
+  return { ...spot, path: [...spot.path, ...steps.map(({ name }) => name)] };
+}
+
+function compileSteps(where: Condition, index: number, spot: Spot): Sql {
+  const step = where.steps[index];
+  if (!step) return compileLeaf(where, spot);
+  const at = advance(spot, [step]);
+  if (step.kind === 'member') return compileSteps(where, index + 1, at);
+
+  const alias = nextAlias(spot);
+  if (step.kind === 'items') {
+    const item: Spot = { expression: `${alias}.value`, path: [], row: null, aliases: spot.aliases };
+    const inner = compileSteps(where, index + 1, item);
+    const blockTypes = step.blockTypes ?? [];
+    const type = `${alias}.value ->> '$.blockType'`;
+    const condition = step.blockTypes ? `${type} IN (${holes(blockTypes)}) AND ${inner.text}` : inner.text;
+    // A list that is of another type by now may hold other values than objects, and SQLite fails over a path into that.
+    return {
+      text: onceMayGoOn(
+        at.row,
+        `EXISTS (SELECT 1 FROM ${eachOf(at)} AS ${alias} WHERE CASE ${alias}.type WHEN 'object' THEN ${condition} END)`,
+      ),
+      values: [...blockTypes, ...inner.values],
+    };
+  }
+  const { tables, filter } = step;
+  const { isForOne = false } = spot.aliases;
+  const related = spotIn({ tables, alias, ...(isForOne && { onlyIndex: 'id' }) }, spot.aliases);
+  const inner = compileSteps(where, index + 1, related);
+  const allowed = compile(filter, related);
+  const values = [...inner.values, ...allowed.values];
+  const found = (documents: string) => `${documents} AS ${alias} WHERE ${inner.text} AND ${allowed.text}`;
+  if (isForOne) {
+    const points = (id: string) => `EXISTS (SELECT 1 FROM ${found(oneOf(tables, id))})`;
+    return { text: step.isList ? someIn(at, points) : points(valueAt(at, 'text').text), values };
+  }
+  const rows = `${tables.documents} AS ${alias} WHERE ${whileMayGoOn(tables, alias)}${inner.text} AND ${allowed.text}`;
+  const ids: Sql = { text: `SELECT ${alias}.id FROM ${rows}`, values };
+  return step.isList ? someOf(at, ids) : { text: `${valueAt(at, 'text').text} IN (${ids.text})`, values: ids.values };
+}
+
+/** The row of one document. Its id stands inside: SQLite would look through all of a view for one that a query around it names. */
+export function oneOf({ documents, documentBy }: Tables, id: string): string {
+  return documentBy?.(id) ?? `(SELECT * FROM ${documents} WHERE id = ${id})`;
+}
+
+/** Whether some entry of a list of texts is one of the given, by the rows of the link table where it has them. */
+function someOf(spot: Spot, among: Sql): Sql {
+  const { row, path, aliases } = spot;
+  const [field, ...deeper] = path;
+  if (
+    row &&
+    !aliases.isForOne &&
+    field !== undefined &&
+    deeper.length === 0 &&
+    row.tables.links.some(({ name }) => name === field)
+  ) {
+    return {
+      text: `${columnOf(row, 'id', 'id')} IN (SELECT source FROM ${row.tables.linkTable} WHERE field = ? AND target IN (${among.text}))`,
+      values: [field, ...among.values],
+    };
+  }
+  return { text: someIn(spot, (entry) => `${entry} IN (${among.text})`), values: among.values };
+}
+
+function someIn(spot: Spot, meets: (entry: string) => string): string {
+  const alias = nextAlias(spot);
+  return onceMayGoOn(spot.row, `EXISTS (SELECT 1 FROM ${eachOf(spot)} AS ${alias} WHERE ${meets(`${alias}.value`)})`);
+}
+
+function compileLeaf({ leaf, operator, values, trigrams }: Condition, at: Spot): Sql {
+  const place = { ...at, path: [...at.path, leaf.name] };
+  if (leaf.kind === 'list' && operator !== 'exists') {
+    const among = someOf(place, { text: holes(values), values: [...values] });
+    return operator === 'not_in' ? { text: `NOT ${among.text}`, values: among.values } : among;
+  }
+  if (leaf.kind === 'list' || leaf.kind === 'json') {
+    const isThere = `coalesce(json_type(${place.expression}, '${jsonPath(place.path)}'), 'null') <> 'null'`;
+    return { text: onceMayGoOn(place.row, values[0] === 1 ? isThere : `NOT ${isThere}`), values: [] };
+  }
+  if (place.row && !place.row.tables.isGlobal && leaf.name === 'createdAt' && place.path.length === 1) {
+    const age = compareAge(columnOf(place.row, 'id', 'id'), operator, values);
+    if (age) return age;
+  }
+  const compared = operators[operator](valueAt(place, leaf.kind), values);
+  const condition = isInColumn(place) ? compared : { ...compared, text: onceMayGoOn(place.row, compared.text) };
+  const { onlyIndex = null } = place.row ?? {};
+  if (!trigrams || !place.row || onlyIndex !== null || place.row.tables.isPast) return condition;
+  const found = compileTrigrams(trigrams, place.row, String(values[0]));
+  return { text: `(${found.text} AND ${condition.text})`, values: [...found.values, ...condition.values] };
+}
+
+/**
+ * A bound on `createdAt` as one on the id, which begins with the millisecond and has an index: the ids of a millisecond
+ * lie between the text it begins with and that of the next.
+ */
+function compareAge(id: string, operator: Operator, [from]: readonly Bound[]): Sql | null {
+  // Times before 1970 are in no id.
+  if (typeof from !== 'number' || from < 0) return null;
+  const bound = ages[operator];
+  return bound ? { text: `${id} ${bound.sign} ?`, values: [idsFrom(from + bound.later)] } : null;
+}
+
+/** The comparison of ids for each of times, and how much later the millisecond is whose ids it is with. */
+const ages: { [operator in Operator]?: { sign: string; later: number } } = {
+  greater_than: { sign: '>=', later: 1 },
+  greater_than_equal: { sign: '>=', later: 0 },
+  less_than: { sign: '<', later: 0 },
+  less_than_equal: { sign: '<', later: 1 },
+};
+
+/** The beginning of the ids made at a moment, in milliseconds since the epoch. */
+function idsFrom(milliseconds: number): string {
+  const time = milliseconds.toString(16).padStart(12, '0');
+  return `${time.slice(0, 8)}-${time.slice(8)}`;
+}
+
+/** One entry per operator on a single value: SQL expressions and typed values in, SQL out. */
+const operators: Record<Operator, (value: Value, values: readonly Bound[]) => Sql> = {
+  equals: ({ text, key }, [wanted = null]) => {
+    if (wanted === null) return { text: `${key ?? text} IS NULL`, values: [] };
+    // The index is on the key; texts of one key may still differ in case, or in how they are composed.
+    return key
+      ? { text: `(${key} = ${hole} AND ${text} = ${hole})`, values: [foldBound(wanted), wanted] }
+      : { text: `${text} = ${hole}`, values: [wanted] };
+  },
+  // NULL is "not equal" to any value for a reader of the API, but not for SQL's <>.
+  not_equals: ({ text }, [wanted = null]) => ({ text: `${text} IS NOT ?`, values: [wanted] }),
+  like: ({ folded }, [wanted]) => ({ text: `instr(${folded}, ?) > 0`, values: [fold(String(wanted))] }),
+  contains: (value, values) => operators.equals(value, values),
+  in: ({ text, key }, values) => {
+    const present = values.filter((one) => one !== null);
+    const isNull = present.length < values.length ? `${key ?? text} IS NULL OR ` : '';
+    const among = (column: string) => `${column} IN (${holes(present)})`;
+    return key
+      ? { text: `(${isNull}(${among(key)} AND ${among(text)}))`, values: [...present.map(foldBound), ...present] }
+      : { text: `(${isNull}${among(text)})`, values: present };
+  },
+  not_in: ({ text }, values) => {
+    const present = values.filter((one) => one !== null);
+    const nulls = present.length < values.length ? `${text} IS NOT NULL AND` : `${text} IS NULL OR`;
+    return { text: `(${nulls} ${text} NOT IN (${holes(present)}))`, values: present };
+  },
+  greater_than: ({ text }, [bound = null]) => ({ text: `${text} > ?`, values: [bound] }),
+  less_than: ({ text }, [bound = null]) => ({ text: `${text} < ?`, values: [bound] }),
+  greater_than_equal: ({ text }, [bound = null]) => ({ text: `${text} >= ?`, values: [bound] }),
+  less_than_equal: ({ text }, [bound = null]) => ({ text: `${text} <= ?`, values: [bound] }),
+  exists: ({ text, key }, [isThere]) => ({ text: `${key ?? text} IS ${isThere === 1 ? 'NOT ' : ''}NULL`, values: [] }),
+};
+
+/** A value to be equal to. SQLite looks at a bare `?` there and plans anew for each value, which costs 10 µs. */
+const hole = '(SELECT ?)';
+
+function foldBound(value: Bound): Bound {
+  return typeof value === 'string' ? fold(value) : value;
+}
+
+function holes(values: readonly Bound[]): string {
+  return values.map(() => '?').join(', ');
+}

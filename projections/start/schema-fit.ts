@@ -1,0 +1,176 @@
+import { affinityOf, isList } from '../../config/field-types.ts';
+import { fieldsOfObject, isNesting } from '../../config/nesting.ts';
+import {
+  type Category,
+  categoryOf,
+  type DataField,
+  dataFields,
+  type FieldSchema,
+  type Json,
+  type Schema,
+} from '../../config/schema.ts';
+import { documentStream } from '../../events/facts/catalogue.ts';
+import { claimOf, uniqueFields } from '../../events/facts/claims.ts';
+import type { Claim } from '../../events/facts/log.ts';
+import { previousOf } from '../../events/facts/upcasters.ts';
+import type { LogReader } from '../../events/log/log-reader.ts';
+import type { Finding } from '../../events/proof/seen-heads.ts';
+import type { Sqlite } from '../../storage/sqlite.ts';
+import { jsonPath, quote } from '../tables/tables.ts';
+
+/** Where the documents of a read file have the value of a field; null where they have none. */
+export type Locate = (category: Category, path: readonly string[]) => readonly string[] | null;
+
+type HolderOf = LogReader['holderOf'];
+
+/**
+ * A schema that documents are to fit. `holderOf` gives the holder of a unique value in the log; `locate` is needed where the read file
+ * is that of another schema.
+ */
+type Fit = { schema: Schema; holderOf: HolderOf; locate?: Locate };
+
+/**
+ * The obstacles to a schema in the live documents of a read file, a line each: values of another type, and values that are
+ * shared of a field that is to be unique.
+ */
+export function standsAgainst(db: Sqlite, { schema, holderOf, locate = (_category, path) => path }: Fit): string[] {
+  return [...misfits(db, schema, locate), ...duplicates(db, { schema, holderOf, locate })];
+}
+
+/** Where a read file of the schema before has what a schema after it declares. */
+export function locateIn(before: Schema, after: Schema): Locate {
+  const old = new Map(before.collections.map((one) => [categoryOf(one), one.fields]));
+  const now = new Map(after.collections.map((one) => [categoryOf(one), one.fields]));
+  return (category, path) => previousPath(old.get(category), now.get(category) ?? [], path);
+}
+
+function previousPath(
+  before: readonly FieldSchema[] | undefined,
+  after: readonly FieldSchema[],
+  [name, ...rest]: readonly string[],
+): string[] | null {
+  const field = dataFields(after).find((one) => one.name === name);
+  const old = new Map(dataFields(before ?? []).map((one) => [one.name, one]));
+  const previous = field && previousOf(field, old);
+  if (!previous) return null;
+  if (rest.length === 0) return [previous.name];
+  const inside = previousPath(fieldsOfObject(previous) ?? undefined, fieldsOfObject(field) ?? [], rest);
+  return inside && [previous.name, ...inside];
+}
+
+/** The live documents of a collection: their ids and texts. */
+function documentsIn(category: Category): string {
+  return `${quote(`documents ${category}`)} JOIN ${quote(`texts ${category}`)} USING (key)`;
+}
+
+/** Fields that became unique while documents share a value: the first five of each. */
+function duplicates(db: Sqlite, { schema, holderOf, locate }: Required<Fit>): string[] {
+  return schema.collections.flatMap((one) => {
+    const category = categoryOf(one);
+    return uniqueFields(category, one.fields).flatMap((field) => {
+      const at = locate(category, field.path);
+      if (!at) return [];
+      const streamsOf = (ids: string) => ids.split(', ').map((id) => documentStream(category, id));
+      const shared = sharedValues(db, category, at).filter(
+        ({ value, ids }) => !wereTwoValues(claimOf(field, value), streamsOf(ids), holderOf),
+      );
+      return [...shared.take(5)].map(({ value, ids }) => {
+        const some = ids.length > 400 ? `${ids.slice(0, 400)} …` : ids;
+        const name = [one.slug, ...field.path].join('.');
+        return `${name} is unique now, but these documents share ${JSON.stringify(value)}: ${some}`;
+      });
+    });
+  });
+}
+
+/** A value that several documents have, and their ids, with commas between them. */
+type Shared = { value: Json; ids: string };
+
+function sharedValues(db: Sqlite, category: Category, path: readonly string[]): IteratorObject<Shared> {
+  const rows = db
+    .prepare<[path: string], Shared>(
+      `SELECT doc ->> ? AS value, group_concat(id, ', ') AS ids FROM ${documentsIn(category)}
+       WHERE value IS NOT NULL GROUP BY value HAVING count(*) > 1 ORDER BY min(key)`,
+    )
+    .iterate(jsonPath(path));
+  return Iterator.from(rows);
+}
+
+/** Whether two documents share a time since `10:00` and `10:00:00` were two values: each holds one of them, and goes on so. */
+function wereTwoValues({ scope, value, former }: Claim, streams: readonly string[], holderOf: HolderOf): boolean {
+  if (former === undefined) return false;
+  const holders = [value, former].map((one) => holderOf(scope, one));
+  return streams.length === 2 && streams.every((stream) => holders.includes(stream));
+}
+
+/** Every claim that the live documents of a read file hold under a schema, read from the fields' own columns. */
+export function* claimsIn(db: Sqlite, schema: Schema): Generator<{ claim: Claim; stream: string }> {
+  for (const one of schema.collections) {
+    const category = categoryOf(one);
+    for (const field of uniqueFields(category, one.fields)) {
+      const column = quote(`f.${field.path.join('.')}`);
+      const rows = db
+        .prepare<[], { id: string; value: string | number }>(
+          `SELECT id, ${column} AS value FROM ${quote(`documents ${category}`)} WHERE ${column} IS NOT NULL`,
+        )
+        .iterate();
+      for (const { id, value } of rows) {
+        yield { claim: claimOf(field, value), stream: documentStream(category, id) };
+      }
+    }
+  }
+}
+
+/** Compares the claims of a log with those that documents make. */
+export function checkClaims(db: Sqlite, expected: ReturnType<typeof claimsIn>): Finding | null {
+  const select = db.prepare('SELECT stream FROM claims WHERE scope = ? AND value = ?').pluck();
+  let count = 0;
+  for (const { claim, stream } of expected) {
+    count += 1;
+    const { scope, value, former } = claim;
+    const holder = select.get(scope, value);
+    const isHeld = holder === stream || (former !== undefined && select.get(scope, former) === stream);
+    if (!isHeld) return `claims: ${claim.scope} = ${claim.value} is held by ${holder ?? 'no stream'}, not by ${stream}`;
+  }
+  const stored = db.prepare('SELECT count(*) FROM claims').pluck().get();
+  return stored === count ? null : `claims: ${stored} are stored, the documents make ${count}`;
+}
+
+/** Fields whose type changed while documents hold values of the old one. */
+function misfits(db: Sqlite, schema: Schema, locate: Locate): string[] {
+  const problems: string[] = [];
+  for (const one of schema.collections) {
+    const category = categoryOf(one);
+    for (const field of dataFields(one.fields)) {
+      const types = jsonTypes(field);
+      const at = types && locate(category, [field.name]);
+      if (!at) continue;
+      const ids = db
+        .prepare<[path: string], string | null>(
+          `SELECT group_concat(id, ', ') FROM (SELECT id FROM ${documentsIn(category)}
+           WHERE coalesce(json_type(doc, ?), 'null') NOT IN ('null', ${types.map((type) => `'${type}'`).join(', ')}) LIMIT 5)`,
+        )
+        .pluck()
+        .get(jsonPath(at));
+      if (ids)
+        problems.push(`${one.slug}.${field.name} is ${field.type} now, but these documents hold another type: ${ids}`);
+    }
+  }
+  return problems;
+}
+
+/** Whether no value of one field can be one of another at the top level of a collection: a start is refused for each. */
+export function isOtherJson(before: DataField, after: DataField): boolean {
+  const [was, is] = [jsonTypes(before), jsonTypes(after)];
+  return was !== undefined && is !== undefined && !was.some((type) => is.includes(type));
+}
+
+function jsonTypes(field: DataField): string[] | undefined {
+  if (field.type === 'join') return undefined;
+  if (isList(field)) return ['array'];
+  if (isNesting(field)) return ['object'];
+  const affinity = affinityOf(field);
+  return affinity ? jsonTypesOf[affinity] : undefined;
+}
+
+const jsonTypesOf = { TEXT: ['text'], REAL: ['integer', 'real'], INTEGER: ['true', 'false'] };

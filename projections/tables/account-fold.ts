@@ -1,0 +1,184 @@
+import type { Json, JsonObject } from '../../config/schema.ts';
+import type { AccountRef } from '../../events/facts/accounts.ts';
+import { clockStream, type EventType, splitAccountStream, splitStream } from '../../events/facts/catalogue.ts';
+import type { Context, Header } from '../../events/facts/envelope.ts';
+import { erasedStreams } from '../../events/facts/erasures.ts';
+import type { RecordedEvent } from '../../events/facts/log.ts';
+import type { Sqlite } from '../../storage/sqlite.ts';
+import { openRows, type Rows } from './account-rows.ts';
+
+/** The tables about accounts, whatever the schema. */
+export const accountTables = ['accounts', 'sessions', 'invites', 'mails'] as const;
+
+/** Makes them in an empty file, with their indexes: they stay small, so a bulk load need not wait with those. */
+export function createAccountTables(db: Sqlite): void {
+  db.exec(`
+    CREATE TABLE accounts (
+      stream TEXT PRIMARY KEY, version INTEGER NOT NULL, credential TEXT, reset TEXT, reset_email TEXT,
+      reset_expires_at INTEGER, last_login_at INTEGER
+    ) STRICT, WITHOUT ROWID;
+    CREATE INDEX accounts_reset ON accounts (reset) WHERE reset IS NOT NULL;
+    CREATE TABLE sessions (
+      sid TEXT PRIMARY KEY, category TEXT NOT NULL, id TEXT NOT NULL, started_at INTEGER NOT NULL, refreshed_at INTEGER,
+      expires_at INTEGER NOT NULL, ip TEXT, user_agent TEXT
+    ) STRICT, WITHOUT ROWID;
+    CREATE INDEX sessions_account ON sessions (category, id);
+    CREATE INDEX sessions_expiry ON sessions (expires_at);
+    CREATE TABLE invites (
+      id TEXT PRIMARY KEY, category TEXT NOT NULL, email TEXT NOT NULL, inviter TEXT NOT NULL,
+      created_at INTEGER NOT NULL, expires_at INTEGER NOT NULL, version INTEGER NOT NULL
+    ) STRICT, WITHOUT ROWID;
+    CREATE INDEX invites_email ON invites (category, email);
+    CREATE INDEX invites_expiry ON invites (expires_at);
+    CREATE TABLE mails (
+      position INTEGER PRIMARY KEY, event TEXT NOT NULL, stream TEXT NOT NULL, kind TEXT NOT NULL, category TEXT NOT NULL,
+      id TEXT, email TEXT, token TEXT, expires_at INTEGER, since INTEGER NOT NULL
+    ) STRICT;
+    CREATE UNIQUE INDEX mails_event ON mails (event);
+    CREATE INDEX mails_token ON mails (token);
+  `);
+}
+
+/**
+ * An event of a stream about accounts. `category` and `id` are those of its stream, `at` when it was recorded, milliseconds
+ * since the epoch.
+ */
+type AccountEvent = AccountRef & { header: Header; data: JsonObject; context: Context; at: number };
+
+/**
+ * Folds events into the tables about accounts, one by one. Pure as the other folds are: what has expired is told from the
+ * times of events. Nothing outside of the log decides who is logged in.
+ */
+export function openAccountFold(db: Sqlite) {
+  const rows = openRows(db);
+  const effects = effectsOn(rows);
+
+  /** Applies one event; to be called for every event of the log, in order. */
+  function apply({ header, data, context }: RecordedEvent): void {
+    const at = Date.parse(header.recordedAt);
+    if (header.type === 'document.deleted') endAccount(rows, header.stream);
+    if (header.type === 'document.erased') forget(rows, { stream: header.stream, data: data ?? {}, at });
+    // A login under a clock that was ahead would last for as long as that.
+    if (header.stream === clockStream) rows.sessions.endSince(at);
+    const about = splitAccountStream(header.stream);
+    if (!about) return;
+    if (about.isInvite) rows.invites.move(about.id, header.version);
+    else rows.accounts.move(header.stream, header.version);
+    // The payload of an erased event is not known: read as `{}`, it ends all that it may have ended and begins nothing.
+    effects[header.type]?.({
+      header,
+      category: about.category,
+      id: about.id,
+      data: data ?? {},
+      context: context ?? {},
+      at,
+    });
+  }
+
+  return { apply };
+}
+
+/** The effects of each type of event, beside moving the version of its stream. */
+function effectsOn({ accounts, sessions, invites, mails }: Rows): {
+  [type in EventType]?: (event: AccountEvent) => void;
+} {
+  return {
+    'session.started': ({ header, category, id, data, context, at }) => {
+      const sid = textOf(data.sid);
+      const expiresAt = timeOf(data.expiresAt);
+      // A clock that was put back is behind the times of events: by those, what begins now would be over already.
+      if (at < expiresAt) sessions.purge(at);
+      accounts.setLogin(header.stream, at);
+      if (sid === null) return;
+      const from = { ip: context.ip ?? null, userAgent: context.userAgent ?? null };
+      sessions.start({ sid, category, id, startedAt: at, expiresAt, ...from }, header.stream, textOf(data.credential));
+    },
+    'session.refreshed': ({ category, id, data, at }) => {
+      sessions.refresh({ category, id }, textOf(data.sid), { at, expiresAt: timeOf(data.expiresAt) });
+    },
+    'session.revoked': ({ category, id, data }) => {
+      const sid = textOf(data.sid);
+      if (sid === null) sessions.endAll({ category, id });
+      else sessions.end({ category, id }, sid);
+    },
+    'password.changed': (event) => {
+      const { header, category, id, data } = event;
+      accounts.setCredential(header.stream, textOf(data.credential));
+      mails.removeWith([accounts.replaceReset(header.stream, null)]);
+      sessions.endAll({ category, id }, textOf(data.keeps));
+      if (textOf(data.reset) !== null) mails.add({ ...requestOf(event), kind: 'passwordChanged', category, id });
+    },
+    'password.reset.requested': (event) => {
+      const { header, category, id, data } = event;
+      const token = textOf(data.reset);
+      const expiresAt = timeOf(data.expiresAt);
+      const reset = token === null ? null : { token, email: textOf(data.email), expiresAt };
+      mails.removeWith([accounts.replaceReset(header.stream, reset)]);
+      if (token !== null) mails.add({ ...requestOf(event), kind: 'passwordReset', category, id, token, expiresAt });
+    },
+    'invite.created': (event) => {
+      const { header, category, id, data, at } = event;
+      const email = textOf(data.email);
+      const expiresAt = timeOf(data.expiresAt);
+      if (at < expiresAt) mails.removeWith(invites.purge(at));
+      if (email === null) return;
+      const { version, actor } = header;
+      mails.removeWith(
+        invites.add({ id, category, email, inviter: actor.id ?? '', createdAt: at, expiresAt, version }),
+      );
+      mails.add({ ...requestOf(event), kind: 'invitation', category, email, token: id, expiresAt });
+    },
+    'invite.accepted': (event) => {
+      invites.remove(event.id);
+      mails.removeWith([event.id]);
+      const account = textOf(event.data.account);
+      if (account === null) return;
+      const [category, id] = splitStream(account);
+      mails.add({ ...requestOf(event), kind: 'welcome', category, id });
+    },
+    'invite.withdrawn': ({ id }) => {
+      invites.remove(id);
+      mails.removeWith([id]);
+    },
+    'email.sent': ({ data }) => mails.remove(textOf(data.event)),
+    'email.failed': ({ data }) => mails.remove(textOf(data.event)),
+  };
+}
+
+/** The event that asks for a mail. */
+function requestOf({ header, at }: AccountEvent) {
+  return { position: header.position, event: header.id, stream: header.stream, since: at };
+}
+
+/** An account ends with the document of its user. Most documents have none, which costs one look. */
+function endAccount({ accounts, sessions, mails }: Rows, document: string): void {
+  const reset = accounts.end(document);
+  if (reset === undefined) return;
+  const [category, id] = splitStream(document);
+  mails.removeWith([reset]);
+  sessions.endAll({ category, id });
+}
+
+/**
+ * Forgets the streams that an event has erased, and what has expired: an event that was erased may have been the one that ended it,
+ * which a replay does not know any more.
+ */
+function forget(rows: Rows, { stream: document, data, at }: { stream: string; data: JsonObject; at: number }): void {
+  endAccount(rows, document);
+  rows.sessions.purge(at);
+  rows.mails.removeWith(rows.invites.purge(at));
+  for (const { stream } of erasedStreams(data)) {
+    rows.mails.removeOf(stream);
+    const about = splitAccountStream(stream);
+    if (about?.isInvite) rows.invites.remove(about.id);
+  }
+}
+
+function textOf(value: Json | undefined): string | null {
+  return typeof value === 'string' ? value : null;
+}
+
+/** Milliseconds since the epoch; a text that is not a time is long over. */
+function timeOf(value: Json | undefined): number {
+  return typeof value === 'string' ? Date.parse(value) || 0 : 0;
+}

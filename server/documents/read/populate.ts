@@ -1,0 +1,235 @@
+import { type DomainError, invalidField } from '../../../config/errors.ts';
+import type { Field, User } from '../../../config/model.ts';
+import { type Inside, mapObjects } from '../../../config/nesting.ts';
+import type { Json, JsonObject } from '../../../config/schema.ts';
+import type { Members } from '../../../projections/query/lists.ts';
+import { someOf } from '../../access/document-access.ts';
+import { scopeElsewhere } from '../../access/list-scope.ts';
+import type { App, Call, Target } from '../../app.ts';
+import { insideOf, type Selection, selectedIn, targetOf, type View, whole } from '../../queries/selection.ts';
+import { membersElsewhere, membersToRead, selectionBehind } from './view.ts';
+
+/** A document and those it stands in, up to the one that was asked for: one of them stays its id. */
+type Path = { key: string; up: Path | null };
+
+/** A document whose relations are to be followed. */
+type Node = { target: Target; document: JsonObject; path: Path; selection: Selection };
+
+/** A place where an id stands: setting it puts the document there instead, with what is selected of it. */
+type Slot = { slug: string; id: string; path: Path; selection: Selection; set: (document: JsonObject) => void };
+
+/** The documents that were read, by their keys; null for one that this caller does not see. */
+type Shown = Map<string, JsonObject | null>;
+
+/** Makes stored documents what the caller may see of them, their relations still ids; more than is wanted may be left. */
+export type Show = (call: Call, documents: readonly JsonObject[], wanted: Members) => Promise<JsonObject[]>;
+
+/** Branches multiply: a short query must not become an answer of gigabytes. */
+const maxPopulated = 20_000;
+
+/**
+ * Leaves of documents what is selected, and puts related documents in the place of their ids: `depth` levels down (contract,
+ * section 4.8), and where the selection goes through a relation; one query per collection and level. A document that is gone,
+ * or that this caller may not read, stays its id; so does a document inside itself, and what a join names in documents other than
+ * those that were asked for, unless a path goes through it.
+ *
+ * @throws DomainError `invalid` when there would be too many of them.
+ */
+export async function populate(
+  call: Call,
+  documents: readonly JsonObject[],
+  { view, show }: { view: View; show: Show },
+): Promise<JsonObject[]> {
+  const shown: Shown = new Map();
+  const { result, first } = begin(call.target, documents, view.select ?? whole);
+  const wantedOf = membersElsewhere(call.app, call.target, view);
+  let level = first;
+  let left = maxPopulated;
+  for (let below = view.depth; level.length > 0; below -= 1) {
+    const slots = slotsOf(level, { below, most: left, view });
+    left -= slots.length;
+    for (const [slug, ids] of wantedIn(slots, shown)) {
+      for (const id of ids) shown.set(keyOf(slug, id), null);
+      const target = call.app.collections.get(slug);
+      if (target) await look({ ...call, target }, ids, { shown, show, wanted: wantedOf(slug) });
+    }
+    level = fill(call.app, slots, shown, below - 1);
+  }
+  return result;
+}
+
+/**
+ * A user as rules, hooks and mails see it (contract, section 2.2): the document as it is stored, which never holds a
+ * password, its relations followed to `auth.depth` without asking the rights of anybody; null when there is no such user.
+ */
+export function readUser(app: Collections, slug: string, id: string): User | null {
+  const target = app.collections.get(slug);
+  const auth = target?.model.auth;
+  const text = auth ? target.documents.text(id) : null;
+  if (!target || !auth || text === null) return null;
+  const document = JSON.parse(text);
+  const whole = auth.depth > 0 ? populateAll({ app, target }, document, auth.depth) : document;
+  return { ...whole, id, collection: slug };
+}
+
+function populateAll({ app, target }: Asked, document: JsonObject, depth: number): JsonObject {
+  const shown: Shown = new Map();
+  const { result, first } = begin(target, [document], whole);
+  let level = first;
+  for (let below = depth; level.length > 0; below -= 1) {
+    const slots = slotsOf(level, { below, most: maxPopulated, view: { depth, select: null } });
+    for (const [slug, ids] of wantedIn(slots, shown)) {
+      const found = app.collections.get(slug)?.documents.some(ids, null);
+      for (const id of ids) shown.set(keyOf(slug, id), JSON.parse(found?.get(id) ?? 'null'));
+    }
+    level = fill(app, slots, shown, below - 1);
+  }
+  return result[0] as JsonObject;
+}
+
+type Collections = Pick<App, 'collections'>;
+
+type Asked = { app: Collections; target: Target };
+
+function begin(
+  target: Target,
+  documents: readonly JsonObject[],
+  selection: Selection,
+): { result: JsonObject[]; first: Node[] } {
+  const result = documents.map((document) => selectedIn(target.model.fields, document, selection));
+  const first = result.map((document): Node => {
+    return { target, document, path: { key: keyOf(target.slug, String(document.id)), up: null }, selection };
+  });
+  return { result, first };
+}
+
+/** The ids that the places ask for and that were not read before, by collection. */
+function wantedIn(slots: readonly Slot[], shown: ReadonlyMap<string, unknown>): Map<string, string[]> {
+  const wanted = slots.filter(({ slug, id }) => !shown.has(keyOf(slug, id)));
+  const bySlug = Map.groupBy(wanted, ({ slug }) => slug);
+  return new Map([...bySlug].map(([slug, group]) => [slug, [...new Set(group.map(({ id }) => id))]]));
+}
+
+/** Reads documents of a collection: what this caller does not see stays null. */
+async function look(
+  call: Call,
+  ids: readonly string[],
+  { shown, show, wanted }: { shown: Shown; show: Show; wanted: Members },
+): Promise<void> {
+  const scope = await scopeElsewhere(call);
+  if (!scope) return;
+  const stored: JsonObject[] = [];
+  const only = scope.row ? null : membersToRead(call, wanted);
+  for (const text of (await someOf(call, { ids, where: scope.where, only })).values()) {
+    const document: JsonObject = JSON.parse(text);
+    if (!scope.row || (await scope.row(document))) stored.push(document);
+  }
+  const documents = await show(call, stored, wanted);
+  for (const [index, { id }] of stored.entries()) {
+    shown.set(keyOf(call.target.slug, String(id)), documents[index] ?? null);
+  }
+}
+
+/**
+ * On the last level all places share a document that is whole; above it each has its own, for what is around it decides how it goes on.
+ *
+ * @param below the levels that are left for those that are filled in.
+ */
+function fill(
+  app: Collections,
+  slots: readonly Slot[],
+  shown: ReadonlyMap<string, JsonObject | null>,
+  below: number,
+): Node[] {
+  const next: Node[] = [];
+  for (const { slug, id, path, selection, set } of slots) {
+    const key = keyOf(slug, id);
+    const found = shown.get(key);
+    const target = app.collections.get(slug);
+    if (!found || !target) continue;
+    const isLast = below <= 0 && selection.members.size === 0;
+    const document = isLast ? found : selectedIn(target.model.fields, found, selection);
+    set(document);
+    if (!isLast) next.push({ target, document, path: { key, up: path }, selection });
+  }
+  return next;
+}
+
+function keyOf(slug: string, id: string): string {
+  return `${slug}/${id}`;
+}
+
+function isInside(key: string, path: Path): boolean {
+  for (let at: Path | null = path; at; at = at.up) if (at.key === key) return true;
+  return false;
+}
+
+type Wants = { below: number; most: number; view: View };
+
+function slotsOf(level: readonly Node[], { below, most, view }: Wants): Slot[] {
+  const slots: Slot[] = [];
+  for (const { target, document, path, selection } of level) {
+    if (below <= 0 && selection.members.size === 0) continue;
+    collect(target.model.fields, document, { path, slots, below, selection });
+    if (slots.length > most) throw tooMany(view);
+  }
+  return slots;
+}
+
+function tooMany({ depth, select }: View): DomainError {
+  const problem = `puts more than ${maxPopulated} documents into this answer: ask for`;
+  return select
+    ? invalidField('select', `${problem} less of it or a smaller limit`)
+    : invalidField('depth', `${depth} ${problem} less depth or a smaller limit`);
+}
+
+/** The places found so far of one document; of an object in it what is selected there. */
+type Finding = { path: Path; slots: Slot[]; below: number; selection: Selection };
+
+function collect(fields: readonly Field[], values: JsonObject, finding: Finding): void {
+  for (const field of fields) {
+    const value = Object.hasOwn(values, field.name) ? values[field.name] : null;
+    const inside = insideOf(finding.selection, field.name);
+    if (value === null || value === undefined || !inside) continue;
+    const slug = targetOf(field);
+    if (slug === undefined) {
+      values[field.name] = mapObjects(field, value, (one) => collectInside(one, { ...finding, selection: inside }));
+      continue;
+    }
+    const isFirst = finding.path.up === null;
+    const selection = selectionBehind(field, inside, { below: finding.below, isFirst });
+    if (!selection) continue;
+    values[field.name] = collectIds(value, { ...finding, slug, selection }, (document) =>
+      Reflect.set(values, field.name, document),
+    );
+  }
+}
+
+/** Where ids of a collection stand, and what is selected of its documents. */
+type Place = Finding & { slug: string };
+
+/** Gives the value to put documents into: of a list a copy. */
+function collectIds(value: Json, place: Place, set: Slot['set']): Json {
+  if (!Array.isArray(value)) {
+    collectId(value, place, set);
+    return value;
+  }
+  const list = [...value];
+  for (const [index, id] of value.entries()) {
+    collectId(id, place, (document) => {
+      list[index] = document;
+    });
+  }
+  return list;
+}
+
+function collectId(id: Json, { slug, path, slots, selection }: Place, set: Slot['set']): void {
+  if (typeof id === 'string' && !isInside(keyOf(slug, id), path)) slots.push({ slug, id, path, selection, set });
+}
+
+/** Gives a copy to put documents into: the object may be shared with another place, or belong to a hook. */
+function collectInside({ fields, values }: Inside<Field>, finding: Finding): JsonObject {
+  const copy = { ...values };
+  collect(fields, copy, finding);
+  return copy;
+}

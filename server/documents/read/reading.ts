@@ -1,0 +1,271 @@
+import { DomainError, invalidFields } from '../../../config/errors.ts';
+import type { Category } from '../../../config/schema.ts';
+import { TooManyCombinationsError } from '../../../projections/query/groups.ts';
+import type { Page } from '../../../projections/query/lists.ts';
+import { askBeforeGoingOn } from '../../../projections/tables/interruption.ts';
+import type { Call, RouteCall } from '../../app.ts';
+import { callerOf } from '../../http/caller.ts';
+import { asOfFor } from '../../http/requests.ts';
+import { yieldToEventLoop } from '../../platform/yield.ts';
+import { keyOf, type TableState } from '../../reads/kept.ts';
+import { CrowdedError, GoneError, LateError, type LongRead } from '../../reads/lane.ts';
+import { missingIn, missingIndex, type Slow, type Written } from '../../reads/missing-index.ts';
+import { nameOfMissing } from '../../reads/missing-list.ts';
+import {
+  type Answer,
+  type Kind,
+  needsSearchFile,
+  perform,
+  performInterruptibly,
+  type Read,
+  type Reader,
+  type SomeRead,
+  whereOf,
+} from '../../reads/reads.ts';
+import { combinesLists, isDeep, isServed, isWorthKeeping, keysRead, mayBeLong } from '../../reads/weight.ts';
+
+const retrySeconds = 2;
+/** A read of the other thread that took longer tells which index it was without. */
+const slowMilliseconds = 10;
+/** How long a read may keep this thread that was believed to be short: then the lane does it. */
+const briefMilliseconds = 25;
+/** How much text it may put into the order of how well it fits. */
+const mostRankedCharacters = 400_000;
+
+/**
+ * Reads many documents of a collection, today or as of the moment that the request looks back to. A read that may take long, or does, is
+ * done by a thread of its own, in its turn, and ends when its time is over or its client has gone.
+ *
+ * @param written what the caller has written, of which a refusal may tell.
+ * @param at another position than the request looks back to; null: today.
+ * @throws DomainError `unavailable` for one that took too long, or where too many wait; `invalid` naming the index that is missing;
+ * TooManyCombinationsError.
+ */
+export async function readMany<K extends Kind>(
+  call: Call,
+  read: SomeRead<K>,
+  written: Written = {},
+  at?: number | null,
+): Promise<Answer<K>> {
+  const { app, target } = call;
+  const position = at === undefined ? (asOfFor(call.request)?.position ?? null) : at;
+  advise(call, read);
+  if (position === null && isServed(read, target.tables)) return perform<K>(read, target.documents);
+  const isLong = mayBeLong(read, {
+    tables: target.tables,
+    sizeOf: (key) => app.byCategory.get(key as Category)?.documents.size() ?? 1,
+    events: position === null ? null : Math.max(app.readPosition() - position, 0),
+  });
+  if (isLong || isWorthKeeping(read)) return readOnce(call, { read, position, written, isLong });
+  return (await readBriefly(call, read, position)) ?? readOnce(call, { read, position, written, isLong: true });
+}
+
+type Reading<K extends Kind> = { read: SomeRead<K>; position: number | null; written: Written };
+
+/** Reads, unless the answer is kept, and keeps it. */
+async function readOnce<K extends Kind>(
+  call: Call,
+  { isLong, ...reading }: Reading<K> & { isLong: boolean },
+): Promise<Answer<K>> {
+  const { app, target } = call;
+  const { read, position } = reading;
+  const { kept } = app.longReads.lane;
+  const search = needsSearchFile(whereOf(read)) ? app.search.attachable() : null;
+  const long: LongRead<K> = { file: app.readFile, tables: target.tables, search, position, read };
+  const key = keyOf(long);
+  const lastWrite = lastWriteOf(call, read);
+  const known = () => kept.get<Answer<K>>(key, app.readState(), lastWrite);
+  const indexed = search === null ? Number.POSITIVE_INFINITY : app.search.reached();
+  // A write after the read began may be in its answer or not, and an index that was behind may have missed one.
+  const keep = (state: TableState, answer: Answer<K>) => {
+    if (lastWrite() <= Math.min(indexed, state.position)) kept.set(key, state, answer);
+  };
+  const before = app.readState();
+  const answer = known() ?? (isLong ? undefined : await readBriefly(call, read, position));
+  if (answer === undefined) return readElsewhere(call, long, { keep, known, written: reading.written });
+  if (app.readState().erasures === before.erasures) keep(before, answer);
+  return answer;
+}
+
+/** Gives the position of the newest event about the documents that a read depends on. */
+function lastWriteOf({ app, target }: Call, read: Read): () => number {
+  const keys = keysRead(read, target.tables);
+  return () =>
+    Math.max(
+      ...[...keys].map((key) => {
+        const documents = key === target.tables.key ? target.documents : app.byCategory.get(key as Category)?.documents;
+        return documents?.lastWrite() ?? Number.POSITIVE_INFINITY;
+      }),
+    );
+}
+
+/** Reads in this thread; undefined where that takes too long. */
+async function readBriefly<K extends Kind>(
+  { app: { past }, target }: Call,
+  read: SomeRead<K>,
+  position: number | null,
+): Promise<Answer<K> | undefined> {
+  const { tables, interruptible } = target;
+  if (position !== null) {
+    return perform<K>(read, {
+      list: (request) => past.list(position, tables, request),
+      count: (where) => past.count(position, tables, where),
+      groups: (request) => past.groups(position, tables, request),
+    });
+  }
+  const documents = interruptible();
+  const reader: Reader = {
+    list: (request) => briefly(() => notTooMuch(documents.list(request), read.kind)),
+    found: (request) => briefly(() => notTooMuch(documents.found(request), read.kind)),
+    count: (where) => briefly(() => documents.count(where)),
+    groups: (request) => briefly(() => documents.groups(request)),
+  };
+  try {
+    return await performInterruptibly<K>(read, reader);
+  } catch (error) {
+    if (error instanceof NotBriefError) return undefined;
+    throw error;
+  }
+}
+
+/** Ranking reads texts word by word. */
+function notTooMuch(page: Page, kind: Kind): Page {
+  const characters = kind === 'list' ? 0 : page.texts.reduce((sum, { length }) => sum + length, 0);
+  if (characters > mostRankedCharacters) throw new NotBriefError();
+  return page;
+}
+
+/** Thrown in a read that takes longer than this thread has time for. */
+class NotBriefError extends Error {}
+
+function briefly<T>(run: () => T): T {
+  const end = performance.now() + briefMilliseconds;
+  askBeforeGoingOn(() => {
+    if (performance.now() > end) throw new NotBriefError();
+  });
+  try {
+    return run();
+  } finally {
+    askBeforeGoingOn(null);
+  }
+}
+
+type Elsewhere<K extends Kind> = {
+  keep: (state: TableState, answer: Answer<K>) => void;
+  known: () => Answer<K> | undefined;
+  written: Written;
+};
+
+async function readElsewhere<K extends Kind>(
+  call: Call,
+  long: LongRead<K>,
+  { keep, known, written }: Elsewhere<K>,
+): Promise<Answer<K>> {
+  const { app } = call;
+  const { lane, seconds, note } = app.longReads;
+  const read: Read = long.read;
+  const { signal, forget } = goneOf(call);
+  try {
+    const line = `${app.site ?? ''} ${callerOf(call.request)}`;
+    const { answer, state, worked } = await lane.read(long, { line, signal, milliseconds: seconds * 1000, known });
+    if (state) keep(state, answer);
+    note('answered');
+    if (worked >= slowMilliseconds) tellMissing(call, { read, total: totalIn(answer) }, worked);
+    return answer;
+  } catch (error) {
+    throw refusalOf(error, call, { read, written });
+  } finally {
+    forget();
+  }
+}
+
+/** Advises in the log line of the request against a page far behind the beginning. */
+export function advise({ request }: RouteCall, read: Read): void {
+  if (read.kind !== 'list' || !isDeep(read.request)) return;
+  request.app.advice =
+    'all documents before this page were passed over: with after, a page begins where the last one ended';
+}
+
+/** Tells the operator of the indexes that a read which took long was without: in the line of the request, and in the list of them. */
+function tellMissing({ app, request, target }: Call, slow: Slow, milliseconds: number): void {
+  const missing = missingIn(slow, target.tables, app.search.servesWords(target.tables));
+  if (missing.length === 0) return;
+  const told = request.app.missingIndexes ?? [];
+  request.app.missingIndexes = [...new Set([...told, ...missing.map(nameOfMissing)])];
+  // The main thread has the list, and may be about to end.
+  for (const one of missing) app.missingIndexes.note({ ...one, milliseconds }).catch(() => {});
+}
+
+function totalIn(answer: Answer<Kind>): number {
+  return typeof answer === 'number' ? answer : answer.total;
+}
+
+function refusalOf(error: unknown, call: Call, { read, written }: { read: Read; written: Written }): unknown {
+  const { app, target } = call;
+  const { note, seconds } = app.longReads;
+  if (error instanceof GoneError) {
+    note('dropped');
+    return unavailable('the client has gone');
+  }
+  if (error instanceof CrowdedError) {
+    note('refused');
+    return unavailable('too many reads that take long wait already: try again later');
+  }
+  if (!(error instanceof LateError)) return error;
+  note('late');
+  if (!error.hasBegun) return unavailable('other reads that take long came before this one: try again later');
+  tellMissing(call, { read, total: null }, seconds * 1000);
+  if (read.kind === 'groups' && combinesLists(read.request)) return new TooManyCombinationsError();
+  const missing = missingIndex(written, target.tables, app.search.servesWords(target.tables));
+  return missing ? invalidFields([missing]) : tookTooLong();
+}
+
+function tookTooLong(): DomainError {
+  return unavailable('this read took too long: ask for less of it, or try again later');
+}
+
+function unavailable(message: string): DomainError {
+  return new DomainError('unavailable', message, [], retrySeconds);
+}
+
+/** Tells when the client of a request has gone; `forget` when that no longer matters. */
+function goneOf({ request }: Call): { signal: AbortSignal; forget: () => void } {
+  const { res } = request.raw;
+  const controller = new AbortController();
+  const leave = () => controller.abort();
+  if (res.closed || res.destroyed) leave();
+  res.once('close', leave);
+  return { signal: controller.signal, forget: () => res.removeListener('close', leave) };
+}
+
+const sliceMilliseconds = 10;
+
+/**
+ * Paces a loop over many documents: awaited after each, it lets others have their turns, and ends the loop when it has worked for too long,
+ * or the client has gone.
+ *
+ * @throws DomainError `unavailable`.
+ */
+export function paceOf({ app: { longReads }, request }: RouteCall): () => Promise<void> | undefined {
+  const { res } = request.raw;
+  let began = performance.now();
+  let worked = 0;
+  async function turn(): Promise<void> {
+    await yieldToEventLoop();
+    began = performance.now();
+  }
+  return () => {
+    const slice = performance.now() - began;
+    if (slice < sliceMilliseconds) return undefined;
+    worked += slice;
+    if (res.closed) {
+      longReads.note('dropped');
+      throw unavailable('the client has gone');
+    }
+    if (worked > longReads.seconds * 1000) {
+      longReads.note('late');
+      throw tookTooLong();
+    }
+    return turn();
+  };
+}

@@ -1,0 +1,65 @@
+import { isDeepStrictEqual } from 'node:util';
+import { invalidFields } from '../../../config/errors.ts';
+import type { Field } from '../../../config/model.ts';
+import { objectsIn } from '../../../config/nesting.ts';
+import { type Json, type JsonObject, memberOf } from '../../../config/schema.ts';
+import { show } from '../../../config/suggest.ts';
+import type { App, Call } from '../../app.ts';
+
+const maxErrors = 100;
+
+/**
+ * Refuses ids of documents that do not exist, wherever in the values they stand. One that is deleted later stays its id,
+ * so a field that comes as it is already is not looked at: a document read can be sent back.
+ *
+ * @param before the document that is changed; null for a new one.
+ * @throws DomainError `invalid` naming each field, nested ones by dotted path.
+ */
+export function checkRelations({ app, target }: Call, values: JsonObject, before: JsonObject | null): void {
+  const changed = target.model.fields.filter(
+    ({ name }) => !before || !isDeepStrictEqual(memberOf(values, name), memberOf(before, name)),
+  );
+  const errors = danglingIn(app, changed, values).map(({ field, id, slug }) => {
+    return { field, message: `${field} must be the id of a document of ${slug}, got ${show(id)}` };
+  });
+  if (errors.length > 0) throw invalidFields(errors);
+}
+
+/** An id in a document that is that of no other: where it stands, and the collection that it would be of. */
+export type Dangling = { field: string; id: Json; slug: string };
+
+/** The ids of documents that do not exist, wherever in the values they stand: at most 100. */
+export function danglingIn(app: App, fields: readonly Field[], values: JsonObject): Dangling[] {
+  const found: Dangling[] = [];
+  walk(fields, values, '', (slug, value, path) => {
+    const target = app.collections.get(slug);
+    const isList = Array.isArray(value);
+    for (const [index, id] of (isList ? value : [value]).entries()) {
+      if (found.length >= maxErrors || target?.documents.exists(String(id))) continue;
+      found.push({ field: isList ? `${path}.${index}` : path, id, slug });
+    }
+  });
+  return found;
+}
+
+/** The ids by which a document points at others, at any depth: of which collection, and where each stands. */
+export function relationsIn(fields: readonly Field[], values: JsonObject): { slug: string; id: Json; path: string }[] {
+  const found: { slug: string; id: Json; path: string }[] = [];
+  walk(fields, values, '', (slug, value, path) => {
+    for (const id of Array.isArray(value) ? value : [value]) found.push({ slug, id, path });
+  });
+  return found;
+}
+
+type Visit = (slug: string, value: Json, path: string) => void;
+
+/** Visits the value of every field that points to documents. */
+function walk(fields: readonly Field[], values: JsonObject, prefix: string, visit: Visit): void {
+  for (const field of fields) {
+    const value = memberOf(values, field.name);
+    if (value === undefined || value === null) continue;
+    const path = prefix + field.name;
+    if (field.relationTo) visit(field.relationTo, value, path);
+    for (const inside of objectsIn(field, value, path)) walk(inside.fields, inside.values, `${inside.path}.`, visit);
+  }
+}

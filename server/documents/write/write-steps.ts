@@ -1,0 +1,139 @@
+import type { Request, ResponseObject, ResponseToolkit } from '@hapi/hapi';
+import type { Collection, Global } from '../../../config/model.ts';
+import type { Current } from '../../../events/facts/documents.ts';
+import type { Change } from '../../../events/facts/log.ts';
+import { requireCredential } from '../../access/access.ts';
+import type { App, Call, Target } from '../../app.ts';
+import type { Received, Upload } from '../../files/uploads/receive.ts';
+import type { Serializer } from '../read/serialize.ts';
+
+/** A request about documents of a target, and how they are shown. */
+export type ShownCall = Call & { present: Serializer };
+
+/** The means of writing documents of a target, prepared once: the steps in the order in which they are taken. */
+export type Writable<M extends Collection | Global = Collection | Global> = {
+  app: App;
+  target: Target<M>;
+  present: Serializer;
+  /** Refuses a caller before the body is read. */
+  beforeBody?: (call: Call, operation: Write['operation']) => Promise<void>;
+  read: (request: Request) => Promise<Received>;
+  steps: readonly ((write: Write) => WriteStep)[];
+};
+
+/** A write whose body has been read. */
+export type Write = ShownCall & {
+  h: ResponseToolkit;
+  operation: 'create' | 'update' | 'delete';
+  body: unknown;
+  /** The file that came with the body. */
+  upload: Upload | null;
+  /** The body as rules may look at it: with what is said of the file. */
+  data: unknown;
+  steps: readonly WriteStep[];
+};
+
+/**
+ * A decision on a document: `change` is null where it stays as it is. `version` is that of its stream before the change; `id` of
+ * a global is its slug.
+ */
+export type Decision = { id: string; change: Change | null; version: number };
+
+/**
+ * The part that one feature has in a write, moment by moment. An error of `repeated`, `admitted` or `beforeAppend` refuses the write.
+ * The state of a step is of one write, and its own.
+ */
+export type WriteStep = {
+  /** With the body: gives the answer where there is one already, so that nothing is written. */
+  repeated?: () => Promise<ResponseObject | null>;
+  /** In each try, once the caller is admitted; `current` is null for a new document. */
+  admitted?: (current: Current | null) => Promise<void>;
+  /** In each try, once nothing but the log can refuse it: gives the changes of other streams that are recorded with it. */
+  beforeAppend?: (decision: Decision) => Promise<Change[]>;
+  /** Once it is recorded. */
+  recorded?: () => Promise<void>;
+  /** After an error: gives an answer to send in its place, or null. */
+  failed?: (error: unknown) => Promise<ResponseObject | null>;
+  /** At the end, with the error that is sent, or null. */
+  ended?: (error: unknown) => Promise<void>;
+};
+
+/**
+ * Reads what a write is sent with.
+ *
+ * @throws DomainError `unauthorized` before that, without a credential where one is needed; what the reader throws.
+ */
+export async function receive(writable: Writable, h: ResponseToolkit, operation: Write['operation']): Promise<Write> {
+  const { app, target, read, beforeBody } = writable;
+  const call = { app, request: h.request, target };
+  requireCredential(call, operation);
+  await beforeBody?.(call, operation);
+  return writeOf(writable, h, { ...(await read(h.request)), operation });
+}
+
+/** A write with the steps that its target has. */
+export function writeOf(
+  { app, target, present, steps }: Writable,
+  h: ResponseToolkit,
+  { operation, body, upload, data }: Received & Pick<Write, 'operation'>,
+): Write {
+  const write: Write = { app, request: h.request, target, present, h, operation, body, upload, data, steps: [] };
+  return { ...write, steps: steps.map((step) => step(write)) };
+}
+
+/** Takes a write through its steps: `run` decides, records and answers, and walks the moments between. */
+export async function perform(write: Write, run: (write: Write) => Promise<ResponseObject>): Promise<ResponseObject> {
+  let problem: unknown = null;
+  try {
+    return (await repeated(write)) ?? (await runOrRepeat(write, run));
+  } catch (error) {
+    problem = error;
+    throw error;
+  } finally {
+    await end(write, problem);
+  }
+}
+
+/** A step that fails here neither keeps others from ending nor changes the answer: what was recorded is recorded. */
+async function end({ app, steps }: Write, problem: unknown): Promise<void> {
+  for (const result of await Promise.allSettled(steps.map(async (step) => step.ended?.(problem)))) {
+    if (result.status === 'rejected') app.log.error({ err: result.reason }, 'the end of a write failed');
+  }
+}
+
+async function repeated({ steps }: Write): Promise<ResponseObject | null> {
+  for (const step of steps) {
+    const answer = await step.repeated?.();
+    if (answer) return answer;
+  }
+  return null;
+}
+
+async function runOrRepeat(write: Write, run: (write: Write) => Promise<ResponseObject>): Promise<ResponseObject> {
+  try {
+    return await run(write);
+  } catch (error) {
+    for (const step of write.steps) {
+      const answer = await step.failed?.(error);
+      if (answer) return answer;
+    }
+    throw error;
+  }
+}
+
+/** Takes the steps of a caller who is admitted. */
+export async function admitted({ steps }: Write, current: Current | null): Promise<void> {
+  for (const step of steps) await step.admitted?.(current);
+}
+
+/** Takes the last steps before a decision is recorded; gives the changes of other streams. */
+export async function beforeAppend({ steps }: Write, decision: Decision): Promise<Change[]> {
+  const changes: Change[] = [];
+  for (const step of steps) if (step.beforeAppend) changes.push(...(await step.beforeAppend(decision)));
+  return changes;
+}
+
+/** Takes the steps of a decision that is recorded. */
+export async function recorded({ steps }: Write): Promise<void> {
+  for (const step of steps) await step.recorded?.();
+}

@@ -1,0 +1,148 @@
+import { DomainError } from '../../../config/errors.ts';
+import { batchStream } from '../../../events/facts/catalogue.ts';
+import type { Actor } from '../../../events/facts/envelope.ts';
+import { type Change, type Claim, type Command, changeOf, type FirstAnswer } from '../../../events/facts/log.ts';
+import type { RouteCall } from '../../app.ts';
+import { appendOf } from '../../callers/append.ts';
+import { requireLiving } from '../../callers/sessions.ts';
+import { actorOf, contextOf, requestId } from '../../http/requests.ts';
+import { mostWaiting, tooMany } from '../../writer/waiting.ts';
+
+/**
+ * The decision of a request on the current state: the change to append, if any, and the answer once it is durable. `also`: changes
+ * of other streams, recorded with the decision, or without one.
+ */
+export type Decided<T> = { decision: Change | null; also?: Change[]; answer: T };
+
+/** Thrown where the log has found that an idempotency key was recorded already. */
+export class RepeatedError extends Error {
+  override name = 'RepeatedError';
+  readonly first: FirstAnswer;
+
+  constructor(first: FirstAnswer) {
+    super('the attempt was recorded already');
+    this.first = first;
+  }
+}
+
+/** Of many threads that change one document over and over, one is the first each time: the others try again. */
+const maxTries = 100;
+
+/** One write at a time per stream in this thread: rivals wait for each other instead of deciding in vain. */
+const lines = new Map<string, { last: Promise<unknown>; length: number }>();
+
+/**
+ * Decides and appends until no rival got in between. Every try decides anew on the current state, so the access rules
+ * see what is really there, and concurrent changes of different fields all survive.
+ *
+ * @param actor the cause that events name, where it is not the caller.
+ * @throws DomainError `conflict` naming the unique field that is taken; `unavailable` where too many wait.
+ */
+export function write<T>(
+  call: RouteCall,
+  stream: string,
+  decide: () => Promise<Decided<T>>,
+  actor: Actor = actorOf(call.request),
+): Promise<T> {
+  return inLine([stream], () => {
+    return untilFirst(call, actor, async () => {
+      const { decision, also = [], answer } = await decide();
+      const [first, ...otherStreams] = decision ? [decision, ...also] : also;
+      return { command: first ? { ...first, otherStreams } : null, answer, refuse: refuseTaken };
+    });
+  });
+}
+
+/**
+ * The decision of a bulk call: the changes of all its documents, recorded together or not at all, and the answer. `batch` is in each
+ * event. `refuse` throws over a unique value that another document has, unless the decision is to be made anew.
+ */
+export type DecidedMany<T> = {
+  changes: Change[];
+  batch: string;
+  answer: T;
+  refuse: (claim: Claim) => Promise<void>;
+};
+
+/** As {@link write}, for several documents at once. @param streams those that are known to change. */
+export function writeMany<T>(
+  call: RouteCall,
+  streams: readonly string[],
+  decide: () => Promise<DecidedMany<T>>,
+): Promise<T> {
+  return inLine(streams, () => {
+    return untilFirst(call, actorOf(call.request), async () => {
+      const { changes, batch, answer, refuse } = await decide();
+      const isNothing = changes.every(({ events }) => events.length === 0);
+      // A change of nothing is not recorded, but for the key under which it may be repeated.
+      if (isNothing && !call.request.app.attempt) return { command: null, answer, refuse };
+      const command = { ...changeOf(batchStream(batch), [], 0), otherStreams: changes, batch };
+      return { command, answer, refuse };
+    });
+  });
+}
+
+/** Runs when all that came before in these streams is done. */
+function inLine<T>(streams: readonly string[], run: () => Promise<T>): Promise<T> {
+  const before: Promise<unknown>[] = [];
+  for (const stream of streams) {
+    const line = lines.get(stream);
+    if (!line) continue;
+    if (line.length >= mostWaiting.ofOneStream) return Promise.reject(tooMany());
+    before.push(line.last);
+  }
+  const result = before.length > 0 ? Promise.allSettled(before).then(run) : run();
+  for (const stream of streams) {
+    lines.set(stream, { last: result, length: (lines.get(stream)?.length ?? 0) + 1 });
+  }
+  const leave = () => {
+    for (const stream of streams) {
+      const line = lines.get(stream);
+      if (line && line.length > 1) line.length -= 1;
+      else lines.delete(stream);
+    }
+  };
+  result.then(leave, leave);
+  return result;
+}
+
+/** One try of a write: the command is null where there is nothing to record. */
+type Try<T> = {
+  command: Omit<Command, 'actor' | 'correlationId' | 'context'> | null;
+  answer: T;
+  refuse: (claim: Claim) => Promise<void>;
+};
+
+async function untilFirst<T>({ app, request }: RouteCall, actor: Actor, decide: () => Promise<Try<T>>): Promise<T> {
+  const append = appendOf(app, request);
+  for (let count = 1; count <= maxTries; count += 1) {
+    // Another try is another decision: on the user as they are now too.
+    request.app.user = null;
+    const { command, answer, refuse } = await decide();
+    requireLiving(app, request);
+    if (!command) return answer;
+    const who = { actor, correlationId: requestId(request), context: contextOf(request) };
+    const { attempt } = request.app;
+    const outcome = await append({ ...command, ...(attempt ? { attempt } : {}), ...who });
+    if (outcome.ok) return answer;
+    if (outcome.conflict === 'attempt') throw new RepeatedError(outcome.first);
+    if (outcome.conflict === 'claim') await refuse(outcome.claim);
+  }
+  throw new DomainError('conflict', 'others keep changing this document; read it and try again');
+}
+
+async function refuseTaken(claim: Claim): Promise<never> {
+  throw taken(claim);
+}
+
+/** The refusal of a change whose unique value another document has. */
+export function taken({ scope }: Pick<Claim, 'scope'>): DomainError {
+  const field = fieldOf(scope);
+  const message = `${field} is taken by another document`;
+  return new DomainError('conflict', message, [{ field, message }]);
+}
+
+/** The path of the field of a unique value. */
+export function fieldOf(scope: string): string {
+  return scope.slice(scope.indexOf('.') + 1);
+}

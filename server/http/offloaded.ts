@@ -1,0 +1,45 @@
+import type { Lifecycle, RequestRoute } from '@hapi/hapi';
+import { DomainError } from '../../config/errors.ts';
+import { bringHere, whenHere } from '../../events/segments/fetching.ts';
+import { SegmentAwayError, SegmentUnreachableError } from '../../events/segments/offloaded.ts';
+
+declare module '@hapi/hapi' {
+  interface PluginSpecificConfiguration {
+    /** True for a GET that records an event, so that its handler is not called again. */
+    recordsAnEvent?: true;
+  }
+}
+
+/**
+ * Has a route that only reads wait for segments of the log that are in the bucket, while the thread answers others. One that writes is
+ * refused where it needs one, before it has recorded anything, and finds it here when it is tried again.
+ */
+export function awaitSegments({ method, settings }: RequestRoute): void {
+  const { handler } = settings;
+  if (typeof handler !== 'function') return;
+  const run = handler as Lifecycle.Method;
+  const onlyReads = method === 'get' && settings.plugins?.recordsAnEvent !== true;
+  settings.handler = function (this: unknown, request, h, error) {
+    const answer = async () => run.call(this as never, request, h, error);
+    return onlyReads ? whenHere(answer) : refusing(answer);
+  };
+}
+
+async function refusing<T>(answer: () => Promise<T>): Promise<T> {
+  try {
+    return await answer();
+  } catch (error) {
+    if (!(error instanceof SegmentAwayError)) throw error;
+    await bringHere(error.missing);
+    throw new DomainError('unavailable', 'earlier events had to be fetched from the bucket: try again', [], 1);
+  }
+}
+
+/** The refusal of a request that needs events of a bucket that does not answer; null for another error. */
+export function segmentRefusal(error: unknown): DomainError | null {
+  if (!(error instanceof SegmentUnreachableError)) return null;
+  return new DomainError(
+    'unavailable',
+    'this needs earlier events, which are in the bucket, and it cannot be reached at the moment',
+  );
+}

@@ -1,0 +1,86 @@
+import type { Server } from '@hapi/hapi';
+import type { Logger } from 'pino';
+import { createBacklog } from '../http/backlog.ts';
+import type { Address } from '../http/listener.ts';
+import { endsSoon } from '../platform/state.ts';
+import { openServer } from './http-server.ts';
+import { listenFor, type Served } from './listener-swap.ts';
+import type { OpenApp } from './open-app.ts';
+
+/** Answers the requests of one thread: by one configuration, and after it by another. It closes the apps that it is given. */
+export type Answerer = {
+  /** Resolves with the port when the app answers there. */
+  listen: (app: OpenApp, address: Address) => Promise<number>;
+  /** Opens the app that is to answer next; the former one still answers. */
+  prepare: (app: OpenApp) => Promise<void>;
+  /** From now on it answers; resolves when the writes are over that the former one had in hand, or took too long. */
+  begin: () => Promise<void>;
+  /** Closes the app that was prepared, if there is one. */
+  drop: () => Promise<void>;
+  /** Finishes the requests in hand, and closes everything. */
+  stop: () => Promise<void>;
+};
+
+type Opened = { app: OpenApp; server: Server };
+
+/** Makes one that does not listen yet. */
+export function createAnswerer(log: Logger): Answerer {
+  const backlog = createBacklog(log);
+  const closing = new Set<Promise<void>>();
+  let served: Served | null = null;
+  let current: Opened | null = null;
+  let next: Opened | null = null;
+
+  async function open(app: OpenApp): Promise<Opened> {
+    try {
+      return { app, server: await openServer(app, backlog) };
+    } catch (error) {
+      await app.close();
+      throw error;
+    }
+  }
+
+  function close({ app }: Opened, over: Promise<void>): void {
+    const closed = over
+      .then(() => app.close())
+      .catch((err) => log.error({ err }, 'the service by the former configuration could not be closed'))
+      .finally(() => closing.delete(closed));
+    closing.add(closed);
+  }
+
+  async function drop(): Promise<void> {
+    const dropped = next;
+    next = null;
+    await dropped?.server.stop();
+    await dropped?.app.close();
+  }
+
+  return {
+    async listen(app, address) {
+      const opened = await open(app);
+      current = opened;
+      served = await listenFor(opened.server, address, () => endsSoon(app.state()));
+      return served.port;
+    },
+    async prepare(app) {
+      await drop();
+      next = await open(app);
+    },
+    async begin() {
+      const former = current;
+      if (!served || !former || !next) throw new Error('no other configuration was prepared in this thread');
+      const { written, over } = served.replace(next.server);
+      current = next;
+      next = null;
+      close(former, over);
+      await written;
+    },
+    drop,
+    async stop() {
+      await served?.stop();
+      await drop();
+      await current?.app.close();
+      await Promise.all(closing);
+    },
+  };
+}

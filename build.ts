@@ -9,8 +9,9 @@ import { foreignAssets, ownAssets } from './server/platform/carried.ts';
 import { commit } from './server/platform/version.ts';
 
 /**
- * Makes `dist/`, which is what the package holds: `npm run build`, and npm itself before it packs. The service is a bundle with all
- * packages but those with native code; what an application imports into its own code, and may bundle, is compiled file by file.
+ * Makes `dist/`, which is what the package holds: `npm run build`, and npm itself before it packs. The service is a
+ * bundle with all packages but those with native code; what an application imports into its own code, and may bundle,
+ * is compiled file by file.
  */
 const dist = join(root, 'dist');
 
@@ -61,8 +62,8 @@ function filesOf(name: string): string[] {
 }
 
 /**
- * Of all files that were compiled keeps those that an entry of the package leads to. TypeScript rewrites `.ts` to `.js` in the code
- * that it emits, and not in declarations.
+ * Of all files that were compiled keeps those that an entry of the package leads to. TypeScript rewrites `.ts` to `.js`
+ * in the code that it emits, and not in declarations.
  */
 function keepReached(ending: '.js' | '.d.ts', entries: readonly string[]): void {
   const kept = new Set<string>();

@@ -26,7 +26,9 @@ const entries: Record<Bundled, Record<string, string>> = {
 /** Where a bundle of files finds packages with native code, from its own folder. */
 const packages = { checkout: '../../node_modules', package: '../vendor' };
 
-/** For a module that finds others while it runs: createRequire has an address, and CommonJS the names that it expects. */
+/**
+ * For a module that finds others while it runs: createRequire has an address, and CommonJS the names that it expects.
+ */
 const finding = `import { createRequire as annalsRequire } from 'node:module';
 import { fileURLToPath as annalsPath } from 'node:url';
 const require = annalsRequire(import.meta.url), __filename = annalsPath(import.meta.url);
@@ -86,8 +88,8 @@ export async function bundle(form: Bundled): Promise<Bundle> {
 }
 
 /**
- * A package that our modules `require` is for few that need it, and has a file of its own: else it would be in the text of each
- * thread. So has joi, which is loaded late by some and at once by others.
+ * A package that our modules `require` is for few that need it, and has a file of its own: else it would be in the text
+ * of each thread. So has joi, which is loaded late by some and at once by others.
  *
  * @param late gets the names of such packages.
  */
@@ -112,8 +114,8 @@ function fileOf(name: string): string {
 }
 
 /**
- * A module of CommonJS is a function that runs when it is required, as nearly all do at a start: in parentheses V8 compiles it with
- * its file, and so keeps it in the code cache.
+ * A module of CommonJS is a function that runs when it is required, as nearly all do at a start: in parentheses V8
+ * compiles it with its file, and so keeps it in the code cache.
  */
 async function finished(text: string, format: 'esm' | 'cjs'): Promise<string> {
   const [, first = '', body = ''] = /^(#!.*\n)?(.*)$/s.exec(text) ?? [];
@@ -122,7 +124,8 @@ async function finished(text: string, format: 'esm' | 'cjs'): Promise<string> {
     (_, before, parameters, inside) => `${before}: (function${parameters} {\n${inside}  })\n});`,
   );
   const isFinding = format === 'esm' && /(?<![\w$.])(?:require|__filename|__dirname)\b(?!:)/.test(body);
-  // Without white space it is a fifth less memory for the texts of modules. Names and lines stay, for stacks in the log.
+  // Without white space it is a fifth less memory for the texts of modules. Names and lines stay, for stacks in the
+  // log.
   const { code } = await transform(eager, {
     minifyWhitespace: true,
     lineLimit: 100,
@@ -158,7 +161,10 @@ const large: Plugin = {
   },
 };
 
-/** Modules in whose place a bundle has others: those that look for files beside themselves, and those that are not needed. */
+/**
+ * Modules in whose place a bundle has others: those that look for files beside themselves, and those that are not
+ * needed.
+ */
 function standIns(form: Bundled): Plugin {
   return {
     name: 'stand-ins',
@@ -212,7 +218,10 @@ export function buildOf({ files }: Bundle): string {
   return hash('sha256', JSON.stringify([...files]));
 }
 
-/** What `runtime/bundle.js` reads: each file that the bundle is made of, with its size and time, and the names of what was written. */
+/**
+ * What `runtime/bundle.js` reads: each file that the bundle is made of, with its size and time, and the names of what
+ * was written.
+ */
 type Manifest = { made: [path: string, size: number, time: number][]; written: string[] };
 
 /** Beside its sources, what decides how a bundle is made. */
@@ -247,7 +256,10 @@ async function writeBundle(folder: string): Promise<void> {
 
 const dayMilliseconds = 24 * 60 * 60 * 1000;
 
-/** Removes compiled code that is older than a day: modules of a bundle have other names when they change, and nothing else removes them. */
+/**
+ * Removes compiled code that is older than a day: modules of a bundle have other names when they change, and nothing
+ * else removes them.
+ */
 function forgetCompiled(folder: string): void {
   if (!existsSync(folder)) return;
   for (const name of readdirSync(folder, { recursive: true, encoding: 'utf8' })) {

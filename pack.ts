@@ -2,10 +2,10 @@ import { readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 /**
- * npm packs the package.json that lies here, but that of the package has other dependencies than the checkout: the bundle in
- * `dist/` has them inside (build.ts). So npm runs `pack.ts begin` before it packs, which moves them to the devDependencies, and
- * `pack.ts end` after it, which moves them back. Meanwhile the script `prepare` has another name: it is for checkouts, and npm
- * would refuse to install a package that has one where scripts must be approved.
+ * npm packs the package.json that lies here, but that of the package has other dependencies than the checkout: the
+ * bundle in `dist/` has them inside (build.ts). So npm runs `pack.ts begin` before it packs, which moves them to the
+ * devDependencies, and `pack.ts end` after it, which moves them back. Meanwhile the script `prepare` has another name:
+ * it is for checkouts, and npm would refuse to install a package that has one where scripts must be approved.
  */
 const file = join(import.meta.dirname, 'package.json');
 const [step] = process.argv.slice(2);

@@ -1,10 +1,13 @@
 import { spawnSync } from 'node:child_process';
 import { existsSync, globSync } from 'node:fs';
 
-// node .ci/long-tests.js [BASE]: the long tests that a change is tried with, a line each: some always, and those of what it changes since
-// the commit BASE, or since origin/main.
+// node .ci/long-tests.js [BASE]: the long tests that a change is tried with, a line each: some always, and those of
+// what it changes since the commit BASE, or since origin/main.
 
-/** A kill; a walk through the admin application; a binary; two nodes, and one that takes over; a signal under load; callers who mean harm. */
+/**
+ * A kill; a walk through the admin application; a binary; two nodes, and one that takes over; a signal under load;
+ * callers who mean harm.
+ */
 const always = [
   'test/crash/crash.long.test.ts',
   'test/admin/flows.long.test.ts',
@@ -51,8 +54,8 @@ function chosen() {
 }
 
 /**
- * The folder of test/ that mirrors the one of a source, or one above it: of `server/audit/notary/x.ts` that is `audit/notary`, of
- * `events/proof/x.ts` it is `events`.
+ * The folder of test/ that mirrors the one of a source, or one above it: of `server/audit/notary/x.ts` that is
+ * `audit/notary`, of `events/proof/x.ts` it is `events`.
  */
 function folderOf(file) {
   const [, path = ''] = /^(?:server\/|test\/)?((?:[\w-]+\/)+)[^/]+\.(?:ts|tsx|js|mjs)$/.exec(file) ?? [];

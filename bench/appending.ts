@@ -21,7 +21,10 @@ const patience = 60_000;
 
 type Append = (commands: Command[]) => Promise<BatchResult> | BatchResult;
 
-/** Appends of one writer to a log in a file and to one in PostgreSQL, in turn, without HTTP and read tables: batches of 64, and of 1. */
+/**
+ * Appends of one writer to a log in a file and to one in PostgreSQL, in turn, without HTTP and read tables: batches of
+ * 64, and of 1.
+ */
 async function compareAppends(folder: string, address: string, rounds: number, seconds: number): Promise<Appending[]> {
   const clock = openSharedClock(Date.now);
   const ids = createIds(new BigInt64Array(new SharedArrayBuffer(8)), clock.now);

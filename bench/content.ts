@@ -1,7 +1,9 @@
 /** How many authors the posts have. */
 export const authors = 100;
 
-/** A post of about 1 KB; the same number gives the same post in every run. `author` is a number below {@link authors}. */
+/**
+ * A post of about 1 KB; the same number gives the same post in every run. `author` is a number below {@link authors}.
+ */
 export type Post = {
   title: string;
   slug: string;

@@ -9,7 +9,10 @@ import { type Ratio, ratioOf, type SlicedSide, type Slices, slicesOf } from './s
 
 const path = '/api/collections/posts';
 
-/** The requests that are measured, how many a slice has, which take some tens of milliseconds, and after how many they are compiled. */
+/**
+ * The requests that are measured, how many a slice has, which take some tens of milliseconds, and after how many they
+ * are compiled.
+ */
 const operations = {
   R1: { requests: 1500, warm: 10, name: 'read by id' },
   R2: { requests: 1000, warm: 5, name: 'list of 10' },
@@ -30,7 +33,10 @@ type Known = { server: Server; prefix: string; ids: readonly string[]; authors: 
 /** The sides of a comparison: the floor, and services, each with its name. */
 export type Sides = { floor: Known; services: ReadonlyMap<string, Known>; stop: () => Promise<void> };
 
-/** Starts the floor and the service with request logs and one thread: as it is, without kept reads, and that of another checkout. */
+/**
+ * Starts the floor and the service with request logs and one thread: as it is, without kept reads, and that of another
+ * checkout.
+ */
 export async function startSides(folder: string, checkout: string | null): Promise<Sides> {
   const { floor, ids, authors, ...first } = prepare(folder);
   const bare: Known = { server: await startFloor(floor), prefix: '/docs', ids, authors };
@@ -68,7 +74,10 @@ export async function measure(name: Measured, { floor, services }: Sides, cycles
   return slicesOf(sides, { cycles, requests });
 }
 
-/** `checkout`: another one of this project, to compare with; null for none. `only`: the requests that are measured; by default all. */
+/**
+ * `checkout`: another one of this project, to compare with; null for none. `only`: the requests that are measured; by
+ * default all.
+ */
 type Options = { cycles: number; checkout: string | null; only?: readonly string[] | undefined };
 
 /** CPU of a request against the floor, by slices. */

@@ -9,7 +9,10 @@ import { compare, loadColumns, loadRow, type Plan } from './rounds.ts';
 
 const postsPath = '/api/collections/posts';
 
-/** Durable creates at 32 connections and at one against the floor; how often the disk is waited for; what reads feel of it. */
+/**
+ * Durable creates at 32 connections and at one against the floor; how often the disk is waited for; what reads feel of
+ * it.
+ */
 export async function create(folder: string, plan: Plan): Promise<void> {
   const { data, floor, ids, authors } = prepare(folder);
   const bare = await startFloor(floor);

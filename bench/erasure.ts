@@ -31,7 +31,10 @@ export async function erasure(folder: string, plan: Plan, isLarge: boolean): Pro
   table(`Erasures while ${connections} connections write`, ['', ...columns], rows);
 }
 
-/** A row of writes alone, and one of writes during each of some erasures. The service works on a data directory that is there. */
+/**
+ * A row of writes alone, and one of writes during each of some erasures. The service works on a data directory that is
+ * there.
+ */
 export async function measureErasure(data: string, folder: string, { rounds, seconds }: Plan): Promise<Cell[][]> {
   const server = await startAnnals(data, join(folder, 'service'), { threads: 1, logLevel: 'warn' });
   try {

@@ -18,12 +18,15 @@ export type Mix = { creates: number; updates: number; first?: number };
 type Live = { id: string; slug: string; version: number };
 
 const batch = 1000;
-/** From so many events on, the read tables are built from the whole log at the end, which is faster than event by event. */
+/**
+ * From so many events on, the read tables are built from the whole log at the end, which is faster than event by event.
+ */
 const many = 200_000;
 
 /**
- * Makes a data directory of `events` events on posts, after those of their authors, in process and in batches: its log, sealed as a
- * service seals it, and its read tables. The handles stay open until the process ends, so this is for a process of its own.
+ * Makes a data directory of `events` events on posts, after those of their authors, in process and in batches: its log,
+ * sealed as a service seals it, and its read tables. The handles stay open until the process ends, so this is for a
+ * process of its own.
  */
 export function generate(directory: string, events: number, mix: Mix): void {
   mkdirSync(directory, { recursive: true });

@@ -7,7 +7,10 @@ import { differences, type Profile, profiles } from './profile.ts';
 import { median, round } from './report.ts';
 import { type Ratio, ratioOf } from './slices.ts';
 
-/** The figures that are kept: by request and side how much of the floor's CPU it takes, the floor's µs, and where the service spends its time. */
+/**
+ * The figures that are kept: by request and side how much of the floor's CPU it takes, the floor's µs, and where the
+ * service spends its time.
+ */
 type Kept = {
   node: string;
   ratios: Record<string, number>;
@@ -27,8 +30,9 @@ const widest = 0.35;
 const measurements = 3;
 
 /**
- * Compares the CPU of reads and creates, in units of the floor's, with the figures in `bench/costs.json`, and says which have made a step:
- * three measurements agree on it, and one beside the service of an earlier commit, which tells a step of the code from another machine.
+ * Compares the CPU of reads and creates, in units of the floor's, with the figures in `bench/costs.json`, and says
+ * which have made a step: three measurements agree on it, and one beside the service of an earlier commit, which tells
+ * a step of the code from another machine.
  *
  * @param base the commit before; null for none.
  * @returns whether there is no step.
@@ -104,7 +108,10 @@ async function comparedWith(base: string, folder: string, suspects: readonly Mea
   }
 }
 
-/** Writes the figures of this machine into `bench/costs.json`: medians of what the guard would find, each time of servers that have just started. */
+/**
+ * Writes the figures of this machine into `bench/costs.json`: medians of what the guard would find, each time of
+ * servers that have just started.
+ */
 export async function keep(folder: string): Promise<void> {
   const found = new Map<string, number[]>();
   const note = (key: string, value: number) => found.set(key, [...(found.get(key) ?? []), value]);

@@ -30,7 +30,9 @@ function list(query: string): Call[] {
   return [{ method: 'GET', path: `${path}?${query}` }];
 }
 
-/** Lists against the floor, then how every read grows with the number of documents, with declared indexes and without. */
+/**
+ * Lists against the floor, then how every read grows with the number of documents, with declared indexes and without.
+ */
 export async function lists(folder: string, plan: Plan, isLarge: boolean): Promise<void> {
   await againstFloor(join(folder, 'floor'), plan);
   const columns: string[] = [];

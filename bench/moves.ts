@@ -18,7 +18,10 @@ const restMilliseconds = 60_000;
 
 type End = { size: number; root: string };
 
-/** Moves a log into PostgreSQL while a service writes to it, starts a node on an empty directory, and moves the log back. */
+/**
+ * Moves a log into PostgreSQL while a service writes to it, starts a node on an empty directory, and moves the log
+ * back.
+ */
 export async function moves(folder: string, postgres: Postgres, events: number): Promise<void> {
   const [data, alone, fresh] = ['moved', 'alone', 'fresh'].map((name) => join(folder, name)) as [
     string,

@@ -15,8 +15,8 @@ const parts = {
 export const partsOfNodes = Object.keys(parts);
 
 /**
- * Nodes with the log in PostgreSQL, which is started here unless the environment names one: writes against those with the log in a file,
- * reads, a new node, and the move of a log there and back.
+ * Nodes with the log in PostgreSQL, which is started here unless the environment names one: writes against those with
+ * the log in a file, reads, a new node, and the move of a log there and back.
  *
  * @param names of the parts to be measured.
  */

@@ -13,8 +13,8 @@ const path = '/api/collections/posts';
 type Answer = { status: number; retryAfter: string | undefined; milliseconds: number };
 
 /**
- * 1,000 connections that create at the same time, each as soon as its last answer came, or as `Retry-After` says: those that are taken,
- * those that are refused, and `/health` meanwhile.
+ * 1,000 connections that create at the same time, each as soon as its last answer came, or as `Retry-After` says: those
+ * that are taken, those that are refused, and `/health` meanwhile.
  */
 export async function overload(folder: string, plan: Plan): Promise<void> {
   const { data, authors } = prepare(folder);

@@ -6,10 +6,16 @@ import { fileURLToPath } from 'node:url';
 import pg from 'pg';
 import { median } from './report.ts';
 
-/** A primary with its synchronous standby; `makeDatabase` gives an empty database with a role of its own, as the documentation has it. */
+/**
+ * A primary with its synchronous standby; `makeDatabase` gives an empty database with a role of its own, as the
+ * documentation has it.
+ */
 export type Postgres = { makeDatabase: () => Promise<Database>; stop: () => void };
 
-/** `address` is as in `ANNALS_POSTGRES_URL`. `sql` runs a statement as the superuser. `drop` removes the database and its role. */
+/**
+ * `address` is as in `ANNALS_POSTGRES_URL`. `sql` runs a statement as the superuser. `drop` removes the database and
+ * its role.
+ */
 export type Database = {
   address: string;
   sql: <R extends pg.QueryResultRow>(text: string, values?: unknown[]) => Promise<R[]>;
@@ -23,7 +29,10 @@ const settings = 'shared_buffers = 256MB\nmax_wal_size = 1GB\nmax_connections = 
 
 type Admin = { hosts: string[]; user: string; password: string };
 
-/** The servers that `TEST_POSTGRES_…` name, else two that are started here; or a text with the reason for the lack of them. */
+/**
+ * The servers that `TEST_POSTGRES_…` name, else two that are started here; or a text with the reason for the lack of
+ * them.
+ */
 export function startPostgres(): Postgres | string {
   if (process.env.TEST_POSTGRES_HOSTS) return postgresOf(adminOf(process.env), () => {});
   // The user postgres cannot enter the folder of the benchmark.

@@ -1,6 +1,9 @@
 import { type Config, defineConfig } from '../config/define.ts';
 
-/** The configuration of the benchmarks: posts and their authors, public to read; with or without an index that the author declared. */
+/**
+ * The configuration of the benchmarks: posts and their authors, public to read; with or without an index that the
+ * author declared.
+ */
 export function postsConfig(declared: { index?: true }): Config {
   const access = { read: () => true };
   return defineConfig({

@@ -22,7 +22,10 @@ type AnnalsOptions = {
   logLevel?: string;
   /** Default: as many as there are cores. */
   threads?: number;
-  /** `annals` with the declared indexes, `plain` without, `accounts` with users too, `uploads` with files, `search` with texts, `admin` with all that its benchmark needs. */
+  /**
+   * `annals` with the declared indexes, `plain` without, `accounts` with users too, `uploads` with files, `search` with
+   * texts, `admin` with all that its benchmark needs.
+   */
   config?: 'admin' | 'annals' | 'plain' | 'accounts' | 'uploads' | 'search';
   environment?: Record<string, string>;
   wrapper?: readonly string[];
@@ -111,7 +114,9 @@ export function isInstalled(command: string): boolean {
   return !spawnSync(command, ['--version']).error;
 }
 
-/** CPU seconds that a process has used with all its threads, in steps of 10 ms (proc(5), fields 14 and 15 of `stat`). */
+/**
+ * CPU seconds that a process has used with all its threads, in steps of 10 ms (proc(5), fields 14 and 15 of `stat`).
+ */
 export function cpuSeconds(pid: number): number {
   const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');

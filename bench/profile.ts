@@ -2,7 +2,9 @@ import { mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { type Measured, measured, startAnnalsFor } from './cost.ts';
 
-/** Microseconds of the CPU in each function for one request, itself alone, those that take most: by its name and file. */
+/**
+ * Microseconds of the CPU in each function for one request, itself alone, those that take most: by its name and file.
+ */
 export type Profile = Record<string, number>;
 
 const most = 40;
@@ -32,7 +34,10 @@ export async function profiles(folder: string, requests: number): Promise<Record
   return found;
 }
 
-/** The places that take more than before, most first, as lines. @param scale how much slower this machine is than that of before. */
+/**
+ * The places that take more than before, most first, as lines. @param scale how much slower this machine is than that
+ * of before.
+ */
 export function differences(before: Profile, after: Profile, scale: number): string[] {
   const places = new Set([...Object.keys(before), ...Object.keys(after)]);
   const grown = [...places].map((place) => ({ place, more: (after[place] ?? 0) - (before[place] ?? 0) * scale }));

@@ -10,8 +10,8 @@ export type Side = { name: string; server: Server; calls: readonly Call[]; key?:
 export type Plan = { rounds: number; seconds: number };
 
 /**
- * Loads the sides in turn, A B A B …, after one short warm-up each, so that a machine that is slow for a while is slow for
- * all of them. Gives the medians.
+ * Loads the sides in turn, A B A B …, after one short warm-up each, so that a machine that is slow for a while is slow
+ * for all of them. Gives the medians.
  */
 export async function compare(sides: readonly Side[], plan: Plan, connections = 32): Promise<Load[]> {
   const measure = ({ server, calls, key }: Side, seconds: number) => {

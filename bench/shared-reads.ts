@@ -21,7 +21,10 @@ type Nodes = { eventual: [Server, Server]; linear: [Server, Server] };
 
 type Side = { server: Server; calls: Call[] };
 
-/** Reads of nodes with one thread each: linear ones, those of what another node has written, and those of two nodes against one. */
+/**
+ * Reads of nodes with one thread each: linear ones, those of what another node has written, and those of two nodes
+ * against one.
+ */
 export async function sharedReads(folder: string, plan: Plan, postgres: Postgres): Promise<void> {
   const database = await postgres.makeDatabase();
   const started: Server[] = [];
@@ -177,8 +180,9 @@ async function seenAfter({ url }: Server, id: string): Promise<number> {
 }
 
 /**
- * The reads of two nodes against those of one, each with the same load, and the CPU of the nodes for each. Two processes that want two cores
- * take more CPU for the same work than one, so two services that share nothing are the measure.
+ * The reads of two nodes against those of one, each with the same load, and the CPU of the nodes for each. Two
+ * processes that want two cores take more CPU for the same work than one, so two services that share nothing are the
+ * measure.
  */
 async function together(
   kind: string,

@@ -11,7 +11,10 @@ const target = 0.25;
 /** Milliseconds, beside two trips. */
 const mostAlone = 15;
 
-/** Creates by a service with its log in a file, and by a node with the log in PostgreSQL; then the appends alone, without HTTP. */
+/**
+ * Creates by a service with its log in a file, and by a node with the log in PostgreSQL; then the appends alone,
+ * without HTTP.
+ */
 export async function sharedWrites(folder: string, plan: Plan, postgres: Postgres): Promise<void> {
   const database = await postgres.makeDatabase();
   try {

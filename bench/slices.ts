@@ -17,9 +17,9 @@ export type Slices = readonly number[];
 export type Ratio = { median: number; low: number; high: number };
 
 /**
- * Sends a fixed number of requests to each side in turn, and takes what CPU the server used for them. Slices of some ten milliseconds follow
- * each other so closely that what slows the machine slows all sides, and a ratio within a cycle repeats to 0.03 where requests/s differ by
- * half.
+ * Sends a fixed number of requests to each side in turn, and takes what CPU the server used for them. Slices of some
+ * ten milliseconds follow each other so closely that what slows the machine slows all sides, and a ratio within a cycle
+ * repeats to 0.03 where requests/s differ by half.
  *
  * @throws Error if a request is answered with an error.
  */
@@ -63,7 +63,10 @@ function taskNanoseconds(pid: number, task: string): number {
 
 type Caller = { send: (next: () => Call, requests: number) => Promise<void>; close: () => void };
 
-/** Connections that stay open, each with one request at a time: the least work for a client beside the server that is measured. */
+/**
+ * Connections that stay open, each with one request at a time: the least work for a client beside the server that is
+ * measured.
+ */
 async function openCaller({ url }: Server, connections: number): Promise<Caller> {
   const { hostname, port } = new URL(url);
   const sockets = await Promise.all(

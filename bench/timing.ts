@@ -19,8 +19,9 @@ const shuffles = 10_000;
 const significant = 0.001;
 
 /**
- * Asks whether the time of an answer tells that there is an account: known and unknown e-mails in turn, with wrong passwords,
- * at the password service itself, or at a running service, which must not lock and not limit (`maxLoginAttempts`, `rateLimit: false`).
+ * Asks whether the time of an answer tells that there is an account: known and unknown e-mails in turn, with wrong
+ * passwords, at the password service itself, or at a running service, which must not lock and not limit
+ * (`maxLoginAttempts`, `rateLimit: false`).
  */
 export async function timing(folder: string, plan: Plan, target: LoginTarget | null): Promise<void> {
   const attempts = plan.rounds * triesPerRound;
@@ -105,8 +106,8 @@ async function millisecondsOf(run: () => Promise<unknown>): Promise<number> {
 }
 
 /**
- * How often chance alone makes the ranks of two samples of one kind as different as these, by trying: the permutation form of
- * the Mann–Whitney test. Ranks, so that a few slow answers do not decide.
+ * How often chance alone makes the ranks of two samples of one kind as different as these, by trying: the permutation
+ * form of the Mann–Whitney test. Ranks, so that a few slow answers do not decide.
  */
 function pValue(one: readonly number[], other: readonly number[]): number {
   const ranks = ranksOf([...one, ...other]);

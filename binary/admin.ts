@@ -3,10 +3,16 @@ import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { root } from '../bundle.ts';
 
-/** The admin application as it goes into the binary: its files below admin/dist, and the folders of the packages that are in them. */
+/**
+ * The admin application as it goes into the binary: its files below admin/dist, and the folders of the packages that
+ * are in them.
+ */
 export type AdminParts = { files: string[]; packages: string[] };
 
-/** The file in which Vite lists the packages that it bundles, with their licences (`build.license` in admin/vite.config.ts). */
+/**
+ * The file in which Vite lists the packages that it bundles, with their licences (`build.license` in
+ * admin/vite.config.ts).
+ */
 const licencesFile = 'licences.json';
 
 /** Builds it, unless it is built. */

@@ -1,6 +1,7 @@
 'use strict';
-// The main thread of the binary begins here, and so does each other thread, which is given this as a text. Our modules are in the
-// executable, below an address that no file has. All else is left to Node: the author's configuration, its imports and packages.
+// The main thread of the binary begins here, and so does each other thread, which is given this as a text. Our modules
+// are in the executable, below an address that no file has. All else is left to Node: the author's configuration, its
+// imports and packages.
 const { createHash } = require('node:crypto');
 const fs = require('node:fs');
 const { registerHooks } = require('node:module');
@@ -42,9 +43,9 @@ function formatOf(url) {
 }
 
 /**
- * Puts the native addons where the system can load them, for it loads files alone: beside the executable, where an image has them,
- * else in the user's folder for such things, else in a private folder until the process ends. All threads load the same files,
- * for SQLite must be in a process once: the locks of one copy are undone by another.
+ * Puts the native addons where the system can load them, for it loads files alone: beside the executable, where an
+ * image has them, else in the user's folder for such things, else in a private folder until the process ends. All
+ * threads load the same files, for SQLite must be in a process once: the locks of one copy are undone by another.
  */
 function placeAddons() {
   const digests = JSON.parse(sea.getAsset('build.json', 'utf8')).addons;

@@ -24,8 +24,9 @@ import { type Architecture, architectures, nodeFor, nodeVersion } from './node.t
 import { sbomOf } from './sbom.ts';
 
 /**
- * Makes the binary, build/annals: `npm run binary [-- --arch arm64] [--out FOLDER] [--sign KEYFILE]`. Beside it are the native
- * addons (for an image in which nothing can be written), the list of its parts (CycloneDX), their licences, and SHA256SUMS.
+ * Makes the binary, build/annals: `npm run binary [-- --arch arm64] [--out FOLDER] [--sign KEYFILE]`. Beside it are the
+ * native addons (for an image in which nothing can be written), the list of its parts (CycloneDX), their licences, and
+ * SHA256SUMS.
  */
 const { values } = parseArgs({
   options: { arch: { type: 'string', default: 'x64' }, out: { type: 'string' }, sign: { type: 'string' } },
@@ -70,11 +71,13 @@ async function make(arch: Architecture): Promise<void> {
   const executable = stripped(nodeFor(arch), parts);
   const configuration = join(parts, 'sea.json');
   const options = {
-    // From the folder of the parts: the path is in the executable, and one with the folder of the checkout would differ.
+    // From the folder of the parts: the path is in the executable, and one with the folder of the checkout would
+    // differ.
     main: 'bootstrap.cjs',
     output: binary,
     executable,
-    // Of vm.constants.USE_MAIN_CONTEXT_DEFAULT_LOADER; and of url.parse, which packages call: Node tells it only outside of node_modules.
+    // Of vm.constants.USE_MAIN_CONTEXT_DEFAULT_LOADER; and of url.parse, which packages call: Node tells it only
+    // outside of node_modules.
     execArgv: ['--disable-warning=ExperimentalWarning', '--disable-warning=DEP0169'],
     // NODE_OPTIONS would run code of others in the service.
     execArgvExtension: 'none',

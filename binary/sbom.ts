@@ -20,7 +20,10 @@ type Component = {
   properties?: { name: string; value: string }[];
 };
 
-/** A software bill of materials, https://cyclonedx.org/docs/1.6/json/. It has no time and no number: the same sources, the same bytes. */
+/**
+ * A software bill of materials, https://cyclonedx.org/docs/1.6/json/. It has no time and no number: the same sources,
+ * the same bytes.
+ */
 export type Sbom = {
   bomFormat: 'CycloneDX';
   specVersion: '1.6';
@@ -37,7 +40,10 @@ type Made = {
   packages: readonly string[];
 };
 
-/** All that is in the binary: the packages of which the bundle has a module, native code, Node with its parts; and the libraries it needs. */
+/**
+ * All that is in the binary: the packages of which the bundle has a module, native code, Node with its parts; and the
+ * libraries it needs.
+ */
 export function sbomOf(metafile: Metafile, { binary, builder, packages }: Made): Sbom {
   return listOf([...packagesIn(metafile, packages), ...nativeParts(builder), ...librariesOf(binary)]);
 }
@@ -98,7 +104,10 @@ function nativeParts(builder: string): Component[] {
   ];
 }
 
-/** The libraries of the system, which are not in the binary: the oldest version that will do is that of the newest symbols. */
+/**
+ * The libraries of the system, which are not in the binary: the oldest version that will do is that of the newest
+ * symbols.
+ */
 function librariesOf(binary: string): Component[] {
   const text = readFileSync(binary).toString('latin1');
   const families = { glibc: 'GLIBC', 'libstdc++': 'GLIBCXX', libgcc: 'GCC', libatomic: 'LIBATOMIC' };

@@ -9,7 +9,10 @@ import { packageName } from '../config/package-name.ts';
 /** Where `annals init` has the types from, which an editor needs where no package is installed. */
 export const typesFile = join(root, 'cli/annals-types.txt');
 
-/** The types of the module `annals` as one file: what the compiler declares of config/index.ts and of the files it leads to. */
+/**
+ * The types of the module `annals` as one file: what the compiler declares of config/index.ts and of the files it leads
+ * to.
+ */
 export function declarations(): string {
   const folder = mkdtempSync(join(tmpdir(), 'annals-types-'));
   try {

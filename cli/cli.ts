@@ -19,7 +19,9 @@ import { printLine } from './terminal.ts';
 const site = `With several sites (ANNALS_SITES), --site ID names the one to use. Its settings come from the file of sites; flags
 override them.`;
 
-/** Runs a command line and resolves with the exit code: 0 done, 1 refused or unsound, 2 wrong usage or could not run. */
+/**
+ * Runs a command line and resolves with the exit code: 0 done, 1 refused or unsound, 2 wrong usage or could not run.
+ */
 export async function run(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
   const [given = 'help', second] = args;
   const first = given === '--version' ? 'version' : given;

@@ -4,7 +4,10 @@ export type Command = {
   usage: string;
   /** Whether it is for all of several sites, and not for the one that --site names. */
   isForAllSites?: true;
-  /** Resolves with the exit code. The module is loaded when it runs: to load those of all commands takes longer than most take. */
+  /**
+   * Resolves with the exit code. The module is loaded when it runs: to load those of all commands takes longer than
+   * most take.
+   */
   run: (args: readonly string[], environment: NodeJS.ProcessEnv) => Promise<number>;
 };
 

@@ -38,7 +38,10 @@ import { printError } from './terminal.ts';
 import { verifyShown } from './verify-shown.ts';
 import { existingVault, readReason, refuseReplica, tellOfKeys } from './writing.ts';
 
-/** `annals verify`: exit 0 sound, 1 tampered with or different, 2 could not run, not all was there to be checked, or nothing is signed. */
+/**
+ * `annals verify`: exit 0 sound, 1 tampered with or different, 2 could not run, not all was there to be checked, or
+ * nothing is signed.
+ */
 export async function verify(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
   const { settings } = readSettings(args, environment, { settings: ['config', 'data'] });
   return checking(settings, (directory) => verifyIn(directory, settings));

@@ -1,5 +1,6 @@
 #!/usr/bin/env node
-// JavaScript, so that a Node that knows no TypeScript gets to say so, and that what is compiled for us is not loaded here.
+// JavaScript, so that a Node that knows no TypeScript gets to say so, and that what is compiled for us is not loaded
+// here.
 import module from 'node:module';
 import { compileCacheFolder } from '../server/platform/compile-cache.js';
 import { isNewEnough, neededNode } from '../server/platform/node-version.js';

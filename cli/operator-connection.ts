@@ -27,10 +27,15 @@ class NotTakenError extends CallError {}
 /** The address of a service, the secret of its operator, and the site that is meant, null without several. */
 export type Line = { address: string; secret: string; site: string | null };
 
-/** The settings and the configuration of a service that a command runs itself; `takesFiles` if the command sends files. */
+/**
+ * The settings and the configuration of a service that a command runs itself; `takesFiles` if the command sends files.
+ */
 export type Configured = { settings: Settings; loaded: Loaded; takesFiles?: boolean };
 
-/** A request to the service: a POST, or with `take` a GET. `reason` is recorded with the change; `patience` is milliseconds. */
+/**
+ * A request to the service: a POST, or with `take` a GET. `reason` is recorded with the change; `patience` is
+ * milliseconds.
+ */
 export type Order = { path: string; body?: JsonObject; reason?: string; take?: Take; patience?: number };
 
 /** Receives an answer that is not JSON, and may be long; `signal` aborts it. */
@@ -49,8 +54,8 @@ const stallMilliseconds = 300_000;
 const isBrief = new Set<string>(Object.values(briefHolders));
 
 /**
- * Calls the service as its operator, for whom no access rule applies: the service that holds the data directory, else one that
- * this process runs for the call. So commands write as all requests do.
+ * Calls the service as its operator, for whom no access rule applies: the service that holds the data directory, else
+ * one that this process runs for the call. So commands write as all requests do.
  *
  * @param before is called first if no service holds the directory; its errors are thrown.
  * @throws CallError when another process has the data directory and cannot be called.
@@ -209,9 +214,9 @@ function readOperatorSecret(data: string): string {
 const isClosed = new Set(['ECONNREFUSED', 'ECONNRESET', 'EPIPE']);
 
 /**
- * Calls the service without the global agent, which the environment may set to a proxy. The body of a POST is sent when the
- * service accepts it (RFC 9110, section 10.1.1), and then the service answers before it stops: so a request that fails earlier
- * was not carried out. A GET can be retried as long as no part of the answer has come.
+ * Calls the service without the global agent, which the environment may set to a proxy. The body of a POST is sent when
+ * the service accepts it (RFC 9110, section 10.1.1), and then the service answers before it stops: so a request that
+ * fails earlier was not carried out. A GET can be retried as long as no part of the answer has come.
  *
  * @throws NotTakenError when the connection was closed before that; CallError.
  */

@@ -7,7 +7,9 @@ type Entry = { readonly [key: string]: unknown };
 
 const levels: Record<number, string> = { 40: 'warning: ', 50: 'error: ', 60: 'fatal: ' };
 
-/** A sink of a log, for people: each line of JSON becomes a plain one, an error with the place in the author's files. */
+/**
+ * A sink of a log, for people: each line of JSON becomes a plain one, an error with the place in the author's files.
+ */
 export function plainLines(sink: LogSink): LogSink {
   const write = (lines: string) => {
     const plain = lines

@@ -26,9 +26,9 @@ const beside = /\.db-(wal|shm|journal)$/;
 const ofTables = /^(read|search)-/;
 
 /**
- * Gives a data directory to be read. SQLite makes files beside a database to read it, and a check makes some too: if nothing can be
- * written to the directory, a temporary folder takes its place. That has links, and copies of the databases that cannot be opened as
- * they are, with their write-ahead logs.
+ * Gives a data directory to be read. SQLite makes files beside a database to read it, and a check makes some too: if
+ * nothing can be written to the directory, a temporary folder takes its place. That has links, and copies of the
+ * databases that cannot be opened as they are, with their write-ahead logs.
  *
  * @param withTables whether the read tables are read as well.
  * @throws UnwritableError where there is no room for the copies.
@@ -88,8 +88,8 @@ function allows(path: string, mode: number): boolean {
 }
 
 /**
- * Whether SQLite opens a file where it is, as it does beside a process that has it open. One that is damaged, or not for this user, is
- * for the command to tell of, if it needs it.
+ * Whether SQLite opens a file where it is, as it does beside a process that has it open. One that is damaged, or not
+ * for this user, is for the command to tell of, if it needs it.
  */
 function opensAt(path: string): boolean {
   if (!allows(path, constants.R_OK)) return true;

@@ -64,8 +64,8 @@ export function readReason(text: string | undefined, why: string, before: readon
 }
 
 /**
- * Opens a log for a command that writes to it, after the checks of a start. It is changed only after `begin`, so a command that
- * refuses leaves it unchanged.
+ * Opens a log for a command that writes to it, after the checks of a start. It is changed only after `begin`, so a
+ * command that refuses leaves it unchanged.
  *
  * @throws BrokenLogError if it is empty, damaged, or not the log that the vault has sealed and its keys have signed.
  */
@@ -92,8 +92,8 @@ export function openToWrite(
 }
 
 /**
- * Records the changes of keys in their log. No other process may have it open for writing. The read tables do not have the new
- * events yet.
+ * Records the changes of keys in their log. No other process may have it open for writing. The read tables do not have
+ * the new events yet.
  */
 export async function tellOfKeys(
   { directory, vault }: Pick<Opened, 'directory' | 'vault'>,
@@ -116,7 +116,9 @@ export async function tellOfKeys(
 /** The settings of a data directory that is held. */
 type Held = Pick<Settings, 'data' | 'noBackup'>;
 
-/** Takes a data directory for a command that writes to it. @throws LockedError if another process has it; StartError. */
+/**
+ * Takes a data directory for a command that writes to it. @throws LockedError if another process has it; StartError.
+ */
 export async function holding<T>(settings: Held, holder: string, run: (opened: Opened) => T | Promise<T>): Promise<T> {
   refuseReplica(resolve(settings.data), holder, 'it would record what no other node has');
   return await holdingAny(settings, holder, run);

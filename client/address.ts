@@ -28,7 +28,10 @@ export function encoded(name: string, text: string): string {
   }
 }
 
-/** The query of a call: members that are undefined are left out, filters are JSON, moments are as the service reads them. */
+/**
+ * The query of a call: members that are undefined are left out, filters are JSON, moments are as the service reads
+ * them.
+ */
 export function queryOf(parameters: object): string {
   const query = new URLSearchParams();
   for (const [name, value] of Object.entries(parameters)) {
@@ -45,8 +48,8 @@ function textOf(value: unknown): string {
 }
 
 /**
- * The whole address of a file: below the address under which this client reaches the service, whichever path the service says
- * that clients reach it under.
+ * The whole address of a file: below the address under which this client reaches the service, whichever path the
+ * service says that clients reach it under.
  *
  * @throws TypeError for what has no `url`.
  */

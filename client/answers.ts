@@ -9,7 +9,8 @@ export type Asked = { method: string; url: string };
 /**
  * Reads an answer to its end.
  *
- * @throws ApiError for every status but 2xx, and for a body that is not JSON. Errors of reading are for the caller to name.
+ * @throws ApiError for every status but 2xx, and for a body that is not JSON. Errors of reading are for the caller to
+ * name.
  */
 export async function readAnswer(asked: Asked, response: Response): Promise<Answer> {
   const { headers, ok, status } = response;

@@ -199,8 +199,12 @@ export type Client<in out C extends AnyConfig = AnyConfig> = {
   previewToken: (draft: Draft<C>, options?: CallOptions) => Promise<{ token: string }>;
   /** The draft of a preview token; no login is needed or looked at. */
   previewData: (token: string, options?: CallOptions) => Promise<Draft<C>>;
-  /** The whole address of a file, from its document or its `url`, with the path of the service's base URL or without. */
+  /**
+   * The whole address of a file, from its document or its `url`, with the path of the service's base URL or without.
+   */
   mediaUrl: (file: string | object) => string;
-  /** The version of a document or global that a call gave, for `ifMatch`; undefined for those of lists, and for copies. */
+  /**
+   * The version of a document or global that a call gave, for `ifMatch`; undefined for those of lists, and for copies.
+   */
   etagOf: (document: object) => string | undefined;
 };

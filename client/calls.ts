@@ -40,7 +40,10 @@ const defaultRetries = 2;
 export function openCaller(baseUrl: string, options: ClientOptions) {
   const session = openSession(options.token || null, options);
   const tags = new WeakMap<object, string>();
-  /** The furthest position of the log that an answer to a write has told; 0 where the service is one process, which tells none. */
+  /**
+   * The furthest position of the log that an answer to a write has told; 0 where the service is one process, which
+   * tells none.
+   */
   let written = 0;
   // Looked up with each call, for it may be replaced; called as a plain function, as browsers demand.
   const plainFetch: Fetch = options.fetch ?? ((url, init) => globalThis.fetch(url, init));
@@ -128,7 +131,10 @@ function isRead({ method }: Pick<Call, 'method'>): boolean {
   return method === 'GET';
 }
 
-/** The service takes no key without a credential, which tells callers apart, and with a password, of which nothing is kept. */
+/**
+ * The service takes no key without a credential, which tells callers apart, and with a password, of which nothing is
+ * kept.
+ */
 function takesKey(headers: Headers, data: unknown): boolean {
   if (headers.has('idempotency-key')) return false;
   const hasCredential = headers.has('authorization') || headers.has('x-api-key');
@@ -168,7 +174,10 @@ function reasonText(reason: string): string {
   return isPlain ? reason : `UTF-8''${encoded('reason', reason)}`;
 }
 
-/** React Native has no `crypto`, and a page that did not come over HTTPS no `randomUUID`. The key need not be secret: it only tells the writes of one caller apart. */
+/**
+ * React Native has no `crypto`, and a page that did not come over HTTPS no `randomUUID`. The key need not be secret: it
+ * only tells the writes of one caller apart.
+ */
 function newKey(): string {
   const { crypto } = globalThis as { crypto?: Partial<Crypto> };
   const random = () => Math.random().toString(36).slice(2);

@@ -102,7 +102,9 @@ export function isPage(body: unknown): boolean {
   return isObject(body) && Array.isArray(body.docs);
 }
 
-/** @param after the place that was asked for: what passes by the parameters of a call would give the same one for ever. */
+/**
+ * @param after the place that was asked for: what passes by the parameters of a call would give the same one for ever.
+ */
 function isNextOf(body: unknown, after: string): boolean {
   if (!isPage(body) || !isObject(body)) return false;
   return body.nextCursor === null || (typeof body.nextCursor === 'string' && body.nextCursor !== after);

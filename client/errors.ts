@@ -10,8 +10,8 @@ export class ApiError extends Error {
   /** The status of the answer; 0 where there was none. */
   readonly status: number;
   /**
-   * The short name that the service gives, for example `Validation Error`. Without an answer `Network Error`, `Timeout` or
-   * `Aborted`; `Invalid Answer` where what came is not from the service.
+   * The short name that the service gives, for example `Validation Error`. Without an answer `Network Error`, `Timeout`
+   * or `Aborted`; `Invalid Answer` where what came is not from the service.
    */
   readonly error: string;
   /** The fields or parameters that are to blame; empty where no field is to blame. */

@@ -12,8 +12,8 @@ export type FileReference = {
 };
 
 /**
- * A file to be sent: of a text, make a `Blob`. A Node stream is an `AsyncIterable`, a Buffer a typed array. A `FileReference` can be
- * sent in React Native only.
+ * A file to be sent: of a text, make a `Blob`. A Node stream is an `AsyncIterable`, a Buffer a typed array. A
+ * `FileReference` can be sent in React Native only.
  */
 export type FileSource = FileReference | FileContent;
 
@@ -25,15 +25,18 @@ export type FileContent =
   | ReadableStream<Uint8Array>
   | AsyncIterable<Uint8Array | string>;
 
-/** A form of texts and, as the last part, a file: what it is made of, in this order. A stream has no size and can be read but once. */
+/**
+ * A form of texts and, as the last part, a file: what it is made of, in this order. A stream has no size and can be
+ * read but once.
+ */
 export type Form = { type: string } & (
   | { isStream: false; parts: (string | Blob)[] }
   | { isStream: true; parts: (string | AsyncIterable<Uint8Array | string>)[] }
 );
 
 /**
- * Writes a form as `multipart/form-data`. `FormData` would do for files that are there; it takes no streams, tells no progress, and
- * turns the line ends of texts into CRLF.
+ * Writes a form as `multipart/form-data`. `FormData` would do for files that are there; it takes no streams, tells no
+ * progress, and turns the line ends of texts into CRLF.
  *
  * @param fields texts, numbers and booleans as they are, lists and objects as JSON; undefined ones are left out.
  * @throws TypeError for a value that a form cannot hold, and for a file that is not one of these.
@@ -61,8 +64,8 @@ export function isReference(source: FileSource): source is FileReference {
 /**
  * Makes a form with a file of the device, which React Native reads as it sends the form.
  *
- * @throws TypeError for a value that a form cannot hold, and in any environment but React Native, where the file would be the text
- * `[object Object]`.
+ * @throws TypeError for a value that a form cannot hold, and in any environment but React Native, where the file would
+ * be the text `[object Object]`.
  */
 export function referringForm(fields: object, { uri, name, type }: FileReference, filename: string | undefined) {
   const form = new FormData();

@@ -3,7 +3,10 @@ import type { Fetch } from './sending.ts';
 
 /** The options of a client. */
 export type ClientOptions = {
-  /** The address of the service, with the path that it is mounted at. In a browser `/` or `/cms` is one of the page's origin. */
+  /**
+   * The address of the service, with the path that it is mounted at. In a browser `/` or `/cms` is one of the page's
+   * origin.
+   */
   baseUrl: string | URL;
   /** For trusted code on servers: never part of a page. */
   apiKey?: string | undefined;

@@ -1,6 +1,9 @@
 import type { Answer } from './answers.ts';
 
-/** Gives every document of a list, `limit` in each call: each begins where the one before has ended, whatever is written meanwhile. */
+/**
+ * Gives every document of a list, `limit` in each call: each begins where the one before has ended, whatever is written
+ * meanwhile.
+ */
 export async function* everyDocument(
   read: (query: { after: string; [parameter: string]: unknown }) => Promise<Answer>,
   { limit = 100, ...rest }: { limit?: number | undefined; q?: string | undefined; sort?: unknown },

@@ -14,9 +14,9 @@ type Resolve = NonNullable<RichTextOptions['resolve']>;
 const mostLevels = 100;
 
 /**
- * The HTML of rich text as the editor of the admin UI writes it: ProseMirror JSON, `{ type: 'doc', content }`. All text is escaped.
- * Links and pictures lead only to `http:` and `https:`, links also to `mailto:`, `tel:`, `/…` and `#…`. Nodes that are unknown give
- * their content, marks that are unknown nothing; a value of another shape gives ''.
+ * The HTML of rich text as the editor of the admin UI writes it: ProseMirror JSON, `{ type: 'doc', content }`. All text
+ * is escaped. Links and pictures lead only to `http:` and `https:`, links also to `mailto:`, `tel:`, `/…` and `#…`.
+ * Nodes that are unknown give their content, marks that are unknown nothing; a value of another shape gives ''.
  */
 export function richTextToHtml(value: unknown, { resolve = () => null }: RichTextOptions = {}): string {
   const doc = docOf(value);
@@ -134,7 +134,10 @@ function marked(inside: string, given: readonly Node[], resolve: Resolve): strin
   }, inside);
 }
 
-/** The address in an attribute, or that of the document which the attributes name; null for one that must not be followed. */
+/**
+ * The address in an attribute, or that of the document which the attributes name; null for one that must not be
+ * followed.
+ */
 function addressOf(attrs: Node | null, name: 'href' | 'src', resolve: Resolve): string | null {
   const [collection, id] = [textOf(attrs, 'collection'), textOf(attrs, 'id')];
   const found = collection !== null && id !== null ? resolve({ collection, id }) : textOf(attrs, name);

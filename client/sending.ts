@@ -4,7 +4,10 @@ import { ApiError } from './errors.ts';
 /** The part of `fetch` that the client uses. */
 export type Fetch = (url: string, init: RequestInit) => Promise<Response>;
 
-/** A body, made anew for each attempt, unless it is of something that can be read but once. `BodyInit` is known in browsers only. */
+/**
+ * A body, made anew for each attempt, unless it is of something that can be read but once. `BodyInit` is known in
+ * browsers only.
+ */
 export type Content = { make: () => NonNullable<RequestInit['body']>; isStream: boolean; isOnce: boolean };
 
 /** One call, ready to be sent. */
@@ -27,8 +30,8 @@ const longestPause = 60_000;
 const longest = 2 ** 31 - 1;
 
 /**
- * Sends a call, and again where that may help: after a failure of the network, and where the service or what stands in front
- * of it is busy. It waits as long as it is told to, unless the time of the call would be over by then.
+ * Sends a call, and again where that may help: after a failure of the network, and where the service or what stands in
+ * front of it is busy. It waits as long as it is told to, unless the time of the call would be over by then.
  *
  * @throws ApiError for whatever else comes than the answer.
  */

@@ -18,13 +18,15 @@ export type UploadOptions = KeyedOptions & FileOptions;
 /** The options of the replacement of a file. */
 export type ReplaceOptions = WriteOptions & FileOptions;
 
-/** A body in the form of an upload: `type` is null if the environment names it, `fetch` is there if it goes another way. */
+/**
+ * A body in the form of an upload: `type` is null if the environment names it, `fetch` is there if it goes another way.
+ */
 export type FormContent = Content & { type: string | null; fetch?: Fetch };
 
 /**
- * Makes a file and its fields ready to be sent in the way that this place has. Browsers send no streams over HTTP/1.1, and tell
- * progress only of an `XMLHttpRequest`; Node, Deno and Bun send streams, of which it can be seen how much is taken. React Native reads
- * files of the device itself.
+ * Makes a file and its fields ready to be sent in the way that this place has. Browsers send no streams over HTTP/1.1,
+ * and tell progress only of an `XMLHttpRequest`; Node, Deno and Bun send streams, of which it can be seen how much is
+ * taken. React Native reads files of the device itself.
  */
 export async function contentOf(source: FileSource, fields: object, options: FileOptions): Promise<FormContent> {
   const { onProgress } = options;

@@ -11,7 +11,10 @@ export function isPlainText(text: string): boolean {
   return !/[\p{Cc}\p{Cf}\p{Cs}\p{Z}"]/u.test(text);
 }
 
-/** True for a text in which an encoded word begins, `=?utf-8?q?` (RFC 2047, section 2): mail systems that decode it send elsewhere. */
+/**
+ * True for a text in which an encoded word begins, `=?utf-8?q?` (RFC 2047, section 2): mail systems that decode it send
+ * elsewhere.
+ */
 export function hasEncodedWord(text: string): boolean {
   return /=\?[^?]+\?[bq]\?/i.test(text);
 }
@@ -26,17 +29,25 @@ export function isOneAddress(text: string): boolean {
 /** The sender of mail; without a name, `name` is ''. */
 export type Sender = { name: string; address: string };
 
-/** Reads `Ada <ada@example.org>`, `"Lovelace, Ada" <ada@example.org>` or `ada@example.org`; undefined for everything else. */
+/**
+ * Reads `Ada <ada@example.org>`, `"Lovelace, Ada" <ada@example.org>` or `ada@example.org`; undefined for everything
+ * else.
+ */
 export function readSender(text: string): Sender | undefined {
   const { plain = '', quoted = '', address = text.trim() } = namedForm.exec(text.trim())?.groups ?? {};
   return isOneAddress(address) ? { name: quoted.replace(/\\(.)/gsu, '$1') || plain.trim(), address } : undefined;
 }
 
-/** Outside quotes, what `plain` leaves out would make a group, a comment or a second address of it (RFC 5322, section 3.4). */
+/**
+ * Outside quotes, what `plain` leaves out would make a group, a comment or a second address of it (RFC 5322, section
+ * 3.4).
+ */
 const namedForm =
   /^(?:(?<plain>[^"<>()[\]\\,;:@\p{Cc}]*)|"(?<quoted>(?:[^"\\\p{Cc}]|\\[^\p{Cc}])*)" *)<(?<address>[^<>]+)>$/u;
 
-/** True for an SMTP URL; one that nodemailer would misread is refused, such as a password with a bare `/`, `?` or `#`. */
+/**
+ * True for an SMTP URL; one that nodemailer would misread is refused, such as a password with a bare `/`, `?` or `#`.
+ */
 export function isSmtpUrl(text: string): boolean {
   // The parser would leave out line breaks and tabs without a word.
   if (/[\s\p{Cc}]/u.test(text) || !URL.canParse(text)) return false;

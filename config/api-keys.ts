@@ -69,7 +69,8 @@ export const readKeyEnd = compileMembers<{ id: string }>({ id: Joi.string().min(
 /**
  * Prepares the reading of the keys that are asked for, whose scopes name collections and globals of a configuration.
  *
- * @returns a function that reads a body; `now` is milliseconds since the epoch. It throws InvalidBody with every wrong member.
+ * @returns a function that reads a body; `now` is milliseconds since the epoch. It throws InvalidBody with every wrong
+ * member.
  */
 export function compileKeyRequest({
   collections,

@@ -61,7 +61,10 @@ const picture: Rule<string> = {
   must: 'be an http or https URL, or a path that begins with "/"',
 };
 
-/** The hosts of these stand in a Content-Security-Policy, in which `;` would begin another directive, and `*` is every name. */
+/**
+ * The hosts of these stand in a Content-Security-Policy, in which `;` would begin another directive, and `*` is every
+ * name.
+ */
 const plainHost = /^(?:[\w.-]+|\[[\da-f:]+\])$/i;
 
 function isWebAddress(value: string): boolean {

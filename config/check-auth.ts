@@ -134,7 +134,9 @@ export function withEmail(spot: Spot, { schema, fields }: Fields): Fields {
   };
 }
 
-/** The collection whose users may do everything where no rule says otherwise: `__admins`, else the first with accounts. */
+/**
+ * The collection whose users may do everything where no rule says otherwise: `__admins`, else the first with accounts.
+ */
 export function adminCollectionOf(collections: readonly Collection[]): string | null {
   const slugs = collections.filter(({ auth }) => auth).map(({ slug }) => slug);
   return slugs.includes('__admins') ? '__admins' : (slugs[0] ?? null);

@@ -15,8 +15,8 @@ type Levels = readonly (readonly Named[])[];
 type Place = { checking: Checking; path: string };
 
 /**
- * Checks each `admin.condition` among the fields of a collection or global by the values that stand in its form: related documents are
- * ids there.
+ * Checks each `admin.condition` among the fields of a collection or global by the values that stand in its form:
+ * related documents are ids there.
  *
  * @param path of the collection or global. With problems among its fields, not every field is known.
  */

@@ -3,7 +3,9 @@ import { show } from './suggest.ts';
 
 const listOfOrigins: Rule<unknown[]> = { ...rules.list, must: "be a list of origins, or ['*'] for any" };
 
-/** Apps in a shell of their own have another scheme: `capacitor://localhost`. Browsers give those in lower case as well. */
+/**
+ * Apps in a shell of their own have another scheme: `capacitor://localhost`. Browsers give those in lower case as well.
+ */
 const otherOrigin = /^[a-z][a-z0-9+.-]*:\/\/[a-z0-9._-]+(:\d{1,5})?$/;
 
 /** Checks the origins whose pages may call the service; none where it is left out. `*` is any. */

@@ -26,7 +26,9 @@ export const senderRule: Rule<string> = {
   must: 'be an e-mail address, or "Name <address>"',
 };
 
-/** The form of an SMTP URL, as the end of "must …". A message shows nothing of a wrong one, which may hold a password. */
+/**
+ * The form of an SMTP URL, as the end of "must …". A message shows nothing of a wrong one, which may hold a password.
+ */
 export const smtpUrlMust =
   'be an SMTP URL such as smtp://user:password@mail.example.org:587 or smtps://…, with / ? # and % of a password written as %2F %3F %23 %25';
 

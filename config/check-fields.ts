@@ -57,8 +57,8 @@ type Checked = { schema: FieldSchema[]; fields: Field[] };
 const whereWords: [string, string][] = ['and', 'or'].map((word) => [word, 'is a word of filters']);
 
 /**
- * Names that openapi-typescript 7 fails on, all of Object.prototype: it looks fields up in a plain object. redocly and spectral
- * fail on the first.
+ * Names that openapi-typescript 7 fails on, all of Object.prototype: it looks fields up in a plain object. redocly and
+ * spectral fail on the first.
  */
 const breaking: ReadonlySet<string> = new Set([
   'hasOwnProperty',

@@ -7,7 +7,10 @@ import { queryableFields } from './traits.ts';
 
 const write = 'queryable: true on it says that its stored value may be told';
 
-/** Warns of options that lead through fields by which only trusted code may ask, since read hooks change what others see of them. */
+/**
+ * Warns of options that lead through fields by which only trusted code may ask, since read hooks change what others see
+ * of them.
+ */
 export function warnOfHookedFields(spot: Spot, collections: readonly Collection[]): void {
   const queryable = new Map(collections.map((collection) => [collection.slug, queryableFields(collection)]));
   for (const { slug, fields, schema } of collections) {

@@ -10,7 +10,10 @@ const defaultMaxFileSize = 7_000_000;
 /** A type, where `*` stands for all that may come behind the slash. */
 const mimePattern = /^[a-z\d][a-z\d!#$&^_.+-]*\/(\*|[a-z\d][a-z\d!#$&^_.+-]*)$/i;
 
-/** Names that an upload collection has already: those of the fields that tell of the file, and of the part it is sent as. */
+/**
+ * Names that an upload collection has already: those of the fields that tell of the file, and of the part it is sent
+ * as.
+ */
 export const namesInUploads: readonly string[] = ['file', ...fileSchemas.map(({ name }) => name)];
 
 /** The options of an upload collection; null where the documents are not files. */

@@ -63,8 +63,8 @@ export const readInvite = compileMembers<Addressed>({ email: newEmail });
 export const readReset = compileMembers<WithToken>({ token, password: newPassword().required() });
 
 /**
- * Splits the body of a new user who was invited. `values` go through the validator of the collection, with the e-mail of
- * the invitation added. They hold the password too, so that its form is judged, and told, together with the fields.
+ * Splits the body of a new user who was invited. `values` go through the validator of the collection, with the e-mail
+ * of the invitation added. They hold the password too, so that its form is judged, and told, together with the fields.
  */
 export function readAccept(body: unknown): WithToken & { values: JsonObject } {
   const { token, password } = bodies.accept(body);

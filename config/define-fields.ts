@@ -42,7 +42,10 @@ export type TextConfig = Stored<string> &
     type: 'text' | 'textarea' | 'email' | 'url';
     /** The source of a regular expression (flag `u`) that must match the whole value. */
     pattern?: string;
-    /** Lets the pattern be one that is matched by trying one way after the other, as with a backreference: a value may take very long. */
+    /**
+     * Lets the pattern be one that is matched by trying one way after the other, as with a backreference: a value may
+     * take very long.
+     */
     allowBacktracking?: boolean;
   };
 

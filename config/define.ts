@@ -49,7 +49,9 @@ export type UploadConfig = {
   mimeTypes?: readonly string[];
 };
 
-/** Pages of your own that the mails of an auth collection link to. Each gets the parameter `token` where there is one. */
+/**
+ * Pages of your own that the mails of an auth collection link to. Each gets the parameter `token` where there is one.
+ */
 export type UrlsConfig = { acceptInvite?: string; resetPassword?: string; login?: string };
 
 /** A collection as its author writes it. A missing access rule means any authenticated caller. */
@@ -66,7 +68,10 @@ export type CollectionConfig = {
   history?: 'public';
   /** Refuses a write without an `X-Change-Reason`; default false. */
   requireReason?: boolean;
-  /** Lets callers filter, sort and search by its stored values, although a read hook of the collection may show others; default false. */
+  /**
+   * Lets callers filter, sort and search by its stored values, although a read hook of the collection may show others;
+   * default false.
+   */
   queryable?: boolean;
   /** Only on an auth collection. */
   urls?: UrlsConfig;
@@ -138,22 +143,25 @@ export type Config = {
   collections?: readonly CollectionConfig[];
   globals?: readonly GlobalConfig[];
   /**
-   * The rule of access to the history of everything, whatever rules for reading say; default: API keys see all of it, users of the admin
-   * collection headers, and payloads as far as rules for reading show them.
+   * The rule of access to the history of everything, whatever rules for reading say; default: API keys see all of it,
+   * users of the admin collection headers, and payloads as far as rules for reading show them.
    */
   audit?: RuleConfig<AuditRule>;
-  /** The rule of who makes, lists and revokes API keys; default: users of `__admins`, and the API keys of the environment. */
+  /**
+   * The rule of who makes, lists and revokes API keys; default: users of `__admins`, and the API keys of the
+   * environment.
+   */
   keys?: RuleConfig<KeyRule>;
   /**
-   * The rule of who erases; default: API keys, and users of the admin collection whom the rule `delete` admits to the document and who may
-   * see its payloads.
+   * The rule of who erases; default: API keys, and users of the admin collection whom the rule `delete` admits to the
+   * document and who may see its payloads.
    */
   erase?: RuleConfig<EraseRule>;
   /** Opens `/api/schemas` and `/api/openapi.json` to callers without a credential; default false. */
   publicSchema?: boolean;
   /**
-   * The origins whose pages may call the service from a browser, such as `https://app.example.org`, or `['*']` for any; default:
-   * none but its own. Not by cookies: they send the token of a login.
+   * The origins whose pages may call the service from a browser, such as `https://app.example.org`, or `['*']` for any;
+   * default: none but its own. Not by cookies: they send the token of a login.
    */
   cors?: false | readonly string[];
   /** Believes `X-Forwarded-*` of the proxy in front; default false. */
@@ -176,16 +184,17 @@ export type Config = {
   admin?: false | WholeAdminConfig;
   richText?: RichTextConfig;
   /**
-   * Where to report a vulnerability: a `mailto:`, `https:` or `tel:` URI, or several, the most preferred first. They are shown to
-   * everybody at `/.well-known/security.txt` (RFC 9116); without one, that is a 404.
+   * Where to report a vulnerability: a `mailto:`, `https:` or `tel:` URI, or several, the most preferred first. They
+   * are shown to everybody at `/.well-known/security.txt` (RFC 9116); without one, that is a 404.
    */
   securityContact?: string | readonly string[];
 };
 
-// Of an argument that does not fit, TypeScript infers nothing where it has functions whose parameters have no types of their own: one
-// wrong hook would leave all clients without types. So the configuration is inferred twice: whole, as `C`, and once more piece by
-// piece, as `Pieces`, which stand for `C` where nothing is known of it. Both are inferred within conditions that come to `Config` as
-// soon as they are. So the argument is held against `Config` alone, and what is wrong with it is told where it stands.
+// Of an argument that does not fit, TypeScript infers nothing where it has functions whose parameters have no types of
+// their own: one wrong hook would leave all clients without types. So the configuration is inferred twice: whole, as
+// `C`, and once more piece by piece, as `Pieces`, which stand for `C` where nothing is known of it. Both are inferred
+// within conditions that come to `Config` as soon as they are. So the argument is held against `Config` alone, and what
+// is wrong with it is told where it stands.
 
 /** Infers `T` from what `From` is of it, and asks for no more than `Then`. */
 type Inferring<T, From, Then> = [keyof T] extends [never] ? From : Then;
@@ -193,7 +202,10 @@ type Inferring<T, From, Then> = [keyof T] extends [never] ? From : Then;
 /** To infer `T` from it passes over the functions of which nothing is known yet, and over no more than those. */
 type PieceByPiece<T> = { readonly [Key in keyof T]: T[Key] | PieceByPiece<T[Key]> };
 
-/** TypeScript before 7 takes what was inferred of a literal for that literal, which may have no more members than asked for. */
+/**
+ * TypeScript before 7 takes what was inferred of a literal for that literal, which may have no more members than asked
+ * for.
+ */
 type Copied<T> = T extends (...args: never) => unknown ? T : { [Key in keyof T]: Copied<T[Key]> };
 
 /** Gives the configuration back as it is; only its types are looked at, and its literals kept for the client. */

@@ -12,7 +12,10 @@ import { compileShape, compileShapeValue } from './shape.ts';
 /** The members that the server assigns. In a body it is ignored, so that a document read can be sent back. */
 const assigned = ['id', 'createdAt', 'updatedAt'] as const;
 
-/** Beyond so many values, or members of one object, only the first wrong one is told: to list all would cost more than to take it. */
+/**
+ * Beyond so many values, or members of one object, only the first wrong one is told: to list all would cost more than
+ * to take it.
+ */
 const maxValues = 20_000;
 const maxMembers = 1000;
 
@@ -63,7 +66,8 @@ export function compileValidator(target: { fields: readonly Field[]; auth?: Auth
  * Prepares the check of a body against a schema made by {@link objectSchema}.
  *
  * @typeParam T what passes the schema.
- * @returns a function that gives the body as it is to be used, or throws InvalidBody with every wrong field (at most 100).
+ * @returns a function that gives the body as it is to be used, or throws InvalidBody with every wrong field (at most
+ * 100).
  */
 export function compileBody<T = JsonObject>(schema: Joi.ObjectSchema<T>): (input: unknown) => T {
   // Most bodies are right, and one that is not is looked at again, wholly.

@@ -21,7 +21,9 @@ const data = Joi.object()
 /** Reads the body that asks for a preview. @throws InvalidBody with every wrong member. */
 export const readDraft = compileMembers<DraftRequest>({ collection: anyText, id: anyText, data });
 
-/** A draft that a user keeps; `version` is that of the document which was changed, null for one that is not there yet. */
+/**
+ * A draft that a user keeps; `version` is that of the document which was changed, null for one that is not there yet.
+ */
 export type OwnDraftRequest = { data: JsonObject; version: number | null };
 
 const withoutPassword = data.custom((value: JsonObject, helpers) => {

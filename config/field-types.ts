@@ -17,8 +17,8 @@ export type TypeFacts = {
   /** A date or time: its order is that of its texts, and its form has one case. */
   time?: Form;
   /**
-   * The type nests: the option that declares the fields of its object, or of the objects of its list. `blocks` are several lists of
-   * fields; the `blockType` of an object is the slug of its own.
+   * The type nests: the option that declares the fields of its object, or of the objects of its list. `blocks` are
+   * several lists of fields; the `blockType` of an object is the slug of its own.
    */
   inside?: 'fields' | 'blocks';
   /** A value for examples, where one does for most fields of the type. */
@@ -28,8 +28,8 @@ export type TypeFacts = {
 const text = { column: 'TEXT' } as const;
 
 /**
- * Every field type that an author may use, in the order of the documentation. This module imports neither joi, which takes a fifth of
- * the start of a thread that only writes columns, nor anything else that threads do not need.
+ * Every field type that an author may use, in the order of the documentation. This module imports neither joi, which
+ * takes a fifth of the start of a thread that only writes columns, nor anything else that threads do not need.
  */
 const facts = {
   text,

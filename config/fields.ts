@@ -55,7 +55,9 @@ const referenceKind: FieldKind = {
   schema: reference,
 };
 
-/** The options of each field type and the check of its values; other properties of it are in `config/field-types.ts`. */
+/**
+ * The options of each field type and the check of its values; other properties of it are in `config/field-types.ts`.
+ */
 export const fieldTypes: Record<FieldType, FieldKind> = {
   text: { options: texts, schema: (field) => text(field) },
   textarea: { options: texts, schema: (field) => text(field) },
@@ -180,7 +182,10 @@ function text(field: Field, base = joi().string()): Joi.StringSchema {
   });
 }
 
-/** One for a field, whose bodies of new documents and of changes are checked apart: it keeps what it finds out of a pattern. */
+/**
+ * One for a field, whose bodies of new documents and of changes are checked apart: it keeps what it finds out of a
+ * pattern.
+ */
 const matchers = new WeakMap<Field, (value: string) => boolean>();
 
 function matcherFor(field: Field, pattern: string): (value: string) => boolean {
@@ -242,7 +247,10 @@ function oneOf({ options = [] }: Field): Joi.Schema {
   return oneOfWords(options.map(({ value }) => value));
 }
 
-/** As `Joi.valid`, which makes a list of all the words for each wrong value: of many, in a long list, that takes a second. */
+/**
+ * As `Joi.valid`, which makes a list of all the words for each wrong value: of many, in a long list, that takes a
+ * second.
+ */
 function oneOfWords(valids: readonly string[]): Joi.Schema {
   const known: ReadonlySet<unknown> = new Set(valids);
   return joi()

@@ -31,9 +31,9 @@ export type Operation = 'read' | 'create' | 'update' | 'delete';
 export type Access = { [operation in Operation]?: AccessRule };
 
 /**
- * The part of the history that an auditor may see. `headers`: actor, time and document of each change, and the proofs of it.
- * `payloads`: the content of changes, their reasons, and documents as they were; it includes `headers`. `export`: taking much of it
- * out at once.
+ * The part of the history that an auditor may see. `headers`: actor, time and document of each change, and the proofs
+ * of it. `payloads`: the content of changes, their reasons, and documents as they were; it includes `headers`.
+ * `export`: taking much of it out at once.
  */
 export type AuditScope = 'headers' | 'payloads' | 'export';
 
@@ -60,8 +60,9 @@ export type AuditRule = (args: AuditArgs) => AuditAnswer | Promise<AuditAnswer>;
 export type KeyRule = (args: AuditArgs) => boolean | Promise<boolean>;
 
 /**
- * The argument of the rule of who erases: as of an audit rule, and the document. `doc` is as it is stored, or as it last was; null where
- * that is not known: of one that never was, was erased, or is of a collection that is configured no longer.
+ * The argument of the rule of who erases: as of an audit rule, and the document. `doc` is as it is stored, or as it
+ * last was; null where that is not known: of one that never was, was erased, or is of a collection that is configured
+ * no longer.
  */
 export type EraseArgs = AuditArgs & { collection: string; id: string; doc: JsonObject | null };
 
@@ -113,7 +114,10 @@ export type Field = Omit<FieldSchema, 'name' | 'fields' | 'blocks'> & {
   blocks?: { slug: string; fields: Field[] }[];
 };
 
-/** The options of an upload collection. `maxFileSize` is bytes; `mimeTypes` are like `image/png` or `image/*`, null for any. */
+/**
+ * The options of an upload collection. `maxFileSize` is bytes; `mimeTypes` are like `image/png` or `image/*`, null for
+ * any.
+ */
 export type UploadOptions = { maxFileSize: number; mimeTypes: readonly string[] | null };
 
 /** The options of an auth collection (contract, section 5), defaults filled in. Times are seconds. */
@@ -176,8 +180,8 @@ export type RateLimit = { address: number; email: number };
 export type OpenApiInfo = { title?: string; version?: string; description?: string };
 
 /**
- * The admin application: its title, the address of its logo, null for ours, and the auth collection of its users, null for the one that
- * `adminCollectionOf` finds.
+ * The admin application: its title, the address of its logo, null for ours, and the auth collection of its users, null
+ * for the one that `adminCollectionOf` finds.
  */
 export type AdminOptions = { title: string; logo: string | null; user: string | null };
 
@@ -218,7 +222,10 @@ export type Model = {
   publicSchema: boolean;
   /** The origins whose pages may call the service: exact ones, `*` alone for any, or none. */
   cors: readonly string[];
-  /** Null: API keys may see everything, users of the admin collection headers, and payloads as far as rules for reading show them. */
+  /**
+   * Null: API keys may see everything, users of the admin collection headers, and payloads as far as rules for reading
+   * show them.
+   */
   audit: AuditRule | null;
   /** Null: users of `__admins` and API keys of the environment manage API keys. */
   keys: KeyRule | null;
@@ -239,7 +246,9 @@ export type Model = {
   admin: AdminOptions | null;
   /** Of every rich text that has none of its own; absent for all that the editor can. */
   richText?: RichTextOptions;
-  /** Where to report a vulnerability, as URIs, most preferred first; empty: `/.well-known/security.txt` is not served. */
+  /**
+   * Where to report a vulnerability, as URIs, most preferred first; empty: `/.well-known/security.txt` is not served.
+   */
   securityContact: readonly string[];
   /** Things that work but are probably not meant; printed once at start. */
   warnings: string[];

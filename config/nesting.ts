@@ -77,8 +77,8 @@ export function slugOf(values: JsonObject): string | null {
 }
 
 /**
- * The objects inside a value, of lists each in its place. The value may be of another type than the field's, which may have changed
- * since: its objects are found as deep as lists stand in lists.
+ * The objects inside a value, of lists each in its place. The value may be of another type than the field's, which may
+ * have changed since: its objects are found as deep as lists stand in lists.
  *
  * @param path of the value.
  */
@@ -120,8 +120,8 @@ function replaced(value: Json, objects: Iterator<JsonObject, undefined>): Json {
 }
 
 /**
- * Prepares a change of the object or of each object of the list that a field holds. Other values, and objects of a part that
- * is configured no longer, stay as they are.
+ * Prepares a change of the object or of each object of the list that a field holds. Other values, and objects of a part
+ * that is configured no longer, stay as they are.
  *
  * @param compile prepares the change of the objects of one part; null where nothing is to be changed in them.
  * @returns null where nothing is to be changed at all.

@@ -1,6 +1,9 @@
 import { packageName } from './package-name.ts';
 
-/** Gives the word to write in the place of one that another system has, or the reason why Annals has nothing of the kind. */
+/**
+ * Gives the word to write in the place of one that another system has, or the reason why Annals has nothing of the
+ * kind.
+ */
 type Words = { readonly [word: string]: string };
 
 const languages = 'Annals has no localized fields; write an object with a field for each language';
@@ -205,7 +208,8 @@ export const otherWords: { readonly [what: string]: Words } = {
 };
 
 /**
- * The end of a message about a word that authors may know from elsewhere: `; write "boolean"`. Nothing for any other word.
+ * The end of a message about a word that authors may know from elsewhere: `; write "boolean"`. Nothing for any other
+ * word.
  *
  * @param what what should know the word, as messages call it: "a field", "the configuration".
  */

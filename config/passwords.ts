@@ -4,7 +4,10 @@ import type { Collection, Global } from './model.ts';
 
 /** The least that a password has, in characters as people count them. */
 export const minPasswordCharacters = 8;
-/** The most it has, in UTF-8. bcrypt reads no more: what follows would count for nothing, so it is refused and never cut. */
+/**
+ * The most it has, in UTF-8. bcrypt reads no more: what follows would count for nothing, so it is refused and never
+ * cut.
+ */
 export const maxPasswordBytes = 72;
 
 /**

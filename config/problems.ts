@@ -22,7 +22,10 @@ export type Spot<T = unknown> = { checking: Checking; path: string; value: T };
 /** An object of the configuration before it is checked. */
 export type Entry = { readonly [key: string]: unknown };
 
-/** A test of an option's value, which is a T where it passes; `must` ends the sentence "must …"; `words` are all that pass, if so. */
+/**
+ * A test of an option's value, which is a T where it passes; `must` ends the sentence "must …"; `words` are all that
+ * pass, if so.
+ */
 export type Rule<T = unknown> = { passes: (value: unknown) => value is T; must: string; words?: readonly string[] };
 
 /** The form of a field's name. */

@@ -4,8 +4,8 @@ import { isObject, type Json } from './schema.ts';
 const mostLevels = 100;
 
 /**
- * The text of rich text: of ProseMirror JSON, `{ "type": "doc", "content": [...] }`, with a line for each block. Empty for JSON of
- * any other shape.
+ * The text of rich text: of ProseMirror JSON, `{ "type": "doc", "content": [...] }`, with a line for each block. Empty
+ * for JSON of any other shape.
  */
 export function textOfRich(value: Json | undefined): string {
   if (!isObject(value) || value.type !== 'doc') return '';

@@ -31,9 +31,9 @@ export function ruleNameOf(key: string, decides: string): string {
 }
 
 /**
- * The fingerprint of every rule and hook that is set: `posts.update`, `globals/site.read`, `audit`, `keys`, `erase`, `posts.fields.seo.title.update`,
- * `posts.fields.layout.hero.title.read` in a block, `posts.hooks.beforeChange.0`. It is of the function's own text
- * (Function.prototype.toString): what that calls is not in it.
+ * The fingerprint of every rule and hook that is set: `posts.update`, `globals/site.read`, `audit`, `keys`, `erase`,
+ * `posts.fields.seo.title.update`, `posts.fields.layout.hero.title.read` in a block, `posts.hooks.beforeChange.0`. It
+ * is of the function's own text (Function.prototype.toString): what that calls is not in it.
  */
 export function rulesOf({ collections, globals, audit, keys, erase }: Parts): Rules {
   const found: [name: string, rule: Rules[string]][] = [];

@@ -86,8 +86,8 @@ export type DataField = FieldSchema & { name: string };
 declare const categories: unique symbol;
 
 /**
- * The name under which the streams of a collection are recorded, which no rename changes: the slug that it began with. Read tables,
- * unique values and the vault know it by this name. That of a global is `globals`.
+ * The name under which the streams of a collection are recorded, which no rename changes: the slug that it began with.
+ * Read tables, unique values and the vault know it by this name. That of a global is `globals`.
  */
 export type Category = string & { readonly [categories]: true };
 
@@ -114,8 +114,8 @@ export type GlobalSchema = { slug: string; label?: string; fields: FieldSchema[]
 export type Schema = { collections: CollectionSchema[]; globals: GlobalSchema[] };
 
 /**
- * The rules and hooks of a configuration by their names, in the order of these: the SHA-256 of each one's source text as
- * hexadecimal digits, and the author's words. `schema.changed` records them beside the schema.
+ * The rules and hooks of a configuration by their names, in the order of these: the SHA-256 of each one's source text
+ * as hexadecimal digits, and the author's words. `schema.changed` records them beside the schema.
  */
 export type Rules = { [name: string]: { sha256: string; description?: string } };
 

@@ -17,7 +17,8 @@ export const maxSortKeys = 10;
 export type OwnSortKey = { path: readonly string[]; field: Field; isDescending: boolean };
 
 /**
- * Reads a sort that an author has configured for documents of these fields: as in a request, but not through relationships.
+ * Reads a sort that an author has configured for documents of these fields: as in a request, but not through
+ * relationships.
  *
  * @returns the keys, and what is wrong with them.
  */

@@ -51,7 +51,9 @@ function quoted(text: string): string {
   );
 }
 
-/** Words as messages list them, `"draft", "published"`; of a long list only the beginning and how many more there are. */
+/**
+ * Words as messages list them, `"draft", "published"`; of a long list only the beginning and how many more there are.
+ */
 export function showAll(words: readonly string[], most = 30): string {
   const shown = words.slice(0, most).map(show).join(', ');
   return words.length > most ? `${shown} and ${words.length - most} more` : shown;

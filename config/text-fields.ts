@@ -78,7 +78,10 @@ export function titleProblem(path: string, fields: readonly Field[]): string | n
   return pathProblem(path.split('.'), fields, asTitle);
 }
 
-/** A use of fields: `may` says which it takes, `what` ends the sentence "is not a field …", `must` the sentence "is not …". */
+/**
+ * A use of fields: `may` says which it takes, `what` ends the sentence "is not a field …", `must` the sentence "is not
+ * …".
+ */
 type Use = { may: (field: Field) => boolean; what: string; must: string };
 
 const toSearch: Use = { may: ({ type }) => textTypes.has(type), what: 'to search in', must: 'a text' };

@@ -27,8 +27,8 @@ export function readsAreHooked({ hooks }: Collection | Global): boolean {
 }
 
 /**
- * The fields that callers who see only what read hooks make of documents may filter, sort and search by: those that no read hook
- * changes, and those whose author says so.
+ * The fields that callers who see only what read hooks make of documents may filter, sort and search by: those that no
+ * read hook changes, and those whose author says so.
  */
 export function queryableFields(target: Collection | Global): readonly Field[] {
   return hasReadHooks(target) ? queryableAmong(target.fields, hidesByHooks(target)) : target.fields;

@@ -6,10 +6,10 @@ import { fileURLToPath } from 'node:url';
 import { isNewEnough } from '../server/platform/node-version.js';
 import { findInstalled, problemOf } from './node.js';
 
-// Builds the admin application in a checkout: admin/dist. `node runtime/admin.js build` is what npm run build --workspace admin runs;
-// with `ensure`, as the package and the binary ask for it, files that are newer than their sources stay.
-// npm runs `node runtime/admin.js prepare` after npm ci and npm install: the service works without the application, so what keeps it
-// from being built is told, and does not fail the installation.
+// Builds the admin application in a checkout: admin/dist. `node runtime/admin.js build` is what npm run build
+// --workspace admin runs; with `ensure`, as the package and the binary ask for it, files that are newer than their
+// sources stay. npm runs `node runtime/admin.js prepare` after npm ci and npm install: the service works without the
+// application, so what keeps it from being built is told, and does not fail the installation.
 const folder = fileURLToPath(new URL('../admin', import.meta.url));
 const isPrepare = process.argv[2] === 'prepare';
 

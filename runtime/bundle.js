@@ -9,7 +9,8 @@ const root = fileURLToPath(new URL('..', import.meta.url));
 const folder = new URL('../build/bundle/', import.meta.url);
 
 /**
- * The address of its command, unless a file that it is made of was changed since, by its size or its time: then the sources are run.
+ * The address of its command, unless a file that it is made of was changed since, by its size or its time: then the
+ * sources are run.
  *
  * @returns {string | null}
  */
@@ -48,8 +49,8 @@ export function ensureBundle() {
   return status === 0 ? null : `bundle.ts ended with ${error?.message ?? signal ?? status}`;
 }
 
-// npm runs `node runtime/bundle.js` after npm ci and npm install: the service works without the bundle, so what keeps it from being made is
-// told, and does not fail the installation.
+// npm runs `node runtime/bundle.js` after npm ci and npm install: the service works without the bundle, so what keeps
+// it from being made is told, and does not fail the installation.
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const problem = ensureBundle();
   if (problem) console.error(`no bundle was made, so the service starts from its sources: ${problem}`);

@@ -50,8 +50,8 @@ export function problemOf(installed) {
 }
 
 /**
- * Continues on that Node with its arguments: in place of this process if possible (from 22.15 on, but not on Windows), else as
- * its parent, which passes signals on and ends as it does.
+ * Continues on that Node with its arguments: in place of this process if possible (from 22.15 on, but not on Windows),
+ * else as its parent, which passes signals on and ends as it does.
  *
  * @param {(() => void) | null} [atEnd] is called when that Node has ended, by this process, which so stays its parent.
  */

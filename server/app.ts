@@ -103,7 +103,10 @@ export type App = Writing & {
   auditIndex: AuditIndex;
   /** The writes that were recorded with an Idempotency-Key. */
   idempotencyRecords: IdempotencyRecords;
-  /** Waits until all that can be read now would outlive a failover. @throws DomainError `unavailable` after some seconds. */
+  /**
+   * Waits until all that can be read now would outlive a failover. @throws DomainError `unavailable` after some
+   * seconds.
+   */
   whenDurable: () => Promise<void>;
   /** The key of the hashes that Idempotency-Keys are stored as. */
   idempotencySecret: string;
@@ -111,7 +114,10 @@ export type App = Writing & {
   upcaster: () => Upcaster;
   /** The categories of the collections of accounts that the log has and the configuration no longer. */
   removedAuthCollections: () => ReadonlySet<Category>;
-  /** Names the form in which documents are stored to be read: another configuration of fields has another one, and another site. */
+  /**
+   * Names the form in which documents are stored to be read: another configuration of fields has another one, and
+   * another site.
+   */
   cacheVariant: string;
   /** Documents as they stood at a position of the log. */
   past: Past;
@@ -171,9 +177,15 @@ export type RouteParts = {
   places: Places;
   /** Reads the configuration again. @throws DomainError `conflict` where that is not possible. */
   reload: Reloading['reload'];
-  /** Applies the configuration of a node that waits. @throws DomainError `conflict` naming the documents that stand against it. */
+  /**
+   * Applies the configuration of a node that waits. @throws DomainError `conflict` naming the documents that stand
+   * against it.
+   */
   applySchema: (options?: { acceptsLoss: boolean }) => Promise<AppliedSchema>;
-  /** Gives the log another key, as {@link Notary} has it. @throws DomainError `conflict` where the log is not that of nodes. */
+  /**
+   * Gives the log another key, as {@link Notary} has it. @throws DomainError `conflict` where the log is not that of
+   * nodes.
+   */
   changeKey: Notary['changeKey'];
   /** The origins of refused pages that the log tells of. */
   toldOrigins: ToldOrigins;

@@ -17,8 +17,8 @@ export type LoginAttempt = {
 };
 
 /**
- * The outcome of a login: the same kinds, in the same time, with and without such an account. `seconds`: until the lock ends.
- * `lockedUntil` (milliseconds since the epoch) is set by the failure that locks the account.
+ * The outcome of a login: the same kinds, in the same time, with and without such an account. `seconds`: until the lock
+ * ends. `lockedUntil` (milliseconds since the epoch) is set by the failure that locks the account.
  */
 export type Checked =
   | { kind: 'right' }
@@ -27,15 +27,18 @@ export type Checked =
   /** The queue is full: the caller may retry after `seconds`. */
   | { kind: 'busy'; seconds: number };
 
-/** Failed logins in a row that still count, and when the lock ends, in milliseconds since the epoch; null without a lock. */
+/**
+ * Failed logins in a row that still count, and when the lock ends, in milliseconds since the epoch; null without a
+ * lock.
+ */
 export type LockState = { failures: number; lockedUntil: number | null };
 
 /** The purpose of a one-time token, which is valid for one kind and one collection. */
 export type TokenKind = 'invite' | 'reset' | 'setup';
 
 /**
- * Stores and checks the secrets of accounts. All workers that answer requests share one, in the main thread, so counts are
- * exact, and one connection has the vault. Workers of its own hash.
+ * Stores and checks the secrets of accounts. All workers that answer requests share one, in the main thread, so counts
+ * are exact, and one connection has the vault. Workers of its own hash.
  */
 export type PasswordService = {
   /** Counts a call of a public account route; gives the seconds to wait above the rate limit, else 0. */
@@ -86,14 +89,14 @@ export type NewDraft = Pick<Draft, 'collection' | 'document' | 'data'> & { calle
 export type KeptDraft = Pick<Draft, 'collection' | 'document' | 'data'>;
 
 /**
- * A signed tree head (C2SP tlog-checkpoint): `note` is the signed note, `root` base64, `signedAt` ISO 8601, all of the log's
- * first `size` events.
+ * A signed tree head (C2SP tlog-checkpoint): `note` is the signed note, `root` base64, `signedAt` ISO 8601, all of the
+ * log's first `size` events.
  */
 export type LogCheckpoint = { size: number; root: string; note: string; signedAt: string };
 
 /**
- * An alteration that was found, in words, and the range of events that holds the first alteration, where that is known. `part`: the log
- * itself, or its claims and read tables, which follow from it.
+ * An alteration that was found, in words, and the range of events that holds the first alteration, where that is known.
+ * `part`: the log itself, or its claims and read tables, which follow from it.
  */
 export type Altered = {
   finding: string;
@@ -104,9 +107,9 @@ export type Altered = {
 };
 
 /**
- * The result of the background check of the log: `verified` is the position and time of the last check without a finding, null before
- * the first; `altered` the last finding. It stays after a check without a finding, which a later `verified` tells, and after a restart,
- * until `annals verify` finds all sound.
+ * The result of the background check of the log: `verified` is the position and time of the last check without a
+ * finding, null before the first; `altered` the last finding. It stays after a check without a finding, which a later
+ * `verified` tells, and after a restart, until `annals verify` finds all sound.
  */
 export type Verification = { verified: { to: number; at: string } | null; altered: Altered | null };
 
@@ -120,7 +123,10 @@ export type Notary = {
   checkpoint: () => Promise<LogCheckpoint>;
   /** The newest checkpoints, newest first. */
   recent: (count: number) => Promise<LogCheckpoint[]>;
-  /** Of each witness and authority the first checkpoint that holds the event at a position, and the newest, up to `size` events. */
+  /**
+   * Of each witness and authority the first checkpoint that holds the event at a position, and the newest, up to `size`
+   * events.
+   */
   stamped: (position: number, size: number) => Promise<StampedCheckpoint[]>;
   /** The verifier key of the log (C2SP signed-note: name+hash+key), by which its checkpoints are checked. */
   verifierKey: () => Promise<string>;
@@ -129,7 +135,8 @@ export type Notary = {
   /**
    * Gives the log another key, and records why: `rotate` with a hand-over by the present one, `replace` without.
    *
-   * @throws DomainError `unavailable` when it could not be done, or it is not known whether it was, as the message says.
+   * @throws DomainError `unavailable` when it could not be done, or it is not known whether it was, as the message
+   * says.
    */
   changeKey: (way: KeyWay, reason: string) => Promise<ChangedKey>;
 };
@@ -148,7 +155,8 @@ type Signed = { size: number; signedAt: string };
 
 /**
  * A key of a log. `verifierKey` is null where it is lost. `since` is the event by which it began to sign, null for the
- * first; `first` and `last` are of those checkpoints of it that the log keeps. `handover` is the note by which it handed over.
+ * first; `first` and `last` are of those checkpoints of it that the log keeps. `handover` is the note by which it
+ * handed over.
  */
 export type KeyRecord = {
   id: string;
@@ -162,14 +170,20 @@ export type KeyRecord = {
 };
 
 /**
- * Keeps the collector of unused files away from those that an upload is about to name in an event: pinned before they are
- * looked for in the store, unpinned when the event is recorded, or never will be. While that is unknown, the pin stays.
+ * Keeps the collector of unused files away from those that an upload is about to name in an event: pinned before they
+ * are looked for in the store, unpinned when the event is recorded, or never will be. While that is unknown, the pin
+ * stays.
  */
 export type Pins = {
-  /** Waits for a removal of these bytes that is under way. @throws DomainError `unavailable` while nothing can be stored. */
+  /**
+   * Waits for a removal of these bytes that is under way. @throws DomainError `unavailable` while nothing can be
+   * stored.
+   */
   pin: (sha256: string) => Promise<void>;
   unpin: (sha256: string) => Promise<void>;
-  /** Removes a file some time later, unless an event names it or another upload has pinned it: its upload was refused. */
+  /**
+   * Removes a file some time later, unless an event names it or another upload has pinned it: its upload was refused.
+   */
   discard: (sha256: string) => Promise<void>;
   collect: Collect;
 };
@@ -185,24 +199,31 @@ export type Collect = (candidates: Candidates) => Promise<Collected>;
 
 /** The functions of the erasure worker for other threads. */
 export type ErasurePort = {
-  /** Waits a while for the erasure at a position to be finished; false when it goes on in the background, or elsewhere. */
+  /**
+   * Waits a while for the erasure at a position to be finished; false when it goes on in the background, or elsewhere.
+   */
   settle: (position: number) => Promise<boolean>;
   /** Which of these files are needed by other streams than these. */
   neededBeside: (sha256: readonly string[], streams: readonly string[]) => Promise<string[]>;
   /** How many caught mails to these addresses there are. */
   countMails: (emails: readonly string[]) => Promise<number>;
   forgetMails: (emails: readonly string[]) => Promise<void>;
-  /** The obstacle of the erasure at a position, for callers who may see that it is not finished; null when that is not known. */
+  /**
+   * The obstacle of the erasure at a position, for callers who may see that it is not finished; null when that is not
+   * known.
+   */
   obstacle: (position: number) => Promise<string | null>;
   /** The nodes, or the servers of PostgreSQL, that an erasure waits for which is finished here; null for none. */
   elsewhere: (position: number) => Promise<string | null>;
-  /** How much of the data files has been cleaned of what was erased, from 0 to 1; null when they are not being cleaned. */
+  /**
+   * How much of the data files has been cleaned of what was erased, from 0 to 1; null when they are not being cleaned.
+   */
   progress: () => Promise<number | null>;
 };
 
 /**
- * Keeps and checks the secrets of API keys that are made at run time. All workers share one, in the main thread, which has the vault.
- * A `credential` is what events name a secret by.
+ * Keeps and checks the secrets of API keys that are made at run time. All workers share one, in the main thread, which
+ * has the vault. A `credential` is what events name a secret by.
  */
 export type KeyService = {
   /** Keeps the hash of a secret; gives its credential. @throws DomainError `unavailable` where there is no room. */
@@ -269,7 +290,10 @@ export type WebhookPort = {
 /** An answer that takes long, of which a caller has few at once: a stream of events; an export or evidence pack. */
 export type PlaceKind = 'stream' | 'archive';
 
-/** The places of answers that take long, which the main thread counts for all others. A caller is named by an opaque text. */
+/**
+ * The places of answers that take long, which the main thread counts for all others. A caller is named by an opaque
+ * text.
+ */
 export type Places = {
   /** Takes a place of a caller; false when they have as many of the kind as one may have. */
   take: (kind: PlaceKind, caller: string) => Promise<boolean>;
@@ -278,7 +302,8 @@ export type Places = {
 };
 
 /**
- * The turns of calls about many documents: one at a time for each caller, and few at once. All workers share one, in the main thread.
+ * The turns of calls about many documents: one at a time for each caller, and few at once. All workers share one, in
+ * the main thread.
  */
 export type BulkTurns = {
   /** Waits for the turn of a caller; gives its number, or null where too many wait. */
@@ -308,10 +333,10 @@ export type ToldOrigins = Int32Array<SharedArrayBuffer>;
 export type Api = 'contract' | 'audit';
 
 /**
- * The result of reading the configuration again. `changed`: another one is in force, which differs in these points. `unchanged`: it was
- * read again, and no difference is known. `restart`: it differs in points that only a start can change. `wrong`: it cannot be loaded, is
- * not valid, or may not follow. In the last two cases the one before stays in force, and `lines` are the reasons. `isLoss`: it is refused for
- * documents would show less, which can be accepted.
+ * The result of reading the configuration again. `changed`: another one is in force, which differs in these points.
+ * `unchanged`: it was read again, and no difference is known. `restart`: it differs in points that only a start can
+ * change. `wrong`: it cannot be loaded, is not valid, or may not follow. In the last two cases the one before stays in
+ * force, and `lines` are the reasons. `isLoss`: it is refused for documents would show less, which can be accepted.
  */
 export type Reloaded = {
   outcome: 'changed' | 'unchanged' | 'restart' | 'wrong';

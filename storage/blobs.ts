@@ -20,7 +20,9 @@ export type BlobStore = {
    * @throws BlobsRefusedError when it never will work as it is configured; BlobsUnavailableError when it may later.
    */
   prepare: (logId: string) => Promise<void>;
-  /** Keeps the bytes of a received file; when it resolves they survive a power cut. Bytes that are there are left alone. */
+  /**
+   * Keeps the bytes of a received file; when it resolves they survive a power cut. Bytes that are there are left alone.
+   */
   keep: (file: ReceivedFile) => Promise<void>;
   /** Reads a file, or a part of it. @throws BlobMissingError before the first byte. */
   open: (sha256: string, range?: ByteRange) => Promise<Readable>;
@@ -35,7 +37,8 @@ export type BlobStore = {
    */
   remove: (sha256: string) => Promise<void>;
   /**
-   * Keeps a short text beside the files, for ever: nothing replaces or removes it. When it resolves it survives a power cut.
+   * Keeps a short text beside the files, for ever: nothing replaces or removes it. When it resolves it survives a power
+   * cut.
    *
    * @param name lower-case letters, digits and `-`.
    * @throws BlobsRefusedError when another text has this name.
@@ -90,7 +93,10 @@ export class BlobsRefusedError extends Error {
   override name = 'BlobsRefusedError';
 }
 
-/** Thrown when a store does not let go of a file, of which an older version counts as well. The others are not concerned. */
+/**
+ * Thrown when a store does not let go of a file, of which an older version counts as well. The others are not
+ * concerned.
+ */
 export class BlobHeldError extends BlobsRefusedError {
   override name = 'BlobHeldError';
   /** Until when a lock holds it, ISO 8601; null when that is not known. */

@@ -31,8 +31,8 @@ const own =
   /^((log|vault|lock|read-[\da-f]+)\.db(\.[\w-]+?)?(-wal|-shm|-journal)?|lock\.json|room\.probe|backup\.json|seeded|directory-id|replica|openapi(-audit)?\.cache)$/;
 
 /**
- * Makes a data directory if it is missing, and its files those of this user alone: earlier versions left them to everybody. Gives
- * a warning for each thing that others may reach all the same.
+ * Makes a data directory if it is missing, and its files those of this user alone: earlier versions left them to
+ * everybody. Gives a warning for each thing that others may reach all the same.
  *
  * @throws UnwritableError when this user may not write there.
  */
@@ -48,8 +48,8 @@ export function prepareDirectory(path: string): string[] {
 }
 
 /**
- * Tells a data directory from its copies, which have the same log: by a file in it, which is made here, and by the place of that file on its
- * disk, for a copy has another one.
+ * Tells a data directory from its copies, which have the same log: by a file in it, which is made here, and by the
+ * place of that file on its disk, for a copy has another one.
  */
 export function directoryId(path: string): string {
   const file = join(path, 'directory-id');
@@ -78,7 +78,9 @@ export function writing<T>(path: string, run: () => T): T {
 
 const another = 'name another data directory';
 
-/** The meaning of an error of the system, going on with a sentence that the path begins; null where it says that itself. */
+/**
+ * The meaning of an error of the system, going on with a sentence that the path begins; null where it says that itself.
+ */
 function meaningOf(code: string): string | null {
   switch (code) {
     case 'EROFS':

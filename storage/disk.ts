@@ -7,8 +7,8 @@ import { isDiskFull, isOutOfFiles } from './sqlite.ts';
 /**
  * Waits for a call to the file system.
  *
- * @throws BlobsUnavailableError for no room and for a disk that does not work (gone, read-only, too many open files). That a
- *   file is not there is thrown as it is.
+ * @throws BlobsUnavailableError for no room and for a disk that does not work (gone, read-only, too many open files).
+ * That a file is not there is thrown as it is.
  */
 export async function onDisk<T>(call: Promise<T>): Promise<T> {
   try {
@@ -23,8 +23,8 @@ export async function onDisk<T>(call: Promise<T>): Promise<T> {
 }
 
 /**
- * Files by their numbers, as `node:fs` has them: a handle that is forgotten, as by a reader who is gone without a word, ends
- * the process.
+ * Files by their numbers, as `node:fs` has them: a handle that is forgotten, as by a reader who is gone without a word,
+ * ends the process.
  */
 export const files = {
   open: promisify(fs.open),

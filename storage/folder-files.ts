@@ -9,7 +9,9 @@ import { makePrivateFolder, privateFile } from './private.ts';
 /** So long a part is taken for one that is being written, by another machine too. */
 const longestWriting = 24 * 3_600_000;
 
-/** The files of a folder, which is made when the first is put there. Several processes may put files there at a time. */
+/**
+ * The files of a folder, which is made when the first is put there. Several processes may put files there at a time.
+ */
 export function openFolderFiles(folder: string): NamedFiles {
   let isSwept = false;
 

@@ -18,8 +18,8 @@ const chunkBytes = 128 * 1024;
 
 /**
  * Keeps files in a folder: `<folder>/ab/abcdef…`, each named by its SHA-256. Files are received in its `incoming`, so a
- * received file becomes a kept one by its new name. The file `annals-log` names the log whose files they are. Anchored texts are
- * in `checkpoints`.
+ * received file becomes a kept one by its new name. The file `annals-log` names the log whose files they are. Anchored
+ * texts are in `checkpoints`.
  */
 export function openFolderStore(folder: string): BlobStore {
   const incoming = join(folder, 'incoming');
@@ -123,7 +123,9 @@ async function makeFolder(path: string): Promise<void> {
   }
 }
 
-/** Written beside and renamed: one that is half written would be taken for that of another log, or for an altered one. */
+/**
+ * Written beside and renamed: one that is half written would be taken for that of another log, or for an altered one.
+ */
 async function writeWhole(path: string, text: string): Promise<void> {
   const part = `${path}.part`;
   await writeFile(part, text, { mode: 0o600, flush: true });

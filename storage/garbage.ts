@@ -9,8 +9,9 @@ let passed = 0;
 let collect: Collect | null = null;
 
 /**
- * Notes bytes of a file that pass through this thread, and has the memory of those that have passed collected every 8 MiB,
- * which takes a millisecond. V8 by itself lets 64 MB and more of it gather in each thread, for it lies outside of its heap.
+ * Notes bytes of a file that pass through this thread, and has the memory of those that have passed collected every 8
+ * MiB, which takes a millisecond. V8 by itself lets 64 MB and more of it gather in each thread, for it lies outside of
+ * its heap.
  */
 export function notePassed(bytes: number): void {
   passed += bytes;
@@ -20,8 +21,9 @@ export function notePassed(bytes: number): void {
 }
 
 /**
- * Collects everything in this thread that nothing uses, and gives the free parts of the heap back to the system: 20 to 30 ms of CPU
- * for a thread that answers requests. V8 by itself keeps the room of young objects, up to 48 MB in a thread, as large as it has ever been.
+ * Collects everything in this thread that nothing uses, and gives the free parts of the heap back to the system: 20 to
+ * 30 ms of CPU for a thread that answers requests. V8 by itself keeps the room of young objects, up to 48 MB in a
+ * thread, as large as it has ever been.
  */
 export function collectAll(): void {
   collectWith({ type: 'major', flavor: 'last-resort' });
@@ -33,11 +35,11 @@ function collectWith(options: Parameters<Collect>[0]): void {
 }
 
 /**
- * The flag shows the function to contexts that are made after it, so only here. Then it is as before, since compiled code that is kept on
- * the disk is not used under other flags than those it was made under.
+ * The flag shows the function to contexts that are made after it, so only here. Then it is as before, since compiled
+ * code that is kept on the disk is not used under other flags than those it was made under.
  *
- * @returns null if other threads have always taken the flag back in between, since it is one for all threads: then nothing is collected
- *   this time.
+ * @returns null if other threads have always taken the flag back in between, since it is one for all threads: then
+ * nothing is collected this time.
  */
 function findCollector(): Collect | null {
   for (let attempt = 0; attempt < 100; attempt += 1) {

@@ -10,8 +10,8 @@ export function holderFile(directory: string): string {
 }
 
 /**
- * The process that has a data directory, or had it and was killed, as it describes itself; null where none does. It alone does not say
- * that the process still runs: the lock does, and so does an answer from its address.
+ * The process that has a data directory, or had it and was killed, as it describes itself; null where none does. It
+ * alone does not say that the process still runs: the lock does, and so does an answer from its address.
  */
 export function readHolder(directory: string): Holder | null {
   try {

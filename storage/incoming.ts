@@ -8,8 +8,8 @@ import { notePassed } from './garbage.ts';
 import { makePrivateFolderSync } from './private.ts';
 
 /**
- * Writes a stream to a new file of a folder, hashing it on the way; when it resolves the bytes survive a power cut. Whatever
- * goes wrong, nothing is left of it. No chunk is asked for before the last one is written.
+ * Writes a stream to a new file of a folder, hashing it on the way; when it resolves the bytes survive a power cut.
+ * Whatever goes wrong, nothing is left of it. No chunk is asked for before the last one is written.
  *
  * @param source what it throws is thrown on; a stream that is refused half way is destroyed.
  * @param look is shown every chunk before it is written; what it throws refuses the file.

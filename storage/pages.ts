@@ -7,8 +7,8 @@ export class DamagedPageError extends Error {
 }
 
 /**
- * A file of SQLite whose write-ahead log is empty, so that each page is as it stands there. `descriptor`: to read it. `hasMap`: some pages say
- * where others belong.
+ * A file of SQLite whose write-ahead log is empty, so that each page is as it stands there. `descriptor`: to read it.
+ * `hasMap`: some pages say where others belong.
  */
 export type PagedFile = { descriptor: number; pageSize: number; pages: number; hasMap: boolean };
 
@@ -19,8 +19,9 @@ export type FreePages = { isFree: Uint8Array; trunks: ReadonlyMap<number, number
 export type Tail = { page: number; used: number };
 
 /**
- * The first page whose number could begin with the byte of a kind of page: below it, the first byte of a page tells pages of trees
- * from those that rows go on in, which begin with the number of the next one. 128 GiB, where a page has 4 KiB.
+ * The first page whose number could begin with the byte of a kind of page: below it, the first byte of a page tells
+ * pages of trees from those that rows go on in, which begin with the number of the next one. 128 GiB, where a page has
+ * 4 KiB.
  */
 const mostPages = 0x02_00_00_00;
 
@@ -99,7 +100,10 @@ export function freePages(file: PagedFile): FreePages {
   }
 }
 
-/** Whether a page that is not free is one of a tree: others begin with the number of a page, whose first byte is smaller. */
+/**
+ * Whether a page that is not free is one of a tree: others begin with the number of a page, whose first byte is
+ * smaller.
+ */
 export function isTreePage(page: Buffer, number: number): boolean {
   return (page[startOf(number)] as number) >= kinds.indexInterior;
 }
@@ -109,8 +113,8 @@ function startOf(number: number): number {
 }
 
 /**
- * Zeros the bytes of a page of a tree that no row uses (section 1.6): between the pointers to rows and the rows, and where rows were.
- * SQLite reads none of them.
+ * Zeros the bytes of a page of a tree that no row uses (section 1.6): between the pointers to rows and the rows, and
+ * where rows were. SQLite reads none of them.
  *
  * @returns whether something stood there.
  * @throws DamagedPageError, before anything is changed.

@@ -8,12 +8,13 @@ export const privateFile = 0o600;
 export const privateFolder = 0o700;
 
 /**
- * Makes an empty file that its owner alone may read and write, unless it is there. The files that SQLite puts beside one have the mode of
- * that one.
+ * Makes an empty file that its owner alone may read and write, unless it is there. The files that SQLite puts beside
+ * one have the mode of that one.
  */
 export function createPrivate(path: string): void {
   try {
-    // One that is there is not opened: closed again, it would take the locks with it that this process has on it (POSIX).
+    // One that is there is not opened: closed again, it would take the locks with it that this process has on it
+    // (POSIX).
     closeSync(openSync(path, 'wx', privateFile));
   } catch (error) {
     if (codeOf(error) !== 'EEXIST') throw error;
@@ -21,8 +22,8 @@ export function createPrivate(path: string): void {
 }
 
 /**
- * Makes a folder, and those above it that are missing, for its owner alone. `recursive` of Node never ends if a folder exists and
- * yet takes nothing: one that was removed while it is mounted or the working directory, and those in /proc.
+ * Makes a folder, and those above it that are missing, for its owner alone. `recursive` of Node never ends if a folder
+ * exists and yet takes nothing: one that was removed while it is mounted or the working directory, and those in /proc.
  */
 export async function makePrivateFolder(path: string): Promise<void> {
   const parent = dirname(path);

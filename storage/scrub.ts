@@ -32,26 +32,32 @@ export type Cleaner = {
   step: () => StepResult;
   /** The pages of the file, and how many of them have been cleaned. */
   progress: () => { pages: number; cleaned: number };
-  /** Ends the steps: the next one begins with the first page. Until then the write-ahead log grows, so it is not to be left out. */
+  /**
+   * Ends the steps: the next one begins with the first page. Until then the write-ahead log grows, so it is not to be
+   * left out.
+   */
   end: () => void;
   /** For a thread that goes on, after the connection is closed. */
   close: () => void;
 };
 
 /**
- * Opens the cleaner of a file, which overwrites with zeros the bytes that no row uses: those of deleted rows, free pages, and the copies that SQLite
- * leaves in the unused part of pages when it moves rows between them. It reads none of these bytes, so readers see no difference, at any
- * moment, nor after a crash.
+ * Opens the cleaner of a file, which overwrites with zeros the bytes that no row uses: those of deleted rows, free
+ * pages, and the copies that SQLite leaves in the unused part of pages when it moves rows between them. It reads none
+ * of these bytes, so readers see no difference, at any moment, nor after a crash.
  *
- * The bytes are written into the file, not through SQLite. That is safe where nothing else changes the file meanwhile: the write-ahead
- * log is empty and the lock of writers is held, so no checkpoint has anything to write. A page that was changed between two steps is
- * looked at again: between them a reader of our own keeps the write-ahead log from beginning anew, so its frames tell which.
+ * The bytes are written into the file, not through SQLite. That is safe where nothing else changes the file meanwhile:
+ * the write-ahead log is empty and the lock of writers is held, so no checkpoint has anything to write. A page that was
+ * changed between two steps is looked at again: between them a reader of our own keeps the write-ahead log from
+ * beginning anew, so its frames tell which.
  *
- * @param db the connection of the only writer of the file. Its pages in memory are dropped: from those, old bytes would come back.
+ * @param db the connection of the only writer of the file. Its pages in memory are dropped: from those, old bytes would
+ * come back.
  */
 export function openCleaner(db: Sqlite, { milliseconds, pagesAtOnce } = usual): Cleaner {
   const path = db.name;
-  // To close it would drop the locks that SQLite has on the file in this process (POSIX), so it is open as long as the file.
+  // To close it would drop the locks that SQLite has on the file in this process (POSIX), so it is open as long as the
+  // file.
   let descriptor: number | null = null;
   let guard: Sqlite | null = null;
   const begin = db.prepare('BEGIN IMMEDIATE');
@@ -96,7 +102,8 @@ export function openCleaner(db: Sqlite, { milliseconds, pagesAtOnce } = usual): 
         next += Math.max(count, 0);
       } while (next <= pages && isLeft());
       const isDone = next > pages && again.size === 0;
-      // Those that were cleaned before may be in memory alone: the sync of another try, or of another process, may have failed.
+      // Those that were cleaned before may be in memory alone: the sync of another try, or of another process, may have
+      // failed.
       if (cleaning.written > 0 || isDone) sync(cleaning);
       if (cleaning.written > 0) adapt(performance.now() - started);
       return isDone ? 'done' : 'going';
@@ -151,7 +158,10 @@ export function openCleaner(db: Sqlite, { milliseconds, pagesAtOnce } = usual): 
 /** `runs`: what was written, and where. */
 type Cleaning = { file: PagedFile; free: FreePages; written: number; runs: { bytes: Buffer; position: number }[] };
 
-/** Cleans consecutive pages, and the ends of their rows elsewhere. Nothing of a page is written before it has been understood. */
+/**
+ * Cleans consecutive pages, and the ends of their rows elsewhere. Nothing of a page is written before it has been
+ * understood.
+ */
 function cleanRange(cleaning: Cleaning, from: number, count: number): void {
   const { file } = cleaning;
   const bytes = Buffer.alloc(count * file.pageSize);
@@ -202,8 +212,8 @@ function writeAll({ descriptor }: PagedFile, bytes: Buffer, position: number): v
 }
 
 /**
- * Brings the cleaned pages to the disk. After a sync that failed, no later one writes what it was to write, though it is read from memory:
- * the next try would find nothing to clean. So it is written once more, for the sync of that.
+ * Brings the cleaned pages to the disk. After a sync that failed, no later one writes what it was to write, though it
+ * is read from memory: the next try would find nothing to clean. So it is written once more, for the sync of that.
  */
 function sync({ file, runs }: Cleaning): void {
   try {
@@ -221,7 +231,10 @@ function sync({ file, runs }: Cleaning): void {
 const walHeaderBytes = 32;
 const frameHeaderBytes = 24;
 
-/** The pages of which a newer version stands in the write-ahead log of a file (https://sqlite.org/fileformat2.html, section 4.1). */
+/**
+ * The pages of which a newer version stands in the write-ahead log of a file (https://sqlite.org/fileformat2.html,
+ * section 4.1).
+ */
 function pagesInWal(path: string): number[] {
   if (walBytes(path) === 0) return [];
   const descriptor = openSync(walOf(path), 'r');
@@ -255,7 +268,9 @@ function walOf(path: string): string {
   return `${path}-wal`;
 }
 
-/** Brings what is in the write-ahead log into the file, and empties it. False while somebody still reads from before. */
+/**
+ * Brings what is in the write-ahead log into the file, and empties it. False while somebody still reads from before.
+ */
 export function emptyWal(db: Sqlite): boolean {
   const usual = db.pragma('busy_timeout', { simple: true });
   db.pragma(`busy_timeout = ${patienceMilliseconds}`);
@@ -270,8 +285,8 @@ export function emptyWal(db: Sqlite): boolean {
 export type Hindrance = 'room' | 'files';
 
 /**
- * The meaning of an error of {@link Cleaner}; null for one that does not pass by itself. A file that SQLite could not open is one more
- * than may be open: others may have been closed before that could be found out.
+ * The meaning of an error of {@link Cleaner}; null for one that does not pass by itself. A file that SQLite could not
+ * open is one more than may be open: others may have been closed before that could be found out.
  */
 export function hindranceOf(error: unknown): Hindrance | null {
   if (isDiskFull(error)) return 'room';

@@ -12,8 +12,8 @@ export type Sqlite = Database.Database;
 export type Statement<Row = unknown> = Database.Statement<unknown[], Row>;
 
 /**
- * How hard a commit is pressed on the disk: `full` survives a power cut, `normal` survives a killed process and may lose
- * the last commits in a power cut, `off` is for files that are thrown away when the process dies.
+ * How hard a commit is pressed on the disk: `full` survives a power cut, `normal` survives a killed process and may
+ * lose the last commits in a power cut, `off` is for files that are thrown away when the process dies.
  */
 export type Durability = 'full' | 'normal' | 'off';
 
@@ -22,7 +22,9 @@ type OpenOptions = {
   readonly?: boolean;
   /** Overwrite deleted content with zeros. */
   secureDelete?: boolean;
-  /** Whether a file that is made by this can give back pages that it does not use any more, by {@link giveBackPages}. */
+  /**
+   * Whether a file that is made by this can give back pages that it does not use any more, by {@link giveBackPages}.
+   */
   shrinks?: boolean;
   /** Page cache in MiB; default 16. */
   cacheMiB?: number;
@@ -39,8 +41,9 @@ const taken = new Set<string>();
 const opened = new Set<WeakRef<Sqlite>>();
 
 /**
- * Opens a SQLite file with the settings every file of the service uses, reads them back once and throws when one did not take:
- * better-sqlite3 silently makes write-ahead logging `synchronous=NORMAL`, and SQLite before 3.51.3 has the WAL-reset bug.
+ * Opens a SQLite file with the settings every file of the service uses, reads them back once and throws when one did
+ * not take: better-sqlite3 silently makes write-ahead logging `synchronous=NORMAL`, and SQLite before 3.51.3 has the
+ * WAL-reset bug.
  *
  * @throws OutOfFilesError, SqliteError.
  */
@@ -86,7 +89,10 @@ export function openDatabase(path: string, options: OpenOptions = {}): Sqlite {
   }
 }
 
-/** Empties the page caches of all connections of this thread; the next reads find their pages in the cache of the system. */
+/**
+ * Empties the page caches of all connections of this thread; the next reads find their pages in the cache of the
+ * system.
+ */
 export function emptyCaches(): void {
   for (const one of opened) {
     const db = one.deref();
@@ -101,8 +107,8 @@ export function emptyCaches(): void {
 const incremental = 2;
 
 /**
- * Gives pages that a file does not use back to the disk, so many at most, in a transaction of its own; the checkpoint after it makes the
- * file smaller. `spare` pages stay. @returns whether there are more.
+ * Gives pages that a file does not use back to the disk, so many at most, in a transaction of its own; the checkpoint
+ * after it makes the file smaller. `spare` pages stay. @returns whether there are more.
  */
 export function giveBackPages(db: Sqlite, most: number, spare: number): boolean {
   const unused = Number(db.pragma('freelist_count', { simple: true })) - spare;
@@ -111,7 +117,10 @@ export function giveBackPages(db: Sqlite, most: number, spare: number): boolean 
   return unused > most;
 }
 
-/** Makes something, such as a prepared statement, when it is asked for first: most users of a file need few of its statements. */
+/**
+ * Makes something, such as a prepared statement, when it is asked for first: most users of a file need few of its
+ * statements.
+ */
 export function late<T>(make: () => T): () => T {
   let made: T | null = null;
   return () => {
@@ -200,8 +209,8 @@ export class OutOfFilesError extends Error {
 }
 
 /**
- * Runs what opens files of SQLite, which says "unable to open database file" whatever the reason. So it is found out, before
- * anything is closed.
+ * Runs what opens files of SQLite, which says "unable to open database file" whatever the reason. So it is found out,
+ * before anything is closed.
  *
  * @throws OutOfFilesError where no more files may be opened; else what was thrown.
  */
@@ -274,8 +283,8 @@ export function isDamage(error: unknown): boolean {
 }
 
 /**
- * True where a file that is only read has a journal that takes back a change. A file gets its write-ahead log in such a change, and a
- * power cut may leave the journal of it, or bring it back.
+ * True where a file that is only read has a journal that takes back a change. A file gets its write-ahead log in such a
+ * change, and a power cut may leave the journal of it, or bring it back.
  */
 export function isHalfChanged(error: unknown): boolean {
   return codeOf(error) === 'SQLITE_READONLY_ROLLBACK';

@@ -28,7 +28,10 @@ const manifests = {
   'kubernetes-nodes.yaml': ['Cluster', ...Array(4).fill('Service'), 'PodDisruptionBudget', 'StatefulSet'],
 };
 
-/** The part that is used of the resource of CloudNativePG 1.25, kept by hand: its definition (`postgresql.cnpg.io_clusters.yaml`) is in no package. */
+/**
+ * The part that is used of the resource of CloudNativePG 1.25, kept by hand: its definition
+ * (`postgresql.cnpg.io_clusters.yaml`) is in no package.
+ */
 const clusterType = `{
   apiVersion: 'postgresql.cnpg.io/v1';
   kind: 'Cluster';

@@ -4,7 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 
-// npm run faults -- [--rounds N] [--only NAME,…] [--nodes service|bare]. SIGINT ends it after the fault that is being tried.
+// npm run faults -- [--rounds N] [--only NAME,…] [--nodes service|bare]. SIGINT ends it after the fault that is being
+// tried.
 
 const folder = mkdtempSync(join(existsSync('/dev/shm') ? '/dev/shm' : tmpdir(), 'annals-faults-'));
 // Its servers run as another user.

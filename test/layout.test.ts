@@ -84,8 +84,8 @@ const rules: Record<string, Rule> = {
 };
 
 /**
- * The rooms of a folder, from the ground up: a file imports its own room, and the rooms that stand before it here. No file imports
- * `cli/main.js` and `server/index.ts`: the shell and npm start them.
+ * The rooms of a folder, from the ground up: a file imports its own room, and the rooms that stand before it here. No
+ * file imports `cli/main.js` and `server/index.ts`: the shell and npm start them.
  */
 const floors: Record<string, readonly string[]> = {
   events: ['facts', 'proof', 'store', 'segments', 'log', 'service-events', 'verify', 'replica', 'vault', 'postgres'],
@@ -127,7 +127,10 @@ const adminFloors: readonly string[] = [
   'main.tsx',
 ];
 
-/** The areas of `admin/src/pages/` that an area may take parts of, beside itself: forms choose files, files show their references. */
+/**
+ * The areas of `admin/src/pages/` that an area may take parts of, beside itself: forms choose files, files show their
+ * references.
+ */
 const neighbours: Record<string, readonly string[]> = { document: ['media'], media: ['references'] };
 
 /** Every module that a source text imports, statically, dynamically, for its types or by re-export. */

@@ -3,8 +3,8 @@ import { mutations } from './mutations/all.ts';
 import { openBench } from './mutations/bench.ts';
 import type { Mutation } from './mutations/mutation.ts';
 
-// npm run mutations [-- --only WORDS…] [--why]: the faults whose sentence, file or test has each of these words; with what the tests
-// have found. SIGINT ends it.
+// npm run mutations [-- --only WORDS…] [--why]: the faults whose sentence, file or test has each of these words; with
+// what the tests have found. SIGINT ends it.
 
 const { values, positionals } = parseArgs({
   options: { only: { type: 'string', multiple: true, default: [] }, why: { type: 'boolean', default: false } },

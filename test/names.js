@@ -1,8 +1,9 @@
 import { globSync } from 'node:fs';
 import { registerHooks } from 'node:module';
 
-// npm run test:names: the names of all tests, quick and long, behind their file and suites, a line each, to compare before and after a
-// change. No test is run: node:test is another module for these files. Tests that a test makes as it runs are not among them.
+// npm run test:names: the names of all tests, quick and long, behind their file and suites, a line each, to compare
+// before and after a change. No test is run: node:test is another module for these files. Tests that a test makes as it
+// runs are not among them.
 const recorder = new URL('./helpers/name-recorder.js', import.meta.url).href;
 registerHooks({
   resolve: (specifier, context, next) =>

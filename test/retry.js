@@ -1,8 +1,9 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 
-// node test/retry.js REPORT [OPTION]…: runs the failed tests of a report once more, if all of them are in unsteady.json, with the options of
-// node --test. TEST_UNSTEADY names another list. Two busy loops run beside them: a test that fails where others use the machine is to pass there. It ends with 0 if they pass.
+// node test/retry.js REPORT [OPTION]…: runs the failed tests of a report once more, if all of them are in
+// unsteady.json, with the options of node --test. TEST_UNSTEADY names another list. Two busy loops run beside them: a
+// test that fails where others use the machine is to pass there. It ends with 0 if they pass.
 const [, , report = '', ...options] = process.argv;
 const list = process.env.TEST_UNSTEADY ?? new URL('./unsteady.json', import.meta.url);
 const known = JSON.parse(readFileSync(list, 'utf8'));
@@ -28,7 +29,9 @@ else {
   end(hasPassed ? (status ?? 1) : 1, `retried ${failed.length}:\n${namesOf(failed)}`);
 }
 
-/** The failed tests as the reporter `spec` of node:test lists them at the end: the place, then the name with its time. */
+/**
+ * The failed tests as the reporter `spec` of node:test lists them at the end: the place, then the name with its time.
+ */
 function failedIn(text) {
   const listed = text.matchAll(/^test at (test\/[^:\n]+):\d+:\d+\n✖ (.*?)(?: \([\d.]+ms\))?$/gm);
   return [...listed].map(([, file, test]) => ({ file, test }));

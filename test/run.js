@@ -5,7 +5,8 @@ import { ensureBundle } from '../runtime/bundle.js';
 import { chooseNode, handOver } from '../runtime/node.js';
 import { childrenSeconds } from './helpers/children.js';
 
-// npm test -- [OPTION | FILE | FOLDER]…: options are those of node --test. Without a file or a folder, all tests but the long ones.
+// npm test -- [OPTION | FILE | FOLDER]…: options are those of node --test. Without a file or a folder, all tests but
+// the long ones.
 const args = process.argv.slice(2);
 const takesValue =
   /^(-[rC]|--(import|require|conditions|env-file|test-(name-pattern|skip-pattern|reporter|reporter-destination|timeout|concurrency|shard|isolation|global-setup|rerun-failures|random-seed|coverage-(include|exclude|lines|branches|functions))))$/;
@@ -30,7 +31,8 @@ if (missing.length > 0) {
   const timesFolder = mkdtempSync(join(tmpdir(), 'annals-times-'));
   process.env.TEST_TIMES ??= join(timesFolder, 'tests');
   const run = [
-    // The runner follows each promise of a test: with more room for young objects that takes a twelfth less of the time of the CPU.
+    // The runner follows each promise of a test: with more room for young objects that takes a twelfth less of the time
+    // of the CPU.
     '--max-semi-space-size=64',
     '--import',
     './test/helpers/cache.js',
@@ -62,9 +64,10 @@ function tellDearest(file) {
 }
 
 /**
- * A new folder in memory for the temporary files of all tests, where Linux has one that is large enough, and from which programs
- * can be run: a new data directory syncs its files dozens of times, which on a disk is most of the time of a start. A test of a
- * crash kills a process, not the machine, and one of a full disk mounts its own. TEST_DISK is where temporary files are otherwise.
+ * A new folder in memory for the temporary files of all tests, where Linux has one that is large enough, and from which
+ * programs can be run: a new data directory syncs its files dozens of times, which on a disk is most of the time of a
+ * start. A test of a crash kills a process, not the machine, and one of a full disk mounts its own. TEST_DISK is where
+ * temporary files are otherwise.
  *
  * @returns {string | null}
  */

@@ -2,8 +2,8 @@ import { availableParallelism } from 'node:os';
 import { parseArgs } from 'node:util';
 import { runAll } from './simulation/threads.ts';
 
-// npm run simulate -- [--runs N] [--seed N] [--threads N] [--without-sync]: runs of the seeds from that one on. With --without-sync, the
-// control, the disk ignores all syncs: then it fails if nothing is found.
+// npm run simulate -- [--runs N] [--seed N] [--threads N] [--without-sync]: runs of the seeds from that one on. With
+// --without-sync, the control, the disk ignores all syncs: then it fails if nothing is found.
 
 const { values } = parseArgs({
   options: {

@@ -14,8 +14,9 @@ const phrases = /\bis none\b|\b[Ww]hoever\b|\b[Nn]obody\b|\b[Ww]hat is no\b/g;
 const beginnings = /\b(?:Who|What|Whoever)\b(?:(?!\n\s*\n)[^.!?|])*([.!?|]?)/g;
 
 /**
- * The number of old habits that are left in the sources, by folder at the top. These are upper bounds that only decrease, until
- * each is 0. The ones in verify/, and all but two in server/, are texts of archives, whose bytes the verifier compares.
+ * The number of old habits that are left in the sources, by folder at the top. These are upper bounds that only
+ * decrease, until each is 0. The ones in verify/, and all but two in server/, are texts of archives, whose bytes the
+ * verifier compares.
  */
 const left: Record<string, number> = {
   admin: 0,
@@ -104,6 +105,22 @@ describe('The words', () => {
   });
 });
 
+/** The lines of comments that are wider than code may be; biome wraps code alone, and wants its own comments in one line. */
+function wideIn(file: string): string[] {
+  const lines = textOf(file).split('\n');
+  return lines.flatMap((line, index) =>
+    line.length > 120 && /^\s*(?:\/\/(?! biome-ignore)|\/?\*)/.test(line) ? [`${file}:${index + 1}`] : [],
+  );
+}
+
+describe('The comments', () => {
+  for (const folder of Object.keys(left)) {
+    it(`of ${folder}/ keep to 120 columns`, () => {
+      assert.deepEqual(filesOf(`${folder}/**/*.{ts,tsx,mjs,cjs,js}`).flatMap(wideIn), []);
+    });
+  }
+});
+
 /** A path of this repository in a text: of a folder with its slash, or of a file with its ending. */
 const paths =
   /(?<![\w/.-])(?:bench|binary|cli|client|config|events|examples|projections|runtime|server|storage|test|verify)\/(?:[\w.-]+\/)*(?:[\w-][\w.-]*\.\w+)?(?![\w*…])/g;
@@ -156,7 +173,8 @@ const ownNames = `(?:${packageName}|${packageName}-verify)`;
 const fromRegistry = new RegExp(
   [
     `\\b(?:npm|pnpm|yarn|bun) +(?:install|i|add|view|exec)(?: +-[\\w=-]+)* +${ownNames}(?![\\w.-]*\\.tgz|[\\w/-])`,
-    // Where none is installed, npx takes one: --no has it refuse, and takes the next word for its own but for the two dashes.
+    // Where none is installed, npx takes one: --no has it refuse, and takes the next word for its own but for the two
+    // dashes.
     `\\bnpx +(?!--no -- )(?:-[\\w=-]+ +)*${ownNames}\\b`,
     `\\b(?:unpkg\\.com|esm\\.sh|jsdelivr\\.net/npm|npmjs\\.com/package)/${ownNames}\\b`,
   ].join('|'),

@@ -3,9 +3,9 @@
 /*
  * annals-verify: checks what an Annals log shows of itself, and trusts neither the server nor its code.
  *
- * One file, Node 22.2 or newer (22.16 for log.db), nothing but Node's own modules, no network, nothing is written but what --summary,
- * --csv and --tokens name. It shares no line with the service: a mistake there is not repeated here. Read it from the top; each part
- * uses only what stands above it.
+ * One file, Node 22.2 or newer (22.16 for log.db), nothing but Node's own modules, no network, nothing is written but
+ * what --summary, --csv and --tokens name. It shares no line with the service: a mistake there is not repeated here.
+ * Read it from the top; each part uses only what stands above it.
  *
  * Contents; search for "// 7." to come to part 7:
  *
@@ -25,24 +25,26 @@
  *   14. Files, folders and ZIP archives: only read, never unpacked
  *   15. The command
  *
- * Parts 3 to 8 decide, a third of the file. Part 9 makes again what people read of them. Parts 10 to 13 say which of it a bundle, an
- * export, a log.db and two checkpoints have to pass: read the one that you need. Parts 1, 2, 14 and 15 are texts, files and the
- * command; a ZIP is read as strictly as all else.
+ * Parts 3 to 8 decide, a third of the file. Part 9 makes again what people read of them. Parts 10 to 13 say which of it
+ * a bundle, an export, a log.db and two checkpoints have to pass: read the one that you need. Parts 1, 2, 14 and 15 are
+ * texts, files and the command; a ZIP is read as strictly as all else.
  *
  *   node annals-verify.mjs [options] PATH
  *   node annals-verify.mjs [options] compare A B [PROOF]
  *
- * PATH is a bundle (.zip or its unpacked folder), an export (.zip or folder), a copy of log.db, or a checkpoint; A and B are two
- * checkpoints, PROOF shows that the larger one continues the smaller one.
+ * PATH is a bundle (.zip or its unpacked folder), an export (.zip or folder), a copy of log.db, or a checkpoint; A and
+ * B are two checkpoints, PROOF shows that the larger one continues the smaller one.
  *
  * Its foundations, all of them published:
- *   - the tree over the headers of all events: RFC 6962, section 2.1; its proofs: RFC 9162, sections 2.1.3.2 and 2.1.4.2
+ *   - the tree over the headers of all events: RFC 6962, section 2.1; its proofs: RFC 9162, sections 2.1.3.2 and
+ *   2.1.4.2
  *   - canonical headers: RFC 8785; signatures: Ed25519, RFC 8032
  *   - signed notes and checkpoints: C2SP signed-note and tlog-checkpoint
  *   - what the events say: docs/events.md and docs/log-format.md of Annals
  *
- * Exit: 0 sound; 1 not sound: what is shown contradicts what was signed, or itself; 2 it could not be decided: something is missing
- * (a key, a proof, a file), or older than what was kept; wrong usage, unreadable, another format. 1 goes before 2.
+ * Exit: 0 sound; 1 not sound: what is shown contradicts what was signed, or itself; 2 it could not be decided:
+ * something is missing (a key, a proof, a file), or older than what was kept; wrong usage, unreadable, another format.
+ * 1 goes before 2.
  */
 import { isUtf8 } from 'node:buffer';
 import crypto from 'node:crypto';
@@ -109,12 +111,18 @@ function decidable(condition, message) {
   if (!condition) throw new Undecided(message);
 }
 
-/** A number with its noun. @param {number} count @param {string} one @param {string} many where it is not the noun with an s */
+/**
+ * A number with its noun. @param {number} count @param {string} one @param {string} many where it is not the noun with
+ * an s
+ */
 function counted(count, one, many = `${one}s`) {
   return `${count} ${count === 1 ? one : many}`;
 }
 
-/** Text from outside as it may be printed: in quotes, no control characters, no end of the terminal's line. @param {unknown} value */
+/**
+ * Text from outside as it may be printed: in quotes, no control characters, no end of the terminal's line. @param
+ * {unknown} value
+ */
 function show(value) {
   const text = typeof value === 'string' ? value : String(JSON.stringify(value));
   const short = text.length > 120 ? `${text.slice(0, 120)}…` : text;
@@ -179,14 +187,17 @@ function isObject(value) {
   return value !== null && typeof value === 'object' && !Array.isArray(value);
 }
 
-/** A whole number that JSON and JavaScript agree about. @param {unknown} value @param {number} least @returns {value is number} */
+/**
+ * A whole number that JSON and JavaScript agree about. @param {unknown} value @param {number} least @returns {value is
+ * number}
+ */
 function isWhole(value, least) {
   return Number.isSafeInteger(value) && /** @type {number} */ (value) >= least;
 }
 
 /**
- * Parses JSON that `JSON.stringify` wrote. To write it again finds what a parser passes over in silence: a name that stands twice,
- * of which different readers take a different one.
+ * Parses JSON that `JSON.stringify` wrote. To write it again finds what a parser passes over in silence: a name that
+ * stands twice, of which different readers take a different one.
  *
  * @param {string} text
  * @param {string} what
@@ -204,7 +215,9 @@ function parseExactly(text, what, indents = [0]) {
   return value;
 }
 
-/** @param {Record<string, any>} value @param {string} what @param {{ required: string[], optional?: string[] }} members */
+/**
+ * @param {Record<string, any>} value @param {string} what @param {{ required: string[], optional?: string[] }} members
+ */
 function checkMembers(value, what, { required, optional = [] }) {
   const unknown = Object.keys(value).find((name) => !required.includes(name) && !optional.includes(name));
   decidable(unknown === undefined, `${what} has ${show(unknown)}, which this verifier does not know`);
@@ -249,8 +262,8 @@ function isOdd(number) {
 }
 
 /**
- * The root that an inclusion proof gives for the leaf number `index` (from 0) of a tree of `size` leaves; null when the proof does
- * not have its form. RFC 9162, section 2.1.3.2.
+ * The root that an inclusion proof gives for the leaf number `index` (from 0) of a tree of `size` leaves; null when the
+ * proof does not have its form. RFC 9162, section 2.1.3.2.
  *
  * @param {{ index: number, size: number }} place
  * @param {Buffer} leaf
@@ -308,7 +321,8 @@ function isConsistent(first, second, proof) {
 }
 
 /**
- * A tree that grows leaf by leaf, kept as the roots of its perfect subtrees, largest first: as many as `size` has ones in binary.
+ * A tree that grows leaf by leaf, kept as the roots of its perfect subtrees, largest first: as many as `size` has ones
+ * in binary.
  *
  * @param {number} size
  * @param {Buffer[]} subtrees
@@ -343,10 +357,13 @@ function growingTree(size, subtrees) {
 // ---------------------------------------------------------------------------------------------------------------------
 
 /**
- * @typedef {{ text: string, name: string, id: string, key: crypto.KeyObject, least?: number, most?: number }} VerifierKey `least` and
- *   `most`: the sizes of what it signs, where it took over, or has handed over
+ * @typedef {{ text: string, name: string, id: string, key: crypto.KeyObject, least?: number, most?: number }}
+ * VerifierKey `least` and `most`: the sizes of what it signs, where it took over, or has handed over
  */
-/** @typedef {{ origin: string, size: number, root: Buffer, time: string | null, text: string }} Checkpoint `time` is that of its signer */
+/**
+ * @typedef {{ origin: string, size: number, root: Buffer, time: string | null, text: string }} Checkpoint `time` is
+ * that of its signer
+ */
 
 /** The bytes before the 32 of an Ed25519 key in its usual form (RFC 8410). */
 const ed25519Prefix = Buffer.from('302a300506032b6570032100', 'hex');
@@ -355,7 +372,8 @@ const ed25519Prefix = Buffer.from('302a300506032b6570032100', 'hex');
 const keyTypes = { log: 1, witness: 4 };
 
 /**
- * A verifier key as C2SP signed-note writes it: `name+hash+key`; its hash is over name and key, so a slip of the pen is found.
+ * A verifier key as C2SP signed-note writes it: `name+hash+key`; its hash is over name and key, so a slip of the pen is
+ * found.
  *
  * @param {string} text
  * @param {number} [type]
@@ -377,7 +395,8 @@ function parseKey(text, type = keyTypes.log) {
 }
 
 /**
- * Opens a signed checkpoint. Lines signed by keys that are not ours say nothing; one of ours must be there, and all of ours hold.
+ * Opens a signed checkpoint. Lines signed by keys that are not ours say nothing; one of ours must be there, and all of
+ * ours hold.
  *
  * @param {unknown} text
  * @param {VerifierKey[]} keys none: the signature is not looked at
@@ -432,8 +451,8 @@ function openCheckpoint(text, keys, what) {
 }
 
 /**
- * Opens a checkpoint that is not evidence, but what evidence is held against: one that the key did not sign decides nothing. One that a
- * key signed beyond its term contradicts the hand-over, which is signed too.
+ * Opens a checkpoint that is not evidence, but what evidence is held against: one that the key did not sign decides
+ * nothing. One that a key signed beyond its term contradicts the hand-over, which is signed too.
  *
  * @param {string} text
  * @param {VerifierKey[]} keys
@@ -453,8 +472,8 @@ function openGiven(text, keys, what) {
 }
 
 /**
- * A hand-over: a checkpoint that two keys have signed, and that names them. So the first says that the second signs from there on, and
- * the second that the first did until there.
+ * A hand-over: a checkpoint that two keys have signed, and that names them. So the first says that the second signs
+ * from there on, and the second that the first did until there.
  *
  * @typedef {{ from: VerifierKey, to: VerifierKey, what: string, checkpoint: Checkpoint }} Handover
  */
@@ -481,8 +500,8 @@ function readHandovers(list) {
 }
 
 /**
- * The given keys, and all to which hand-overs lead from them, in either direction. A hand-over that leads from none of them says
- * nothing, for anybody can make keys.
+ * The given keys, and all to which hand-overs lead from them, in either direction. A hand-over that leads from none of
+ * them says nothing, for anybody can make keys.
  *
  * @param {VerifierKey[]} given
  * @param {Handover[]} handovers
@@ -514,7 +533,10 @@ function follow(given, handovers) {
   return { keys: [...keys.values()], followed: inOrder };
 }
 
-/** The signed part of a note: of two notes with the same text, one may have more lines of others. @param {Checkpoint} checkpoint */
+/**
+ * The signed part of a note: of two notes with the same text, one may have more lines of others. @param {Checkpoint}
+ * checkpoint
+ */
 function textUnderneath({ text }) {
   return text.slice(0, text.lastIndexOf('\n\n'));
 }
@@ -522,8 +544,9 @@ function textUnderneath({ text }) {
 /** @typedef {{ name: string, time: string }} Cosignature */
 
 /**
- * The cosignatures of a checkpoint (C2SP tlog-cosignature, cosignature/v1): each says that a witness had seen the log go on to this
- * checkpoint, and when. One of a witness whose key is given must hold; of others only the names are known.
+ * The cosignatures of a checkpoint (C2SP tlog-cosignature, cosignature/v1): each says that a witness had seen the log
+ * go on to this checkpoint, and when. One of a witness whose key is given must hold; of others only the names are
+ * known.
  *
  * @param {Checkpoint} checkpoint
  * @param {VerifierKey[]} witnesses
@@ -566,15 +589,19 @@ function isTime(text) {
 
 /**
  * @typedef {{ actor: { id?: string, type: string }, correlationId: string, id: string, log: string, payload: string,
- *   position: number, recordedAt: string, schemaVersion: number, stream: string, type: string, v: 1 | 2, version: number, batch?: string }} Header
+ *   position: number, recordedAt: string, schemaVersion: number, stream: string, type: string, v: 1 | 2, version:
+ *   number, batch?: string }} Header
  */
 /** @typedef {{ salt: string, data: Record<string, any>, context: Record<string, any> }} Payload */
 /** @typedef {{ header: Header, text: string, leaf: Buffer, payload: Payload | null, absent: Absence | null }} Event */
-/** @typedef {'erased' | 'withheld' | 'left out'} Absence why a payload is not there: to be declared by an event; not for this caller; not asked for */
+/**
+ * @typedef {'erased' | 'withheld' | 'left out'} Absence why a payload is not there: to be declared by an event; not for
+ * this caller; not asked for
+ */
 
 /**
- * The canonical JSON (RFC 8785) of what a header may hold: objects, texts and whole numbers. Members stand in the order of their
- * names' UTF-16 units, which is how `sort` sorts.
+ * The canonical JSON (RFC 8785) of what a header may hold: objects, texts and whole numbers. Members stand in the order
+ * of their names' UTF-16 units, which is how `sort` sorts.
  *
  * @param {unknown} value
  * @returns {string | null} null for anything else
@@ -672,8 +699,8 @@ function nameOf({ position, stream, version, type }) {
 }
 
 /**
- * One shown event of a bundle or an export: `{ header, payload, erased?, withheld?, proof }`. Its proof must lead to the root of the
- * checkpoint.
+ * One shown event of a bundle or an export: `{ header, payload, erased?, withheld?, proof }`. Its proof must lead to
+ * the root of the checkpoint.
  *
  * @param {unknown} shown
  * @param {Checkpoint} checkpoint
@@ -700,7 +727,8 @@ function readShown(shown, checkpoint, at) {
 }
 
 /**
- * @param {Record<string, any>} shown the texts of the header and of the payload, which may be null, and why that is not there
+ * @param {Record<string, any>} shown the texts of the header and of the payload, which may be null, and why that is not
+ * there
  * @param {string} origin
  * @param {string} at
  * @returns {Event}
@@ -730,15 +758,19 @@ const keyStream = 'system/keys';
 const filesStream = 'system/files';
 
 /** @typedef {{ header: Header, reason: unknown }} Fate what the newest event about a file says, and why */
-/** @typedef {{ stream: string, versions: number, position: number }} Declaration an erasure: of the stream's versions 1 to `versions` */
+/**
+ * @typedef {{ stream: string, versions: number, position: number }} Declaration an erasure: of the stream's versions 1
+ * to `versions`
+ */
 
 /**
- * Takes events in the order of the log and checks the rules among them: positions, versions and times; and that a payload which is
- * missing was erased.
+ * Takes events in the order of the log and checks the rules among them: positions, versions and times; and that a
+ * payload which is missing was erased.
  *
  * @param {object} rules
  * @param {number | null} rules.after positions follow this one without gaps; null: they only rise
- * @param {(stream: string) => 'whole' | 'tail' | 'some'} rules.shows of a stream: all its versions, all from some one on, or some
+ * @param {(stream: string) => 'whole' | 'tail' | 'some'} rules.shows of a stream: all its versions, all from some one
+ * on, or some
  * @param {Event[]} [rules.corrections] of the clock, that stand among the events or after them
  */
 function openJournal({ after, shows, corrections = [] }) {
@@ -820,7 +852,10 @@ function openSayings() {
   const files = new Map();
   /** The fates of keys, and of events that they had not sealed, in words. @type {KeyWords[]} */
   const keys = [];
-  /** The fates of files, by the stream and the version that name them: the newest event about each. @type {Map<string, Fate>} */
+  /**
+   * The fates of files, by the stream and the version that name them: the newest event about each. @type {Map<string,
+   * Fate>}
+   */
   const fates = new Map();
 
   /** @param {Header} header @param {{ data: Record<string, any>, context: Record<string, any> }} payload */
@@ -845,7 +880,9 @@ function openSayings() {
     }
   }
 
-  /** An erased payload must not be there; only what erasures say of themselves stays. @param {Declaration[]} declared */
+  /**
+   * An erased payload must not be there; only what erasures say of themselves stays. @param {Declaration[]} declared
+   */
   function checkGone(declared) {
     for (const { stream, versions: erased, position } of declared) {
       const there = present.get(stream) ?? Number.POSITIVE_INFINITY;
@@ -884,11 +921,13 @@ function countErased(missing, declarations) {
   return erased;
 }
 
-/** @typedef {{ words: string, handover?: Handover }} KeyWords `handover`: the words are not needed where it was followed */
+/**
+ * @typedef {{ words: string, handover?: Handover }} KeyWords `handover`: the words are not needed where it was followed
+ */
 
 /**
- * Words for an event about a key. That it says so is proven, not that it is so: by whom a log is signed, its owner has to say, or a
- * key that was given.
+ * Words for an event about a key. That it says so is proven, not that it is so: by whom a log is signed, its owner has
+ * to say, or a key that was given.
  *
  * @param {Header} header
  * @param {Record<string, any>} data
@@ -973,11 +1012,14 @@ function uploadsOf({ schema }) {
 // 7. Documents, made of their events
 // ---------------------------------------------------------------------------------------------------------------------
 
-/** @typedef {{ document: Record<string, any> | null, isKnown: boolean }} State not known after a payload that was withheld */
+/**
+ * @typedef {{ document: Record<string, any> | null, isKnown: boolean }} State not known after a payload that was
+ * withheld
+ */
 
 /**
- * Folds a stream, as docs/events.md says: no renames, no defaults, the fields as they were recorded. An erasure takes the document
- * away, whatever stream it is recorded in.
+ * Folds a stream, as docs/events.md says: no renames, no defaults, the fields as they were recorded. An erasure takes
+ * the document away, whatever stream it is recorded in.
  *
  * @param {Event[]} events of one stream, in order
  * @param {Declaration[]} erasures of this stream
@@ -1026,20 +1068,31 @@ function after(before, { header, payload, absent }) {
 // ---------------------------------------------------------------------------------------------------------------------
 
 /** @typedef {{ authority: string, token: Buffer }} Token a time-stamp token (RFC 3161), which only openssl checks */
-/** @typedef {{ what: string, checkpoint: Checkpoint, tokens?: Token[] }} Kept a checkpoint that the auditor brought, or that is shown as well */
 /**
- * The findings: proven, open, and those for the last line; lies in texts for readers, which proofs do not hang on; what would have to be
- * shown, and is not. All of the evidence is looked at before that counts, for a contradiction goes before it.
- *
- * @typedef {{ proven: string[], open: string[], but: string[], lies: string[], unproven: string[], facts: Record<string, any>,
- *   files: Map<string, Buffer>, followed: Set<string> }} Report `files` are to be written where --tokens says, `followed` are the
- *   texts of hand-overs
+ * @typedef {{ what: string, checkpoint: Checkpoint, tokens?: Token[] }} Kept a checkpoint that the auditor brought, or
+ * that is shown as well
  */
-/** @typedef {{ what: string, from: number, to: number, fromRoot: string, toRoot: string, proof: Buffer[] }} Answer a consistency proof, as it was given */
-/** @typedef {{ file: string, add: (text: string) => void, keep: () => void, drop: () => void }} Out a file that is written */
 /**
- * @typedef {{ keys: VerifierKey[], handovers: Handover[], witnesses: VerifierKey[], isPinned: boolean, isTrusting: boolean, kept: Array<{ what: string, text: string }>,
- *   proofs: Answer[], files: string | null, page: Out | null, table: Out | null, tokens: string | null, progress: (count: number) => void }} Options
+ * The findings: proven, open, and those for the last line; lies in texts for readers, which proofs do not hang on; what
+ * would have to be shown, and is not. All of the evidence is looked at before that counts, for a contradiction goes
+ * before it.
+ *
+ * @typedef {{ proven: string[], open: string[], but: string[], lies: string[], unproven: string[], facts:
+ * Record<string, any>, files: Map<string, Buffer>, followed: Set<string> }} Report `files` are to be written where
+ * --tokens says, `followed` are the texts of hand-overs
+ */
+/**
+ * @typedef {{ what: string, from: number, to: number, fromRoot: string, toRoot: string, proof: Buffer[] }} Answer a
+ * consistency proof, as it was given
+ */
+/**
+ * @typedef {{ file: string, add: (text: string) => void, keep: () => void, drop: () => void }} Out a file that is
+ * written
+ */
+/**
+ * @typedef {{ keys: VerifierKey[], handovers: Handover[], witnesses: VerifierKey[], isPinned: boolean, isTrusting:
+ * boolean, kept: Array<{ what: string, text: string }>, proofs: Answer[], files: string | null, page: Out | null,
+ * table: Out | null, tokens: string | null, progress: (count: number) => void }} Options
  */
 
 /** @typedef {{ options: Options, report: Report }} Check one run of this verifier: the order, and what comes of it */
@@ -1072,7 +1125,8 @@ function keysFor({ verifierKey: inside, handovers }, what, { options, report }) 
 }
 
 /**
- * Reports the hand-overs that were followed, and gives those that what is shown continues: it has to prove that, as of a kept checkpoint.
+ * Reports the hand-overs that were followed, and gives those that what is shown continues: it has to prove that, as of
+ * a kept checkpoint.
  *
  * @param {Handover[]} followed
  * @param {number} size how many events are shown to be signed
@@ -1108,8 +1162,8 @@ function openKept(options, keys, origin) {
 }
 
 /**
- * The checkpoints that are shown because somebody outside vouched for them: of the same log, signed by the same key. The word of
- * others about one that another key signed, as before the key was replaced, is not looked at.
+ * The checkpoints that are shown because somebody outside vouched for them: of the same log, signed by the same key.
+ * The word of others about one that another key signed, as before the key was replaced, is not looked at.
  *
  * @param {unknown} stamped
  * @param {{ keys: VerifierKey[], checkpoint: Checkpoint }} shown
@@ -1141,7 +1195,10 @@ function openStamped(stamped, { keys, checkpoint: shown }, report) {
   return opened;
 }
 
-/** Whether one of the keys has signed a checkpoint, by what its lines say. @param {Checkpoint} checkpoint @param {VerifierKey[]} keys */
+/**
+ * Whether one of the keys has signed a checkpoint, by what its lines say. @param {Checkpoint} checkpoint @param
+ * {VerifierKey[]} keys
+ */
 function namesOne({ text }, keys) {
   const lines = text.slice(text.lastIndexOf('\n\n') + 2, -1).split('\n');
   return lines.some((line) => {
@@ -1193,7 +1250,10 @@ function leads({ fromRoot, toRoot, proof }, first, second) {
   return isOfThese && isConsistent(first, second, proof);
 }
 
-/** @param {unknown} earlier @param {Pick<Checkpoint, 'size'>} shown @returns {Map<number, Buffer[]>} the proofs of an archive, by the size that they are from */
+/**
+ * @param {unknown} earlier @param {Pick<Checkpoint, 'size'>} shown @returns {Map<number, Buffer[]>} the proofs of an
+ * archive, by the size that they are from
+ */
 function readEarlier(earlier, shown) {
   const proofs = new Map();
   must(earlier === undefined || Array.isArray(earlier), 'earlier is not a list');
@@ -1207,13 +1267,14 @@ function readEarlier(earlier, shown) {
 }
 
 /**
- * Holds the kept checkpoints, the stamped ones and the hand-overs against the tree that is shown. Roots that were computed from events
- * prove as much as a proof does. Two roots of one size contradict each other. A proof is not signed, so one that is missing, or
- * does not lead there, proves nothing, neither for the log nor against it; nor does evidence that is older than what was kept.
+ * Holds the kept checkpoints, the stamped ones and the hand-overs against the tree that is shown. Roots that were
+ * computed from events prove as much as a proof does. Two roots of one size contradict each other. A proof is not
+ * signed, so one that is missing, or does not lead there, proves nothing, neither for the log nor against it; nor does
+ * evidence that is older than what was kept.
  *
  * @param {{ kept: Kept[], stamped: Kept[], handed: Kept[] }} others
- * @param {{ checkpoint: Pick<Checkpoint, 'size' | 'root'>, earlier?: unknown, roots: Map<number, Buffer> }} shown `earlier` are
- *   consistency proofs, `roots` were computed, by size
+ * @param {{ checkpoint: Pick<Checkpoint, 'size' | 'root'>, earlier?: unknown, roots: Map<number, Buffer> }} shown
+ * `earlier` are consistency proofs, `roots` were computed, by size
  * @param {Check} check
  * @returns {Set<Kept>} those that are of this log
  */
@@ -1293,8 +1354,8 @@ function reportCheckpoint(checkpoint, report) {
 }
 
 /**
- * Reports the times that others than the log vouch for: for each witness the first by which all that is shown was there, and the newest.
- * The tokens of time-stamp authorities are told of, and how they are checked.
+ * Reports the times that others than the log vouch for: for each witness the first by which all that is shown was
+ * there, and the newest. The tokens of time-stamp authorities are told of, and how they are checked.
  *
  * @param {Kept[]} all checkpoints that are all of this log
  * @param {number} position that of the last event that is shown
@@ -1330,12 +1391,14 @@ function reportOutside(all, position, { options, report }) {
 }
 
 /**
- * A token says that what it is over was there at a time, and is signed by an authority (RFC 3161). To check that takes ASN.1 and
- * certificates, which are not for this one file: of each authority the first that holds all that is shown, and the newest, are put out
- * for openssl. They are over the note as the log signed it, up to the end of its first signature line.
+ * A token says that what it is over was there at a time, and is signed by an authority (RFC 3161). To check that takes
+ * ASN.1 and certificates, which are not for this one file: of each authority the first that holds all that is shown,
+ * and the newest, are put out for openssl. They are over the note as the log signed it, up to the end of its first
+ * signature line.
  *
  * @param {Kept[]} all
- * @param {{ position: number, folder: string | null }} shown its last position, and the folder that tokens are written to
+ * @param {{ position: number, folder: string | null }} shown its last position, and the folder that tokens are written
+ * to
  * @param {Report} report
  */
 function reportTokens(all, { position, folder }, report) {
@@ -1368,7 +1431,10 @@ function quotedForShell(text) {
   return /^[\w./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 }
 
-/** Keeps in mind the newest event that is proven. @param {Pick<Header, 'position' | 'recordedAt'> | null} header @param {Report} report */
+/**
+ * Keeps in mind the newest event that is proven. @param {Pick<Header, 'position' | 'recordedAt'> | null} header @param
+ * {Report} report
+ */
 function noteNewest(header, report) {
   if (header === null || header.position <= (report.facts.newest?.position ?? 0)) return;
   report.facts.newest = { position: header.position, recordedAt: header.recordedAt };
@@ -1378,7 +1444,10 @@ function noteNewest(header, report) {
 // 9. Texts for readers, made again
 // ---------------------------------------------------------------------------------------------------------------------
 
-/** @typedef {{ names: string[], size: (name: string) => number, chunks: (name: string) => AsyncIterable<Uint8Array> }} Source */
+/**
+ * @typedef {{ names: string[], size: (name: string) => number, chunks: (name: string) => AsyncIterable<Uint8Array> }}
+ * Source
+ */
 
 /** @param {Source} source @param {string} name @returns {Promise<any>} */
 async function readJson(source, name) {
@@ -1395,8 +1464,8 @@ async function readAll(source, name, most) {
 }
 
 /**
- * The version in which summary.html, README.txt, CSV and CloudEvents are written (docs/log-format.md). Packs that name none have
- * the same page, and another README.
+ * The version in which summary.html, README.txt, CSV and CloudEvents are written (docs/log-format.md). Packs that name
+ * none have the same page, and another README.
  */
 const textsVersion = 1;
 
@@ -1572,12 +1641,15 @@ function rowOf(cells) {
   return `${cells.map((cell) => `"${harmless(String(cell)).replaceAll('"', '""')}"`).join(',')}\r\n`;
 }
 
-/** The characters that programs pass over before they look whether a cell is a formula, and then the first one that they look at. */
+/**
+ * The characters that programs pass over before they look whether a cell is a formula, and then the first one that they
+ * look at.
+ */
 const firstLook = /^[\s\p{C}\p{Z}\p{M}"'`´‘’‚‛“”„‟«»‹›＂＇]*(.?)/su;
 
 /**
- * A text with an apostrophe wherever a spreadsheet could take what follows for a formula: at its beginning, and behind what some
- * take for the end of a cell. A text that begins with an apostrophe gets one more.
+ * A text with an apostrophe wherever a spreadsheet could take what follows for a formula: at its beginning, and behind
+ * what some take for the end of a cell. A text that begins with an apostrophe gets one more.
  *
  * @param {string} text
  */
@@ -1609,7 +1681,9 @@ function cloudEvent({ header, payload, absent }) {
   return `${JSON.stringify(line)}\n`;
 }
 
-/** @typedef {{ head: string, line: (event: Event) => string }} Form how a file begins, and what it holds of each event */
+/**
+ * @typedef {{ head: string, line: (event: Event) => string }} Form how a file begins, and what it holds of each event
+ */
 
 /** @type {Form} */
 const csv = { head: `\ufeff${rowOf(columns.split(','))}`, line: csvRow };
@@ -1689,7 +1763,8 @@ function noteCompared(name, difference, report) {
  * Holds README.txt, if it is there, against its first lines and the text that follows them.
  *
  * @param {Source} source
- * @param {{ head: string | null, rest: string }} text `head` is null where it is not known, `rest` the SHA-256 of the text behind it
+ * @param {{ head: string | null, rest: string }} text `head` is null where it is not known, `rest` the SHA-256 of the
+ * text behind it
  * @param {Report} report
  */
 async function checkReadme(source, { head, rest }, report) {
@@ -1709,11 +1784,12 @@ async function checkReadme(source, { head, rest }, report) {
 }
 
 /**
- * True where the texts beside the data say that they are written as this verifier writes them, false where they are older and say nothing.
- * The verifier inside cannot be made again: the maker of the rest made that as well.
+ * True where the texts beside the data say that they are written as this verifier writes them, false where they are
+ * older and say nothing. The verifier inside cannot be made again: the maker of the rest made that as well.
  *
  * @param {Source} source
- * @param {{ texts: unknown, beside: string[] }} thing the version of the texts of a bundle or a manifest, and the names of those made again
+ * @param {{ texts: unknown, beside: string[] }} thing the version of the texts of a bundle or a manifest, and the names
+ * of those made again
  * @param {Report} report
  */
 function knowsTexts(source, { texts, beside }, report) {
@@ -1876,7 +1952,10 @@ async function checkBundleTexts(source, { bundle, checkpoint, events, erasures }
   if (time === null && signedAt !== '') report.open.push(`when the checkpoint was signed: the bundle says ${signedAt}`);
 }
 
-/** When the page of an older bundle says that the checkpoint was signed, which stands nowhere else. @param {Source} source */
+/**
+ * When the page of an older bundle says that the checkpoint was signed, which stands nowhere else. @param {Source}
+ * source
+ */
 async function signedAtIn(source) {
   let start = '';
   for await (const chunk of source.names.includes('summary.html') ? source.chunks('summary.html') : []) {
@@ -1898,7 +1977,10 @@ function readList(list, checkpoint, what) {
   return events;
 }
 
-/** The corrections of the clock that are shown beside events. @param {Record<string, any>} thing @param {Checkpoint} checkpoint */
+/**
+ * The corrections of the clock that are shown beside events. @param {Record<string, any>} thing @param {Checkpoint}
+ * checkpoint
+ */
 function readCorrections(thing, checkpoint) {
   const corrections = readList(thing.corrections ?? [], checkpoint, 'corrections');
   const stranger = corrections.find(({ header }) => header.stream !== clockStream)?.header;
@@ -1997,7 +2079,8 @@ function checkRest(rest, { shown, streams, versions, checkpoint, roots }, report
  * @param {Record<string, any>} bundle
  * @param {{ events: Event[], declarations: Declaration[] }} proven
  * @param {Report} report
- * @returns {Map<string, { header: Header, bytes: number }>} the files that the document ever was, and the first event of each
+ * @returns {Map<string, { header: Header, bytes: number }>} the files that the document ever was, and the first event
+ * of each
  */
 function checkDocument(bundle, { events, declarations }, report) {
   const { stream, document } = bundle;
@@ -2042,8 +2125,8 @@ function difference(shown, made) {
  * The bytes of the files, which are to be those that the events name.
  *
  * @param {Source} source
- * @param {{ list: unknown, named: ReturnType<typeof checkDocument>, fates: Map<string, Fate> }} files those that the bundle lists, and
- *   those that events name
+ * @param {{ list: unknown, named: ReturnType<typeof checkDocument>, fates: Map<string, Fate> }} files those that the
+ * bundle lists, and those that events name
  * @param {Report} report
  */
 async function checkFiles(source, { list, named, fates }, report) {
@@ -2156,7 +2239,10 @@ const filters = {
   actor: ({ actor }) => [actor.id, actor.type],
 };
 
-/** Of types there may be several, with commas between. @type {(filter: string, wanted: string, header: Header) => boolean} */
+/**
+ * Of types there may be several, with commas between. @type {(filter: string, wanted: string, header: Header) =>
+ * boolean}
+ */
 function fitsFilter(filter, wanted, header) {
   const values = filter === 'type' ? wanted.split(',') : [wanted];
   return values.some((value) => filters[filter]?.(header).includes(value));
@@ -2174,10 +2260,11 @@ const manifestMembers = {
 };
 
 /**
- * An export by its manifest. `proven` says which file the proofs are about: of an export as CSV or CloudEvents the NDJSON beside it,
- * which that is made from by `form`; `dataKind` is the kind of that file.
+ * An export by its manifest. `proven` says which file the proofs are about: of an export as CSV or CloudEvents the
+ * NDJSON beside it, which that is made from by `form`; `dataKind` is the kind of that file.
  *
- * @typedef {{ manifest: Record<string, any>, file: string, proven: Record<string, any>, form: Form | null, dataKind: string }} Exported
+ * @typedef {{ manifest: Record<string, any>, file: string, proven: Record<string, any>, form: Form | null, dataKind:
+ * string }} Exported
  */
 
 /**
@@ -2271,7 +2358,10 @@ function filesOf(source, manifest) {
   return { manifest, file, proven, form, dataKind: form === null ? kind : 'ndjson' };
 }
 
-/** The range, the filters and the sizes of an export. @param {Source} source @param {Exported} exported @param {Checkpoint} checkpoint */
+/**
+ * The range, the filters and the sizes of an export. @param {Source} source @param {Exported} exported @param
+ * {Checkpoint} checkpoint
+ */
 function checkRange(source, { manifest, proven }, checkpoint) {
   const { from, to, filters: wanted, withPayloads } = manifest;
   const isRange = isWhole(from, 1) && isWhole(to, from - 1) && to <= checkpoint.size;
@@ -2296,7 +2386,9 @@ function checkRange(source, { manifest, proven }, checkpoint) {
   }
 }
 
-/** The tree before the first event of a range; null for an export with filters. @param {Record<string, any>} manifest */
+/**
+ * The tree before the first event of a range; null for an export with filters. @param {Record<string, any>} manifest
+ */
 function treeBefore({ from, filters: wanted, before, consistency }) {
   const isWholeRange = Object.keys(wanted).length === 0;
   must(isWholeRange || (before === undefined && consistency === undefined), 'an export with filters proves no range');
@@ -2324,7 +2416,10 @@ async function* eventsWithin(chunks, { manifest, dataKind }, checkpoint) {
   }
 }
 
-/** The erasures that a manifest shows, of events of the export. @param {Record<string, any>} manifest @param {Checkpoint} checkpoint */
+/**
+ * The erasures that a manifest shows, of events of the export. @param {Record<string, any>} manifest @param
+ * {Checkpoint} checkpoint
+ */
 function declaredIn(manifest, checkpoint) {
   return readList(manifest.erasures, checkpoint, 'erasures').flatMap(({ header, payload }) => {
     must(header.type === 'document.erased' && payload, `${nameOf(header)} is no erasure with its payload`);
@@ -2332,9 +2427,15 @@ function declaredIn(manifest, checkpoint) {
   });
 }
 
-/** @typedef {ReturnType<ReturnType<typeof openJournal>['settle']> & { tree: ReturnType<typeof growingTree> | null }} Found */
+/**
+ * @typedef {ReturnType<ReturnType<typeof openJournal>['settle']> & { tree: ReturnType<typeof growingTree> | null }}
+ * Found
+ */
 
-/** Reports the proof by the number of events, and by the tree over them. @param {Found} found @param {Exported & { checkpoint: Checkpoint }} exported @param {Report} report */
+/**
+ * Reports the proof by the number of events, and by the tree over them. @param {Found} found @param {Exported & {
+ * checkpoint: Checkpoint }} exported @param {Report} report
+ */
 function reportRange({ count, last, tree }, { manifest, file, proven, dataKind, checkpoint }, report) {
   const { from, to, kind } = manifest;
   must(
@@ -2488,7 +2589,10 @@ async function* readCsv(chunks, { checkpoint: { origin } }) {
   must(number > 0, 'events.csv has no row of names');
 }
 
-/** An event whose header was taken apart into cells or attributes. @param {string} origin @param {string} at @param {object} members @returns {Event} */
+/**
+ * An event whose header was taken apart into cells or attributes. @param {string} origin @param {string} at @param
+ * {object} members @returns {Event}
+ */
 function rebuilt(origin, at, members) {
   const text = canonical(members);
   must(text, `${at} holds no header`);
@@ -2515,7 +2619,10 @@ async function* linesOf(chunks) {
   must(held === 0, 'the last line has no end: the file was cut off');
 }
 
-/** Rows of a CSV (RFC 4180) as lists of cells; a byte order mark at the beginning is passed over. @param {AsyncIterable<Uint8Array>} chunks */
+/**
+ * Rows of a CSV (RFC 4180) as lists of cells; a byte order mark at the beginning is passed over. @param
+ * {AsyncIterable<Uint8Array>} chunks
+ */
 async function* rowsOf(chunks) {
   const pattern = /(?:"((?:[^"]|"")*)"|([^",\r\n]*))(,|\r?\n)/y;
   let text = '';
@@ -2547,7 +2654,10 @@ async function* rowsOf(chunks) {
 // 12. A copy of log.db
 // ---------------------------------------------------------------------------------------------------------------------
 
-/** The tables that are read, as docs/log-format.md has them: a view or a computed column could show each reader something else. */
+/**
+ * The tables that are read, as docs/log-format.md has them: a view or a computed column could show each reader
+ * something else.
+ */
 const logTables = {
   head: 'CREATE TABLE head ( log TEXT PRIMARY KEY, size INTEGER NOT NULL, root BLOB NOT NULL CHECK (length(root) = 32), recorded_at TEXT NOT NULL, mac BLOB NOT NULL CHECK (length(mac) = 32) ) STRICT',
   events:
@@ -2630,7 +2740,8 @@ async function openLog(file) {
     sqlite,
     `the node:sqlite of this Node, ${process.version}, does not do for log.db: take Node 22.16 or newer`,
   );
-  // Without a write-ahead log beside it the file is not being written: then nothing is put beside it either, not even to read it.
+  // Without a write-ahead log beside it the file is not being written: then nothing is put beside it either, not even
+  // to read it.
   const url = new URL(`file://${path.resolve(file).split(path.sep).map(encodeURIComponent).join('/')}`);
   if (!fs.existsSync(`${file}-wal`)) url.search = '?immutable=1';
   const db = new sqlite.DatabaseSync(url, { readOnly: true });
@@ -2733,7 +2844,10 @@ function checkLogIn(open, check) {
     report.open.push(`the bytes of ${counted(found.files.size, 'uploaded file')}: --files DIR compares them`);
 }
 
-/** The hand-overs that events about keys hold: what they are worth, their signatures say. @param {OpenLog} open @param {boolean} hasSegments @returns {Handover[]} */
+/**
+ * The hand-overs that events about keys hold: what they are worth, their signatures say. @param {OpenLog} open @param
+ * {boolean} hasSegments @returns {Handover[]}
+ */
 function storedHandovers({ db, sealed }, hasSegments) {
   const rows = db
     .prepare(
@@ -2757,7 +2871,10 @@ function storedHandovers({ db, sealed }, hasSegments) {
  * @returns {OpenLog['sealed']}
  */
 function sealedBodies(folder) {
-  /** @type {{ name: string, bytes: Buffer, frames: { first: number, count: number, offset: number, length: number, raw: number }[] } | null} */
+  /**
+   * @type {{ name: string, bytes: Buffer, frames: { first: number, count: number, offset: number, length: number, raw:
+   * number }[] } | null}
+   */
   let segment = null;
   /** @type {{ name: string, first: number, raw: Buffer } | null} */
   let open = null;
@@ -2865,7 +2982,10 @@ function storedTokens(db) {
   return found;
 }
 
-/** The segment with the payload of an event `e` that is not in the table `p`; null without one, or if the payload was erased. */
+/**
+ * The segment with the payload of an event `e` that is not in the table `p`; null without one, or if the payload was
+ * erased.
+ */
 const segmentColumn = `CASE WHEN enc IS NULL AND NOT EXISTS (SELECT 1 FROM removals r WHERE r.position = e.position) THEN
   (SELECT file FROM segments WHERE first <= e.position ORDER BY first DESC LIMIT 1) END`;
 
@@ -2936,7 +3056,9 @@ function reportSigned(all, { count, root, signer }, { options, report }) {
     report.open.push(`the origin of the events ${newest + 1} to ${count}: they are in no signed checkpoint yet`);
 }
 
-/** @param {string} folder @param {{ files: Map<string, Header>, fates: Map<string, Fate> }} found @param {Report} report */
+/**
+ * @param {string} folder @param {{ files: Map<string, Header>, fates: Map<string, Fate> }} found @param {Report} report
+ */
 function checkStored(folder, { files, fates }, report) {
   let lost = 0;
   for (const [sha256, header] of files) {
@@ -2968,9 +3090,10 @@ function checkStored(folder, { files, fates }, report) {
 // ---------------------------------------------------------------------------------------------------------------------
 
 /**
- * Compares two signed checkpoints of one log, by an answer of `GET /api/audit/consistency` where their sizes differ. A thing that is not
- * signed decides nothing against a log, for anybody can have written it: not a checkpoint by another key, and no such answer, which
- * is never signed. It decides for one all the same where it leads from one root to the other: that cannot be made up.
+ * Compares two signed checkpoints of one log, by an answer of `GET /api/audit/consistency` where their sizes differ. A
+ * thing that is not signed decides nothing against a log, for anybody can have written it: not a checkpoint by another
+ * key, and no such answer, which is never signed. It decides for one all the same where it leads from one root to the
+ * other: that cannot be made up.
  *
  * @param {Kept[]} pair
  * @param {{ answer: Answer | undefined, followed: Handover[], asWhat: string }} by `asWhat`: how an answer is given
@@ -3005,7 +3128,10 @@ function checkPair(pair, { answer, followed, asWhat }, report) {
   );
 }
 
-/** The part of a report about several checkpoints of one log. @param {Kept[]} all @param {Handover[]} followed @param {Check} check */
+/**
+ * The part of a report about several checkpoints of one log. @param {Kept[]} all @param {Handover[]} followed @param
+ * {Check} check
+ */
 function reportCompared(all, followed, check) {
   const { options, report } = check;
   report.facts.origin = all[0]?.checkpoint.origin;
@@ -3023,7 +3149,9 @@ function reportCompared(all, followed, check) {
     );
 }
 
-/** Compares the files of two checkpoints. @param {string[]} files two checkpoints, and the answer @param {Check} check */
+/**
+ * Compares the files of two checkpoints. @param {string[]} files two checkpoints, and the answer @param {Check} check
+ */
 function checkFilesOfPair([one = '', other = '', answer], check) {
   const { options, report } = check;
   const { keys, followed } = follow(options.keys, options.handovers);
@@ -3110,7 +3238,10 @@ function checkAnswer(answer, first, second) {
 // 14. Files, folders and ZIP archives: only read, never unpacked
 // ---------------------------------------------------------------------------------------------------------------------
 
-/** @param {string} file @param {number} [from] @param {number} [to] the byte behind the last @returns {Generator<Buffer>} */
+/**
+ * @param {string} file @param {number} [from] @param {number} [to] the byte behind the last @returns
+ * {Generator<Buffer>}
+ */
 function* readFile(file, from = 0, to = Number.POSITIVE_INFINITY) {
   const handle = fs.openSync(file, 'r');
   try {
@@ -3163,11 +3294,14 @@ function openFolder(folder) {
   };
 }
 
-/** @typedef {{ method: number, crc: number, packed: number, size: number, start: number, end: number, name: string }} Entry */
+/**
+ * @typedef {{ method: number, crc: number, packed: number, size: number, start: number, end: number, name: string }}
+ * Entry
+ */
 
 /**
- * Opens a ZIP archive, and refuses all in which two readers may see two different things: entries of one name, bytes between them,
- * local headers that say something else than the directory, a comment.
+ * Opens a ZIP archive, and refuses all in which two readers may see two different things: entries of one name, bytes
+ * between them, local headers that say something else than the directory, a comment.
  *
  * @param {string} file
  * @returns {Source}
@@ -3225,7 +3359,8 @@ function openZip(file) {
 }
 
 /**
- * One entry of the directory, and the local header, data and data descriptor that belong to it, which must begin at `offset`.
+ * One entry of the directory, and the local header, data and data descriptor that belong to it, which must begin at
+ * `offset`.
  *
  * @param {string} file
  * @param {Buffer} directory
@@ -3303,7 +3438,10 @@ function zip64Of(extra) {
   return [];
 }
 
-/** The bytes of an entry; never more than the directory says, whatever is packed. @param {string} file @param {Entry} entry */
+/**
+ * The bytes of an entry; never more than the directory says, whatever is packed. @param {string} file @param {Entry}
+ * entry
+ */
 async function* unpacked(file, { name, method, crc, packed, size, start }) {
   let length = 0;
   let sum = 0;
@@ -3371,7 +3509,10 @@ export async function run(args) {
   return { exit, text: (isJson ? jsonOf : textOfReport)(report, { exit, finding, seconds }) };
 }
 
-/** @param {() => Promise<string | null>} check @returns {Promise<{ exit: number, finding: string | null, text: string | null }>} */
+/**
+ * @param {() => Promise<string | null>} check @returns {Promise<{ exit: number, finding: string | null, text: string |
+ * null }>}
+ */
 async function outcomeOf(check) {
   try {
     return { exit: 0, finding: null, text: await check() };
@@ -3507,7 +3648,9 @@ function optionsFrom(values) {
   };
 }
 
-/** The hand-overs in a file: the answer of GET /api/audit/keys, or a note. @param {string} file @returns {Handover[]} */
+/**
+ * The hand-overs in a file: the answer of GET /api/audit/keys, or a note. @param {string} file @returns {Handover[]}
+ */
 function handoversIn(file) {
   const what = show(path.basename(file));
   decidable(fs.existsSync(file), `there is no ${show(file)}`);

@@ -110,7 +110,9 @@ const elsewhere: Record<string, string> = {
   password: 'is never an argument, which others on this machine can see: it is asked for, or read from standard input',
 };
 
-/** Reads arguments of the form `name=value`. @throws UsageError naming every wrong argument. The values are not shown. */
+/**
+ * Reads arguments of the form `name=value`. @throws UsageError naming every wrong argument. The values are not shown.
+ */
 function readFields(collection: Collection, args: readonly string[]): JsonObject {
   const values = new Map<string, Json>();
   const problems: string[] = [];

@@ -27,8 +27,9 @@ export const names = {
 } as const;
 
 /**
- * The description of a backup in itself. `after` is the number of events that an earlier backup must have had, 0 for one that has the whole log;
- * `size` the number of events with its own. `root` is that of the tree of `size` events, in base64, `beginsWith` that of the first `after`.
+ * The description of a backup in itself. `after` is the number of events that an earlier backup must have had, 0 for
+ * one that has the whole log; `size` the number of events with its own. `root` is that of the tree of `size` events, in
+ * base64, `beginsWith` that of the first `after`.
  */
 export type Manifest = {
   /** 2 for a backup whose segments are beside it. */
@@ -45,7 +46,10 @@ export type Manifest = {
   missing: string[];
   /** The names of the files with its segments, in the folder `segments` beside it; null where it has them in itself. */
   segments: string[] | null;
-  /** Of a node: the token of the place that its log has in PostgreSQL, as the file `replica` has it; null for a log of its own. */
+  /**
+   * Of a node: the token of the place that its log has in PostgreSQL, as the file `replica` has it; null for a log of
+   * its own.
+   */
   replica: string | null;
 };
 
@@ -85,8 +89,8 @@ export function textEntry(name: string, text: string): Entry {
 const zeros = '0'.repeat(64);
 
 /**
- * A tar archive of these entries as a stream. The last entry, `SHA256SUMS`, is made here: it proves that the archive is whole. The digest
- * of an entry that is written is given to `onEntry`.
+ * A tar archive of these entries as a stream. The last entry, `SHA256SUMS`, is made here: it proves that the archive is
+ * whole. The digest of an entry that is written is given to `onEntry`.
  */
 export function archiveOf(
   entries: AsyncIterable<Entry> | Iterable<Entry>,
@@ -139,7 +143,8 @@ const largestText = 64 * 1024 * 1024;
 /**
  * Reads an archive from its beginning, entry by entry, and checks every digest.
  *
- * @returns the stored files, by their names, that are not what their names say: they were altered before they were saved.
+ * @returns the stored files, by their names, that are not what their names say: they were altered before they were
+ * saved.
  * @throws BackupError for what is not an archive, not whole, or not what `SHA256SUMS` says.
  */
 export async function readArchive(source: Readable, take: Taking): Promise<string[]> {

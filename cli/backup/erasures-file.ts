@@ -17,7 +17,8 @@ export const erasuresName = 'erasures.json';
 const kind = 'annals-erasures-v1';
 
 /**
- * All erasures of a log, signed by the key of a vault; null for a vault that has none yet, and for that of a node: the key is in PostgreSQL.
+ * All erasures of a log, signed by the key of a vault; null for a vault that has none yet, and for that of a node: the
+ * key is in PostgreSQL.
  *
  * @param folder that of the log; @param copy that of a copy of its vault, which signing may write to.
  */

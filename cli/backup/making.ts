@@ -29,8 +29,8 @@ export class UnsoundError extends Error {
 }
 
 /**
- * A backup that was made: the path and bytes of its file and their SHA-256; `altered`: stored files that are not what their names say;
- * `erasures`: the signed list of all erasures of the log, null without a key.
+ * A backup that was made: the path and bytes of its file and their SHA-256; `altered`: stored files that are not what
+ * their names say; `erasures`: the signed list of all erasures of the log, null without a key.
  */
 export type Made = {
   manifest: Manifest;
@@ -43,8 +43,8 @@ export type Made = {
 };
 
 /**
- * Where a backup is written: `deliver` is called while the folder that is given to `pathIn` is there, and no other backup of this
- * directory is made. With `nameSegment` the archive has no segments, but these names of them.
+ * Where a backup is written: `deliver` is called while the folder that is given to `pathIn` is there, and no other
+ * backup of this directory is made. With `nameSegment` the archive has no segments, but these names of them.
  */
 type Target = {
   pathIn: (scratch: string) => string;
@@ -106,8 +106,8 @@ export async function makeBackup(
 export type End = Pick<Head, 'size' | 'root'>;
 
 /**
- * Makes a round beside the service: the vault, the events after the end of the last one, the files that these name, and a signed
- * checkpoint.
+ * Makes a round beside the service: the vault, the events after the end of the last one, the files that these name, and
+ * a signed checkpoint.
  *
  * @returns null where the log has not grown.
  * @throws UnsoundError for a log that is not the one of the series any more; StartError for that of a node.

@@ -63,7 +63,10 @@ export function manifestOf({ head }: Pick<Snapshot, 'head'>, { missing, segments
   };
 }
 
-/** The entries of the backup of a whole log, in the order of docs/backup.md: the log comes before the files that it names. */
+/**
+ * The entries of the backup of a whole log, in the order of docs/backup.md: the log comes before the files that it
+ * names.
+ */
 export async function* entriesOf(
   { folder, anchors }: Snapshot,
   {
@@ -126,7 +129,10 @@ export function fileEntry(name: string, path: string): Entry {
   return { name, size: sizeOf(path), content: () => createReadStream(path) };
 }
 
-/** An entry for each stored file. One that is gone by now was erased meanwhile: what an event names is not removed otherwise. */
+/**
+ * An entry for each stored file. One that is gone by now was erased meanwhile: what an event names is not removed
+ * otherwise.
+ */
 export async function* blobEntries(
   files: Needed['files'],
   blobs: BlobStore,

@@ -20,7 +20,8 @@ export function isBucket(word: string): boolean {
 }
 
 /**
- * Opens the place of a series of backups: a folder, or a bucket by the settings of `--s3`, or else by those of uploaded files.
+ * Opens the place of a series of backups: a folder, or a bucket by the settings of `--s3`, or else by those of uploaded
+ * files.
  *
  * @param s3 the file that `--s3` names.
  */

@@ -20,9 +20,9 @@ type Parts = {
 };
 
 /**
- * Makes of the backup of a node a data directory on which a new node can start. All that came later, erasures too, it gets from PostgreSQL:
- * so nothing is cut, erased or appended here, which would make another log of it. Uploaded files are not put back, since nodes have them
- * together, and some may be erased by now.
+ * Makes of the backup of a node a data directory on which a new node can start. All that came later, erasures too, it
+ * gets from PostgreSQL: so nothing is cut, erased or appended here, which would make another log of it. Uploaded files
+ * are not put back, since nodes have them together, and some may be erased by now.
  *
  * @returns the exit code.
  * @throws UnsoundError; UsageError.

@@ -100,7 +100,10 @@ function listIn(path: string): { name: string; text: string } {
   }
 }
 
-/** Cuts the log of a folder off at a moment, and erases from it what was erased since. `signed`: so many events were signed. */
+/**
+ * Cuts the log of a folder off at a moment, and erases from it what was erased since. `signed`: so many events were
+ * signed.
+ */
 async function shorten(
   folder: string,
   to: string | undefined,

@@ -92,7 +92,10 @@ export async function appendStored(
   flush();
 }
 
-/** Opens the log of a restored folder to go on with it; one of an earlier format, which the rest is not written to, as one of this. */
+/**
+ * Opens the log of a restored folder to go on with it; one of an earlier format, which the rest is not written to, as
+ * one of this.
+ */
 export function openRestored(folder: string, seals: Seals): Sqlite {
   const db = openDatabase(logFile(folder), { durability: 'full', secureDelete: true });
   try {
@@ -160,10 +163,11 @@ export function erasuresIn(db: Sqlite, after: number): LaterErasure[] {
 }
 
 /**
- * Erases from the log of a folder what was erased after its end, and leaves no trace of it in the file. Each is recorded as an event, for a
- * payload may be missing only if one says so.
+ * Erases from the log of a folder what was erased after its end, and leaves no trace of it in the file. Each is
+ * recorded as an event, for a payload may be missing only if one says so.
  *
- * @returns the number of erasures that were recorded; one that concerns nothing in this log, or that it has already, is not.
+ * @returns the number of erasures that were recorded; one that concerns nothing in this log, or that it has already, is
+ * not.
  */
 export async function eraseAgain(folder: string, erasures: readonly LaterErasure[], seals: Seals): Promise<number> {
   if (erasures.length === 0) return 0;
@@ -182,7 +186,9 @@ export async function eraseAgain(folder: string, erasures: readonly LaterErasure
   }
 }
 
-/** The events by which a log says what was erased after its end. Payloads of it may be missing already, so none is read. */
+/**
+ * The events by which a log says what was erased after its end. Payloads of it may be missing already, so none is read.
+ */
 function* erasureEvents(db: Sqlite, erasures: readonly LaterErasure[]): Generator<StoredEvent> {
   const { versionOf, ...log } = readLog(db);
   const head = log.head();

@@ -15,8 +15,8 @@ import { readName } from './keeping.ts';
 export const segmentsName = 'segments';
 
 /**
- * The name of the file of a segment beside the backups of a series: that of the log, which has its positions and its hash. One that is
- * encrypted is another file for other public keys.
+ * The name of the file of a segment beside the backups of a series: that of the log, which has its positions and its
+ * hash. One that is encrypted is another file for other public keys.
  */
 export function objectName(file: string, recipients: readonly string[]): string {
   if (recipients.length === 0) return file;
@@ -49,7 +49,8 @@ export type Segments = {
 };
 
 /**
- * Sends the segments that are not there yet. The list of them comes first: from then on nothing that is there is removed as superfluous.
+ * Sends the segments that are not there yet. The list of them comes first: from then on nothing that is there is
+ * removed as superfluous.
  *
  * @param backup the name of the backup that needs them.
  */
@@ -101,7 +102,9 @@ async function digestOf(content: AsyncIterable<Buffer>): Promise<string> {
   return digest.digest('hex');
 }
 
-/** So long the list of a backup that is not there holds its segments: one that is being sent, from another machine too. */
+/**
+ * So long the list of a backup that is not there holds its segments: one that is being sent, from another machine too.
+ */
 const longestSending = 24 * 3_600_000;
 
 /** Removes the list of the segments of a backup that was removed. */

@@ -105,7 +105,10 @@ async function replaceErasures(place: Series['place'], erasures: string): Promis
 
 const signals = ['SIGTERM', 'SIGINT'] as const;
 
-/** Adds a backup to a series at once and then at intervals, until a signal. A failure is told, and the next one is made in its time. */
+/**
+ * Adds a backup to a series at once and then at intervals, until a signal. A failure is told, and the next one is made
+ * in its time.
+ */
 export function addEvery(series: Series, milliseconds: number): Promise<number> {
   return repeat(milliseconds, async () => {
     await addToSeries(series);
@@ -115,7 +118,10 @@ export function addEvery(series: Series, milliseconds: number): Promise<number> 
 /** So long a chain of rounds becomes, before a new backup of the whole begins another. */
 const longest = 24 * 3_600_000;
 
-/** Adds a backup to a series, and then a round whenever the log has grown, until a signal; once a day a whole backup again. */
+/**
+ * Adds a backup to a series, and then a round whenever the log has grown, until a signal; once a day a whole backup
+ * again.
+ */
 export function follow(series: Series, milliseconds: number): Promise<number> {
   const { settings, recipients } = series;
   let end: End | null = null;

@@ -60,9 +60,10 @@ const maxTries = 100;
 /**
  * Copies `vault.db` and `log.db` into a folder, beside a running service, which is not held up.
  *
- * The order is what makes the copy sound. A checkpoint covers earlier events, so those of the store are read first. The vault remembers
- * the last checkpoint, and has a password before the log names it, so it comes before the log. Both are read as of the moment at which
- * they are begun, milliseconds apart; that the vault did not change in between is looked at, and tried again otherwise.
+ * The order is what makes the copy sound. A checkpoint covers earlier events, so those of the store are read first. The
+ * vault remembers the last checkpoint, and has a password before the log names it, so it comes before the log. Both are
+ * read as of the moment at which they are begun, milliseconds apart; that the vault did not change in between is looked
+ * at, and tried again otherwise.
  */
 export async function takeSnapshot({ directory, scratch, blobs, progress }: Options): Promise<Snapshot> {
   const anchors: Snapshot['anchors'] = [];
@@ -140,7 +141,10 @@ function pagesOf(db: Sqlite): number {
   return Number(db.pragma('page_count', { simple: true }));
 }
 
-/** Inside its transaction, a file is copied as it was then, whatever is written meanwhile. @returns the number of its pages. */
+/**
+ * Inside its transaction, a file is copied as it was then, whatever is written meanwhile. @returns the number of its
+ * pages.
+ */
 async function copy(db: Sqlite, to: string, progress: (pages: number) => void): Promise<number> {
   createPrivate(to);
   const { totalPages } = await db.backup(to, {

@@ -92,9 +92,11 @@ async function unpackSegments({ source, identities }: Reading, names: readonly s
 }
 
 /**
- * Goes on with a round: puts its events after those of the log of a folder, and its vault in the place of the one there.
+ * Goes on with a round: puts its events after those of the log of a folder, and its vault in the place of the one
+ * there.
  *
- * @throws StartError for a round that does not go on from this log, or whose checkpoint is not of the log that it gives.
+ * @throws StartError for a round that does not go on from this log, or whose checkpoint is not of the log that it
+ * gives.
  */
 export async function unpackRound(reading: Reading, folder: string): Promise<Manifest> {
   const vault = join(folder, 'vault.db');
@@ -136,10 +138,16 @@ async function* linesOf(content: Readable): AsyncGenerator<StoredEvent> {
     yield readEventLine(line);
 }
 
-/** Which files of a backup are kept, and where. Those that were are added to `kept`. `store` is that of the restored service. */
+/**
+ * Which files of a backup are kept, and where. Those that were are added to `kept`. `store` is that of the restored
+ * service.
+ */
 export type Keeping = { needed: ReadonlySet<string>; kept: Set<string>; store: BlobStore; progress: Progress };
 
-/** Reads a whole backup, and keeps its checkpoints and the files that a log needs. One that was altered before is left out. */
+/**
+ * Reads a whole backup, and keeps its checkpoints and the files that a log needs. One that was altered before is left
+ * out.
+ */
 export async function unpackFiles(reading: Reading, { needed, kept, store, progress }: Keeping): Promise<void> {
   makePrivateFolderSync(store.incoming);
   await readBackup(reading, async (_manifest, name, content, size) => {
@@ -196,7 +204,10 @@ export function headOf(folder: string) {
   }
 }
 
-/** Puts what was restored into its place. The log comes last: a directory without one holds nothing that could be started. */
+/**
+ * Puts what was restored into its place. The log comes last: a directory without one holds nothing that could be
+ * started.
+ */
 export async function moveOut(folder: string, directory: string): Promise<void> {
   const last = ['log.db'];
   const all = readdirSync(folder).filter((name) => !/^(lock\.|.*-(wal|shm)$)/.test(name));

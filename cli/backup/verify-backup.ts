@@ -16,7 +16,10 @@ import { choose } from './places.ts';
 import { type Reading, readBackup } from './sources.ts';
 import { unpackLog } from './unpack.ts';
 
-/** `annals verify BACKUP`: exit 0 sound, 1 not, 2 could not run, or nothing is signed. Needs room for the log among temporary files. */
+/**
+ * `annals verify BACKUP`: exit 0 sound, 1 not, 2 could not run, or nothing is signed. Needs room for the log among
+ * temporary files.
+ */
 export async function verifyBackup(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
   const { settings, flags, words } = readSettings(args, environment, {
     settings: ['config', 'data'],

@@ -7,8 +7,8 @@ import { memberName } from './text.ts';
 export const firstLine = '// Written by `annals types`. To change it, change the configuration and run that again.';
 
 /**
- * The types of a service's API as a TypeScript file that needs nothing else: an interface for each kind of document and body,
- * and `Annals`, which a client is typed by. `client/types/` makes the same of the configuration itself.
+ * The types of a service's API as a TypeScript file that needs nothing else: an interface for each kind of document and
+ * body, and `Annals`, which a client is typed by. `client/types/` makes the same of the configuration itself.
  */
 export function clientTypes(model: Model): string {
   const { collections, globals } = model;

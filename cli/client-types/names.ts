@@ -30,8 +30,8 @@ export type Names = {
 };
 
 /**
- * Names every collection and global: by its label in the singular, else by its slug. They come before all other names, so
- * that a field that is added does not rename them.
+ * Names every collection and global: by its label in the singular, else by its slug. They come before all other names,
+ * so that a field that is added does not rename them.
  */
 export function namesOf({ collections, globals }: Model): Names {
   const taken = new Set(reserved);

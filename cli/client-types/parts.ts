@@ -12,7 +12,8 @@ type Visited = { field: Field; wanted: string; path: string };
 const uses: readonly Use[] = ['answer', 'create'];
 
 /**
- * Names and declares what has types of its own inside a collection or global: options, objects, items of lists and blocks.
+ * Names and declares what has types of its own inside a collection or global: options, objects, items of lists and
+ * blocks.
  *
  * @param related gives the name of a document of another collection one level down.
  */

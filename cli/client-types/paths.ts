@@ -16,8 +16,8 @@ export type Path = {
 };
 
 /**
- * Every path that documents of these fields can be filtered by, as `server/queries/paths.ts` finds them, but for those that go on
- * through relationships.
+ * Every path that documents of these fields can be filtered by, as `server/queries/paths.ts` finds them, but for those
+ * that go on through relationships.
  *
  * @param nameOf the name of the options of a field, or of the types of its blocks.
  */

@@ -18,8 +18,8 @@ const pauseMilliseconds = 1000;
 /**
  * Makes a bulk call.
  *
- * @returns what became of each document, in their order; null where the call is refused, and a RowError where its key was used for another
- * call. Then it has written nothing.
+ * @returns what became of each document, in their order; null where the call is refused, and a RowError where its key
+ * was used for another call. Then it has written nothing.
  * @throws CallError when the service fails, and may have written.
  */
 export async function makeCall(calls: Calls, call: BulkCall): Promise<Written[] | RowError | null> {
@@ -54,7 +54,8 @@ function resultsIn(results: Json | undefined): Written[] {
 }
 
 /**
- * Makes the call again that an earlier run was making when it ended, as it was. If it is refused, its rows are written one by one.
+ * Makes the call again that an earlier run was making when it ended, as it was. If it is refused, its rows are written
+ * one by one.
  *
  * @returns the keys of the rows that are done by it.
  * @throws CallError when the service fails.

@@ -41,7 +41,10 @@ const flags = {
   'accept-clock': 'boolean',
 } satisfies Flags;
 
-/** `annals export content`: exit 0 exported, 1 without files that the store does not have, 2 could not run, or was stopped. */
+/**
+ * `annals export content`: exit 0 exported, 1 without files that the store does not have, 2 could not run, or was
+ * stopped.
+ */
 export async function exportContent(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
   const {
     settings,

@@ -7,8 +7,9 @@ import { yieldToEventLoop } from '../../server/platform/yield.ts';
 import { CallError } from '../call-error.ts';
 
 /**
- * The log that is exported: as of `position`, by the names and fields at `end`, where the log ended when the export began. A service that
- * writes meanwhile changes nothing. `ids` are those of the documents to export, and `names` their fields; null for all.
+ * The log that is exported: as of `position`, by the names and fields at `end`, where the log ended when the export
+ * began. A service that writes meanwhile changes nothing. `ids` are those of the documents to export, and `names` their
+ * fields; null for all.
  */
 export type Exporting = {
   log: LogReader;
@@ -20,13 +21,17 @@ export type Exporting = {
   signal: AbortSignal;
 };
 
-/** The fields of a collection that can be exported. The URL of a file follows from the id, and is another one after an import. */
+/**
+ * The fields of a collection that can be exported. The URL of a file follows from the id, and is another one after an
+ * import.
+ */
 export function fieldsOf({ fields, upload }: CollectionSchema): DataField[] {
   return dataFields(fields).filter(({ name, type }) => type !== 'join' && !(upload && name === 'url'));
 }
 
 /**
- * The documents of a collection as they are stored, in the order of their ids: no hook changes them. `onDocument` gets each.
+ * The documents of a collection as they are stored, in the order of their ids: no hook changes them. `onDocument` gets
+ * each.
  *
  * @throws CallError when the export is stopped.
  */

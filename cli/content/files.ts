@@ -52,8 +52,8 @@ export function filesOfExport(folder: string): FindFile {
 }
 
 /**
- * The real path and the bytes of a file below a folder; a file elsewhere is not found, by symbolic links either. `problem` goes on with a
- * sentence that names the path.
+ * The real path and the bytes of a file below a folder; a file elsewhere is not found, by symbolic links either.
+ * `problem` goes on with a sentence that names the path.
  */
 export function findBelow(folder: string, path: string): { path: string; size: number } | { problem: string } {
   if (path === '' || path.includes('\0') || isAbsolute(path)) return { problem: '' };

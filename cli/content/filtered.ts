@@ -14,8 +14,8 @@ export type Filter = { slug: string; where: string; position: number };
 const pageSize = 100;
 
 /**
- * The ids of the documents that met a filter at a position. The service answers that, as for lists: the running one, else one that this
- * command runs.
+ * The ids of the documents that met a filter at a position. The service answers that, as for lists: the running one,
+ * else one that this command runs.
  *
  * @throws UsageError if the filter is not one, or the configuration is not the one that the log ends with.
  */

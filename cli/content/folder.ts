@@ -27,7 +27,8 @@ export function isFolder(path: string): boolean {
 /**
  * Opens an export for a configuration. Nothing outside of the folder is read.
  *
- * @throws UsageError naming all that is missing in the folder, and every collection or global that the configuration does not have.
+ * @throws UsageError naming all that is missing in the folder, and every collection or global that the configuration
+ * does not have.
  */
 export function openExport(path: string, model: Model): ExportFolder {
   const folder = realpathSync(path);

@@ -20,8 +20,8 @@ type Refused = Named & { error: RowError };
 /** The rows of an import on their way into a collection. */
 export type Groups = {
   /**
-   * Takes a row. It is written after those before it, at the latest by `flush`; then it is counted, or a line is printed for each reason
-   * of its refusal.
+   * Takes a row. It is written after those before it, at the latest by `flush`; then it is counted, or a line is
+   * printed for each reason of its refusal.
    *
    * @param prepare gives what is written, null for a row that waits; throws a RowError for one that is refused.
    */
@@ -36,8 +36,8 @@ export type Groups = {
 const mostRows = 200;
 
 /**
- * Collects the rows of a collection into bulk calls. The rows of a call that is refused are written one by one, so that each refusal has its
- * row; so are rows with files, and the rows of a dry run.
+ * Collects the rows of a collection into bulk calls. The rows of a call that is refused are written one by one, so that
+ * each refusal has its row; so are rows with files, and the rows of a dry run.
  *
  * @param onRefused is told the key of a row that is refused.
  */

@@ -3,8 +3,9 @@ import { harmless, isFormula } from '../../server/audit/exports/csv.ts';
 const guards = /[;\t\r\n]'/g;
 
 /**
- * A text as the export of content writes it: that no spreadsheet takes for a formula, as {@link harmless} has it. An apostrophe within it that
- * could be taken for such a guard gets one more as well, so that {@link unguarded} gives every text back.
+ * A text as the export of content writes it: that no spreadsheet takes for a formula, as {@link harmless} has it. An
+ * apostrophe within it that could be taken for such a guard gets one more as well, so that {@link unguarded} gives
+ * every text back.
  */
 export function guarded(text: string): string {
   return harmless(text, isGuarded);

@@ -13,12 +13,15 @@ import type { Row } from './rows.ts';
 import type { State } from './state.ts';
 import { bodyOf, writeChange } from './writing.ts';
 
-/** An import of an export: `dropsMissing` leaves out what points to documents that neither the export nor the service has. */
+/**
+ * An import of an export: `dropsMissing` leaves out what points to documents that neither the export nor the service
+ * has.
+ */
 export type FolderImport = Omit<Importing, 'state' | 'upsert'> & { state: State; dropsMissing: boolean };
 
 /**
- * The parts of the work on an export: `finished` are the keys of rows of the call that an earlier run was making, `refused` those of rows that
- * were refused, which are not tried again.
+ * The parts of the work on an export: `finished` are the keys of rows of the call that an earlier run was making,
+ * `refused` those of rows that were refused, which are not tried again.
  */
 type Work = FolderImport & {
   exported: ExportFolder;
@@ -33,8 +36,9 @@ type Ids = ReadonlyMap<string, Place>;
 type Place = { source: number; row: number };
 
 /**
- * Imports an export: first its documents, without the relationships to those that come later, then these relationships, then its globals.
- * The values of a row, and so the write that its idempotency key is for, follow from the export alone, however often the import is resumed.
+ * Imports an export: first its documents, without the relationships to those that come later, then these relationships,
+ * then its globals. The values of a row, and so the write that its idempotency key is for, follow from the export
+ * alone, however often the import is resumed.
  *
  * @throws UsageError for an export that is not whole; CallError when the service fails or the import is stopped.
  */
@@ -91,8 +95,8 @@ function findingIn({ calls, collections, state, isDryRun, dropsMissing }: Folder
 }
 
 /**
- * The fields of a row that are written when all documents are there. A row waits for the documents before it, and for those that it
- * requires.
+ * The fields of a row that are written when all documents are there. A row waits for the documents before it, and for
+ * those that it requires.
  */
 async function laterIn({ ids, collections }: Work, source: Source, values: JsonObject): Promise<string[]> {
   const { slug, fields } = source.collection;

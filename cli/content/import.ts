@@ -36,8 +36,8 @@ const flags = {
 type Asked = Given<typeof flags>['flags'];
 
 /**
- * `annals import COLLECTION FILE` and `annals import FOLDER`: exit 0 all rows are imported, 1 some are refused, 2 could not run, or was
- * stopped.
+ * `annals import COLLECTION FILE` and `annals import FOLDER`: exit 0 all rows are imported, 1 some are refused, 2 could
+ * not run, or was stopped.
  */
 export async function importContent(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
   const {

@@ -6,8 +6,8 @@ import { UsageError } from '../../server/settings/settings.ts';
 import { syncFolder } from '../../storage/disk.ts';
 
 /**
- * A row of an import: its key, and the id of its document there. `later` are the fields that have yet to be written, since they name documents
- * that are imported after it.
+ * A row of an import: its key, and the id of its document there. `later` are the fields that have yet to be written,
+ * since they name documents that are imported after it.
  */
 export type SentRow = { key: string; slug: string; from?: string; later?: string[] };
 

@@ -6,8 +6,8 @@ import { show, showAll } from '../../config/suggest.ts';
 import type { JsonDocument } from './documents.ts';
 
 /**
- * A document that a row names by an id: its id here; `later` for one that has yet to be imported; what to say of one that is left out, or
- * that the row is refused for.
+ * A document that a row names by an id: its id here; `later` for one that has yet to be imported; what to say of one
+ * that is left out, or that the row is refused for.
  */
 export type Found = { id: string } | { later: true } | { leftOut: string } | { problem: string };
 
@@ -19,8 +19,8 @@ export type Finding = {
 };
 
 /**
- * The values of a row with the ids of this service. `later` are its fields that name documents that have yet to be imported, `notes` a line
- * for each that is left out, `problems` one for each that is not found.
+ * The values of a row with the ids of this service. `later` are its fields that name documents that have yet to be
+ * imported, `notes` a line for each that is left out, `problems` one for each that is not found.
  */
 export type Resolved = {
   values: JsonObject;
@@ -34,7 +34,10 @@ export function uniqueFieldsOf({ fields }: Collection): string[] {
   return fields.filter((field) => field.unique && affinityOf(field) !== null).map(({ name }) => name);
 }
 
-/** Finds the documents that a row names in its relationships, by their ids or by `{ "field": value }` with a unique field. */
+/**
+ * Finds the documents that a row names in its relationships, by their ids or by `{ "field": value }` with a unique
+ * field.
+ */
 export async function resolveRelations(
   fields: readonly Field[],
   values: JsonObject,

@@ -11,7 +11,10 @@ import { codeOf, messageOf } from '../../storage/errors.ts';
 export const formats = ['ndjson', 'csv', 'json'] as const;
 export type Format = (typeof formats)[number];
 
-/** A row: its line in NDJSON, its row in a spreadsheet, its place in a JSON list from 1 on; `problem` of one that is not an object. */
+/**
+ * A row: its line in NDJSON, its row in a spreadsheet, its place in a JSON list from 1 on; `problem` of one that is not
+ * an object.
+ */
 export type Row = { number: number; values: JsonObject; problem?: undefined } | { number: number; problem: string };
 
 /** How the cells of a CSV file become an object, from its line of titles. */

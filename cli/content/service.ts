@@ -24,8 +24,8 @@ import {
 export type SentFile = { path: string; size: number; name: string };
 
 /**
- * A request of the operator. With a file it is a form; `text` is a body in JSON. `key` is an idempotency key, `reason` goes on record, and
- * `patience` is milliseconds in which nothing comes.
+ * A request of the operator. With a file it is a form; `text` is a body in JSON. `key` is an idempotency key, `reason`
+ * goes on record, and `patience` is milliseconds in which nothing comes.
  */
 export type Ask = {
   method: 'GET' | 'POST' | 'PATCH';
@@ -40,7 +40,9 @@ export type Ask = {
 
 /** A service that is called many times, for whom the caller is its operator. */
 export type Calls = {
-  /** @throws CallError if it does not answer, refuses the credential or has failed: later requests would fare no better. */
+  /**
+   * @throws CallError if it does not answer, refuses the credential or has failed: later requests would fare no better.
+   */
   ask: (ask: Ask) => Promise<Answered>;
 };
 
@@ -107,7 +109,10 @@ async function askPatiently(line: Line, agent: Agent, ask: Ask): Promise<Answere
   }
 }
 
-/** Sends a request, and again if its connection breaks off: each write has an idempotency key, or is one that may be done twice. */
+/**
+ * Sends a request, and again if its connection breaks off: each write has an idempotency key, or is one that may be
+ * done twice.
+ */
 async function answerTo(line: Line, agent: Agent, ask: Ask): Promise<Answered & Pick<IncomingMessage, 'headers'>> {
   for (let count = 0; ; count += 1) {
     try {

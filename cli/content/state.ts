@@ -26,7 +26,8 @@ export type State = {
   /** The bulk call that was kept and of which the outcome is not known; null without one. */
   begun: () => KeptCall | null;
   /**
-   * Ends a bulk call, by the ids that its rows have got, in their order; an error is that of a call that has written nothing.
+   * Ends a bulk call, by the ids that its rows have got, in their order; an error is that of a call that has written
+   * nothing.
    *
    * @returns the rows that are done by it.
    */
@@ -38,8 +39,9 @@ export type State = {
 };
 
 /**
- * Opens the record of an import: a line of JSON for the log that it is of, then one for the rows of each call, one for a row that was
- * written by itself, and another one for a row that is finished later. A call that is being made stands in a file beside it.
+ * Opens the record of an import: a line of JSON for the log that it is of, then one for the rows of each call, one for
+ * a row that was written by itself, and another one for a row that is finished later. A call that is being made stands
+ * in a file beside it.
  *
  * @param isKept false for a dry run, which writes nothing.
  * @throws UsageError if the file is of another log or export, or is not a record of an import.
@@ -121,7 +123,10 @@ export function openState(path: string, { log, source }: Ends, isKept: boolean):
     else note(doneIn(path, line));
   }
 
-  /** `isOnDisk`: the line survives a power cut, as it has to before a call is forgotten, or rows are written by themselves. */
+  /**
+   * `isOnDisk`: the line survives a power cut, as it has to before a call is forgotten, or rows are written by
+   * themselves.
+   */
   function write(line: object, isOnDisk = false): void {
     if (!isKept) return;
     const text = `${JSON.stringify(line)}\n`;
@@ -147,7 +152,10 @@ function damaged(path: string): UsageError {
   return new UsageError(`${path} is damaged; --state names another file`);
 }
 
-/** The lines of a record. A last line that was cut off by a crash is removed: its row is written again, under the same key. */
+/**
+ * The lines of a record. A last line that was cut off by a crash is removed: its row is written again, under the same
+ * key.
+ */
 function readWhole(path: string, isKept: boolean): Json[] {
   const bytes = readFileSync(path);
   const end = bytes.lastIndexOf('\n') + 1;

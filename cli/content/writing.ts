@@ -14,7 +14,10 @@ export type Written = { outcome: 'created' | 'updated' | 'unchanged'; id: string
 /** A row as it is written: its values with the ids of this service, and an idempotency key. */
 export type ToWrite = { values: JsonObject; source: JsonObject; key: string };
 
-/** The way of all rows of an import into a collection. `upsert` is the unique field by which existing documents are found. */
+/**
+ * The way of all rows of an import into a collection. `upsert` is the unique field by which existing documents are
+ * found.
+ */
 export type Writing = {
   calls: Calls;
   collection: Collection;

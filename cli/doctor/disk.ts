@@ -103,8 +103,8 @@ function readMounts(): string {
 }
 
 /**
- * The type of the file system that a folder is on, by the text of `/proc/self/mountinfo` (proc(5)); null where that does not say. The
- * last of those mounted at one place hides the others.
+ * The type of the file system that a folder is on, by the text of `/proc/self/mountinfo` (proc(5)); null where that
+ * does not say. The last of those mounted at one place hides the others.
  */
 export function mountOf(folder: string, mounts: string): string | null {
   const holding = mounts.split('\n').flatMap((line) => {

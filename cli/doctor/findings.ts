@@ -1,4 +1,6 @@
-/** The outcome of one check: `trouble` is to be mended, `note` tells of what is not set up or could not be looked at. */
+/**
+ * The outcome of one check: `trouble` is to be mended, `note` tells of what is not set up or could not be looked at.
+ */
 export type Finding = { check: CheckName; status: 'ok' | 'note' | 'trouble'; message: string };
 
 /** The checks, in their order. */

@@ -6,7 +6,10 @@ import { type Finding, note, ok } from './findings.ts';
 /** More of them say no more. */
 const mostTold = 10;
 
-/** Names the indexes that reads took long without in the last weeks. @param model null where the configuration cannot be loaded. */
+/**
+ * Names the indexes that reads took long without in the last weeks. @param model null where the configuration cannot be
+ * loaded.
+ */
 export function checkIndexes(directory: string, model: Model | null): Finding[] {
   const listed = readMissingList(directory, Date.now());
   const missing = model ? stillMissing(listed, model.schema) : listed;

@@ -55,7 +55,10 @@ async function statusAt(address: string): Promise<number | string> {
   }
 }
 
-/** Checks that the mail server takes the login; sends nothing. @param model null where the configuration cannot be loaded. */
+/**
+ * Checks that the mail server takes the login; sends nothing. @param model null where the configuration cannot be
+ * loaded.
+ */
 export async function checkMail({ smtpUrl }: Settings, model: Model | null): Promise<Finding> {
   if (!model) return note('mail', 'the configuration cannot be loaded: annals config check says why');
   if (model.adminCollection === null && ![...model.collections.values()].some(({ auth }) => auth))

@@ -292,7 +292,9 @@ function openSoundly(db: Sqlite, directory: string): LogReader {
   return log;
 }
 
-/** Requires the seal of the vault: a log that another program wrote to, or cut, must not decide which files are removed. */
+/**
+ * Requires the seal of the vault: a log that another program wrote to, or cut, must not decide which files are removed.
+ */
 function requireVaulted({ directory, db, log }: Opened): void {
   const { seals, signed } = withVault(existingVault(directory), (keys, seals) => ({ seals, signed: keys.signed() }));
   checkAgainstSeen(directory, log, signed);

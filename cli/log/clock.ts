@@ -8,7 +8,9 @@ import { existingLog, startErrorOf } from '../data.ts';
 import { printLine, refused } from '../terminal.ts';
 import { holding, type Opened, openToWrite, readReason } from '../writing.ts';
 
-/** `annals clock correct`: exit 0 recorded, 1 there is nothing to correct or the clock is still wrong, 2 could not run. */
+/**
+ * `annals clock correct`: exit 0 recorded, 1 there is nothing to correct or the clock is still wrong, 2 could not run.
+ */
 export async function correct(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
   const { settings, flags } = readSettings(args, environment, {
     settings: ['data'],

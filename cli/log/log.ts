@@ -179,7 +179,9 @@ async function* pages(read: (after: number) => Promise<EntryPage>): AsyncGenerat
   }
 }
 
-/** Reads the log of a data directory, also while a service runs. The reader of standard output may close it at any time. */
+/**
+ * Reads the log of a data directory, also while a service runs. The reader of standard output may close it at any time.
+ */
 export async function reading(settings: Settings, run: (log: LogReader) => Promise<number>): Promise<number> {
   const { directory, done } = readableLog(settings);
   const unheed = onSignal(done);

@@ -17,8 +17,8 @@ const lost =
   'made, drafts, preferences and waiting deliveries of webhooks were in PostgreSQL and are not here: all users have to reset their passwords';
 
 /**
- * Makes of the data directory of a stopped node one that has its log to itself, where PostgreSQL is lost. The key that signed is lost with
- * it, so another one is made, and the log tells of it with the reason.
+ * Makes of the data directory of a stopped node one that has its log to itself, where PostgreSQL is lost. The key that
+ * signed is lost with it, so another one is made, and the log tells of it with the reason.
  *
  * @throws UsageError; MoveError for a directory that is not that of a node, or whose log is not sound.
  */

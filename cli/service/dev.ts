@@ -18,7 +18,10 @@ import { type Texts, textsOf, watchSources } from './watching.ts';
 /** `reload` is that of the service that runs. */
 type Place = { settings: Settings; sink: LogSink; log: Log; stopped: Promise<'stopped'>; reload: () => void };
 
-/** `annals dev`: runs the service, and reloads the configuration when a file of it is saved, or starts again where that is needed. */
+/**
+ * `annals dev`: runs the service, and reloads the configuration when a file of it is saved, or starts again where that
+ * is needed.
+ */
 export async function dev(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
   const { settings: given } = readSettings(args, environment, {
     settings: ['config', 'data', 'host', 'port', 'threads', 'strictSchema', 'acceptLoss', 'acceptClock', 'noBackup'],
@@ -126,7 +129,10 @@ async function run(place: Place, loaded: Loaded, tell: (service: Service, ready:
   }
 }
 
-/** Loads the configuration again, once it can be; null when a signal comes. @param isWaiting first waits until a file is saved. */
+/**
+ * Loads the configuration again, once it can be; null when a signal comes. @param isWaiting first waits until a file is
+ * saved.
+ */
 async function loadSaved({ stopped }: Place, before: Loaded, isWaiting: boolean): Promise<Loaded | null> {
   let looked = textsOf(before.sources);
   for (let isFirst = !isWaiting; ; isFirst = false) {

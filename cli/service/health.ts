@@ -13,8 +13,8 @@ import { readHolder } from '../../storage/holder.ts';
 const patienceMilliseconds = 5000;
 
 /**
- * `annals health`: asks the service that holds the data directory whether it is ready. Exit 0 ready; 1 not ready, or no service; 2
- * wrong usage.
+ * `annals health`: asks the service that holds the data directory whether it is ready. Exit 0 ready; 1 not ready, or no
+ * service; 2 wrong usage.
  */
 export async function health(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
   try {

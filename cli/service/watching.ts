@@ -13,9 +13,10 @@ export type Texts = ReadonlyMap<string, Buffer | null>;
 const settleMilliseconds = 100;
 
 /**
- * Watches the files of a configuration by their folders, for editors replace files. Calls `run` when the text of one is another than the
- * one that was read, from the beginning on, since it may have been saved before that; when a call is over, the next one may follow. Each
- * text is told of once: one that cannot be read, as with a syntax error, stays another one.
+ * Watches the files of a configuration by their folders, for editors replace files. Calls `run` when the text of one is
+ * another than the one that was read, from the beginning on, since it may have been saved before that; when a call is
+ * over, the next one may follow. Each text is told of once: one that cannot be read, as with a syntax error, stays
+ * another one.
  *
  * @param looked the texts of the files before the last attempt to read them.
  * @returns ends the watch.

@@ -24,7 +24,9 @@ export type Groups<By extends string, Figures extends Record<string, string>> = 
   total: number;
 };
 
-/** The documents that a search has found, and how many there are in all. `excerpt` is HTML: escaped text, with `<mark>`. */
+/**
+ * The documents that a search has found, and how many there are in all. `excerpt` is HTML: escaped text, with `<mark>`.
+ */
 export type Found<Slug extends string = string> = {
   hits: { collection: Slug; id: string; title: string; excerpt: string }[];
   total: number;
@@ -48,13 +50,19 @@ export type CursorPage<Document> = {
   nextCursor: string | null;
 };
 
-/** A document or global that points at another; `field` is the path of the field by which it does, without places in lists. */
+/**
+ * A document or global that points at another; `field` is the path of the field by which it does, without places in
+ * lists.
+ */
 export type Reference<Slug extends string = string, Global extends string = string> = (
   | { collection: Slug; id: string }
   | { global: Global; id: null }
 ) & { field: string; title: string };
 
-/** A deleted document; `version` is the last at which it was there. `title`, `reason` and `deletedBy` may be for auditors only. */
+/**
+ * A deleted document; `version` is the last at which it was there. `title`, `reason` and `deletedBy` may be for
+ * auditors only.
+ */
 export type Trashed<Slug extends string = string> = {
   collection: Slug;
   id: string;
@@ -172,7 +180,10 @@ export type BulkCreated = { results: Omit<BulkResult<never>, 'outcome'>[]; batch
 /** Documents that one call has created or changed. */
 export type BulkUpserted = { results: BulkResult<'created' | 'updated' | 'unchanged'>[]; batch: string | null };
 
-/** Documents that one call has changed or deleted, or with `dryRun` would: how many it is about, and how many differ after it. */
+/**
+ * Documents that one call has changed or deleted, or with `dryRun` would: how many it is about, and how many differ
+ * after it.
+ */
 export type BulkChanged<Outcome extends string> = {
   matched: number;
   changed: number;
@@ -185,7 +196,10 @@ export type Undone = Omit<BulkChanged<never>, 'results'> & {
   results: (BulkResult<'deleted' | 'restored' | 'updated' | 'unchanged'> & { collection: string })[];
 };
 
-/** A field as it is configured, without functions; `access` is there for users, and neither it nor `hasDefault` on a `row`. */
+/**
+ * A field as it is configured, without functions; `access` is there for users, and neither it nor `hasDefault` on a
+ * `row`.
+ */
 export type FieldSchema = {
   name?: string;
   type: string;
@@ -236,8 +250,8 @@ export type GlobalSchema = {
 export type AuditScope = 'headers' | 'payloads' | 'export';
 
 /**
- * All that is configured; `user`, `limits` and `version` are for callers with a credential; `keys`: they manage API keys;
- * `erase`: they may erase some documents.
+ * All that is configured; `user`, `limits` and `version` are for callers with a credential; `keys`: they manage API
+ * keys; `erase`: they may erase some documents.
  */
 export type Schemas = {
   collections: CollectionSchema[];
@@ -251,8 +265,8 @@ export type Schemas = {
 };
 
 /**
- * An index that reads were without which took long: of a field, by its path, or with null of the words that `q` looks for. `slowest` are
- * milliseconds.
+ * An index that reads were without which took long: of a field, by its path, or with null of the words that `q` looks
+ * for. `slowest` are milliseconds.
  */
 export type MissingIndex = { collection: string; field: string | null; reads: number; slowest: number; lastAt: string };
 

@@ -15,7 +15,9 @@ export type Written = {
   readonly globals: { readonly [slug: string]: GlobalTypes };
 };
 
-/** The types of one collection. `document` follows `depth`, so that one type stands for the documents of every depth. */
+/**
+ * The types of one collection. `document` follows `depth`, so that one type stands for the documents of every depth.
+ */
 export interface CollectionTypes {
   kind: 'documents' | 'accounts' | 'files';
   /** The depth at which accounts are told who they are. */
@@ -42,7 +44,9 @@ export interface GlobalTypes {
   update: object;
 }
 
-/** A configuration whose literals were not kept, for example of a plain object: it says nothing, but is not an error. */
+/**
+ * A configuration whose literals were not kept, for example of a plain object: it says nothing, but is not an error.
+ */
 type Plain = {
   readonly collections?: readonly { readonly slug: string; readonly fields: readonly object[] }[];
   readonly globals?: readonly { readonly slug: string; readonly fields: readonly object[] }[];

@@ -9,7 +9,10 @@ export type StoredGlobal = { createdAt: string | null; updatedAt: string | null 
 /** The depth that is left in the documents of the next level. More than 10 is 10. */
 export type Below<Depth extends number> = number extends Depth ? number : [0, 0, 1, 2, 3, 4, 5, 6, 7, 8, ...9[]][Depth];
 
-/** A document of a collection of a configuration, as it is answered. In related documents, joins stay ids: their depth is 0. */
+/**
+ * A document of a collection of a configuration, as it is answered. In related documents, joins stay ids: their depth
+ * is 0.
+ */
 export type Answered<Bases, K, Depth extends number, JoinDepth extends number = Depth> = Flat<
   Stored &
     Members<Bases, AddedTo<K> | Exclude<FieldsIn<K>, Join>, Depth> &

@@ -76,7 +76,7 @@ export type OptionValue<Option> = Option extends string
 export type IsNeeded<F> = F extends { readonly required: true } ? (HasDefault<F> extends true ? false : true) : false;
 
 /**
- * To the compiler `{}` has what every object inherits, so a member that may be left out has to allow for that: otherwise a
- * field named `constructor` would always have to be given.
+ * To the compiler `{}` has what every object inherits, so a member that may be left out has to allow for that:
+ * otherwise a field named `constructor` would always have to be given.
  */
 export type Inherited<Name> = Name extends keyof typeof Object.prototype ? (typeof Object.prototype)[Name] : never;

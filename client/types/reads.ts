@@ -1,7 +1,9 @@
 import type { CallOptions, Moment } from '../options.ts';
 import type { AnyConfig, CollectionSlug, SelectOf, SortOf, WhereOf } from './config.ts';
 
-/** How a document or global is read: how many levels of related documents stand in it, as of when, and which members. */
+/**
+ * How a document or global is read: how many levels of related documents stand in it, as of when, and which members.
+ */
 export type ReadOptions<Depth extends number = number, Select = string> = CallOptions & {
   depth?: Depth | undefined;
   asOf?: Moment | undefined;

@@ -4,8 +4,8 @@ import type { Flat } from './fields.ts';
 import type { PartOf } from './where.ts';
 
 /**
- * The paths that can be selected of the documents of a collection: their own and those through a relationship or join. Through more of
- * them only the relations are looked at, for the paths would be too many.
+ * The paths that can be selected of the documents of a collection: their own and those through a relationship or join.
+ * Through more of them only the relations are looked at, for the paths would be too many.
  */
 export type SelectPaths<All, Slug> =
   | OwnPaths<All, Slug>

@@ -2,7 +2,10 @@ import type { Inherited } from './fields.ts';
 import type { AnyFilter } from './paths.ts';
 import type { SelectPaths } from './select.ts';
 
-/** How lists of each collection are filtered and sorted, and what is selected. An interface for each: it is looked into when it is asked for. */
+/**
+ * How lists of each collection are filtered and sorted, and what is selected. An interface for each: it is looked into
+ * when it is asked for.
+ */
 export type Lists<All> = { readonly [Slug in keyof All]: ListOf<All, Slug> };
 interface ListOf<All, Slug> {
   select: SelectPaths<All, Slug>;
@@ -22,8 +25,8 @@ export type Where<Conditions> = Conditions & {
 export type LooseConditions = { [path: string]: AnyFilter | readonly unknown[] };
 
 /**
- * The conditions on the documents of a collection: on its own paths and on those through a relationship. Through more of them
- * only the relationships are looked at, for the paths would be too many.
+ * The conditions on the documents of a collection: on its own paths and on those through a relationship. Through more
+ * of them only the relationships are looked at, for the paths would be too many.
  */
 type Conditions<All, Slug> = {
   [One in

@@ -1,8 +1,8 @@
 import type { AST } from '@eslint-community/regexpp';
 
 /**
- * The pattern as places, one for each character that it reads, and how often each may follow another: a number of ways, where more
- * than 2 is 2. After Glushkov (1961), with ways that are counted.
+ * The pattern as places, one for each character that it reads, and how often each may follow another: a number of ways,
+ * where more than 2 is 2. After Glushkov (1961), with ways that are counted.
  */
 type Places = { tests: RegExp[]; follows: Map<number, number>[] };
 /** Places by number, and in how many ways each comes first or last. */
@@ -19,8 +19,9 @@ const maxCopies = 8;
 class TooLarge extends Error {}
 
 /**
- * Whether there are texts that an engine which tries one way after the other takes exponential time to find wrong: when some place
- * can be come back to in two ways by the same characters (Weber and Seidl, 1991), as in `(a+)+` or `(\d|\w)*`.
+ * Whether there are texts that an engine which tries one way after the other takes exponential time to find wrong: when
+ * some place can be come back to in two ways by the same characters (Weber and Seidl, 1991), as in `(a+)+` or
+ * `(\d|\w)*`.
  */
 export function isExponential({ alternatives }: AST.Pattern): boolean {
   const places: Places = { tests: [], follows: [] };
@@ -124,7 +125,10 @@ function few(count: number): number {
   return Math.min(count, 2);
 }
 
-/** Pairs of places that the same characters lead to; one that parts, and comes together again where it began, can do so again and again. */
+/**
+ * Pairs of places that the same characters lead to; one that parts, and comes together again where it began, can do so
+ * again and again.
+ */
 function comesBackInTwoWays({ tests, follows }: Places): boolean {
   const size = tests.length;
   const overlaps = overlapsOf(tests);

@@ -4,7 +4,9 @@ import type { Check, Program } from './program.ts';
 type State = { reads: Uint16Array; count: number; isEnd: boolean; nexts: Map<number, State> };
 const kindNumbers = { read: 0, check: 1, split: 2, end: 3 } as const;
 
-/** The number of states that are kept for each program; a text of ever other characters, or ways, would have it grow. */
+/**
+ * The number of states that are kept for each program; a text of ever other characters, or ways, would have it grow.
+ */
 const maxTransitions = 5000;
 /** Of what is kept, in numbers: a state of many steps weighs as much as many of few. */
 const maxWeight = 200_000;
@@ -13,9 +15,10 @@ const pause = 20_000;
 const codePoints = 0x110000;
 
 /**
- * Tells whether a program matches a whole text. All ways are followed at once, so the time it takes grows as the length of the
- * text, times the steps of the program that are followed at worst: there is nothing to go back to (Thompson, 1968). The cache
- * makes that as fast as a look-up where the same steps come again, which a text can be written to avoid: see `waysOf`.
+ * Tells whether a program matches a whole text. All ways are followed at once, so the time it takes grows as the length
+ * of the text, times the steps of the program that are followed at worst: there is nothing to go back to (Thompson,
+ * 1968). The cache makes that as fast as a look-up where the same steps come again, which a text can be written to
+ * avoid: see `waysOf`.
  */
 export function matcherOf(program: Program): (text: string) => boolean {
   const machines = new Map<Program, Machine>();
@@ -90,7 +93,8 @@ function machineOf({ steps, start, tests }: Program, beginsAnywhere: boolean): M
   let weight = 0;
   let weightOfTaken = 0;
   let unkept = 0;
-  // One set of steps is made at a time, in arrays that are there: a new set for each character costs more than the steps do.
+  // One set of steps is made at a time, in arrays that are there: a new set for each character costs more than the
+  // steps do.
   const marks = new Uint8Array(steps.length);
   const waiting = new Uint16Array(steps.length);
   const passing: State = { reads: new Uint16Array(steps.length), count: 0, isEnd: false, nexts: new Map() };
@@ -112,7 +116,10 @@ function machineOf({ steps, start, tests }: Program, beginsAnywhere: boolean): M
     return count + 1;
   }
 
-  /** All that can be reached without reading from the first `count` that wait; the same object again, with other contents. */
+  /**
+   * All that can be reached without reading from the first `count` that wait; the same object again, with other
+   * contents.
+   */
   function reached(count: number, checks: number): State {
     let isEnd = false;
     let length = 0;

@@ -8,7 +8,10 @@ export type Pattern = {
   matches: (value: string) => boolean;
   /** Why it is matched by the engine of Node, which may take very long; null where that grows as the value does. */
   backtracks: string | null;
-  /** How many steps each character of a long value may cost, 10 to 20 ns each; 0 where it looks at no long value, or backtracks. */
+  /**
+   * How many steps each character of a long value may cost, 10 to 20 ns each; 0 where it looks at no long value, or
+   * backtracks.
+   */
   ways: number;
   /** Whether there are values that such an engine takes exponential time for. Takes some time itself. */
   isExponential: () => boolean;

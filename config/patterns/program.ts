@@ -23,16 +23,18 @@ export type Program = { steps: readonly Step[]; start: number; checks: readonly 
 /** Why a pattern cannot be made a program. */
 export class NoProgram extends Error {}
 
-/** More would not be linear in any sense that helps; and the checks of a place have to fit into the bits of a number. */
+/**
+ * More would not be linear in any sense that helps; and the checks of a place have to fit into the bits of a number.
+ */
 const maxSteps = 2000;
 const maxChecks = 30;
 
 /**
- * Makes the program of a pattern with the flag `u`. The test of a single character is left to the engine of Node, so that it
- * means the same, down to its version of Unicode.
+ * Makes the program of a pattern with the flag `u`. The test of a single character is left to the engine of Node, so
+ * that it means the same, down to its version of Unicode.
  *
- * @throws NoProgram for a backreference; for modifiers, in which Node's engine is not quite as ECMAScript has it; for a pattern that
- *   is too large.
+ * @throws NoProgram for a backreference; for modifiers, in which Node's engine is not quite as ECMAScript has it; for a
+ * pattern that is too large.
  */
 export function programOf({ alternatives }: AST.Pattern): Program {
   const size = { steps: 0 };
@@ -40,8 +42,8 @@ export function programOf({ alternatives }: AST.Pattern): Program {
 }
 
 /**
- * How many steps may have to be followed for each character of a text, however long that is; 0 where the pattern itself bounds
- * how long a text it looks at.
+ * How many steps may have to be followed for each character of a text, however long that is; 0 where the pattern itself
+ * bounds how long a text it looks at.
  */
 export function waysOf(program: Program): number {
   const isBounded = !looksAround(program) && !goesRound(program);

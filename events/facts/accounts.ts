@@ -56,7 +56,9 @@ export function decideResetRequest(
   return ofAccount(account, [event('password.reset.requested', { reset, email, expiresAt: expiresAt.toISOString() })]);
 }
 
-/** A password that is reset. `version` of the account is what it was when the reset was found to be good: it works once. */
+/**
+ * A password that is reset. `version` of the account is what it was when the reset was found to be good: it works once.
+ */
 export function decideReset(account: AccountRef, version: number, reset: string, credential: string): Change {
   return ofAccount(account, [event('password.changed', { credential, reset })], version);
 }
@@ -76,12 +78,18 @@ export function decideAcceptance(invite: AccountRef & { version: number }, accou
   );
 }
 
-/** The end of an invitation before its time. `version` is what it was when it was found to be open: an acceptance may come first. */
+/**
+ * The end of an invitation before its time. `version` is what it was when it was found to be open: an acceptance may
+ * come first.
+ */
 export function decideWithdrawal({ category, id, version }: AccountRef & { version: number }): Change {
   return changeOf(inviteStream(category, id), [event('invite.withdrawn')], version);
 }
 
-/** The first user of an empty collection. `version` is that of the stream of such users: of several at once one is first. */
+/**
+ * The first user of an empty collection. `version` is that of the stream of such users: of several at once one is
+ * first.
+ */
 export function decideSetup(account: AccountRef, version: number): Change {
   return changeOf(setupStream(account.category), [event('setup.completed', accountOf(account))], version);
 }

@@ -11,7 +11,10 @@ export type NewKey = KeyGrant & { id: string; name: string; expiresAt: Date | nu
 /** A new secret of a key. Until `previousUntil` the one before is valid too; null: it ends at once. */
 export type NewSecret = { id: string; credential: string; previousUntil: Date | null };
 
-/** A new key. `version` is that of the stream of keys, in this and in what follows: of two changes at once, one is first. */
+/**
+ * A new key. `version` is that of the stream of keys, in this and in what follows: of two changes at once, one is
+ * first.
+ */
 export function decideKey({ id, name, scopes, audit, expiresAt, credential }: NewKey, version: number): Change {
   const kept = scopes.map(({ collections, globals, operations }) => ({
     collections: listOf(collections),

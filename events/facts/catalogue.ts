@@ -56,7 +56,9 @@ export function globalStream(slug: string): string {
   return documentStream(globalsCategory, slug);
 }
 
-/** The stream of what happens to one account: beside its document's, so that a failed login is no new version of that. */
+/**
+ * The stream of what happens to one account: beside its document's, so that a failed login is no new version of that.
+ */
 export function accountStream(category: Category, id: string): string {
   return `accounts/${category}/${id}`;
 }
@@ -111,8 +113,8 @@ export function splitStream(stream: string): [category: Category, id: string] {
 }
 
 /**
- * Takes the name of a stream about accounts apart: the category of their collection, and the id of the user or the invitation. Null for
- * streams about anything else.
+ * Takes the name of a stream about accounts apart: the category of their collection, and the id of the user or the
+ * invitation. Null for streams about anything else.
  */
 export function splitAccountStream(stream: string): { category: Category; id: string; isInvite: boolean } | null {
   if (!stream.startsWith('accounts/')) return null;

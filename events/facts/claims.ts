@@ -11,7 +11,9 @@ import {
 import { readTime } from '../../config/times.ts';
 import type { Claim } from './log.ts';
 
-/** A unique field: its scope in the claims table, the keys that lead to its value, and whether that is a time of day. */
+/**
+ * A unique field: its scope in the claims table, the keys that lead to its value, and whether that is a time of day.
+ */
 export type UniqueField = { scope: string; path: string[]; isTime: boolean };
 
 /** The unique fields of a collection, those inside objects included. */

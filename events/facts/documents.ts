@@ -120,8 +120,8 @@ function nextTime({ document }: Current, at: number): string {
 }
 
 /**
- * The document that an event's `data` makes of another: the fields after it, or null when it is gone. Pure, and total over all
- * events ever recorded.
+ * The document that an event's `data` makes of another: the fields after it, or null when it is gone. Pure, and total
+ * over all events ever recorded.
  */
 export function foldDocument(before: JsonObject | null, type: string, data: JsonObject): JsonObject | null {
   if (type === 'document.created') return data;

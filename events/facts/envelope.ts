@@ -6,8 +6,8 @@ import type { EventType } from './catalogue.ts';
 export type Actor = { type: 'user' | 'apiKey' | 'system' | 'anonymous'; id?: string };
 
 /**
- * The public part of an event. Its canonical JSON (RFC 8785), stored byte for byte, is the leaf of the tree; it holds no
- * personal data and no secret, so it stays when a payload is erased.
+ * The public part of an event. Its canonical JSON (RFC 8785), stored byte for byte, is the leaf of the tree; it holds
+ * no personal data and no secret, so it stays when a payload is erased.
  */
 export type Header = {
   /** The version of the header: 1 in events from before format 3 of the log. */

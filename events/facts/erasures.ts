@@ -9,8 +9,8 @@ import type { Command, RecordedEvent } from './log.ts';
 export type ErasedStream = { stream: string; versions: number };
 
 /**
- * The work that is left of a recorded erasure. `files`: SHA-256 of stored files that the erased events named, and that are gone
- * unless something else needs them; not looked at yet.
+ * The work that is left of a recorded erasure. `files`: SHA-256 of stored files that the erased events named, and that
+ * are gone unless something else needs them; not looked at yet.
  */
 export type Erasure = { position: number; files: string[]; isDone: boolean };
 
@@ -54,8 +54,8 @@ export function staysErased(type: EventType): boolean {
 export type IsErased = (event: { stream: string; version: number; header: string }) => boolean;
 
 /**
- * Knows which payloads the erasures of a log have taken: a missing one is sound exactly when it was declared. Each call gives what
- * is so by then.
+ * Knows which payloads the erasures of a log have taken: a missing one is sound exactly when it was declared. Each call
+ * gives what is so by then.
  *
  * @param newest gives the position of the newest erasure, 0 before the first; `events` those of all.
  */
@@ -86,7 +86,10 @@ type ErasureRow = { position: number; files: string; done: number };
 
 const columns = 'SELECT position, files, done FROM erasures';
 
-/** Reads what became of erasures. Rarely asked, so nothing is prepared for it: also a log of an earlier format can be opened. */
+/**
+ * Reads what became of erasures. Rarely asked, so nothing is prepared for it: also a log of an earlier format can be
+ * opened.
+ */
 export function openErasures(db: Sqlite) {
   return {
     /** Those that are not finished, oldest first. */

@@ -119,8 +119,8 @@ function follow(before: List | undefined, declared: readonly FieldSchema[], plac
 }
 
 /**
- * The entry whose values a field takes: that of `renamedFrom`, also if it has been gone for a while; but not where both were declared
- * at the same time at last, for then each has values of its own.
+ * The entry whose values a field takes: that of `renamedFrom`, also if it has been gone for a while; but not where both
+ * were declared at the same time at last, for then each has values of its own.
  */
 function sourceOf(before: List | undefined, { name, renamedFrom }: DataField): Entry | undefined {
   const source = renamedFrom === undefined ? undefined : before?.get(renamedFrom);

@@ -7,8 +7,8 @@ import type { Actor, Context, Header } from './envelope.ts';
 export type NewEvent = { type: EventType; data: JsonObject };
 
 /**
- * A unique value: `scope` is `<slug>.<field path>`, `value` its JSON text, so that 1 and "1" differ. `former` is another text of
- * the same value, under which a stream may hold it since before values had one form.
+ * A unique value: `scope` is `<slug>.<field path>`, `value` its JSON text, so that 1 and "1" differ. `former` is
+ * another text of the same value, under which a stream may hold it since before values had one form.
  */
 export type Claim = { scope: string; value: string; former?: string };
 
@@ -16,8 +16,8 @@ export type Claim = { scope: string; value: string; former?: string };
 export type Change = {
   stream: string;
   /**
-   * The version that the writer expects the stream to have; 0 for a stream that must not exist yet; null where the events are
-   * true whatever came before them.
+   * The version that the writer expects the stream to have; 0 for a stream that must not exist yet; null where the
+   * events are true whatever came before them.
    */
   expectedVersion: number | null;
   events: NewEvent[];
@@ -35,8 +35,8 @@ export function changeOf(stream: string, events: NewEvent[], expectedVersion: nu
 /** All that one request wants to append, decided as a whole. */
 export type Command = Change & {
   /**
-   * Changes of other streams that are recorded with it, after it and in this order: all of them or nothing. A value that
-   * one of them gives up is free only for the next command.
+   * Changes of other streams that are recorded with it, after it and in this order: all of them or nothing. A value
+   * that one of them gives up is free only for the next command.
    */
   otherStreams?: Change[];
   /** Kept with it for as long as the client may repeat it. */
@@ -54,18 +54,20 @@ export type Command = Change & {
 export type RecordedEvent = { header: Header; data: JsonObject | null; context: Context | null };
 
 /**
- * How a client names one attempt, so that it can send it again: both are keyed hashes, so nothing is learnt from them. `key` is
- * over the actor, the route and the `Idempotency-Key`; `fingerprint` over the body.
+ * How a client names one attempt, so that it can send it again: both are keyed hashes, so nothing is learnt from them.
+ * `key` is over the actor, the route and the `Idempotency-Key`; `fingerprint` over the body.
  */
 export type IdempotencyRecord = { key: string; fingerprint: string };
 
-/** The first answer to an attempt: what is needed to give it again. `position` and `version` are those of its stream. */
+/**
+ * The first answer to an attempt: what is needed to give it again. `position` and `version` are those of its stream.
+ */
 export type FirstAnswer = { fingerprint: string; stream: string; position: number; version: number };
 
 /**
- * The result of a command. `position`, that of its last event, and `version` are about its own stream. A conflict means that
- * nothing of it was recorded; stale versions are looked for first, in all its streams, for what was decided on them has to be
- * decided anew.
+ * The result of a command. `position`, that of its last event, and `version` are about its own stream. A conflict means
+ * that nothing of it was recorded; stale versions are looked for first, in all its streams, for what was decided on
+ * them has to be decided anew.
  */
 export type Outcome =
   | { ok: true; position: number; version: number; recordedAt: string }
@@ -82,8 +84,8 @@ export type Outcome =
 export type Append = (command: Command) => Promise<Outcome>;
 
 /**
- * Thrown where a command was sent and its writer ended before it answered: only the next start finds out whether it was recorded.
- * Nothing that it names may be undone: its commit may be on the disk although it cannot be seen.
+ * Thrown where a command was sent and its writer ended before it answered: only the next start finds out whether it was
+ * recorded. Nothing that it names may be undone: its commit may be on the disk although it cannot be seen.
  */
 export class UnknownOutcomeError extends Error {
   override name = 'UnknownOutcomeError';

@@ -14,9 +14,9 @@ import type { Header } from './envelope.ts';
 import { type Epoch, followNames, keyedFields, type Renames } from './lineage.ts';
 
 /**
- * Brings the data of an old event to the names of today, and its times of day to their one form. Renames come from the log's own
- * history of schemas, not from the configuration, so an author may drop `renamedFrom` once it has taken effect, and a name may
- * later be used anew.
+ * Brings the data of an old event to the names of today, and its times of day to their one form. Renames come from the
+ * log's own history of schemas, not from the configuration, so an author may drop `renamedFrom` once it has taken
+ * effect, and a name may later be used anew.
  */
 export type Upcaster = {
   upcast: (key: string, header: Header, data: JsonObject) => JsonObject;
@@ -24,7 +24,10 @@ export type Upcaster = {
   fingerprint: string;
 };
 
-/** The key of the schema that a stream's data follows: a collection's category, or `globals/<slug>`, which is a global's whole stream name. */
+/**
+ * The key of the schema that a stream's data follows: a collection's category, or `globals/<slug>`, which is a global's
+ * whole stream name.
+ */
 export function schemaKey(stream: string): string {
   const [category] = splitStream(stream);
   return category === 'globals' ? stream : category;
@@ -104,8 +107,8 @@ function renameValue(renames: Renames, position: number, value: Json): Json {
 type Bring<T> = (value: T) => T;
 
 /**
- * Prepares how the values of these fields are brought to the one form of times of day, in which they have been recorded only
- * since there is one. Null where no field is a time. Any other value is left as it is, and so is the argument.
+ * Prepares how the values of these fields are brought to the one form of times of day, in which they have been recorded
+ * only since there is one. Null where no field is a time. Any other value is left as it is, and so is the argument.
  */
 function compileTimes(fields: readonly FieldSchema[]): Bring<JsonObject> | null {
   const members = dataFields(fields).flatMap((field) => {

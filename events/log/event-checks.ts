@@ -5,7 +5,10 @@ import { payloadColumns } from '../segments/segments.ts';
 /** The row of an event: its header, and what is beside it to find it by. */
 export type EventRow = { position: number; id: string; stream: string; version: number; header: string };
 
-/** The columns of a payload; `body` is null where it is missing. Damage to what SQLite has before a row makes a number of a text. */
+/**
+ * The columns of a payload; `body` is null where it is missing. Damage to what SQLite has before a row makes a number
+ * of a text.
+ */
 export type PayloadRow = { enc: number | null; body: string | number | Buffer | null };
 
 /** An event as it is stored: its canonical header and its payload's text, null once that has been erased. */
@@ -28,8 +31,9 @@ export function parseHeader(text: string): Header | null {
 }
 
 /**
- * Whether a row says what the header in it says, without reading that: for a canonical one. Names of members stand in the order of
- * the alphabet, and no value holds a quotation mark that is not escaped, so each of these texts is found as these members alone.
+ * Whether a row says what the header in it says, without reading that: for a canonical one. Names of members stand in
+ * the order of the alphabet, and no value holds a quotation mark that is not escaped, so each of these texts is found
+ * as these members alone.
  */
 export function agrees({ position, id, stream, version, header }: EventRow): boolean {
   return (

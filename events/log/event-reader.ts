@@ -59,8 +59,8 @@ export function readEvents(db: Sqlite, tree: StoredTree) {
   }
 
   /**
-   * The first of the events at positions `after + 1` to `upTo`: as many as make some `bytes`, at least one. Each call is a read of
-   * its own, so that reading on for minutes holds back no writer, and holds no more than that.
+   * The first of the events at positions `after + 1` to `upTo`: as many as make some `bytes`, at least one. Each call
+   * is a read of its own, so that reading on for minutes holds back no writer, and holds no more than that.
    */
   function textsWithin(after: number, upTo: number, bytes: number): EventText[] {
     return proven(() => {
@@ -75,8 +75,9 @@ export function readEvents(db: Sqlite, tree: StoredTree) {
   }
 
   /**
-   * Reads a part of the log: the stored texts of the events at positions `after + 1` to `upTo` whose stream is in it, and of all that
-   * erased something. `isWhole`: of all other events too, without their payloads; then a missing one is noticed.
+   * Reads a part of the log: the stored texts of the events at positions `after + 1` to `upTo` whose stream is in it,
+   * and of all that erased something. `isWhole`: of all other events too, without their payloads; then a missing one is
+   * noticed.
    */
   function part(isIn: (stream: string) => boolean, isWhole: boolean): (after: number, upTo: number) => EventText[] {
     db.function('in_part', { directOnly: true }, (stream: unknown) => Number(isIn(String(stream))));
@@ -135,8 +136,8 @@ type Row = EventRow & PayloadRow;
 const noneErased: IsErased = () => false;
 
 /**
- * Decides which rows of a log are what was recorded: a header by the tree that the head proves, a payload by the commitment in its
- * header, a missing payload by the erasures. Anything else is an AlteredEventError.
+ * Decides which rows of a log are what was recorded: a header by the tree that the head proves, a payload by the
+ * commitment in its header, a missing payload by the erasures. Anything else is an AlteredEventError.
  */
 function proveEvents(db: Sqlite, tree: StoredTree) {
   const selectErasures = prepareLate<[upTo: number], Row>(

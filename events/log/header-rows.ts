@@ -27,7 +27,10 @@ const commitment = /^sha256:[\da-f]{64}$/;
 
 export type HeaderRows = ReturnType<typeof openHeaderRows>;
 
-/** Writes headers into the table of events, as the members from which the view `headers` makes the same text. @param log gives the name of the log. */
+/**
+ * Writes headers into the table of events, as the members from which the view `headers` makes the same text. @param log
+ * gives the name of the log.
+ */
 export function openHeaderRows(db: Sqlite, log: () => string) {
   const insert = prepareLate<Row, unknown>(db, 'INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)');
   return {

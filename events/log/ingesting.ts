@@ -14,7 +14,10 @@ import type { Recorder } from './recorder.ts';
 import type { Missed, SharedHead, ShippedClaim } from './shipped.ts';
 import type { Transactions } from './transactions.ts';
 
-/** Thrown where a replica and the log that it follows are not the same log: neither is to be written to before an operator has looked. */
+/**
+ * Thrown where a replica and the log that it follows are not the same log: neither is to be written to before an
+ * operator has looked.
+ */
 export class DivergedError extends BrokenLogError {
   override name = 'DivergedError';
 }
@@ -36,8 +39,8 @@ export class NewerEventError extends Error {
 type Parts = Pick<Recorder, 'prune' | 'erasing' | 'attempts'> & { tip: Tip; ids: Ids; transaction: Transactions };
 
 /**
- * Gives the function that writes rows that another node has appended: {@link Missed} into a log that is a replica. It computes the tree
- * anew and holds it against the head; nothing is written where that differs.
+ * Gives the function that writes rows that another node has appended: {@link Missed} into a log that is a replica. It
+ * computes the tree anew and holds it against the head; nothing is written where that differs.
  */
 export function openIngest(db: Sqlite, { tip, ids, transaction, prune, erasing, attempts }: Parts) {
   const headers = openHeaderRows(db, () => tip.head().log);
@@ -59,8 +62,8 @@ export function openIngest(db: Sqlite, { tip, ids, transaction, prune, erasing, 
    * Writes what this replica lacks, in one transaction.
    *
    * @returns the events.
-   * @throws NewerEventError; DivergedError where the head is behind this replica, or is not the one that the events give; Error where
-   *   they do not begin after the last event here.
+   * @throws NewerEventError; DivergedError where the head is behind this replica, or is not the one that the events
+   * give; Error where they do not begin after the last event here.
    */
   function ingest({ head, events, claims, attempts: kept, erasures, from }: Missed): RecordedEvent[] {
     const before = tip.head();

@@ -16,12 +16,12 @@ import { readEvents } from './event-reader.ts';
 export type LogReader = ReturnType<typeof readLog>;
 
 /**
- * Reads a log. Safe beside a running writer: every call sees a whole batch or nothing of it. A file that is not a log of this
- * format can be opened, for `isLog` to say so.
+ * Reads a log. Safe beside a running writer: every call sees a whole batch or nothing of it. A file that is not a log
+ * of this format can be opened, for `isLog` to say so.
  *
- * The events that it gives are those that were recorded: each header is held against the tree that the head proves, each payload
- * against the commitment in its header. An event that differs, is missing or was erased and is there is an AlteredEventError. Only
- * which events there are in a stream is what the index says, but for gaps.
+ * The events that it gives are those that were recorded: each header is held against the tree that the head proves,
+ * each payload against the commitment in its header. An event that differs, is missing or was erased and is there is an
+ * AlteredEventError. Only which events there are in a stream is what the index says, but for gaps.
  */
 export function readLog(db: Sqlite) {
   const tree = readStoredTree(db);
@@ -83,8 +83,8 @@ export function eventOf({ header, body }: EventText): RecordedEvent {
 type Timed = Pick<LogReader, 'head' | 'headers' | 'positionsOf'>;
 
 /**
- * The position of the last event recorded at or before a time (ISO 8601, UTC, milliseconds); 0 when all are later. Events that a
- * wrong clock recorded count as recorded when it was corrected.
+ * The position of the last event recorded at or before a time (ISO 8601, UTC, milliseconds); 0 when all are later.
+ * Events that a wrong clock recorded count as recorded when it was corrected.
  */
 function positionAt(log: Timed, time: string): number {
   // From a correction of the clock on times may be earlier than before.

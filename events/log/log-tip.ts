@@ -8,8 +8,8 @@ import type { LogReader } from './log-reader.ts';
 import type { Rows } from './shipped.ts';
 
 /**
- * The events that a transaction has recorded so far, and their headers as they are stored. `rows`: the rest of what it writes, where
- * that is to be shipped.
+ * The events that a transaction has recorded so far, and their headers as they are stored. `rows`: the rest of what it
+ * writes, where that is to be shipped.
  */
 export type Batch = { recorded: RecordedEvent[]; leaves: string[]; rows: Rows | null };
 
@@ -18,8 +18,8 @@ export type Tip = ReturnType<typeof openTip>;
 type Reader = Pick<LogReader, 'head' | 'storedHashes'>;
 
 /**
- * The end of a log that is being written, and the only owner of what its writer remembers of it: the head, the tree under it, and the
- * leaf hashes of the level-0 tile that is not full yet.
+ * The end of a log that is being written, and the only owner of what its writer remembers of it: the head, the tree
+ * under it, and the leaf hashes of the level-0 tile that is not full yet.
  *
  * @throws BrokenLogError when the file does not end where the head says, or the tree does not give the head's root.
  */

@@ -4,18 +4,23 @@ import { appendLeaf, type HashSource, leafHash, rootOf, type Tree, tileWidth, tr
 import { AlteredEventError } from '../store/altered.ts';
 import type { StoredTree } from '../store/stored-tree.ts';
 
-/** The right edge of the tree: what is proven by the head, the leaves that have no full tile yet, and the last header. */
+/**
+ * The right edge of the tree: what is proven by the head, the leaves that have no full tile yet, and the last header.
+ */
 type Edge = { tree: Tree; leaves: Buffer[]; last: string | undefined };
 
 type TilePlace = { level: number; index: number };
 
-/** So many tiles are held, of 8 KiB each: four megabytes. Of others that were proven only a hash is, to know them again. */
+/**
+ * So many tiles are held, of 8 KiB each: four megabytes. Of others that were proven only a hash is, to know them again.
+ */
 const mostHeld = 512;
 const mostKnown = 50_000;
 
 /**
- * The hashes of a log's tree that are proven by its head: those of the open tile give its root, with the tree before it, and those of
- * a stored tile give the hash of it in the tile above. A tile is looked at once, the edge when the log has grown.
+ * The hashes of a log's tree that are proven by its head: those of the open tile give its root, with the tree before
+ * it, and those of a stored tile give the hash of it in the tile above. A tile is looked at once, the edge when the log
+ * has grown.
  */
 export function proveHashes({ head, headers, tile, hashes: stored }: StoredTree) {
   let edge: Edge | null = null;

@@ -18,13 +18,19 @@ export type Recorder = ReturnType<typeof openRecorder>;
 
 type Recorded = { reader: LogReader; tip: Tip; ids: Ids; now: () => number };
 
-/** A command that is being written: all its events have one time, and go into one batch. `first`: the position of the first of them. */
+/**
+ * A command that is being written: all its events have one time, and go into one batch. `first`: the position of the
+ * first of them.
+ */
 type Unit = { command: Command; batch: Batch; recordedAt: string; first: number };
 
 /** Where and when an event is recorded. */
 type Place = Pick<Header, 'stream' | 'version' | 'position' | 'recordedAt'>;
 
-/** Records commands, each inside a transaction of the caller's. It remembers nothing: where the log ends is the tip's to say. */
+/**
+ * Records commands, each inside a transaction of the caller's. It remembers nothing: where the log ends is the tip's to
+ * say.
+ */
 export function openRecorder(db: Sqlite, { reader, tip, ids, now }: Recorded) {
   const headers = openHeaderRows(db, () => tip.head().log);
   const insertPayload = db.prepare('INSERT INTO payloads VALUES (?, 0, ?)');
@@ -192,7 +198,9 @@ export function openClaims(db: Sqlite, holderOf: LogReader['holderOf']) {
     });
   }
 
-  /** Puts these in the place of all claims. Of two streams with one value, the second holds it under its former text. */
+  /**
+   * Puts these in the place of all claims. Of two streams with one value, the second holds it under its former text.
+   */
   function replaceAll(claims: Iterable<{ claim: Claim; stream: string }>): void {
     db.exec('DELETE FROM claims');
     for (const { claim, stream } of claims) {

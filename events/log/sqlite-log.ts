@@ -26,8 +26,8 @@ export type Prepared = BatchResult & { shipped: Shipped; commit: () => void; rol
 
 /**
  * Opens a log for appending, after the checks that can be made without reading it all: the newest event is where the
- * head says, the tiles give the head's root, and the head is sealed by the key that seals it with each commit, unless the operator
- * takes it as it is.
+ * head says, the tiles give the head's root, and the head is sealed by the key that seals it with each commit, unless
+ * the operator takes it as it is.
  *
  * @throws BrokenLogError when they do not; MovedAwayError for a log that has moved.
  */
@@ -53,9 +53,9 @@ export function openLog(db: Sqlite, { ids, now, seals }: LogTools) {
   }
 
   /**
-   * The first half of {@link append}, for a log that others append to as well: decides, writes all rows, and gives those that the
-   * others need. The transaction stays open until the batch is settled; until then the log can be asked for nothing, for its
-   * connection sees what is not committed.
+   * The first half of {@link append}, for a log that others append to as well: decides, writes all rows, and gives
+   * those that the others need. The transaction stays open until the batch is settled; until then the log can be asked
+   * for nothing, for its connection sees what is not committed.
    */
   function prepare(commands: readonly Command[]): Prepared {
     return recording(commands, prepared);
@@ -79,8 +79,9 @@ export function openLog(db: Sqlite, { ids, now, seals }: LogTools) {
       return within((batch) => recordAll(commands, batch, record));
     } catch (error) {
       if (isFailure(error) || error instanceof UnsealedError) throw error;
-      // A refusal that no check foresaw: once more, to find out whose it is. SQLite then copies every page that a command changes, a
-      // tenth of the cost of a create; conflicts need no undoing, for they are found before anything is written.
+      // A refusal that no check foresaw: once more, to find out whose it is. SQLite then copies every page that a
+      // command changes, a tenth of the cost of a create; conflicts need no undoing, for they are found before anything
+      // is written.
       const undoing = (command: Command, batch: Batch) => transaction.undoable(batch, () => record(command, batch));
       return within((batch) => recordAll(commands, batch, undoing));
     }

@@ -28,12 +28,12 @@ import { openHeaderRows } from './header-rows.ts';
 const noMac = Buffer.alloc(32);
 
 /**
- * Brings a log of an earlier format to this one, and seals its head: what events say is never changed by that. Where the operator
- * takes one that is refused otherwise it is not sealed yet: what records that seals it.
+ * Brings a log of an earlier format to this one, and seals its head: what events say is never changed by that. Where
+ * the operator takes one that is refused otherwise it is not sealed yet: what records that seals it.
  *
  * @returns the format that it had; null where there was nothing to do.
- * @throws BrokenLogError when this vault has sealed a log before, an event is of this format, or the vault does not know the log: it
- *   need not be a log of an earlier one.
+ * @throws BrokenLogError when this vault has sealed a log before, an event is of this format, or the vault does not
+ * know the log: it need not be a log of an earlier one.
  */
 export function upgradeLog(db: Sqlite, seals: Seals): number | null {
   const format = earlierFormat(db);

@@ -17,10 +17,10 @@ const modes = ['verify-full', 'disable'];
 type Tls = PostgresAddress['tls'];
 
 /**
- * Reads the address of PostgreSQL, with any number of hosts of which one takes writes, as libpq writes it (PostgreSQL 15, section
- * 34.1.1.2). Connections are encrypted and the certificate is checked (`sslmode=verify-full`), unless every host is this machine or
- * the address says `sslmode=disable`. `sslrootcert` names a file with the certificates of authorities to trust instead of the known
- * ones.
+ * Reads the address of PostgreSQL, with any number of hosts of which one takes writes, as libpq writes it (PostgreSQL
+ * 15, section 34.1.1.2). Connections are encrypted and the certificate is checked (`sslmode=verify-full`), unless every
+ * host is this machine or the address says `sslmode=disable`. `sslrootcert` names a file with the certificates of
+ * authorities to trust instead of the known ones.
  *
  * @throws AddressError.
  */

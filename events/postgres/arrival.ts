@@ -26,8 +26,8 @@ export type Arrival = Awaited<ReturnType<typeof openArrival>>;
 const connecting = 5000;
 
 /**
- * The transaction of a page is open while the next page is read, which may take more than the two seconds of a node where the machine is
- * busy; and no node waits for it.
+ * The transaction of a page is open while the next page is read, which may take more than the two seconds of a node
+ * where the machine is busy; and no node waits for it.
  */
 const patience: Statement = { text: "SET idle_in_transaction_session_timeout = '60s'" };
 /** A transaction that waits for a standby is waited for so many milliseconds. */
@@ -79,8 +79,8 @@ export async function openArrival(options: {
   }
 
   /**
-   * Goes on with another connection, after the last one was ended: waits until its last transaction is decided, which may still be carried
-   * out, and looks at what is there then.
+   * Goes on with another connection, after the last one was ended: waits until its last transaction is decided, which
+   * may still be carried out, and looks at what is there then.
    */
   async function resume(): Promise<void> {
     const { log } = here();

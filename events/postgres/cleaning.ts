@@ -20,13 +20,18 @@ export type CleanerOptions = {
 
 export type Cleaner = ReturnType<typeof openCleaner>;
 
-/** `other`: another node is at it. `going`: something is left to be done, now or when something else is out of the way. */
+/**
+ * `other`: another node is at it. `going`: something is left to be done, now or when something else is out of the way.
+ */
 export type CleanerPass = 'done' | 'other' | 'going';
 
 /** The work on a log, as the node knows it that does it. */
 type Work = { cleaned: number; upto: number; lsn: string };
 
-/** A node that does not go on for so many milliseconds leaves the work to another one. Two at once would do it twice, and no harm. */
+/**
+ * A node that does not go on for so many milliseconds leaves the work to another one. Two at once would do it twice,
+ * and no harm.
+ */
 const holdMilliseconds = 15_000;
 
 const passMilliseconds = 120_000;
@@ -34,8 +39,9 @@ const passMilliseconds = 120_000;
 const now = 'floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint';
 
 /**
- * Removes what was erased from the files of PostgreSQL, where deleted rows stay: makes the parts of tables anew that have lost rows, and
- * then waits until the write-ahead logs of all servers of the address have nothing of them. One node does it at a time.
+ * Removes what was erased from the files of PostgreSQL, where deleted rows stay: makes the parts of tables anew that
+ * have lost rows, and then waits until the write-ahead logs of all servers of the address have nothing of them. One
+ * node does it at a time.
  */
 export function openCleaner({ address, tables, holder, scrubbed }: CleanerOptions) {
   const { log } = tables;

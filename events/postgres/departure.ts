@@ -33,7 +33,9 @@ export type Departure = {
 const connecting = 5000;
 const pauseMilliseconds = 250;
 
-/** A commit that waits for a standby for longer, or for the lock of the log, is given up: then its outcome is not known. */
+/**
+ * A commit that waits for a standby for longer, or for the lock of the log, is given up: then its outcome is not known.
+ */
 const leaving = 10_000;
 const closing = 1000;
 

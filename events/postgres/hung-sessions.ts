@@ -6,9 +6,10 @@ const hungSeconds = 2;
 const hungForLongSeconds = 60;
 
 /**
- * The statement that ends the session which has the head of a log locked, if it hangs: its client is gone, or stopped, in the middle of a
- * statement. The server waits for the rest without a limit, since it counts such a session as one that works; TCP notices that a machine
- * or a network is gone, and not that a process stands still. A role may end sessions of its own.
+ * The statement that ends the session which has the head of a log locked, if it hangs: its client is gone, or stopped,
+ * in the middle of a statement. The server waits for the rest without a limit, since it counts such a session as one
+ * that works; TCP notices that a machine or a network is gone, and not that a process stands still. A role may end
+ * sessions of its own.
  */
 export function endHung(log: number): Statement {
   return {

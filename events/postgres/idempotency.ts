@@ -4,8 +4,9 @@ import { openSession, type Session } from '../../storage/postgres/session.ts';
 const patience = 5000;
 
 /**
- * Forgets the attempts of a log that are older than so many milliseconds, by the clock of PostgreSQL, in the order in which they came.
- * The session is of its own, and its commits wait for no standby: nothing waits for them, and a failover only brings some back.
+ * Forgets the attempts of a log that are older than so many milliseconds, by the clock of PostgreSQL, in the order in
+ * which they came. The session is of its own, and its commits wait for no standby: nothing waits for them, and a
+ * failover only brings some back.
  */
 export function openForgetting(address: PostgresAddress, log: number, warn: (message: string) => void) {
   let session: Session | null = null;

@@ -1,8 +1,8 @@
 import type { Connection } from '../../storage/postgres/connection.ts';
 
 /**
- * A session that has a lock on the head of the log, as it is by now. `state` and `seconds`, those of its transaction, are null where the
- * role may not see them. `waitsForStandby`: it commits, and a standby has not answered yet.
+ * A session that has a lock on the head of the log, as it is by now. `state` and `seconds`, those of its transaction,
+ * are null where the role may not see them. `waitsForStandby`: it commits, and a standby has not answered yet.
  */
 export type LockHolder = {
   pid: number;
@@ -17,8 +17,9 @@ export type LockHolder = {
 export type LockWaits = { waiting: number[]; holders: LockHolder[] };
 
 /**
- * The first session that waits for a row waits for the transaction that has it; the others wait for a lock of the first one on the place
- * of the row. A row that is locked is in no view: the session that has it also has a lock of the table, stronger than that of a reader.
+ * The first session that waits for a row waits for the transaction that has it; the others wait for a lock of the first
+ * one on the place of the row. A row that is locked is in no view: the session that has it also has a lock of the
+ * table, stronger than that of a reader.
  */
 const text = `
   WITH on_heads AS (

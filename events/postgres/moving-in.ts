@@ -37,8 +37,8 @@ const tries = 10;
 const pauseMilliseconds = 500;
 
 /**
- * Moves a log from its file into PostgreSQL, while a service may work on it. Until the last step, which is one commit in that file, the
- * log is there; from it on it is in PostgreSQL, and writes to the file are refused.
+ * Moves a log from its file into PostgreSQL, while a service may work on it. Until the last step, which is one commit
+ * in that file, the log is there; from it on it is in PostgreSQL, and writes to the file are refused.
  *
  * @throws MoveError; what was copied stays, and the next move goes on from there.
  */

@@ -53,7 +53,8 @@ export function openRegistry(options: { address: PostgresAddress; tables: LogTab
   }
 
   /**
-   * Takes this node off the list, since it ends in order; it stays where its own files have something of an erasure by now.
+   * Takes this node off the list, since it ends in order; it stays where its own files have something of an erasure by
+   * now.
    *
    * @param scrubbed as in a report.
    */
@@ -75,8 +76,9 @@ export function openRegistry(options: { address: PostgresAddress; tables: LogTab
 }
 
 /**
- * A node that begins with nothing never gets what is erased by then. A file that was scrubbed stays so, unless the files of the node are
- * older than at its last report, or may be others: those of another process of this name, as after the restore of a backup.
+ * A node that begins with nothing never gets what is erased by then. A file that was scrubbed stays so, unless the
+ * files of the node are older than at its last report, or may be others: those of another process of this name, as
+ * after the restore of a backup.
  */
 function reportStatement(log: number, own: NodeReport & { node: string; instance: string }): Statement {
   const { node, instance, version, schema, state, applied, scrubbed } = own;

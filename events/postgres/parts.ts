@@ -2,12 +2,15 @@ import type { Connection, Statement } from '../../storage/postgres/connection.ts
 import type { ShippedErasure } from '../log/shipped.ts';
 
 /**
- * A log as its tables know it: its number, and by how many positions the tables are divided from which something can be erased; null
- * where they are not, since the database has no such files.
+ * A log as its tables know it: its number, and by how many positions the tables are divided from which something can be
+ * erased; null where they are not, since the database has no such files.
  */
 export type LogTables = { log: number; partSize: number | null };
 
-/** A part of such a table, which can be made anew by itself. `part`: its place by position; 0 for a table with one part for each log. */
+/**
+ * A part of such a table, which can be made anew by itself. `part`: its place by position; 0 for a table with one part
+ * for each log.
+ */
 export type Part = { what: Divided; part: number };
 
 /** The tables from which something is erased, with the column by which they are divided further and that of a text. */
@@ -20,7 +23,10 @@ export const divided = {
 
 export type Divided = keyof typeof divided;
 
-/** A part of 65,536 events of 1.5 KB is copied in about two seconds, and there are some hundreds of them at ten million events. */
+/**
+ * A part of 65,536 events of 1.5 KB is copied in about two seconds, and there are some hundreds of them at ten million
+ * events.
+ */
 export const usualPartSize = 65_536;
 
 /** No right to change what is recorded, in the parts as in the tables; see `forbidden` in `tables.ts`. */
@@ -62,7 +68,10 @@ export function partStatements(tables: LogTables, from: number, to: number): Sta
   return made.flatMap((one) => [...tableStatements(nameOf(tables, one), one.what), attachStatement(tables, one)]);
 }
 
-/** The statements that make a table which can become a part. Its text is kept out of the statistics, which would keep samples of it. */
+/**
+ * The statements that make a table which can become a part. Its text is kept out of the statistics, which would keep
+ * samples of it.
+ */
 export function tableStatements(name: string, what: Divided): Statement[] {
   const rights = without[what];
   return [
@@ -72,7 +81,9 @@ export function tableStatements(name: string, what: Divided): Statement[] {
   ];
 }
 
-/** Makes a table a part. It waits for no one who reads, which CREATE TABLE … PARTITION OF would: a dump reads for hours. */
+/**
+ * Makes a table a part. It waits for no one who reads, which CREATE TABLE … PARTITION OF would: a dump reads for hours.
+ */
 export function attachStatement(tables: LogTables, one: Part): Statement {
   const { log, partSize } = tables;
   const size = partSize ?? 0;
@@ -95,7 +106,9 @@ export function erasingStatements(tables: LogTables, erasures: readonly ShippedE
   ];
 }
 
-/** The statements that delete the claims of some streams, or of all, and note the same. @param at where the log ends. */
+/**
+ * The statements that delete the claims of some streams, or of all, and note the same. @param at where the log ends.
+ */
 export function removalOfClaims(tables: LogTables, streams: readonly string[] | null, at: number): Statement[] {
   const which = streams ? 'stream = ANY($2::text[])' : '$2::text[] IS NULL';
   const gone = (['claim_changes', 'claims'] as const).map((what): Removal => [what, which, streams]);

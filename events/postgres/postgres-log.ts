@@ -35,7 +35,8 @@ import { prepareTables, refuseTooManyRights } from './tables.ts';
  * @param site names the log within its database; the empty text where there is one alone.
  * @param makeName gives the name of a log that is not there yet: that in its headers.
  * @param warn is told what the operator should know.
- * @param patience the milliseconds after which a call is given up that does not say it itself; `opening`: the same for the opening.
+ * @param patience the milliseconds after which a call is given up that does not say it itself; `opening`: the same for
+ * the opening.
  * @param measure is told how many seconds it took to get the lock, and to append and commit under it.
  * @param partSize the positions of one part of the tables; the same for all nodes.
  */
@@ -51,8 +52,8 @@ export type PostgresLogOptions = {
 };
 
 /**
- * `name`: the one that is in the headers of its events. `token`: new when the log is moved here, so replicas of before know it.
- * `tables`: as its tables know it.
+ * `name`: the one that is in the headers of its events. `token`: new when the log is moved here, so replicas of before
+ * know it. `tables`: as its tables know it.
  */
 export type PostgresLog = SharedLog & {
   name: string;
@@ -74,8 +75,8 @@ const clockQuery: Statement = {
 };
 
 /**
- * Opens the log of a site in PostgreSQL; the first node that does makes it. Connections are made anew when they break, to whichever
- * server takes writes then.
+ * Opens the log of a site in PostgreSQL; the first node that does makes it. Connections are made anew when they break,
+ * to whichever server takes writes then.
  *
  * @throws SharedLogUnavailableError; UnfitServerError, with what the operator has to change.
  */
@@ -106,7 +107,10 @@ export async function openPostgresLog(options: PostgresLogOptions): Promise<Post
   let seen: Reached = { size: 0, root: emptyRoot };
   let isTaken = false;
 
-  /** Answers may come in another order than their questions, so a head is compared with what was seen before it was asked for. */
+  /**
+   * Answers may come in another order than their questions, so a head is compared with what was seen before it was
+   * asked for.
+   */
   function note(head: SharedHead, before: Reached): SharedHead {
     refuseLoss(head, before);
     if (head.size > seen.size) seen = head;

@@ -68,7 +68,10 @@ export function startReporting(options: ReportingOptions) {
   }
 
   return {
-    /** Resolves when this node is on the list; throws where it could not be put there within some seconds. Before that it must take nothing from the log, for no erasure would wait for it. */
+    /**
+     * Resolves when this node is on the list; throws where it could not be put there within some seconds. Before that
+     * it must take nothing from the log, for no erasure would wait for it.
+     */
     listed: first.promise as Promise<unknown>,
     /** The answer to the last report; null before the first. */
     standing: () => standing,

@@ -18,8 +18,8 @@ const lockMilliseconds = 500;
 const prefix = 'next_';
 
 /**
- * Makes the tables of the vault anew that may hold something about a person, where they are in the database of the log. They are small,
- * so who asks for a password meanwhile waits.
+ * Makes the tables of the vault anew that may hold something about a person, where they are in the database of the log.
+ * They are small, so who asks for a password meanwhile waits.
  *
  * @throws as {@link rewritePart}.
  */
@@ -70,9 +70,9 @@ export async function rewritesOf(connection: Connection, { log }: LogTables): Pr
 }
 
 /**
- * Makes a part anew: what is left of it is copied beside it while the log goes on, and takes its place. A copy has visible rows alone,
- * so nothing of the others comes along, whichever snapshots are in use; VACUUM FULL would take some of them along, and hold up the log
- * until it ends.
+ * Makes a part anew: what is left of it is copied beside it while the log goes on, and takes its place. A copy has
+ * visible rows alone, so nothing of the others comes along, whichever snapshots are in use; VACUUM FULL would take some
+ * of them along, and hold up the log until it ends.
  *
  * @param step is called before each slice, with the share that is done, from 0 to 1.
  * @returns false when something was erased in it meanwhile, and it is to be done again.

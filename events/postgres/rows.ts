@@ -103,8 +103,8 @@ export function missedOf(head: SharedHead, from: number, results: readonly Resul
 }
 
 /**
- * The statements that append a shipment to a log that is taken, all in one transaction with the lock. `body` is null where the payload
- * was erased before.
+ * The statements that append a shipment to a log that is taken, all in one transaction with the lock. `body` is null
+ * where the payload was erased before.
  */
 export function shipStatements(
   tables: LogTables,
@@ -209,7 +209,10 @@ export function attemptStatement(log: number, attempts: readonly ShippedAttempt[
   });
 }
 
-/** The first event with which a replica needs a row: a command without events of its own has the position of what is before it. */
+/**
+ * The first event with which a replica needs a row: a command without events of its own has the position of what is
+ * before it.
+ */
 function sinceOf({ position }: { position: number }, from: number): number {
   return Math.max(position, from + 1);
 }

@@ -29,15 +29,16 @@ export async function readReplication(connection: Connection): Promise<Replicati
 }
 
 /**
- * A server, and the others that it gets the write-ahead log from or sends it to. `id`: the same for all addresses that lead to it.
- * `cluster`: the same for a primary and its standbys. `name`: the one under which it gets the log now, null where it gets none.
- * `standbys`: the names of those that get it from there; what a subscriber, an archive or a base backup gets is no standby.
+ * A server, and the others that it gets the write-ahead log from or sends it to. `id`: the same for all addresses that
+ * lead to it. `cluster`: the same for a primary and its standbys. `name`: the one under which it gets the log now, null
+ * where it gets none. `standbys`: the names of those that get it from there; what a subscriber, an archive or a base
+ * backup gets is no standby.
  */
 export type Instance = { id: string; cluster: string; name: string | null; standbys: string[] };
 
 /**
- * Those that apply what they get: an archive, as of `pg_receivewal`, tells what it has written and never that it has applied it. One
- * that has told nothing yet may be a standby.
+ * Those that apply what they get: an archive, as of `pg_receivewal`, tells what it has written and never that it has
+ * applied it. One that has told nothing yet may be a standby.
  */
 const standbyRows = `FROM pg_stat_replication AS r
   WHERE state <> 'backup' AND (write_lsn IS NULL OR replay_lsn IS NOT NULL)
@@ -63,7 +64,10 @@ export async function readInstance(connection: Connection): Promise<Instance> {
   };
 }
 
-/** The name that a connection string of a standby gives it. @param conninfo as libpq lists it, with values that are not quoted. */
+/**
+ * The name that a connection string of a standby gives it. @param conninfo as libpq lists it, with values that are not
+ * quoted.
+ */
 export function nameIn(conninfo: string | null): string | null {
   if (conninfo === null) return null;
   const given = (key: string) => new RegExp(`(?:^| )${key}=(.*?)(?= [a-z_]+=|$)`).exec(conninfo)?.[1];
@@ -71,8 +75,8 @@ export function nameIn(conninfo: string | null): string | null {
 }
 
 /**
- * The standbys that get the write-ahead log from one of some servers, and are none of these. They are told apart by their names; where
- * several have one name, they are counted.
+ * The standbys that get the write-ahead log from one of some servers, and are none of these. They are told apart by
+ * their names; where several have one name, they are counted.
  */
 export function unnamedStandbys(instances: readonly Instance[]): string[] {
   const all = [...new Map(instances.map((one) => [one.id, one])).values()];

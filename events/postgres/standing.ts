@@ -2,8 +2,8 @@
 export type NodeState = 'joining' | 'ready';
 
 /**
- * A node tells this of itself. `schema`: the hash of its schema. `applied`: the events that it has. `scrubbed`: its files have nothing of
- * erasures up to this position.
+ * A node tells this of itself. `schema`: the hash of its schema. `applied`: the events that it has. `scrubbed`: its
+ * files have nothing of erasures up to this position.
  */
 export type NodeReport = { version: string; schema: string; state: NodeState; applied: number; scrubbed: number };
 
@@ -11,9 +11,9 @@ export type NodeReport = { version: string; schema: string; state: NodeState; ap
 export type NodeRow = NodeReport & { node: string; seen: number };
 
 /**
- * The nodes of a log, and how far erasures are. `now`: the clock of PostgreSQL. `size`: the events in the log. `erased`: the position of
- * the newest erasure, 0 before the first; `cleaned`: that of the last one of which PostgreSQL has nothing in its files; `stage`: the
- * work on it.
+ * The nodes of a log, and how far erasures are. `now`: the clock of PostgreSQL. `size`: the events in the log.
+ * `erased`: the position of the newest erasure, 0 before the first; `cleaned`: that of the last one of which PostgreSQL
+ * has nothing in its files; `stage`: the work on it.
  */
 export type Standing = {
   now: number;

@@ -2,20 +2,22 @@ import { messageOf } from '../../storage/errors.ts';
 import type { Connection } from '../../storage/postgres/connection.ts';
 import { isAlreadyThere, UnfitServerError } from '../../storage/postgres/errors.ts';
 
-/** A statement of a step: `onPostgres` follows `table` in PostgreSQL itself, and not in a database that resembles it. */
+/**
+ * A statement of a step: `onPostgres` follows `table` in PostgreSQL itself, and not in a database that resembles it.
+ */
 export type Step = string | { table?: string; onPostgres: string };
 
 /**
- * The steps from one version of the tables to the next, from an empty database on. Only what PostgreSQL, CockroachDB and YugabyteDB
- * have in common: no advisory locks, sequences, triggers, procedures or notifications. `log` is in every key, so that many logs fit in
- * one database: it is the number of a head, whose `name` is the one in the headers.
+ * The steps from one version of the tables to the next, from an empty database on. Only what PostgreSQL, CockroachDB
+ * and YugabyteDB have in common: no advisory locks, sequences, triggers, procedures or notifications. `log` is in every
+ * key, so that many logs fit in one database: it is the number of a head, whose `name` is the one in the headers.
  *
- * Payloads are apart from events, since they can be erased: events are never changed. Texts of any length are not part of a key, for
- * PostgreSQL refuses long ones there; their hashes are. Tables from which something is erased are divided in PostgreSQL itself
- * (`parts.ts`), which keeps erased text in its files until they are made anew.
+ * Payloads are apart from events, since they can be erased: events are never changed. Texts of any length are not part
+ * of a key, for PostgreSQL refuses long ones there; their hashes are. Tables from which something is erased are divided
+ * in PostgreSQL itself (`parts.ts`), which keeps erased text in its files until they are made anew.
  *
- * The `state` of a head is "here"; "arriving" while it is moved into PostgreSQL, and "left" once it is not there any more. `token` is
- * random text that is new with each move: a replica, and the log that is moved, remember it.
+ * The `state` of a head is "here"; "arriving" while it is moved into PostgreSQL, and "left" once it is not there any
+ * more. `token` is random text that is new with each move: a replica, and the log that is moved, remember it.
  */
 export const steps: readonly (readonly Step[])[] = [
   [
@@ -50,8 +52,9 @@ export const steps: readonly (readonly Step[])[] = [
        )`,
       onPostgres: 'PARTITION BY RANGE (log, position)',
     },
-    // The changes of claims by each command, for the replicas. `at`: the place among those of one shipment. `since`: the first event
-    // with which a replica needs it, which is after `position` where a command has no event in a stream of its own.
+    // The changes of claims by each command, for the replicas. `at`: the place among those of one shipment. `since`:
+    // the first event with which a replica needs it, which is after `position` where a command has no event in a stream
+    // of its own.
     {
       table: `CREATE TABLE annals.claim_changes (
          log int NOT NULL,
@@ -100,8 +103,8 @@ export const steps: readonly (readonly Step[])[] = [
        )`,
       onPostgres: 'PARTITION BY LIST (log)',
     },
-    // The nodes, by what they have reported last. `instance`: the process that did. `scrubbed`: their files have nothing of erasures up
-    // to this position. `seen`: in milliseconds since the epoch, by the clock of this database.
+    // The nodes, by what they have reported last. `instance`: the process that did. `scrubbed`: their files have
+    // nothing of erasures up to this position. `seen`: in milliseconds since the epoch, by the clock of this database.
     `CREATE TABLE annals.nodes (
        log int NOT NULL,
        node text NOT NULL,
@@ -114,7 +117,8 @@ export const steps: readonly (readonly Step[])[] = [
        seen bigint NOT NULL,
        PRIMARY KEY (log, node)
      )`,
-    // The parts of tables that an erasure has taken rows from, and that are not made anew yet. `since`: the last one that did.
+    // The parts of tables that an erasure has taken rows from, and that are not made anew yet. `since`: the last one
+    // that did.
     `CREATE TABLE annals.rewrites (
        log int NOT NULL,
        what text NOT NULL,
@@ -122,9 +126,9 @@ export const steps: readonly (readonly Step[])[] = [
        since bigint NOT NULL,
        PRIMARY KEY (log, what, part)
      )`,
-    // How far these tables are clean: `cleaned` is the position of the last erasure of which they and the write-ahead log have nothing.
-    // `upto`: that of the one which is worked on; `lsn`: the place in the write-ahead log after which nothing of it was written, or ''.
-    // One node works on it: `holder`, unless it is later than `until`.
+    // How far these tables are clean: `cleaned` is the position of the last erasure of which they and the write-ahead
+    // log have nothing. `upto`: that of the one which is worked on; `lsn`: the place in the write-ahead log after which
+    // nothing of it was written, or ''. One node works on it: `holder`, unless it is later than `until`.
     `CREATE TABLE annals.cleanings (
        log int PRIMARY KEY,
        cleaned bigint NOT NULL,
@@ -160,8 +164,8 @@ function groundOf(schema: string): string[] {
 const tries = 20;
 
 /**
- * Makes the tables, or brings them to the newest version; any number of nodes may try it at the same time. The role of the connection
- * gives up the right to change what is for ever.
+ * Makes the tables, or brings them to the newest version; any number of nodes may try it at the same time. The role of
+ * the connection gives up the right to change what is for ever.
  *
  * @throws UnfitServerError when the tables are of a newer version, or the role may not make them.
  */

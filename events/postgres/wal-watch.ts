@@ -17,10 +17,15 @@ const lookMilliseconds = 60_000;
 /** An unnamed standby that is not connected counts for so long as if it were: it may connect again. */
 const memoryMilliseconds = 60_000;
 
-/** The knowledge of the server of an address. `progress` is that up to the place `lsn`, null when nothing of it is left. */
+/**
+ * The knowledge of the server of an address. `progress` is that up to the place `lsn`, null when nothing of it is left.
+ */
 type Known = { lsn: string; progress: WalProgress | null; instance: Instance };
 
-/** The outcome of a look at one. `hasFiles`: files of the server may have it; `instance` is null where it was never reached. */
+/**
+ * The outcome of a look at one. `hasFiles`: files of the server may have it; `instance` is null where it was never
+ * reached.
+ */
 type Found = { words: string | null; hasFiles: boolean; instance: Instance | null };
 
 /** Watches the write-ahead logs of all servers of an address, and whether there are standbys that it does not name. */
@@ -33,8 +38,8 @@ export function openWalWatch(address: PostgresAddress) {
   /**
    * Looks whether a server still has something that was written up to a place, and has them go on.
    *
-   * @returns null when none has; `gone back` when the place is not reached, as after a failover that has lost it; else what is left, in
-   *   words.
+   * @returns null when none has; `gone back` when the place is not reached, as after a failover that has lost it; else
+   * what is left, in words.
    */
   async function look(lsn: string): Promise<string | null> {
     const found = await Promise.all(address.hosts.map((host) => lookAt(host, lsn)));

@@ -2,23 +2,24 @@ import { codeOf } from '../../storage/errors.ts';
 import type { Connection } from '../../storage/postgres/connection.ts';
 
 /**
- * The files of a write-ahead log, as one server has them. `current`: the number of the one that is written, or on a standby was applied
- * last; `files`: all that are there. A number without its timeline.
+ * The files of a write-ahead log, as one server has them. `current`: the number of the one that is written, or on a
+ * standby was applied last; `files`: all that are there. A number without its timeline.
  */
 export type WalFiles = { current: number; files: { timeline: number; number: number }[] };
 
 /**
- * The knowledge of a server so far. `last`: when this file is written, no file has what was written before the place; null until that
- * is known. It holds on one timeline: a server that becomes the primary gives its files new names.
+ * The knowledge of a server so far. `last`: when this file is written, no file has what was written before the place;
+ * null until that is known. It holds on one timeline: a server that becomes the primary gives its files new names.
  */
 export type WalProgress = { last: number | null; timeline: number };
 
 export const unknownWal: WalProgress = { last: null, timeline: 0 };
 
 /**
- * Whether the files of a server have nothing that was written up to a place. PostgreSQL gives a file that it no longer needs the name of
- * a later one, and leaves what is in it until that is written. So there are two things to wait for: until all files are gone that were
- * begun before the place, and then until all are written that were there at that moment, since these may be such files.
+ * Whether the files of a server have nothing that was written up to a place. PostgreSQL gives a file that it no longer
+ * needs the name of a later one, and leaves what is in it until that is written. So there are two things to wait for:
+ * until all files are gone that were begun before the place, and then until all are written that were there at that
+ * moment, since these may be such files.
  *
  * @param place the number of the file with the place.
  * @returns null when it has nothing of it; else what is known by now, for the next call.
@@ -38,7 +39,9 @@ export function walNumber(lsn: string, segmentBytes: number): number {
   return Math.floor((Number.parseInt(high, 16) * 2 ** 32 + Number.parseInt(low, 16)) / segmentBytes);
 }
 
-/** The timeline and the number that the name of a file says, PostgreSQL 15, `XLogFromFileName`; null for other files. */
+/**
+ * The timeline and the number that the name of a file says, PostgreSQL 15, `XLogFromFileName`; null for other files.
+ */
 export function readWalName(name: string, segmentBytes: number): { timeline: number; number: number } | null {
   const parts = /^([0-9A-F]{8})([0-9A-F]{8})([0-9A-F]{8})(?:\.partial)?$/.exec(name);
   if (!parts) return null;
@@ -74,7 +77,10 @@ export async function placeOf(connection: Connection): Promise<string | null> {
   }
 }
 
-/** Has a server begin the next file, and let go of former ones if it is to, where the role may; otherwise it does so by itself, later. */
+/**
+ * Has a server begin the next file, and let go of former ones if it is to, where the role may; otherwise it does so by
+ * itself, later.
+ */
 export async function hastenWal(
   connection: Connection,
   { isStandby, isLettingGo }: { isStandby: boolean; isLettingGo: boolean },

@@ -1,12 +1,15 @@
 import type { Sqlite } from '../../storage/sqlite.ts';
 
-/** A signed checkpoint as the log keeps it. `isStored`, `isPosted`: copies of it have gone to the store of files, to the webhook. */
+/**
+ * A signed checkpoint as the log keeps it. `isStored`, `isPosted`: copies of it have gone to the store of files, to the
+ * webhook.
+ */
 export type KeptCheckpoint = { size: number; note: string; signedAt: string; isStored: boolean; isPosted: boolean };
 
 /**
- * The steps of checkpoints: one has been signed, a copy of that of this size has arrived, a witness has cosigned the one whose
- * text this is, or an authority has said when the one was there that the log signed as `signed`. `line` is a signature line, with its
- * line end, `token` what RFC 3161 calls so.
+ * The steps of checkpoints: one has been signed, a copy of that of this size has arrived, a witness has cosigned the
+ * one whose text this is, or an authority has said when the one was there that the log signed as `signed`. `line` is a
+ * signature line, with its line end, `token` what RFC 3161 calls so.
  */
 export type CheckpointChange =
   | { kind: 'signed'; size: number; note: string; signedAt: string }
@@ -17,7 +20,10 @@ export type CheckpointChange =
 /** So many of the newest checkpoints are kept, whatever their number in an hour. */
 export const keptCheckpoints = 1000;
 
-/** The pattern of a note with a cosignature: more than one line among its signatures, of which the first is that of the log. */
+/**
+ * The pattern of a note with a cosignature: more than one line among its signatures, of which the first is that of the
+ * log.
+ */
 export const cosignedNote = '%\n\n— %\n— %';
 
 type SignerRow = { begin: string; first: number; last: number };
@@ -56,7 +62,10 @@ export function readCheckpoints(db: Sqlite) {
     recent: (count: number): KeptCheckpoint[] => selectRecent.all(count).map(fromRow),
     /** The size of the newest one that is in the store of files; null when none is. */
     newestStored: (): number | null => selectStored.get() ?? null,
-    /** The keys of a log that have signed them, the latest last: found in SQL, for to read ten thousand notes takes a fifth of a second. */
+    /**
+     * The keys of a log that have signed them, the latest last: found in SQL, for to read ten thousand notes takes a
+     * fifth of a second.
+     */
     signers: (origin: string): SignedRange[] => {
       const rows = selectSigners.all({ line: `\n\n\u2014 ${origin} ` });
       const ranges = Map.groupBy(rows, ({ begin }) => Buffer.from(begin, 'base64').toString('hex', 0, 4));
@@ -76,8 +85,8 @@ export function readCheckpoints(db: Sqlite) {
 }
 
 /**
- * Keeps checkpoints in a log, for the one thread that writes to it. Of those before the newest {@link keptCheckpoints}, one of each
- * hour stays: the last, but rather one for which somebody outside has vouched.
+ * Keeps checkpoints in a log, for the one thread that writes to it. Of those before the newest {@link keptCheckpoints},
+ * one of each hour stays: the last, but rather one for which somebody outside has vouched.
  */
 export function keepCheckpoints(db: Sqlite): (change: CheckpointChange) => void {
   // Under a new key, the tree of the same size is signed once more.

@@ -10,7 +10,10 @@ export type WitnessKey = {
   timeOf: (text: string, signature: Buffer) => string | null;
 };
 
-/** The statement of a witness: at this time the tree of the checkpoint was the newest it had seen, and went on from those before. */
+/**
+ * The statement of a witness: at this time the tree of the checkpoint was the newest it had seen, and went on from
+ * those before.
+ */
 export type Cosignature = { name: string; time: string };
 
 /** The type of a key that cosigns: Ed25519 with a time. */
@@ -18,7 +21,10 @@ const cosignature = 4;
 /** The end of the year 9999, in seconds: later times have no ISO 8601 form of four digits. */
 const lastSecond = 253_402_300_799n;
 
-/** The key that a verifier key of a witness (`<name>+<id>+<key>`) describes. @throws RangeError when it is not of this type. */
+/**
+ * The key that a verifier key of a witness (`<name>+<id>+<key>`) describes. @throws RangeError when it is not of this
+ * type.
+ */
 export function parseWitnessKey(text: string): WitnessKey {
   const { name, id, publicKey } = parseKey(text, cosignature);
   return {

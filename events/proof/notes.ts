@@ -7,7 +7,10 @@ export type Signer = Verifier & {
   sign: (text: string) => string;
 };
 
-/** A key by which notes are checked: `id` is its key id in hexadecimal, `key` the verifier key (name+id+key) that says all of it. */
+/**
+ * A key by which notes are checked: `id` is its key id in hexadecimal, `key` the verifier key (name+id+key) that says
+ * all of it.
+ */
 export type Verifier = { name: string; id: string; key: string; check: (text: string, signature: Buffer) => boolean };
 
 /** The type of a key and its signatures: Ed25519. */
@@ -96,15 +99,18 @@ export function parseNote(note: string): Note | null {
   return read.length === signatures.length ? { text, signatures: read } : null;
 }
 
-/** A note as its first signer made it, which is the log: without the lines that came later. Any other text stays as it is. */
+/**
+ * A note as its first signer made it, which is the log: without the lines that came later. Any other text stays as it
+ * is.
+ */
 export function signedByLog(note: string): string {
   const end = note.lastIndexOf('\n\n');
   return end < 0 ? note : note.slice(0, note.indexOf('\n', end + 2) + 1);
 }
 
 /**
- * The text of a note, when one of these keys signed it. Signatures of other keys are passed over; a wrong one of these makes the
- * whole note worthless.
+ * The text of a note, when one of these keys signed it. Signatures of other keys are passed over; a wrong one of these
+ * makes the whole note worthless.
  *
  * @returns null when it is not to be believed.
  */
@@ -120,18 +126,24 @@ export function openNote(note: string, verifiers: readonly Verifier[]): { text: 
   return parsed && found ? { text: parsed.text, verifier: found } : null;
 }
 
-/** The contents of a checkpoint. `time` is when it was signed, by the clock of its signer; null in those from before they had one. */
+/**
+ * The contents of a checkpoint. `time` is when it was signed, by the clock of its signer; null in those from before
+ * they had one.
+ */
 export type Checkpoint = TreeHead & { origin: string; time: string | null };
 
 /**
- * A tree head in the words of a checkpoint (C2SP tlog-checkpoint): the origin, the size, the root, and in an extension line the time
- * (ISO 8601, UTC, milliseconds).
+ * A tree head in the words of a checkpoint (C2SP tlog-checkpoint): the origin, the size, the root, and in an extension
+ * line the time (ISO 8601, UTC, milliseconds).
  */
 export function checkpointText(origin: string, { size, root, time }: TreeHead & { time?: string | null }): string {
   return `${origin}\n${size}\n${root.toString('base64')}\n${time ? `time ${time}\n` : ''}`;
 }
 
-/** Reads the text of a checkpoint; null for any other text. Lines after the third are allowed: one says the time, others nothing. */
+/**
+ * Reads the text of a checkpoint; null for any other text. Lines after the third are allowed: one says the time, others
+ * nothing.
+ */
 export function parseCheckpoint(text: string): Checkpoint | null {
   const [origin = '', size = '', encoded = '', ...more] = text.split('\n');
   const root = fromBase64(encoded);

@@ -1,8 +1,8 @@
 import { type HashSource, rangeRoot } from './merkle.ts';
 
 /**
- * The proof that a leaf is in the tree of the first `size` leaves (RFC 6962, section 2.1.1): the hashes beside its way up,
- * from its sibling to the child of the root. `index` counts from 0: that of the event at position P is P - 1.
+ * The proof that a leaf is in the tree of the first `size` leaves (RFC 6962, section 2.1.1): the hashes beside its way
+ * up, from its sibling to the child of the root. `index` counts from 0: that of the event at position P is P - 1.
  *
  * @param source must hold every hash of a tree of at least `size` leaves.
  * @throws RangeError when there is no such leaf in a tree of that size.
@@ -46,8 +46,8 @@ export function inclusionProver(size: number, source: HashSource): (index: numbe
 }
 
 /**
- * The proof that the tree of the first `second` leaves only goes on from that of the first `first` (RFC 6962, section 2.1.2).
- * It is empty where there is nothing to prove: for trees of one size, and from the empty tree on.
+ * The proof that the tree of the first `second` leaves only goes on from that of the first `first` (RFC 6962, section
+ * 2.1.2). It is empty where there is nothing to prove: for trees of one size, and from the empty tree on.
  *
  * @param source must hold every hash of a tree of at least `second` leaves.
  * @throws RangeError when the first tree is larger than the second.
@@ -58,7 +58,10 @@ export function consistencyProof(first: number, second: number, source: HashSour
   }
   return first === 0 ? [] : subproof(0, second, true);
 
-  /** `isWhole`: the first tree is all of this one's beginning so far, so that its root is known to the reader of the proof. */
+  /**
+   * `isWhole`: the first tree is all of this one's beginning so far, so that its root is known to the reader of the
+   * proof.
+   */
   function subproof(start: number, end: number, isWhole: boolean): Buffer[] {
     if (first === end) return isWhole ? [] : [rangeRoot(start, end, source)];
     const middle = start + splitOf(end - start);
@@ -84,8 +87,8 @@ function isCount(value: number): boolean {
 type ShownProof = { index: number; proof: readonly Buffer[]; checkpoint: string; entry?: Buffer };
 
 /**
- * A proof that can be checked offline (C2SP tlog-proof): where the entry is, the hashes of its proof of inclusion, and the
- * signed checkpoint of the tree that it is in.
+ * A proof that can be checked offline (C2SP tlog-proof): where the entry is, the hashes of its proof of inclusion, and
+ * the signed checkpoint of the tree that it is in.
  *
  * `entry` is the entry itself, given along as extra data: nothing vouches for it but that its hash is the proven one.
  */

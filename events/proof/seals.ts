@@ -2,14 +2,14 @@ import { hash, timingSafeEqual } from 'node:crypto';
 import { hasTable, type Sqlite } from '../../storage/sqlite.ts';
 
 /**
- * The last word of the log: how many events, under which root, recorded when. `mac` seals it under the key of a vault; null in the
- * formats before 3.
+ * The last word of the log: how many events, under which root, recorded when. `mac` seals it under the key of a vault;
+ * null in the formats before 3.
  */
 export type Head = { log: string; size: number; root: Buffer; recordedAt: string; mac: Buffer | null };
 
 /**
- * The means of a vault to seal the heads of logs. `sealed`: the ids of the logs that it has sealed before; `known`: of those that it has
- * a key of, or was made with.
+ * The means of a vault to seal the heads of logs. `sealed`: the ids of the logs that it has sealed before; `known`: of
+ * those that it has a key of, or was made with.
  */
 export type Seals = {
   key: string;
@@ -27,24 +27,31 @@ export const sealSecret = 'log-head';
 
 const domain = 'annals-head-v1\0';
 
-/** A key as HMAC takes it (RFC 2104, section 2): its block under the inner pad; that under the outer one, with room for a digest. */
+/**
+ * A key as HMAC takes it (RFC 2104, section 2): its block under the inner pad; that under the outer one, with room for
+ * a digest.
+ */
 export type SealKey = { inner: Buffer; outer: Buffer };
 
 /** SHA-256 takes its input in blocks of so many bytes. */
 const blockLength = 64;
 
 /**
- * The code that seals a head: HMAC-SHA-256 over "annals-head-v1", a zero byte and the canonical JSON (RFC 8785) of what the head says.
- * It cannot be made without the key of the vault (docs/log-format.md).
+ * The code that seals a head: HMAC-SHA-256 over "annals-head-v1", a zero byte and the canonical JSON (RFC 8785) of what
+ * the head says. It cannot be made without the key of the vault (docs/log-format.md).
  */
 export function macOf({ inner, outer }: SealKey, { log, size, root, recordedAt }: Omit<Head, 'mac'>): Buffer {
   const text = JSON.stringify({ log, recordedAt, root: root.toString('hex'), size });
-  // Two hashes in one call each: createHmac makes an object of OpenSSL's for every commit, which costs several times as much.
+  // Two hashes in one call each: createHmac makes an object of OpenSSL's for every commit, which costs several times as
+  // much.
   outer.write(hash('sha256', Buffer.concat([inner, Buffer.from(domain + text)]), 'hex'), blockLength, 'hex');
   return Buffer.from(hash('sha256', outer, 'hex'), 'hex');
 }
 
-/** The key of a vault for {@link macOf}: made once, for it is the same with every code. @throws RangeError beyond 64 bytes. */
+/**
+ * The key of a vault for {@link macOf}: made once, for it is the same with every code. @throws RangeError beyond 64
+ * bytes.
+ */
 export function sealKeyOf(key: string): SealKey {
   const block = Buffer.alloc(blockLength);
   block.set(Buffer.from(key, 'base64url'));

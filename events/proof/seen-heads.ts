@@ -4,7 +4,10 @@ import type { TreeHead } from './proofs.ts';
 /** The first thing found to be wrong, in words that name the event. */
 export type Finding = string;
 
-/** A finding, and the events that it is about: the first of them is among those at positions `from` to `to`; null where that is not known. */
+/**
+ * A finding, and the events that it is about: the first of them is among those at positions `from` to `to`; null where
+ * that is not known.
+ */
 export type Trouble = { finding: Finding; from: number | null; to: number | null };
 
 /** The range of a trouble without known events. */
@@ -32,7 +35,10 @@ export function contradiction(
   return `${contradicted(head)}; ${firstAltered(bisect(log, heads))}`;
 }
 
-/** Of heads of which one at least is not the log's: between the last that is and the first that is not something was altered. */
+/**
+ * Of heads of which one at least is not the log's: between the last that is and the first that is not something was
+ * altered.
+ */
 function bisect({ rootAt }: Rooted, heads: readonly TreeHead[]): { from: number; to: number } {
   const sorted = heads.toSorted((a, b) => a.size - b.size);
   let [good, bad] = [-1, sorted.length - 1];

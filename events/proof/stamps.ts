@@ -5,7 +5,9 @@ import { parseNote } from './notes.ts';
 /** A token of a time-stamp authority (RFC 3161), in base64. */
 export type KeptToken = { authority: string; token: string };
 
-/** A checkpoint that somebody outside has vouched for: its note, with the lines of witnesses, and the tokens over it. */
+/**
+ * A checkpoint that somebody outside has vouched for: its note, with the lines of witnesses, and the tokens over it.
+ */
 export type StampedCheckpoint = { size: number; note: string; tokens: KeptToken[] };
 
 /** So many are looked at to find one by each of those who vouch. */
@@ -56,7 +58,8 @@ export function readStamps(db: Sqlite) {
 
   return {
     /**
-     * Of each who vouches the first checkpoint that holds the event at a position, and the newest one, up to `size` events; by size.
+     * Of each who vouches the first checkpoint that holds the event at a position, and the newest one, up to `size`
+     * events; by size.
      */
     around: (position: number, size: number): StampedCheckpoint[] => around(position, size),
     /** When the newest token of an authority was received (ISO 8601); null before the first. */

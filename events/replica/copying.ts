@@ -17,7 +17,10 @@ const newest = '(SELECT position FROM events WHERE events.stream = claims.stream
 
 export type Copying = ReturnType<typeof openCopying>;
 
-/** Reads a log in the rows that another store keeps. Each call is a read of its own, unless the caller has begun a transaction. */
+/**
+ * Reads a log in the rows that another store keeps. Each call is a read of its own, unless the caller has begun a
+ * transaction.
+ */
 export function openCopying(db: Sqlite) {
   const log = readLog(db);
   const selectClaims = db.prepare<[], Held>(`SELECT scope, value, stream, ${newest} AS position FROM claims`);
@@ -79,7 +82,10 @@ export function openCopying(db: Sqlite) {
     };
   }
 
-  /** The streams that events after a position are about, or that these have erased; and whether one of them is a changed schema. */
+  /**
+   * The streams that events after a position are about, or that these have erased; and whether one of them is a changed
+   * schema.
+   */
   function touched(after: number, upTo: number): { streams: string[]; hasNewSchema: boolean } {
     const streams = new Set(selectStreams.all(after, upTo));
     for (const { position } of log.erasures.before(upTo + 1, Number.MAX_SAFE_INTEGER)) {

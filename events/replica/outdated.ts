@@ -1,8 +1,8 @@
 import type { Missed } from '../log/shipped.ts';
 
 /**
- * Thrown where the shared log goes on with what this node cannot take: another configuration, or events of a newer version. All before it
- * is in the replica. Nothing is wrong with the log: other nodes go on with it.
+ * Thrown where the shared log goes on with what this node cannot take: another configuration, or events of a newer
+ * version. All before it is in the replica. Nothing is wrong with the log: other nodes go on with it.
  */
 export class OutdatedError extends Error {
   override name = 'OutdatedError';

@@ -9,8 +9,8 @@ export type Reached = Pick<SharedHead, 'size' | 'root'>;
 export type Seen = { size: number; root?: Buffer };
 
 /**
- * A log that several nodes append to, each of which has all of it in a replica of its own. Only the one that has taken it appends, so
- * conditions are decided on the replica, by the same code that decides them on a log of one's own.
+ * A log that several nodes append to, each of which has all of it in a replica of its own. Only the one that has taken
+ * it appends, so conditions are decided on the replica, by the same code that decides them on a log of one's own.
  */
 export type SharedLog = {
   /**
@@ -35,13 +35,17 @@ export type SharedLog = {
   close: () => Promise<void>;
 };
 
-/** The log, taken by this node. Exactly one of the three calls ends that; when one throws, it is no longer taken either. */
+/**
+ * The log, taken by this node. Exactly one of the three calls ends that; when one throws, it is no longer taken either.
+ */
 export type Taken = {
   /** Where the log ends. */
   head: SharedHead;
   /** The clock of the log, in milliseconds since the epoch: that of no node. */
   now: number;
-  /** Gives all that a replica lacks that ends at a position, from which this was taken or one after it; up to the head. */
+  /**
+   * Gives all that a replica lacks that ends at a position, from which this was taken or one after it; up to the head.
+   */
   missed: (after: number) => Missed;
   /**
    * Appends what was decided on the replica, all or nothing. It is durable when this returns.
@@ -50,7 +54,10 @@ export type Taken = {
    *   DivergedError when the log holds other things than the replica.
    */
   ship: (shipped: Shipped) => Promise<void>;
-  /** Gives it back, when all that is in it is durable: for what was found in it after its outcome was unknown. @throws as ship. */
+  /**
+   * Gives it back, when all that is in it is durable: for what was found in it after its outcome was unknown. @throws
+   * as ship.
+   */
   confirm: () => Promise<void>;
   /** Gives it back unchanged. */
   release: () => Promise<void>;
@@ -62,9 +69,9 @@ export class SharedLogUnavailableError extends Error {
 }
 
 /**
- * Thrown when it is not known whether a shipment was appended. The way to know: undo it on the replica, take the log, and only then
- * look for the id of an event of it. That it is missing from a log that was not taken proves nothing: the former session may still
- * append it.
+ * Thrown when it is not known whether a shipment was appended. The way to know: undo it on the replica, take the log,
+ * and only then look for the id of an event of it. That it is missing from a log that was not taken proves nothing: the
+ * former session may still append it.
  */
 export class UnknownShipmentError extends UnknownOutcomeError {
   override name = 'UnknownShipmentError';
@@ -76,8 +83,9 @@ export class TooFarBehindError extends Error {
 }
 
 /**
- * Thrown when the shared log has lost events that this node has seen, or holds others in their place: acknowledged writes are lost, as
- * after a failover to a standby that was not synchronous, or the restore of a backup. The replica has them still.
+ * Thrown when the shared log has lost events that this node has seen, or holds others in their place: acknowledged
+ * writes are lost, as after a failover to a standby that was not synchronous, or the restore of a backup. The replica
+ * has them still.
  */
 export class LogWentBackError extends DivergedError {
   override name = 'LogWentBackError';

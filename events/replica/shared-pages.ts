@@ -5,8 +5,8 @@ import { type Seen, type SharedLog, SharedLogUnavailableError } from './shared-l
 const quickMilliseconds = 1000;
 
 /**
- * Reads a shared log page by page. A page that does not come in time is asked for again with half of its events, so that a node gets on
- * through a slow network, and with large events.
+ * Reads a shared log page by page. A page that does not come in time is asked for again with half of its events, so
+ * that a node gets on through a slow network, and with large events.
  *
  * @param most the events of a page at most.
  */

@@ -2,7 +2,8 @@ import { type SharedLog, SharedLogUnavailableError } from './shared-log.ts';
 
 /**
  * @param reached gives the size of what this node can be read from.
- * @param follow takes a page of what others have appended, and gives how many events that were; `isExpected` says that there may well be some.
+ * @param follow takes a page of what others have appended, and gives how many events that were; `isExpected` says that
+ * there may well be some.
  * @param fail is told why this node may not go on: its replica and the shared log differ.
  */
 export type FollowerOptions = {
@@ -14,7 +15,10 @@ export type FollowerOptions = {
 
 export type Follower = ReturnType<typeof openFollower>;
 
-/** The pauses between two looks, in milliseconds: the shortest until there was nothing for a second, then longer and longer ones. */
+/**
+ * The pauses between two looks, in milliseconds: the shortest until there was nothing for a second, then longer and
+ * longer ones.
+ */
 const pauses = { shortest: 20, longest: 250, afterQuiet: 1000 };
 
 /** A read waits so many milliseconds for what it has to see. */
@@ -96,7 +100,9 @@ export function openFollower({ shared, reached, follow, fail }: FollowerOptions)
     for (const { resolve } of served) resolve();
   }
 
-  /** Waits until this node has so many events. @throws SharedLogUnavailableError when it has them not within 2 seconds. */
+  /**
+   * Waits until this node has so many events. @throws SharedLogUnavailableError when it has them not within 2 seconds.
+   */
   async function reach(size: number, within = patience): Promise<void> {
     if (size <= reached()) return;
     await new Promise<void>((resolve, reject) => {

@@ -17,9 +17,11 @@ import { openPages } from './shared-pages.ts';
 
 /**
  * @param replica the log of this node, to which only this writer writes; its ids and times are made with `clock`.
- * @param apply is told all events of the log, in their order, once each, when they are in the replica: for the read tables.
+ * @param apply is told all events of the log, in their order, once each, when they are in the replica: for the read
+ * tables.
  * @param patience the milliseconds after which an append is refused.
- * @param refuses why an event that another node has appended may not be taken into the replica; null where it may, as all may by default.
+ * @param refuses why an event that another node has appended may not be taken into the replica; null where it may, as
+ * all may by default.
  */
 export type SharedWriterOptions = {
   replica: Pick<SqliteLog, 'head' | 'range' | 'prepare' | 'ingest'>;
@@ -36,9 +38,10 @@ export type SharedWriter = ReturnType<typeof openSharedWriter>;
 export const page = 500;
 
 /**
- * Appends to a log that other nodes append to as well, through the replica of this node: the rules are those of a log of one's own.
- * Appends stand in line for the log. Everything that writes to the replica waits its turn, for the transaction stays open while the shared
- * log commits; but no turn waits for the log, so a read takes in what others have appended while a write waits.
+ * Appends to a log that other nodes append to as well, through the replica of this node: the rules are those of a log
+ * of one's own. Appends stand in line for the log. Everything that writes to the replica waits its turn, for the
+ * transaction stays open while the shared log commits; but no turn waits for the log, so a read takes in what others
+ * have appended while a write waits.
  */
 export function openSharedWriter(options: SharedWriterOptions) {
   const { replica, shared, clock, apply, patience, refuses = () => null } = options;
@@ -47,8 +50,8 @@ export function openSharedWriter(options: SharedWriterOptions) {
   const turns = openQueue();
   let isLevel = false;
   /**
-   * Up to where this node knows that the shared log is durable. A replica may have more: an event whose commit was cancelled while
-   * it waited for the standby can be seen, and a failover loses it.
+   * Up to where this node knows that the shared log is durable. A replica may have more: an event whose commit was
+   * cancelled while it waited for the standby can be seen, and a failover loses it.
    */
   let durable = 0;
 
@@ -56,9 +59,9 @@ export function openSharedWriter(options: SharedWriterOptions) {
    * Appends all commands in one shipment. When this returns, they are durable in the shared log, and in the replica.
    *
    * @param within the milliseconds after which it is refused.
-   * @throws SharedLogUnavailableError when nothing was appended; UnknownShipmentError when that is not known: the same attempts find
-   *   out; OutdatedError when the log goes on with what this node may not take, and nothing was appended; DivergedError when the replica
-   *   and the shared log differ.
+   * @throws SharedLogUnavailableError when nothing was appended; UnknownShipmentError when that is not known: the same
+   * attempts find out; OutdatedError when the log goes on with what this node may not take, and nothing was appended;
+   * DivergedError when the replica and the shared log differ.
    */
   function append(commands: readonly Command[], within = patience): Promise<BatchResult> {
     return appendWith(() => replica.prepare(commands), within);
@@ -128,8 +131,8 @@ export function openSharedWriter(options: SharedWriterOptions) {
   }
 
   /**
-   * Takes the log, and into the replica all that it lacks, or all before an event that it may not have; in the same turn of the replica
-   * does what is to be done then.
+   * Takes the log, and into the replica all that it lacks, or all before an event that it may not have; in the same
+   * turn of the replica does what is to be done then.
    *
    * @param run ends that the log is taken.
    */
@@ -283,7 +286,10 @@ export function openSharedWriter(options: SharedWriterOptions) {
     follow,
     /** Whether the last look found the end of the log. */
     isLevel: () => isLevel,
-    /** Runs what else writes to the replica, while no transaction of an append is open. It may be long, so the log is not taken either. */
+    /**
+     * Runs what else writes to the replica, while no transaction of an append is open. It may be long, so the log is
+     * not taken either.
+     */
     between: <T>(run: () => T): Promise<T> => line.run(() => turns.run(async () => run())),
     /** Ends when all that was begun has ended. */
     close: async (): Promise<void> => {
@@ -317,7 +323,10 @@ function repeats(outcomes: BatchResult['outcomes']): number {
   return Math.max(...before);
 }
 
-/** The error to throw where one keeps from finding out whether something was appended. A replica that differs stops its node. */
+/**
+ * The error to throw where one keeps from finding out whether something was appended. A replica that differs stops its
+ * node.
+ */
 function stillUnknown(error: unknown): unknown {
   if (error instanceof UnknownShipmentError || error instanceof DivergedError) return error;
   return new UnknownShipmentError(`it is not known whether it was appended: ${messageOf(error)}`, { cause: error });

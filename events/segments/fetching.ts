@@ -19,7 +19,9 @@ import type { Frame } from './segment-file.ts';
 /** A read may need other frames each time; more often than this it is given up. */
 const mostTries = 1000;
 
-/** Reads; where frames are away they are fetched, and it is called again. @throws SegmentUnreachableError, SegmentError. */
+/**
+ * Reads; where frames are away they are fetched, and it is called again. @throws SegmentUnreachableError, SegmentError.
+ */
 export async function whenHere<T>(read: () => T | Promise<T>): Promise<T> {
   for (let tries = 1; ; tries += 1) {
     try {

@@ -32,7 +32,10 @@ export class SegmentUnreachableError extends Error {
   override name = 'SegmentUnreachableError';
 }
 
-/** The bucket that has segments of a log. Each throws SegmentUnreachableError, and null stands for an object that is not there. */
+/**
+ * The bucket that has segments of a log. Each throws SegmentUnreachableError, and null stands for an object that is not
+ * there.
+ */
 export type SegmentStore = {
   fetch: (file: string, range: ByteRange) => Promise<Buffer | null>;
   /** Reads a whole object while the thread stands still; null in a thread that has to answer meanwhile. */
@@ -52,9 +55,9 @@ export function knowsStore(folder: string): boolean {
 }
 
 /**
- * The folder beside the place of a segment's file which says that the bucket may have it. It is made before the file is sent, and removed
- * after the object is. It has `index`, the beginning of the file, once the object has been read back; the frames of events that each
- * start reads; and frames that were fetched.
+ * The folder beside the place of a segment's file which says that the bucket may have it. It is made before the file is
+ * sent, and removed after the object is. It has `index`, the beginning of the file, once the object has been read back;
+ * the frames of events that each start reads; and frames that were fetched.
  */
 export function awayFolder(path: string): string {
   return `${path}.away`;
@@ -167,7 +170,10 @@ export function whichSegment(path: string): string {
   return `the segment of events ${Number(from)} to ${Number(to)} of the log`;
 }
 
-/** Whether a finding is that a segment cannot be had: a part of the log is missing then, and nothing contradicts the rest. */
+/**
+ * Whether a finding is that a segment cannot be had: a part of the log is missing then, and nothing contradicts the
+ * rest.
+ */
 export function isMissingSegment(finding: string): boolean {
   return /^the segment of events \d+ to \d+ of the log is (missing|in a bucket)\b/.test(finding);
 }

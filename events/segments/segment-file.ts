@@ -17,7 +17,10 @@ export class SegmentFormatError extends Error {
   override name = 'SegmentFormatError';
 }
 
-/** A frame of a segment: payloads of `count` positions from `first` on; `length` bytes of the file at `offset`, `raw` decompressed. */
+/**
+ * A frame of a segment: payloads of `count` positions from `first` on; `length` bytes of the file at `offset`, `raw`
+ * decompressed.
+ */
 export type Frame = { first: number; count: number; offset: number; length: number; raw: number };
 
 /** The beginning of a segment: its positions, and where its frames are. `size` is the length of the whole file. */
@@ -139,8 +142,8 @@ export function bodiesIn(frame: Frame, compressed: Buffer): Body[] {
 }
 
 /**
- * A frame that is decompressed: `ends` are the ends of its payloads in `raw`, which begins with a table of their lengths. `isText`:
- * all of them are valid UTF-8.
+ * A frame that is decompressed: `ends` are the ends of its payloads in `raw`, which begins with a table of their
+ * lengths. `isText`: all of them are valid UTF-8.
  */
 export type OpenFrame = { raw: Buffer; ends: Uint32Array; isText: boolean };
 

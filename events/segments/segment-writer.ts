@@ -20,7 +20,9 @@ import { awayFile, emptyAwayFolder } from './offloaded.ts';
 import { bodiesIn, buildSegment, readIndex, withoutPayloads } from './segment-file.ts';
 import { reading, type Segment, sealedUpTo, segmentFolder, segmentName, wholeSegment } from './segments.ts';
 
-/** How a log is sealed: so many `events` make a segment, and at least so many of the newest, `hot`, stay in `log.db`. */
+/**
+ * How a log is sealed: so many `events` make a segment, and at least so many of the newest, `hot`, stay in `log.db`.
+ */
 export type SealingSizes = { events: number; hot: number };
 
 export const usualSizes: SealingSizes = { events: 4096, hot: 2048 };
@@ -35,8 +37,8 @@ const sparePages = 2048;
 const atOnce = 100;
 
 /**
- * A segment that is written, but that no reader knows yet. `erasure`: the newest one when it was begun. `replaces`: the file that it
- * takes the place of, without the payloads of `removed`; null for a segment of further positions.
+ * A segment that is written, but that no reader knows yet. `erasure`: the newest one when it was begun. `replaces`: the
+ * file that it takes the place of, without the payloads of `removed`; null for a segment of further positions.
  */
 export type Draft = Segment & { draft: string; erasure: number; replaces: string | null; removed: number[] };
 
@@ -140,7 +142,10 @@ function write(db: Sqlite, bytes: Buffer) {
 
 export type SegmentKeeper = ReturnType<typeof openSegments>;
 
-/** The part of the one writer of a log: short transactions that make segments of drafts, and take payloads out of the table. */
+/**
+ * The part of the one writer of a log: short transactions that make segments of drafts, and take payloads out of the
+ * table.
+ */
 export function openSegments(db: Sqlite) {
   const insert = prepareLate<[Segment], unknown>(
     db,
@@ -222,9 +227,9 @@ export function hasRemovals(db: Sqlite): boolean {
 }
 
 /**
- * Removes the files that are not of a segment: those that were replaced, and drafts. Only while no reader uses an older state of the
- * log, and nothing is being sealed. They are left alone otherwise: another log.db may have been put there that does not know of them.
- * Of one that the bucket may have, an empty folder stays, for {@link strayObjects}.
+ * Removes the files that are not of a segment: those that were replaced, and drafts. Only while no reader uses an older
+ * state of the log, and nothing is being sealed. They are left alone otherwise: another log.db may have been put there
+ * that does not know of them. Of one that the bucket may have, an empty folder stays, for {@link strayObjects}.
  */
 export function removeStrays(db: Sqlite): void {
   const folder = segmentFolder(db.name);

@@ -26,7 +26,10 @@ import {
   textAt,
 } from './segment-file.ts';
 
-/** The row of a segment: payloads of positions `first` to `last` in a file of so many `bytes`, `raw` before they were compressed. */
+/**
+ * The row of a segment: payloads of positions `first` to `last` in a file of so many `bytes`, `raw` before they were
+ * compressed.
+ */
 export type Segment = { first: number; last: number; file: string; sha256: Buffer; bytes: number; raw: number };
 
 /** The folder of the segments of a log, beside it. @param log the path of `log.db`. */
@@ -46,9 +49,10 @@ export function isSegmentName(name: string): boolean {
 }
 
 /**
- * The payload of an event and its encoding, as columns `enc` and `body` of a query of `events`, or of `headers AS events`, that LEFT JOINs `payloads`: of the
- * table while it is there, else of the segment that holds the position, unless it was erased since that was written. For a connection
- * of {@link withSegments}. The file is read while the statement runs, so nothing that this snapshot names has been removed by then.
+ * The payload of an event and its encoding, as columns `enc` and `body` of a query of `events`, or of `headers AS
+ * events`, that LEFT JOINs `payloads`: of the table while it is there, else of the segment that holds the position,
+ * unless it was erased since that was written. For a connection of {@link withSegments}. The file is read while the
+ * statement runs, so nothing that this snapshot names has been removed by then.
  */
 export const payloadColumns = `coalesce(payloads.enc, 0) AS enc,
   coalesce(payloads.body, CASE WHEN NOT EXISTS (SELECT 1 FROM removals WHERE removals.position = events.position) THEN
@@ -78,8 +82,8 @@ const frames = new Map<string, OpenFrame>();
 let held = 0;
 
 /**
- * The payload of a position as its segment has it; null for one that it has not. Bytes that are no text stay bytes: no payload is
- * committed to as these.
+ * The payload of a position as its segment has it; null for one that it has not. Bytes that are no text stay bytes: no
+ * payload is committed to as these.
  *
  * @throws SegmentError.
  */
@@ -131,7 +135,9 @@ function hereOrAway<T>(path: string, here: () => T, away: () => T): T {
   }
 }
 
-/** All bytes of the file of a segment. @throws SegmentAwayError for one in the bucket, in a thread that does not wait. */
+/**
+ * All bytes of the file of a segment. @throws SegmentAwayError for one in the bucket, in a thread that does not wait.
+ */
 export function wholeSegment(path: string): Buffer {
   return hereOrAway(
     path,
@@ -198,7 +204,8 @@ export function segmentsOf(db: Sqlite): Segment[] {
 }
 
 /**
- * Looks for the files of all segments, without reading them, and without asking the bucket for those that have arrived there.
+ * Looks for the files of all segments, without reading them, and without asking the bucket for those that have arrived
+ * there.
  *
  * @throws SegmentError for one that is missing, or that has another length; for one in a bucket that was not named.
  */

@@ -3,8 +3,8 @@ import { type Change, changeOf } from '../facts/log.ts';
 import type { LogReader } from '../log/log-reader.ts';
 
 /**
- * A log that an operator took as it was, with the writes of others: the first `to` events, of which keys of this vault had
- * signed the first `from`; null where they had signed none.
+ * A log that an operator took as it was, with the writes of others: the first `to` events, of which keys of this vault
+ * had signed the first `from`; null where they had signed none.
  */
 export type Acceptance = { from: number | null; to: number };
 

@@ -16,9 +16,9 @@ type Row = { position: number; header: string; enc: number; body: string };
 const chunk = 2000;
 
 /**
- * The files that the events at positions `after + 1` to `upTo` name, in the order of the log. Rather one too many than one too
- * few: whatever `document.…` event holds a SHA-256 as `sha256` counts, also of a collection that takes no files, or is no more.
- * An event whose payload was erased names nothing.
+ * The files that the events at positions `after + 1` to `upTo` name, in the order of the log. Rather one too many than
+ * one too few: whatever `document.…` event holds a SHA-256 as `sha256` counts, also of a collection that takes no
+ * files, or is no more. An event whose payload was erased names nothing.
  *
  * @throws BrokenLogError for a payload that cannot be read: what it names is not known.
  */

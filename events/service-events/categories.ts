@@ -26,8 +26,8 @@ type Line = {
 type Read = Pick<LogReader, 'hasUnder'>;
 
 /**
- * Gives the collections of a schema the categories of those that they go on. A rename is told by `renamedFrom` once, and holds from then
- * on, for the schemas of the log have the categories.
+ * Gives the collections of a schema the categories of those that they go on. A rename is told by `renamedFrom` once,
+ * and holds from then on, for the schemas of the log have the categories.
  *
  * @param epochs in the order of their positions.
  */
@@ -102,7 +102,9 @@ export function namesOf(collections: readonly CollectionSchema[]) {
     categoryFor,
     /** The slug of a collection, by its category or by itself. */
     slugFor: (name: string): string => slugs.get(categoryFor(name)) ?? name,
-    /** A stream, an actor, or what filters name, as the log has it: of a collection by its slug, or as it is recorded. */
+    /**
+     * A stream, an actor, or what filters name, as the log has it: of a collection by its slug, or as it is recorded.
+     */
     recorded(text: string): string {
       const parts = text.split('/');
       const at = parts[0] === 'accounts' ? 1 : 0;
@@ -145,7 +147,10 @@ function linesOf(epochs: readonly Epoch[]): Line[] {
 
 type Followed = { line: Line | undefined; problem: string | null };
 
-/** The collection that a declared one goes on: that of `renamedFrom`, also if it has been gone for a while, unless it has documents of its own. */
+/**
+ * The collection that a declared one goes on: that of `renamedFrom`, also if it has been gone for a while, unless it
+ * has documents of its own.
+ */
 function follow(lines: readonly Line[], { slug, renamedFrom }: CollectionSchema, log: Read): Followed {
   const own = lines.findLast((line) => line.slug === slug);
   if (renamedFrom === undefined) return { line: own, problem: null };

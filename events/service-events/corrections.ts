@@ -11,8 +11,8 @@ export type Correction = { position: number; recordedAt: string; from: number; b
 type Clock = { ids: Ids; now: number; reason: string };
 
 /**
- * Records that the clock was wrong: from this event on, times are those of the clock again, though they are earlier than those
- * before. The log must not be open for writing elsewhere.
+ * Records that the clock was wrong: from this event on, times are those of the clock again, though they are earlier
+ * than those before. The log must not be open for writing elsewhere.
  *
  * @returns null where the last event is not ahead of the clock by more than a minute: then there is nothing to correct.
  */

@@ -8,8 +8,8 @@ import type { LogReader } from '../log/log-reader.ts';
 export type NamedKey = { id: string; verifierKey?: string };
 
 /**
- * The fates of a key that signs a log. `signed` of a disowned one: the most events that it is known to have vouched for.
- * `handover`: the note by which it named its successor itself, see {@link readHandover}.
+ * The fates of a key that signs a log. `signed` of a disowned one: the most events that it is known to have vouched
+ * for. `handover`: the note by which it named its successor itself, see {@link readHandover}.
  */
 export type KeyChange =
   | { kind: 'replaced'; from: NamedKey; to: NamedKey; handover?: string; reason: string }
@@ -21,7 +21,8 @@ export type KeyEvent = { position: number; recordedAt: string; actor: Actor; cha
 /**
  * The event of a change; the reason goes into the context of its command.
  *
- * @param expectedVersion that of the stream of keys, as far as it was looked at: of several nodes that tell of a change, one does.
+ * @param expectedVersion that of the stream of keys, as far as it was looked at: of several nodes that tell of a
+ * change, one does.
  */
 export function decideKeyChange(change: KeyChange, expectedVersion: number): Change {
   const data: JsonObject =

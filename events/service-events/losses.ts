@@ -3,8 +3,8 @@ import { type Change, changeOf, type RecordedEvent } from '../facts/log.ts';
 import type { LogReader } from '../log/log-reader.ts';
 
 /**
- * A file, as what named it: the first version of the document in `stream` that has it. Never by its SHA-256, which would tell what
- * it was when the document has been erased.
+ * A file, as what named it: the first version of the document in `stream` that has it. Never by its SHA-256, which
+ * would tell what it was when the document has been erased.
  */
 export type FileAt = { stream: string; version: number };
 
@@ -13,7 +13,9 @@ export function fileKey({ stream, version }: FileAt): string {
   return `${stream} ${version}`;
 }
 
-/** The files that are lost, as the log has it: by their keys, each with the position of the `file.lost` that says so. */
+/**
+ * The files that are lost, as the log has it: by their keys, each with the position of the `file.lost` that says so.
+ */
 export function lossesOf(log: LogReader): Map<string, number> {
   const lost = new Map<string, number>();
   for (const { header, data } of log.stream(filesStream)) {

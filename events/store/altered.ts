@@ -2,8 +2,8 @@ import type { Header } from '../facts/envelope.ts';
 import { BrokenLogError } from './log-file.ts';
 
 /**
- * Thrown when something that is read from a log is not what was recorded: an event, its payload, or a hash of the tree over it. The
- * message names the position or the tile, and nothing of what is stored there: it is for clients too.
+ * Thrown when something that is read from a log is not what was recorded: an event, its payload, or a hash of the tree
+ * over it. The message names the position or the tile, and nothing of what is stored there: it is for clients too.
  */
 export class AlteredEventError extends BrokenLogError {
   override name = 'AlteredEventError';
@@ -24,12 +24,18 @@ export function missingVersion(stream: string, version: number): AlteredEventErr
   return new AlteredEventError(`version ${version} of ${stream} is missing from the log`);
 }
 
-/** The error about an event that an index gave, and that is not what the index says of it. @param what such as "version 2 of posts/1". */
+/**
+ * The error about an event that an index gave, and that is not what the index says of it. @param what such as "version
+ * 2 of posts/1".
+ */
 export function misplacedEvent(position: number, what: string): AlteredEventError {
   return new AlteredEventError(`event ${position} of the log is not ${what}: the index that gave it was altered`);
 }
 
-/** An event that the index of streams gave as a version of a stream. @throws AlteredEventError where its header says something else. */
+/**
+ * An event that the index of streams gave as a version of a stream. @throws AlteredEventError where its header says
+ * something else.
+ */
 export function requireVersion<H extends Pick<Header, 'position' | 'stream' | 'version'>>(
   header: H,
   stream: string,

@@ -4,15 +4,17 @@ import { inWords } from '../facts/durations.ts';
 import type { Header } from '../facts/envelope.ts';
 import { jumpMilliseconds } from './clock.ts';
 
-/** Time stands still in a log whose clock was put back. So many requests are not recorded in one millisecond otherwise. */
+/**
+ * Time stands still in a log whose clock was put back. So many requests are not recorded in one millisecond otherwise.
+ */
 const manyRequests = 100;
 
 /** A stretch of events with one time: since which position, how far ahead of the event before it, how many requests. */
 type Stretch = { from: number; time: string; step: number; requests: number; last: string };
 
 /**
- * Looks at the times of a whole log, event by event, for clocks that were wrong. None of it says anything against the log: what
- * was recorded is what was recorded.
+ * Looks at the times of a whole log, event by event, for clocks that were wrong. None of it says anything against the
+ * log: what was recorded is what was recorded.
  *
  * @param now milliseconds since the epoch.
  */

@@ -20,8 +20,8 @@ export const machineTime: TimeSources = {
 };
 
 /**
- * The wall clock, held against a clock that cannot be set. Recorded times never go back in time, so a wall clock that is years
- * ahead for a moment would have to be lived with for years.
+ * The wall clock, held against a clock that cannot be set. Recorded times never go back in time, so a wall clock that
+ * is years ahead for a moment would have to be lived with for years.
  */
 export type Clock = {
   /**
@@ -34,7 +34,9 @@ export type Clock = {
   believed: () => number;
   /** How far the wall clock is ahead of what is believed; below 0 where it is behind. */
   lead: () => number;
-  /** From now on the wall clock is believed. It is never believed to be behind: that would forget what was there before. */
+  /**
+   * From now on the wall clock is believed. It is never believed to be behind: that would forget what was there before.
+   */
   believe: () => void;
 };
 
@@ -44,7 +46,8 @@ export const jumpMilliseconds = 60_000;
 /**
  * A clock as one thread has it.
  *
- * @param cell from {@link newClockCell}, shared between all threads: how far the believed time is ahead of the steady clock.
+ * @param cell from {@link newClockCell}, shared between all threads: how far the believed time is ahead of the steady
+ * clock.
  */
 export function createClock(cell: BigInt64Array<SharedArrayBuffer>, sources = machineTime): Clock {
   const { wall, steady } = sources;

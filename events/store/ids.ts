@@ -14,7 +14,8 @@ export type Ids = {
 };
 
 /**
- * @param counter one 64-bit cell, shared between threads where several make ids: milliseconds · 4096 + a sequence number.
+ * @param counter one 64-bit cell, shared between threads where several make ids: milliseconds · 4096 + a sequence
+ * number.
  */
 export function createIds(counter: BigInt64Array<SharedArrayBuffer>, now: () => number): Ids {
   return {

@@ -17,7 +17,9 @@ export class BrokenLogError extends Error {
   override name = 'BrokenLogError';
 }
 
-/** Makes the tables in an empty file. `logId` names the log for ever; it is part of every header. `key` seals its head. */
+/**
+ * Makes the tables in an empty file. `logId` names the log for ever; it is part of every header. `key` seals its head.
+ */
 export function createLog(db: Sqlite, logId: string, key: string): void {
   const create = db.transaction(() => {
     makeTables(db, logFormat);
@@ -61,7 +63,8 @@ export function unsealed(isKnown: boolean): string {
 /**
  * The fault of the seal of a log, as far as the vault knows; null for none.
  *
- * @param format the one that the log has: before 3 it has no seal, and must be one that the vault knows and has not sealed yet.
+ * @param format the one that the log has: before 3 it has no seal, and must be one that the vault knows and has not
+ * sealed yet.
  */
 export function sealFinding(format: number, head: Head, { key, sealed, known }: KnownSeals): string | null {
   if (format < 3) return againstUpgrade(format, [head], { sealed, known });
@@ -95,8 +98,8 @@ export function earlierFormat(db: Sqlite): number | null {
 }
 
 /**
- * Opens a log that is only read. One of an earlier format is shown as one of this: without a seal, and where it lacks a table, with an
- * empty one.
+ * Opens a log that is only read. One of an earlier format is shown as one of this: without a seal, and where it lacks a
+ * table, with an empty one.
  */
 export function openLogToRead(path: string, cacheMiB = 16): Sqlite {
   const db = openDatabase(path, { readonly: true, cacheMiB });
@@ -115,10 +118,10 @@ export function openLogToRead(path: string, cacheMiB = 16): Sqlite {
 }
 
 /**
- * Settles a commit whose sync failed. Its frame may be in the write-ahead log: a process that opens the log alone recovers it, one that
- * shares the log with a process that had it open before does not see it. The next write takes the place of a frame that is not seen,
- * and comes after one that is: so this writes something that changes nothing. For the only process that may write the log, before it
- * believes that something is not there.
+ * Settles a commit whose sync failed. Its frame may be in the write-ahead log: a process that opens the log alone
+ * recovers it, one that shares the log with a process that had it open before does not see it. The next write takes the
+ * place of a frame that is not seen, and comes after one that is: so this writes something that changes nothing. For
+ * the only process that may write the log, before it believes that something is not there.
  */
 export function settleLog(db: Sqlite): void {
   const frames = statSync(`${db.name}-wal`, { throwIfNoEntry: false })?.size ?? 0;
@@ -132,9 +135,9 @@ export function settleLog(db: Sqlite): void {
 }
 
 /**
- * Writes the write-ahead log of a log anew, as it is read. After a sync that failed, its end may be in the memory of the system alone, and
- * no later sync writes that: a process that has found it there, and goes on behind it, would lose all of it in a power cut. For the only
- * process that may write the log, before it opens it.
+ * Writes the write-ahead log of a log anew, as it is read. After a sync that failed, its end may be in the memory of
+ * the system alone, and no later sync writes that: a process that has found it there, and goes on behind it, would lose
+ * all of it in a power cut. For the only process that may write the log, before it opens it.
  */
 export function renewWal(path: string): void {
   const wal = `${path}-wal`;

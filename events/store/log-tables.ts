@@ -1,6 +1,9 @@
 import { openDatabase, type Sqlite } from '../../storage/sqlite.ts';
 
-/** Kept in the file's `user_version`: the version of the tables below and of the bytes in them. Those before it are read for ever. */
+/**
+ * Kept in the file's `user_version`: the version of the tables below and of the bytes in them. Those before it are read
+ * for ever.
+ */
 export const logFormat = 5;
 
 /** "Anns" in ASCII: marks the file as a log (`PRAGMA application_id`). */
@@ -44,8 +47,9 @@ const idText = (column: string) => {
 const idOrText = (column: string) => `CASE typeof(${column}) WHEN 'blob' THEN ${idText(column)} ELSE ${column} END`;
 
 /**
- * The events of format 5. Their columns are the members of the header, ids in 16 bytes and the commitment in 32; `headers` puts them
- * together again. A header that this does not give is in `whole`, and the columns from `v` on are null.
+ * The events of format 5. Their columns are the members of the header, ids in 16 bytes and the commitment in 32;
+ * `headers` puts them together again. A header that this does not give is in `whole`, and the columns from `v` on are
+ * null.
  */
 export const eventsTable = `
 CREATE TABLE events (
@@ -94,7 +98,10 @@ CREATE TRIGGER events_insert BEFORE INSERT ON events
   BEGIN SELECT RAISE(ABORT, 'events are append-only'); END;
 `;
 
-/** The tables that all formats have, but for the head and the events. Every index but the two unique ones belongs to the read file. */
+/**
+ * The tables that all formats have, but for the head and the events. Every index but the two unique ones belongs to the
+ * read file.
+ */
 const tables = `
 CREATE TABLE payloads (
   position INTEGER PRIMARY KEY REFERENCES events (position),
@@ -173,7 +180,9 @@ CREATE TABLE timestamps (
 ) STRICT;
 `;
 
-/** The tables that format 4 added, and the guard that it changed: a payload that is in a segment may leave the table. */
+/**
+ * The tables that format 4 added, and the guard that it changed: a payload that is in a segment may leave the table.
+ */
 export const segmentTables = `
 -- Files with payloads of earlier positions, from 1 on and without a gap.
 CREATE TABLE segments (

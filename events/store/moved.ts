@@ -13,14 +13,18 @@ export const movedAway = 'the log has moved to PostgreSQL: restart with ANNALS_P
 /** Each write of a command is to one of these tables, or to more. */
 const tables = ['events', 'commands'];
 
-/** In the file itself, so that a service that runs is refused too, of whatever version, at no cost to its writes before. */
+/**
+ * In the file itself, so that a service that runs is refused too, of whatever version, at no cost to its writes before.
+ */
 function triggerOf(table: string, token: string): { type: string; name: string; sql: string } {
   const name = `${table}_moved`;
   const sql = `CREATE TRIGGER ${name} BEFORE INSERT ON ${table} BEGIN SELECT RAISE(ABORT, '${movedAway}') /* ${token} */; END`;
   return { type: 'trigger', name, sql };
 }
 
-/** The end of a log in a file, inside a transaction of the caller's. @param token names the place to which it has moved. */
+/**
+ * The end of a log in a file, inside a transaction of the caller's. @param token names the place to which it has moved.
+ */
 export function markMoved(db: Sqlite, token: string): void {
   if (!/^[\da-f-]{36}$/.test(token)) throw new Error('the token of a move is not a UUID');
   for (const table of tables) db.exec(triggerOf(table, token).sql);

@@ -18,8 +18,8 @@ export const noHash = '0'.repeat(64);
 export const spareMilliseconds = 60 * 60 * 1000;
 
 /**
- * Keyed hashes of the secrets of API keys, each under the credential that events name it by, and when each key was used last.
- * A secret has 256 random bits, so that a fast hash is enough.
+ * Keyed hashes of the secrets of API keys, each under the credential that events name it by, and when each key was used
+ * last. A secret has 256 random bits, so that a fast hash is enough.
  *
  * @param keys the secrets of the vault by which hashes and credentials are made.
  */
@@ -51,7 +51,10 @@ export function openKeySecrets(db: Sqlite, keys: { [name in keyof typeof keySecr
       insert.run(credential, hash, now);
       return credential;
     },
-    /** The credential among these whose secret this is; null without one. Null stands for a credential that there is not. */
+    /**
+     * The credential among these whose secret this is; null without one. Null stands for a credential that there is
+     * not.
+     */
     match(credentials: readonly (string | null)[], secret: string): string | null {
       const hash = hashOf(secret);
       let found: string | null = null;

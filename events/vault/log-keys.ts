@@ -9,8 +9,9 @@ import type { KeyChange, NamedKey } from '../service-events/key-events.ts';
 export type LogKey = { signer: Signer; signed: TreeHead | null };
 
 /**
- * A key of a log, by its verifier key. `retiredAt` is null for the one that signs. The signatures of a disowned one do not hold any
- * more: events that it vouched for were lost, and that was accepted. It counts as disowned where the log tells of it too.
+ * A key of a log, by its verifier key. `retiredAt` is null for the one that signs. The signatures of a disowned one do
+ * not hold any more: events that it vouched for were lost, and that was accepted. It counts as disowned where the log
+ * tells of it too.
  */
 export type KnownKey = { id: string; verifierKey: string; retiredAt: string | null; isDisowned: boolean };
 
@@ -18,9 +19,10 @@ export type KnownKey = { id: string; verifierKey: string; retiredAt: string | nu
 export type GivenUp = { id: string; signed?: number };
 
 /**
- * Why a key is replaced, and which ones are disowned with that. `from`: the one that signed, where this vault has another.
- * `handedOver`: the head at which the present key itself hands over to the new one. `expected`: the key that is to be replaced, by its id,
- * and what it had signed when that was looked at; where it is given and another one signs, or more was signed, nothing is changed.
+ * Why a key is replaced, and which ones are disowned with that. `from`: the one that signed, where this vault has
+ * another. `handedOver`: the head at which the present key itself hands over to the new one. `expected`: the key that
+ * is to be replaced, by its id, and what it had signed when that was looked at; where it is given and another one
+ * signs, or more was signed, nothing is changed.
  */
 export type Replacement = {
   reason: string;
@@ -178,7 +180,10 @@ export function openLogKeys(db: Sqlite) {
   };
 }
 
-/** Keeps the public part of keys that another vault has, for those who verify beside this one; nothing is signed with them here. */
+/**
+ * Keeps the public part of keys that another vault has, for those who verify beside this one; nothing is signed with
+ * them here.
+ */
 export function learnLogKeys(db: Sqlite, log: string, keys: readonly KnownKey[]): void {
   const insert = db.prepare(
     `INSERT INTO log_keys (id, log, verifier_key, made_at, retired_at) VALUES (:id, :log, :verifierKey, :now, :retiredAt)

@@ -8,8 +8,8 @@ export const commitmentSecret = 'password-commitments';
 export const commitmentPrefix = 'hmac-sha256:';
 
 /**
- * The credential of a password: the HMAC-SHA-256 of its stored hash, under a secret of the vault. So an event that names it says
- * which hash was kept, and tells nothing about it.
+ * The credential of a password: the HMAC-SHA-256 of its stored hash, under a secret of the vault. So an event that
+ * names it says which hash was kept, and tells nothing about it.
  *
  * @param secret base64url, as the vault keeps it.
  */
@@ -29,8 +29,8 @@ export type AccountPassword = { stream: string; credential: string };
 export type PasswordCheck = { finding: string | null; notes: string[] };
 
 /**
- * Holds the hashes of a vault against what the log says of them, beside the process that has the vault open. A hash that is not
- * there is no finding: a vault may be lost, and a password changed meanwhile.
+ * Holds the hashes of a vault against what the log says of them, beside the process that has the vault open. A hash
+ * that is not there is no finding: a vault may be lost, and a password changed meanwhile.
  *
  * @throws SqliteError when the file is not for this user.
  */

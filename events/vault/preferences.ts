@@ -1,8 +1,8 @@
 import type { Sqlite } from '../../storage/sqlite.ts';
 
 /**
- * `padding` fills a page, so that all of `data` stands in pages of its own, which are overwritten when the row goes: see `drafts.ts`.
- * A change is a row of its own for the same reason.
+ * `padding` fills a page, so that all of `data` stands in pages of its own, which are overwritten when the row goes:
+ * see `drafts.ts`. A change is a row of its own for the same reason.
  */
 const tables = `
   CREATE TABLE IF NOT EXISTS preferences (

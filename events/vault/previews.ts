@@ -1,6 +1,8 @@
 import type { Sqlite } from '../../storage/sqlite.ts';
 
-/** A document that is to be looked at before it is written. `data` is JSON, `expiresAt` milliseconds since the epoch. */
+/**
+ * A document that is to be looked at before it is written. `data` is JSON, `expiresAt` milliseconds since the epoch.
+ */
 export type Draft = {
   id: string;
   /** The name of its owner; one that begins with {@link otherCallers} counts to the room of the others. */
@@ -13,7 +15,9 @@ export type Draft = {
 
 /** How many drafts there may be, and of how many bytes in all. */
 export type Room = { count: number; bytes: number };
-/** The room of the caller of a draft, of all callers together, and of the others together, if the caller is one of them. */
+/**
+ * The room of the caller of a draft, of all callers together, and of the others together, if the caller is one of them.
+ */
 export type Rooms = { own: Room; all: Room; others: Room | null };
 
 /** With this begins the name of a caller who edits nothing in the admin: all such share a part of the room. */
@@ -26,8 +30,8 @@ const maxUnused = 64 * 1024 * 1024;
 const maxRewritten = 16 * 1024 * 1024;
 
 /**
- * `padding` fills a page, so that all of `data` stands in pages of its own: those are overwritten when the draft is deleted.
- * Rows that share a page are moved from one to another, and copies of them are left.
+ * `padding` fills a page, so that all of `data` stands in pages of its own: those are overwritten when the draft is
+ * deleted. Rows that share a page are moved from one to another, and copies of them are left.
  */
 const tables = `
   CREATE TABLE IF NOT EXISTS drafts (
@@ -78,7 +82,10 @@ export function openDrafts(db: Sqlite) {
   // One that was deleted before may stand in the write-ahead log still.
   let hasTraces = true;
 
-  /** Puts a draft in the place of the oldest of its caller, as far as these have no room; false when the others leave none. */
+  /**
+   * Puts a draft in the place of the oldest of its caller, as far as these have no room; false when the others leave
+   * none.
+   */
   const keep = db.transaction((draft: Draft, { own, all, others }: Rooms): boolean => {
     const size = Buffer.byteLength(draft.data);
     const dropped = tooMany(selectOf.all(draft.caller), size, own);
@@ -133,7 +140,9 @@ export function openDrafts(db: Sqlite) {
       for (const caller of callers) changes += removeOf.run(caller).changes;
       noteRemoved(changes);
     },
-    /** Deletes some of those that have expired; true when there may be more. None lives longer than `lifetime` from now. */
+    /**
+     * Deletes some of those that have expired; true when there may be more. None lives longer than `lifetime` from now.
+     */
     purge: (now: number, lifetime: number): boolean => purgeSome.immediate(now, lifetime),
     /** Empties the write-ahead log of what was deleted, and gives back the room that it took. */
     leaveNoTrace,

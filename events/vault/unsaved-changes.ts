@@ -3,8 +3,9 @@ import type { Sqlite } from '../../storage/sqlite.ts';
 import { hasRoom, type Room } from './previews.ts';
 
 /**
- * A document as its user has typed it and not written it. `target` is its stream, or `<category>/new-<uuid>` of one that is not there yet;
- * `version` the one that was changed, null for such. `revision` differs each time that it is kept. Times are milliseconds since the epoch.
+ * A document as its user has typed it and not written it. `target` is its stream, or `<category>/new-<uuid>` of one
+ * that is not there yet; `version` the one that was changed, null for such. `revision` differs each time that it is
+ * kept. Times are milliseconds since the epoch.
  */
 export type OwnDraft = {
   target: string;
@@ -15,8 +16,8 @@ export type OwnDraft = {
 };
 
 /**
- * A draft to be kept; `data` is JSON. `adminCollection`: the category of the collection that most of the room is for; null: there is no such.
- * `expected`: the revisions in whose place it may come; null: in that of any, or of none.
+ * A draft to be kept; `data` is JSON. `adminCollection`: the category of the collection that most of the room is for;
+ * null: there is no such. `expected`: the revisions in whose place it may come; null: in that of any, or of none.
  */
 export type NewOwnDraft = Pick<OwnDraft, 'target' | 'version' | 'title'> & {
   owner: string;
@@ -26,8 +27,8 @@ export type NewOwnDraft = Pick<OwnDraft, 'target' | 'version' | 'title'> & {
 };
 
 /**
- * The result of keeping a draft: `stale` where another revision is there than was expected, `full` where the others take too much of the
- * room of their user, of that of all users who are not of the admin collection, or of that of all.
+ * The result of keeping a draft: `stale` where another revision is there than was expected, `full` where the others
+ * take too much of the room of their user, of that of all users who are not of the admin collection, or of that of all.
  */
 export type Kept =
   | { kind: 'kept'; draft: OwnDraft }
@@ -35,12 +36,15 @@ export type Kept =
   | { kind: 'full'; of: 'user' | 'others' | 'all'; count: number; bytes: number };
 
 /**
- * The room of each user, of all who are not of the admin collection together, and of all together; and for how many milliseconds a draft
- * is kept.
+ * The room of each user, of all who are not of the admin collection together, and of all together; and for how many
+ * milliseconds a draft is kept.
  */
 export type OwnRoom = { user: Room; others: Room; all: Room; lifetime: number };
 
-/** As for the drafts of previews, `padding` makes what follows it stand in pages of its own, which are overwritten when the row goes. */
+/**
+ * As for the drafts of previews, `padding` makes what follows it stand in pages of its own, which are overwritten when
+ * the row goes.
+ */
 const tables = `
   CREATE TABLE IF NOT EXISTS own_drafts (
     revision INTEGER PRIMARY KEY AUTOINCREMENT,

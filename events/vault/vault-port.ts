@@ -12,8 +12,9 @@ export type Asynchronous<T> = {
 };
 
 /**
- * The part of a vault that a service asks while it runs. It says nothing of where that is: a file here, or a place that several nodes
- * reach. Each call is one transaction; a function that is given to one is pure, for it may be called again.
+ * The part of a vault that a service asks while it runs. It says nothing of where that is: a file here, or a place that
+ * several nodes reach. Each call is one transaction; a function that is given to one is pure, for it may be called
+ * again.
  */
 export type VaultPort = {
   [Name in 'passwords' | 'counters' | 'logKeys' | 'apiKeys' | 'drafts' | 'ownDrafts' | 'preferences']: Asynchronous<
@@ -36,7 +37,9 @@ export function portOf(vault: Vault): VaultPort {
   };
 }
 
-/** The same functions, whose calls run in the order in which they are made, and at once: only their results come later. */
+/**
+ * The same functions, whose calls run in the order in which they are made, and at once: only their results come later.
+ */
 export function asynchronous<T extends Functions>(port: T): Asynchronous<T> {
   const all = Object.entries(port).map(([name, run]) => [
     name,

@@ -6,8 +6,8 @@ import { movedAway } from '../store/moved.ts';
 export type VaultRow = Record<string, string | number | Buffer | null>;
 
 /**
- * A table of a vault that belongs to the log, and not to the data directory: its columns in PostgreSQL with their types, and the SQL that
- * reads and writes it in a file.
+ * A table of a vault that belongs to the log, and not to the data directory: its columns in PostgreSQL with their
+ * types, and the SQL that reads and writes it in a file.
  */
 export type VaultTable = {
   /** In PostgreSQL. */
@@ -194,7 +194,9 @@ export function unmarkVault(db: Sqlite): void {
   for (const { name } of triggers()) db.exec(`DROP TRIGGER IF EXISTS ${name}`);
 }
 
-/** Deletes what has moved with the log: passwords, keys, drafts. Not the secrets, of which the directory has its own. */
+/**
+ * Deletes what has moved with the log: passwords, keys, drafts. Not the secrets, of which the directory has its own.
+ */
 export function forgetMoved(db: Sqlite): void {
   if (!isVaultMoved(db)) return;
   const forget = db.transaction(() => {

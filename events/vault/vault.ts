@@ -13,12 +13,15 @@ import { openOwnDrafts } from './unsaved-changes.ts';
 export type Vault = ReturnType<typeof openVault>;
 
 /**
- * Failed logins under one key, in a row. Times are milliseconds since the epoch: `lockedUntil` is null where there is no
- * lock, `touched` is when the last one was counted. `isKnown`: that one was for an account with a password.
+ * Failed logins under one key, in a row. Times are milliseconds since the epoch: `lockedUntil` is null where there is
+ * no lock, `touched` is when the last one was counted. `isKnown`: that one was for an account with a password.
  */
 export type Counter = { failures: number; lockedUntil: number | null; touched: number; isKnown: boolean };
 
-/** Opens `vault.db`, where secrets are kept that must never be in an event. Only its owner may read the file, who is this user. */
+/**
+ * Opens `vault.db`, where secrets are kept that must never be in an event. Only its owner may read the file, who is
+ * this user.
+ */
 export function openVault(path: string) {
   createPrivate(path);
   chmodSync(path, privateFile);
@@ -61,8 +64,8 @@ export function readSecret(path: string, name: string): string | null {
 }
 
 /**
- * The records of a vault about logs, read beside the process that has it open: their keys, and the means by which their heads are
- * sealed, where the key is null as long as it has sealed none.
+ * The records of a vault about logs, read beside the process that has it open: their keys, and the means by which their
+ * heads are sealed, where the key is null as long as it has sealed none.
  *
  * @throws SqliteError when the file is missing or not for this user.
  */
@@ -142,7 +145,9 @@ function openPasswords(db: Sqlite, secret: string) {
       return credential;
     },
     get: (credential: string): string | null => select.get(credential) ?? null,
-    /** Whether a hash that is kept under a credential may be the one that was: of one from before, this cannot be known. */
+    /**
+     * Whether a hash that is kept under a credential may be the one that was: of one from before, this cannot be known.
+     */
     isSame: (credential: string, hash: string): boolean =>
       !isCommitment(credential) || credentialOf(secret, hash) === credential,
     delete: (credential: string): void => {

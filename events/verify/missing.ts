@@ -1,15 +1,17 @@
 import type { Sqlite } from '../../storage/sqlite.ts';
 import { missingEvent } from '../store/altered.ts';
 
-/** A start counts the events of a log up to this size: 50 ms. Of a larger one the background verification does, at once. */
+/**
+ * A start counts the events of a log up to this size: 50 ms. Of a larger one the background verification does, at once.
+ */
 export const mostCounted = 1_000_000;
 
 /** An event that a log lacks, and the position of the next one that it has. */
 export type Gap = { position: number; next: number };
 
 /**
- * The first gap in the events of a log before its end; null when it has as many as its head says. They are counted by the smallest
- * index: 50 ms for a million events that are in the cache of the system.
+ * The first gap in the events of a log before its end; null when it has as many as its head says. They are counted by
+ * the smallest index: 50 ms for a million events that are in the cache of the system.
  */
 export function firstGap(db: Sqlite): Gap | null {
   const isWhole = db

@@ -7,12 +7,15 @@ import { openLogToRead } from '../store/log-file.ts';
 import { rowChecker, selectRows } from './verify-rows.ts';
 import { tileChecker } from './verify-tiles.ts';
 
-/** A range of the log in the file `log`: the events at positions `after + 1` to `upTo`; `after` is a multiple of the width of a tile. */
+/**
+ * A range of the log in the file `log`: the events at positions `after + 1` to `upTo`; `after` is a multiple of the
+ * width of a tile.
+ */
 export type RangePiece = { log: string; after: number; upTo: number };
 
 /**
- * A range of sound events: `tiles` are the roots of its full tiles, `leaves` the leaf hashes of the rest, 32 bytes each; `last` is when
- * the last of them was recorded.
+ * A range of sound events: `tiles` are the roots of its full tiles, `leaves` the leaf hashes of the rest, 32 bytes
+ * each; `last` is when the last of them was recorded.
  */
 export type RangeFound = { after: number; upTo: number; tiles: Uint8Array; leaves: Uint8Array; last: string };
 
@@ -86,7 +89,10 @@ function unsound(position: number): Error {
   return new Error(`event ${position} is not sound`);
 }
 
-/** Whether ranges of sound events are a whole log together: its tiles above them and its head follow from them, and nothing is behind them. */
+/**
+ * Whether ranges of sound events are a whole log together: its tiles above them and its head follow from them, and
+ * nothing is behind them.
+ */
 export function makeTheLog(db: Sqlite, { size, root, recordedAt }: Head, ranges: readonly RangeFound[]): boolean {
   const full = Math.floor(size / tileWidth);
   const checked = tileChecker(db, false, full);

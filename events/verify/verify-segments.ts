@@ -7,8 +7,8 @@ import { readIndex } from '../segments/segment-file.ts';
 import { reading, type Segment, segmentFolder, segmentName, wholeSegment } from '../segments/segments.ts';
 
 /**
- * Checks the files of the segments of a log, one in each step: they follow each other from position 1 on, and each is what its row
- * says. That their payloads are those of the events is looked at with the events.
+ * Checks the files of the segments of a log, one in each step: they follow each other from position 1 on, and each is
+ * what its row says. That their payloads are those of the events is looked at with the events.
  */
 export function* checkSegments(db: Sqlite): Generator<number, Trouble | null> {
   const next = db.prepare<[after: number], Segment>(

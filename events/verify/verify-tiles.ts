@@ -5,7 +5,8 @@ import type { Finding } from '../proof/seen-heads.ts';
 /**
  * Fills tiles as the log did, and holds each against the stored one.
  *
- * @param isLive whether the last of a level may have grown. `full`: so many tiles of level 0 have been looked at elsewhere.
+ * @param isLive whether the last of a level may have grown. `full`: so many tiles of level 0 have been looked at
+ * elsewhere.
  */
 export function tileChecker(db: Sqlite, isLive: boolean, full = 0) {
   const select = db

@@ -20,8 +20,8 @@ import { tileChecker } from './verify-tiles.ts';
 const chunk = { alone: 500, live: 20 };
 
 /**
- * Checks a whole log by itself: the file's own structure, positions, versions, times, that every header is canonical and
- * agrees with its row, every commitment, every tile and the head.
+ * Checks a whole log by itself: the file's own structure, positions, versions, times, that every header is canonical
+ * and agrees with its row, every commitment, every tile and the head.
  *
  * Call it inside a read transaction where a server may be writing.
  *
@@ -68,9 +68,9 @@ export function verifyBesideEvents(db: Sqlite): Finding | null {
 }
 
 /**
- * The same in steps, beside a service that goes on writing and for as long as it takes. Each step is a read of its own; it gives the
- * position that was reached. SQLite's own check takes too long at a time: instead, each event is looked for where the index of
- * streams has it.
+ * The same in steps, beside a service that goes on writing and for as long as it takes. Each step is a read of its own;
+ * it gives the position that was reached. SQLite's own check takes too long at a time: instead, each event is looked
+ * for where the index of streams has it.
  *
  * @param head that of the log as it was read before: what is behind it is left alone.
  * @param look is shown the header of each event that is sound.

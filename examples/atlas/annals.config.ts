@@ -17,7 +17,10 @@ const access = {
 /** In the column at the side of the form. */
 const side = { position: 'side' } as const;
 
-/** The countries of the world with their languages, currencies, borders and flags, and stories about them: real data, see README.md. */
+/**
+ * The countries of the world with their languages, currencies, borders and flags, and stories about them: real data,
+ * see README.md.
+ */
 export default defineConfig({
   publicSchema: true,
   // `apiKey` is that of the environment: keys that were made never make others.

@@ -6,8 +6,8 @@ import type { Country } from 'world-countries';
 type Source = Omit<Country, 'independent'> & { independent: boolean | null };
 
 /**
- * The documents of the example, from the npm package `world-countries`. They refer to each other by natural key: regions
- * and subregions by name, the others by code. `path` is where the file of a flag is.
+ * The documents of the example, from the npm package `world-countries`. They refer to each other by natural key:
+ * regions and subregions by name, the others by code. `path` is where the file of a flag is.
  */
 export function readAtlas() {
   const sources = JSON.parse(readFileSync(pathOf('countries.json'), 'utf8')) as Source[];
@@ -19,8 +19,8 @@ export function readAtlas() {
         .filter(({ subregion }) => subregion)
         .map(({ region, subregion }) => [subregion, { name: subregion, region }]),
     ),
-    // Countries do not agree on every name. The later one is better for languages ("Moldavian", "Romanian"), the earlier
-    // one for currencies ("Danish krone", "krone").
+    // Countries do not agree on every name. The later one is better for languages ("Moldavian", "Romanian"), the
+    // earlier one for currencies ("Danish krone", "krone").
     languages: unique(
       sources.flatMap(({ languages }) =>
         Object.entries(languages).map(([code, name]) => [code, { name, code }] as const),

@@ -11,13 +11,16 @@ type Document = Fields & { id: string };
 type Flag = ReturnType<typeof readAtlas>['flags'][number];
 
 const concurrency = 16;
-/** A service that restarts, or a machine that sleeps, is waited for: with the pauses between them these take about a minute. */
+/**
+ * A service that restarts, or a machine that sleeps, is waited for: with the pauses between them these take about a
+ * minute.
+ */
 const retries = 8;
 
 /**
- * Loads the atlas through the public HTTP API. Existing documents are found by their natural keys and not changed, so that
- * an interrupted load is finished by the next one. Only borders are corrected: they hold the ids of neighbours. A write whose answer does
- * not come is sent again, under the same idempotency key.
+ * Loads the atlas through the public HTTP API. Existing documents are found by their natural keys and not changed, so
+ * that an interrupted load is finished by the next one. Only borders are corrected: they hold the ids of neighbours. A
+ * write whose answer does not come is sent again, under the same idempotency key.
  *
  * @throws Error naming the collection or global that it failed at, and why.
  */

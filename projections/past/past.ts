@@ -43,7 +43,10 @@ export type SomeRequest = { ids: readonly string[]; where: Where | null; only: M
 export function openPast(path: string, limits?: SnapshotLimits, room?: CopyRoom) {
   const snapshots = openSnapshots(path, limits, room);
 
-  /** Runs a query on tables as they stood; those that are `read` from end to end are copied, and so are those of its hops. */
+  /**
+   * Runs a query on tables as they stood; those that are `read` from end to end are copied, and so are those of its
+   * hops.
+   */
   async function on<T>(position: number, read: readonly Tables[], query: (lease: Lease) => T): Promise<T> {
     const lease = await snapshots.hold(position, read);
     try {
@@ -53,7 +56,9 @@ export function openPast(path: string, limits?: SnapshotLimits, room?: CopyRoom)
     }
   }
 
-  /** Whether a document was there and met a condition. Nothing is copied for it, whatever the condition goes through. */
+  /**
+   * Whether a document was there and met a condition. Nothing is copied for it, whatever the condition goes through.
+   */
   function matches(position: number, tables: Tables, id: string, where: Where): Promise<boolean> {
     return on(position, [], ({ prepare }) => matchedAt(prepare, tables, where)(position, id));
   }
@@ -136,7 +141,10 @@ export function openPast(path: string, limits?: SnapshotLimits, room?: CopyRoom)
   return { matches, some, list, count, groups, sources, close: snapshots.close };
 }
 
-/** Says whether a document was there at a position and met a condition: by look-ups alone, with one statement for all positions. */
+/**
+ * Says whether a document was there at a position and met a condition: by look-ups alone, with one statement for all
+ * positions.
+ */
 export function matchedAt(prepare: Prepare, tables: Tables, where: Where): (position: number, id: string) => boolean {
   const then = viewAtBound(tables);
   const condition = compileForOne(withTables(where, viewAtBound), { tables: then, alias: 'd' });

@@ -22,9 +22,9 @@ export function openRoom({ seats, own }: Seat = { seats: newSeats(1), own: 0 }):
 }
 
 /**
- * Gives up copies of this thread that are not in use, the longest unused first, until it has no more than it may, and shows to the other
- * threads how much that is. It may have what they leave of `maxBytes`, and always an equal part of it: then they give up what is more
- * than theirs when they look next.
+ * Gives up copies of this thread that are not in use, the longest unused first, until it has no more than it may, and
+ * shows to the other threads how much that is. It may have what they leave of `maxBytes`, and always an equal part of
+ * it: then they give up what is more than theirs when they look next.
  *
  * @returns false when that is not enough.
  */
@@ -68,7 +68,9 @@ function bytesIn({ stores }: CopyRoom): number {
   return [...stores].reduce((sum, { db }) => sum + bytesOf(db), 0);
 }
 
-/** The memory that the copies of a connection take. Pages that are free again are counted out, for they are used first. */
+/**
+ * The memory that the copies of a connection take. Pages that are free again are counted out, for they are used first.
+ */
 function bytesOf(db: Sqlite): number {
   const of = (name: string) => Number(db.pragma(`temp.${name}`, { simple: true }));
   return (of('page_count') - of('freelist_count')) * of('page_size');

@@ -23,7 +23,9 @@ export type Lease = {
 
 type Totals = ReturnType<typeof createCache<number>>;
 
-/** A copy that is there; `rows` is null where there was no room for it. `indexes` are those that it does not have yet. */
+/**
+ * A copy that is there; `rows` is null where there was no room for it. `indexes` are those that it does not have yet.
+ */
 export type Snapshot = {
   name: string;
   copy: ReturnType<typeof copyAsOf>;

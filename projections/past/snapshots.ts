@@ -18,8 +18,9 @@ import {
 } from './snapshot-store.ts';
 
 /**
- * `maxBytes` of memory for the copies of all threads that share a room; `idleMilliseconds` until unused ones are given up; how often a
- * thread looks whether others need room; for how long a lack of room is remembered; how many may wait for a copy.
+ * `maxBytes` of memory for the copies of all threads that share a room; `idleMilliseconds` until unused ones are given
+ * up; how often a thread looks whether others need room; for how long a lack of room is remembered; how many may wait
+ * for a copy.
  */
 export const snapshotLimits = {
   maxBytes: 256 * 1024 * 1024,
@@ -33,9 +34,9 @@ export const snapshotLimits = {
 export type SnapshotLimits = typeof snapshotLimits;
 
 /**
- * Keeps copies of `documents` tables as they stood at positions, in memory only: what is erased must not linger in files.
- * They are TEMP tables of a read connection of their own, whose statements SQLite plans anew whenever such a table comes or
- * goes. A copy never changes; after an erasure all are given up.
+ * Keeps copies of `documents` tables as they stood at positions, in memory only: what is erased must not linger in
+ * files. They are TEMP tables of a read connection of their own, whose statements SQLite plans anew whenever such a
+ * table comes or goes. A copy never changes; after an erasure all are given up.
  *
  * @param path the read file.
  * @param room that of this thread; by default one of its own.
@@ -196,9 +197,10 @@ function addIndex({ db }: Store, snapshot: Snapshot, { room, limits }: Bounds): 
 }
 
 /**
- * Copies tables as they stood at a position: the live versions first, then those that ended since, up to now. A version that is live
- * when its row is passed, and ends afterwards, is copied already; one that ended before is among those that ended. In slices, for the
- * thread has other requests; the index of the ids is one, of some 0.05 s for 100,000 rows. Other indexes follow where it is asked for again.
+ * Copies tables as they stood at a position: the live versions first, then those that ended since, up to now. A version
+ * that is live when its row is passed, and ends afterwards, is copied already; one that ended before is among those
+ * that ended. In slices, for the thread has other requests; the index of the ids is one, of some 0.05 s for 100,000
+ * rows. Other indexes follow where it is asked for again.
  *
  * @returns a snapshot without a copy where there is no room for it.
  * @throws StaleError when the store came to its end meanwhile.

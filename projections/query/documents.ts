@@ -148,7 +148,8 @@ function openVersions(db: Sqlite, { documents, texts, versions, pastTexts }: Tab
     `SELECT version, valid_from AS position, (SELECT doc FROM ${texts} WHERE key = d.key) AS doc
      FROM ${documents} AS d WHERE id = ? AND valid_from <= ?`,
   );
-  // The first that held past a position is the only one that can have held at it. Bare values would be planned anew: 11 µs.
+  // The first that held past a position is the only one that can have held at it. Bare values would be planned anew: 11
+  // µs.
   const selectPastAt = db.prepare<[id: string, position: number], VersionRow>(
     `SELECT version, valid_from AS position, (SELECT doc FROM ${pastTexts} WHERE valid_from = v.valid_from) AS doc
      FROM ${versions} AS v WHERE id = (SELECT ?) AND valid_to > (SELECT ?) ORDER BY valid_to LIMIT 1`,
@@ -178,14 +179,17 @@ function openVersions(db: Sqlite, { documents, texts, versions, pastTexts }: Tab
   return {
     asOf,
     /**
-     * The documents that ended at one of these positions and did not come back up to another, with their last versions until then, in
-     * the order of their ends.
+     * The documents that ended at one of these positions and did not come back up to another, with their last versions
+     * until then, in the order of their ends.
      */
     goneAt: (positions: readonly number[], upTo: number) =>
       selectGone.all({ positions: JSON.stringify(positions), upTo }),
     /** The position of the newest event that changed or deleted a document; 0 before the first. */
     newestChange: (): number => selectNewestChange.get() ?? 0,
-    /** The position of the newest event that made, changed or deleted a document that was not erased since; 0 before the first. */
+    /**
+     * The position of the newest event that made, changed or deleted a document that was not erased since; 0 before the
+     * first.
+     */
     lastWrite: (): number => selectLastWrite.get() ?? 0,
   };
 }
@@ -232,7 +236,10 @@ function openLists(db: Sqlite, tables: Tables, { prepare, factors, pages }: List
   };
 }
 
-/** Registers the functions that queries call in SQL: `fold`, text as it is compared without regard to case, and those of searches and groups. */
+/**
+ * Registers the functions that queries call in SQL: `fold`, text as it is compared without regard to case, and those of
+ * searches and groups.
+ */
 export function registerFunctions(db: Sqlite): void {
   registerSearch(db);
   registerGroups(db);

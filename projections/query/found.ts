@@ -8,10 +8,16 @@ import { type Bound, compileWhere, type Where } from './where.ts';
 /** A search that an index of words serves, and the condition that its documents must meet too; null: none. */
 export type Served = { search: Search & { index: ServingIndex }; where: Where | null };
 
-/** A page of what a search finds, in the order in which documents came to be there, the last first; null: they are not counted. */
+/**
+ * A page of what a search finds, in the order in which documents came to be there, the last first; null: they are not
+ * counted.
+ */
 export type FoundRequest = Served & { limit: number; page: number; count: 'exact' | 'none' };
 
-/** Of so many of the newest documents for each that is wanted, the keys are noted while all are counted; on a page up to this place. */
+/**
+ * Of so many of the newest documents for each that is wanted, the keys are noted while all are counted; on a page up to
+ * this place.
+ */
 const noted = 4;
 const lastNoted = 1000;
 
@@ -32,8 +38,8 @@ export function countFound(tables: Tables, served: Served, prepare: Prepare): nu
 }
 
 /**
- * A page of what a search finds. The index gives its rows in the order of the keys of documents, from either end: so no more are looked at
- * than a page has, but where they are counted.
+ * A page of what a search finds. The index gives its rows in the order of the keys of documents, from either end: so no
+ * more are looked at than a page has, but where they are counted.
  */
 export function pageFound(tables: Tables, request: FoundRequest, prepare: Prepare): Page {
   const { search, limit, page, count } = request;

@@ -35,8 +35,8 @@ export type GroupOrder =
   | { by: 'count'; isDescending: boolean };
 
 /**
- * `ids`: only these documents; null for all that meet `where`. `patience`: the milliseconds that it may take where lists are combined; by
- * default five seconds.
+ * `ids`: only these documents; null for all that meet `where`. `patience`: the milliseconds that it may take where
+ * lists are combined; by default five seconds.
  */
 export type GroupRequest = {
   where: Where | null;
@@ -73,8 +73,8 @@ export class TooManyCombinationsError extends Error {
 let deadline = Number.POSITIVE_INFINITY;
 
 /**
- * Registers `in_time`, which is asked about each combination of the items of a document, first the key of that document: it is true, or throws
- * {@link TooManyCombinationsError}.
+ * Registers `in_time`, which is asked about each combination of the items of a document, first the key of that
+ * document: it is true, or throws {@link TooManyCombinationsError}.
  */
 export function registerGroups(db: Sqlite): void {
   let rows = 0;
@@ -100,8 +100,8 @@ function inTime<T>(milliseconds: number, run: () => T): T {
 }
 
 /**
- * Groups documents. A document stands once in the group of each item of a list, and in the group of null where a path leads to no
- * value. Without keys, all documents are one group.
+ * Groups documents. A document stands once in the group of each item of a list, and in the group of null where a path
+ * leads to no value. Without keys, all documents are one group.
  *
  * @throws TooManyCombinationsError
  */
@@ -222,8 +222,8 @@ function openFrom(tables: Tables) {
   }
 
   /**
-   * The condition that ends what takes too long. A document of a megabyte may have 10,000 items in each of several lists, or be read anew for
-   * each item of one; one figure of one list takes no longer than it is long.
+   * The condition that ends what takes too long. A document of a megabyte may have 10,000 items in each of several
+   * lists, or be read anew for each item of one; one figure of one list takes no longer than it is long.
    */
   function boundOf(figures: number): string {
     const isBounded = items.length === 0 || (joins.length === 1 && figures === 1);

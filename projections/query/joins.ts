@@ -7,7 +7,10 @@ import { compileWhere, type SortKey, type Sql, type Where } from './where.ts';
 /** A `join`: the documents of `tables` that point at others through their field `field`, in the order of `sort`. */
 export type JoinField = { tables: Tables; field: string; sort: readonly SortKey[] };
 
-/** A request to a join for the documents that point at these ids and meet a condition; of each at most `limit`, or all where it is null. */
+/**
+ * A request to a join for the documents that point at these ids and meet a condition; of each at most `limit`, or all
+ * where it is null.
+ */
 export type JoinRequest = { ids: readonly string[]; where: Where | null; limit: number | null };
 
 /** By the id of a document, the ids of those that point at it. One that nothing points at is missing. */
@@ -86,7 +89,10 @@ function isMany({ tables, field }: JoinField): boolean {
   return tables.links.some(({ name }) => name === field);
 }
 
-/** Whether a join of all that points somewhere looks at documents: their links tell who points at whom, in the order of ids. */
+/**
+ * Whether a join of all that points somewhere looks at documents: their links tell who points at whom, in the order of
+ * ids.
+ */
 export function readsDocuments(join: JoinField, where: Where | null): boolean {
   return !isMany(join) || where !== null || compileSort(join.sort, join.tables, 'd').index !== 'id';
 }

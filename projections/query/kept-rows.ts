@@ -48,13 +48,16 @@ keepUntilRest(() => {
   for (const { clear } of stores) clear();
 });
 
-/** `most`: the bytes that a thread may keep, all services together. `isApart`: whether a query would see an earlier moment, inside of a transaction. */
+/**
+ * `most`: the bytes that a thread may keep, all services together. `isApart`: whether a query would see an earlier
+ * moment, inside of a transaction.
+ */
 type Keeping = { most: number; isApart: () => boolean };
 
 /**
- * Keeps values of the read tables in a thread that reads, without a look at the file for as long as nothing changes them. A
- * value is as new as a query would give it: it counts only while its mark is that from before it was read, and even. From before a commit
- * is visible until after it, the mark is odd, and all threads read from the file.
+ * Keeps values of the read tables in a thread that reads, without a look at the file for as long as nothing changes
+ * them. A value is as new as a query would give it: it counts only while its mark is that from before it was read, and
+ * even. From before a commit is visible until after it, the mark is odd, and all threads read from the file.
  *
  * @returns `of`: those of the collection whose tables have this key.
  */

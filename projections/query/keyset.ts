@@ -5,8 +5,8 @@ import type { Bound, Sql } from './where.ts';
 export type Mark = readonly Bound[];
 
 /**
- * The rows that come after a place in an order, as conditions whose rows follow each other: those where the first value is there, in a
- * range that an index can serve, then those where it is null.
+ * The rows that come after a place in an order, as conditions whose rows follow each other: those where the first value
+ * is there, in a range that an index can serve, then those where it is null.
  *
  * @param mark one value for each term; null is before the first row.
  */

@@ -12,7 +12,10 @@ import { type Bound, compileWhere, type SortKey, type Sql, type Where } from './
 /** The members of documents that are read; null for whole documents. */
 export type Members = ReadonlySet<string> | null;
 
-/** A place in an order, null before its first document; and whether the places behind each document are wanted, or behind the last. */
+/**
+ * A place in an order, null before its first document; and whether the places behind each document are wanted, or
+ * behind the last.
+ */
 export type From = { mark: Mark | null; isEach: boolean };
 
 /** A request for a list. */
@@ -32,8 +35,8 @@ export type ListRequest = {
 };
 
 /**
- * A page of a list: documents as the JSON text that they are stored as. `total` is how many there are in all; with `count: 'none'`, or at
- * least so many. `marks` are the places behind the documents that were asked for after a place.
+ * A page of a list: documents as the JSON text that they are stored as. `total` is how many there are in all; with
+ * `count: 'none'`, or at least so many. `marks` are the places behind the documents that were asked for after a place.
  */
 export type Page = { texts: readonly string[]; total: number; hasNext: boolean; marks?: readonly Mark[] };
 
@@ -41,9 +44,10 @@ export type Page = { texts: readonly string[]; total: number; hasNext: boolean; 
 export const everything: Sql = { text: '1', values: [] };
 
 /**
- * SQLite has to guess how many documents meet a condition; we have counted them. A walk in the order of an index reaches the
- * end of a page after `end / found` of all rows, and a row through an index costs ten of a scan. So below `few · end` no
- * index gives the order: what is found is sorted. Above `many · end` only the index of the order is used.
+ * SQLite has to guess how many documents meet a condition; we have counted them. A walk in the order of an index
+ * reaches the end of a page after `end / found` of all rows, and a row through an index costs ten of a scan. So below
+ * `few · end` no index gives the order: what is found is sorted. Above `many · end` only the index of the order is
+ * used.
  */
 export const measured = { few: 10, many: 100 };
 
@@ -154,8 +158,8 @@ function pageIn(tables: Tables, { condition, order, only }: { condition: Sql; or
 }
 
 /**
- * The column of the text of a document, or the text that is made of some of its members, in their order. SQLite takes a third to a
- * quarter of the time that parsing the text and writing it again takes.
+ * The column of the text of a document, or the text that is made of some of its members, in their order. SQLite takes a
+ * third to a quarter of the time that parsing the text and writing it again takes.
  */
 export function docOf({ fields }: Tables, only: Members): string {
   if (only === null) return 'doc';

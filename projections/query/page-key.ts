@@ -13,7 +13,10 @@ export function pageKey(request: ListRequest): string | null {
   return key.length > longest ? null : key;
 }
 
-/** Whether a condition asks nothing but the document itself: no other one, and no index of texts, which is a file of its own. */
+/**
+ * Whether a condition asks nothing but the document itself: no other one, and no index of texts, which is a file of its
+ * own.
+ */
 function asksAlone(where: Where): boolean {
   if ('and' in where) return where.and.every(asksAlone);
   if ('or' in where) return where.or.every(asksAlone);

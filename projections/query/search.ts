@@ -29,7 +29,8 @@ function someHolds(term: Term, fields: readonly TextField[], place: Place): Sql 
   const parts = fields.map(({ path, isRich }): Sql => {
     if (isRich) return { text: `holds_rich(${place.expression} -> '${jsonPath(path)}', ?)`, values: [wanted] };
     const { text } = valueAt({ ...place, path }, 'text');
-    // Of ASCII, most texts are passed over by SQLite alone; of others, and where a NUL ends what `length` counts, it asks us.
+    // Of ASCII, most texts are passed over by SQLite alone; of others, and where a NUL ends what `length` counts, it
+    // asks us.
     const inAscii = `instr(upper(${text}), ?) > 0 AND holds(${text}, ?)`;
     return {
       text: `CASE WHEN octet_length(${text}) > length(${text}) THEN holds(${text}, ?) ELSE ${inAscii} END`,
@@ -49,8 +50,8 @@ function inIndex({ alias }: Row, { table }: ServingIndex): string {
 }
 
 /**
- * A query of FTS5: all of some strings in some columns. Each string is quoted, which is the only syntax that FTS5 knows in it, so that
- * nothing a caller writes is read as syntax.
+ * A query of FTS5: all of some strings in some columns. Each string is quoted, which is the only syntax that FTS5 knows
+ * in it, so that nothing a caller writes is read as syntax.
  */
 function matchOf({ columns }: ServingIndex, strings: readonly string[]): string {
   return `{${columns.join(' ')}} : (${strings.join(' AND ')})`;

@@ -9,8 +9,8 @@ export type Term = { value: Sql; isDescending: boolean };
 export type Order = Sql & { unindexed: string; index: string | null; terms: readonly Term[] };
 
 /**
- * Compiles a sort: nulls last, text without regard to case, ties by `id` in the direction of the first key. An index has
- * its nulls first, and SQLite reads it in two runs for `ASC NULLS LAST`, if that is its first key.
+ * Compiles a sort: nulls last, text without regard to case, ties by `id` in the direction of the first key. An index
+ * has its nulls first, and SQLite reads it in two runs for `ASC NULLS LAST`, if that is its first key.
  */
 export function compileSort(sort: readonly SortKey[], tables: Tables, alias: string): Order {
   const terms = sortTerms(sort, tables, alias);
@@ -48,7 +48,10 @@ function sortTerms(sort: readonly SortKey[], tables: Tables, alias: string): Ter
   return [...terms, { value: id, isDescending: sort[0]?.isDescending !== false }];
 }
 
-/** An id begins with the millisecond of its `createdAt`, and goes up within it: one order, one index, also where a clock was wrong. */
+/**
+ * An id begins with the millisecond of its `createdAt`, and goes up within it: one order, one index, also where a clock
+ * was wrong.
+ */
 function isAge({ steps, leaf }: SortKey): boolean {
   return steps.length === 0 && (leaf.name === 'id' || leaf.name === 'createdAt');
 }

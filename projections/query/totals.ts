@@ -23,18 +23,19 @@ const mostCharacters = 256 * 1024;
 const longestKey = 500;
 
 /**
- * When a total is counted anew: after more events than this share of the documents, or more than `events` in a small collection. Looking
- * at a document that has changed takes as long as counting some twenty of all.
+ * When a total is counted anew: after more events than this share of the documents, or more than `events` in a small
+ * collection. Looking at a document that has changed takes as long as counting some twenty of all.
  */
 const tooMany = { share: 1 / 20, events: 100 };
 
 /**
- * Counts the documents of a collection that meet conditions. Totals are kept with their position, and brought forward by the documents
- * that have changed since: those that met the condition before are taken off, those that meet it now are added. Where it asks more than
- * the document itself, and after an erasure, which leaves nothing of what was, they are counted anew.
+ * Counts the documents of a collection that meet conditions. Totals are kept with their position, and brought forward
+ * by the documents that have changed since: those that met the condition before are taken off, those that meet it now
+ * are added. Where it asks more than the document itself, and after an erasure, which leaves nothing of what was, they
+ * are counted anew.
  *
- * A total is kept for the compiled condition with its values, that of the access rule among them: the callers who share it may see the
- * same documents.
+ * A total is kept for the compiled condition with its values, that of the access rule among them: the callers who share
+ * it may see the same documents.
  */
 export function openTotals(db: Sqlite, tables: Tables, prepare: Prepare) {
   const selectState = db.prepare<[], State>(
@@ -117,12 +118,18 @@ function changeSince(tables: Tables, where: Where): Sql {
   };
 }
 
-/** A condition for rows that are found by their keys: no other index serves it, and links are looked for in each document. */
+/**
+ * A condition for rows that are found by their keys: no other index serves it, and links are looked for in each
+ * document.
+ */
 function forFew(where: Where, tables: Tables): Sql {
   return compile(where, spotIn({ tables, alias: 'd', onlyIndex: '' }, { lastAlias: 0, isForOne: true }));
 }
 
-/** Whether a condition asks nothing but the document itself: no other one, and no index of words, which is a file of its own. */
+/**
+ * Whether a condition asks nothing but the document itself: no other one, and no index of words, which is a file of its
+ * own.
+ */
 function asksAlone(where: Where): boolean {
   if ('and' in where) return where.and.every(asksAlone);
   if ('or' in where) return where.or.every(asksAlone);

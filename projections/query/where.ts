@@ -61,16 +61,16 @@ export function compileWhere(where: Where, row: Row): Sql {
 }
 
 /**
- * As {@link compileWhere}, for a row that is known: what it points at is looked up by id, one after the other, and no table is read from
- * end to end. For many rows it is cheaper to find first what they are to point at.
+ * As {@link compileWhere}, for a row that is known: what it points at is looked up by id, one after the other, and no
+ * table is read from end to end. For many rows it is cheaper to find first what they are to point at.
  */
 export function compileForOne(where: Where, row: Row): Sql {
   return compile(where, spotIn({ ...row, onlyIndex: 'id' }, { lastAlias: 0, isForOne: true }));
 }
 
 /**
- * A place in a query that is being compiled. `aliases` is one for all of the query, so that each of its tables has another name; `isForOne`:
- * as of {@link compileForOne}.
+ * A place in a query that is being compiled. `aliases` is one for all of the query, so that each of its tables has
+ * another name; `isForOne`: as of {@link compileForOne}.
  */
 export type Spot = Place & { aliases: { lastAlias: number; isForOne?: boolean } };
 
@@ -120,8 +120,8 @@ function compileToday({ today, tables, orGone }: Today, spot: Spot): Sql {
 }
 
 /**
- * A condition over other tables: `tablesFor` gives those that it asks in the place of the documents' own. The part that it
- * asks of today stays.
+ * A condition over other tables: `tablesFor` gives those that it asks in the place of the documents' own. The part that
+ * it asks of today stays.
  */
 export function withTables(where: Where, tablesFor: (tables: Tables) => Tables): Where {
   if ('and' in where) return { and: where.and.map((part) => withTables(part, tablesFor)) };
@@ -193,7 +193,10 @@ function compileSteps(where: Condition, index: number, spot: Spot): Sql {
   return step.isList ? someOf(at, ids) : { text: `${valueAt(at, 'text').text} IN (${ids.text})`, values: ids.values };
 }
 
-/** The row of one document. Its id stands inside: SQLite would look through all of a view for one that a query around it names. */
+/**
+ * The row of one document. Its id stands inside: SQLite would look through all of a view for one that a query around it
+ * names.
+ */
 export function oneOf({ documents, documentBy }: Tables, id: string): string {
   return documentBy?.(id) ?? `(SELECT * FROM ${documents} WHERE id = ${id})`;
 }

@@ -16,15 +16,18 @@ export type Upgrading = { noBackup: boolean; tell: (line: string) => void };
 
 /** The databases of a data directory that cannot be made anew, the first of which must be there. */
 const databases = ['log.db', 'vault.db', 'webhooks.db'];
-/** Folders whose files never change, so a second name of each does for a backup; and what is in them of requests under way. */
+/**
+ * Folders whose files never change, so a second name of each does for a backup; and what is in them of requests under
+ * way.
+ */
 const folders = ['blobs', 'segments'];
 const underWay = 'incoming';
 /** Others, which are small. */
 const files = ['seeded'];
 
 /**
- * Makes and verifies a backup of a data directory before its log gets another format: a folder there, which is a data directory itself.
- * For the process that holds the directory, before it commits the change.
+ * Makes and verifies a backup of a data directory before its log gets another format: a folder there, which is a data
+ * directory itself. For the process that holds the directory, before it commits the change.
  *
  * @param from the format that the log has on the disk.
  * @throws BrokenLogError where there is no room for it, or the copy is not sound.

@@ -58,11 +58,17 @@ export type BootOptions = Opening &
     rules: Rules;
     /** Names the log if it has to be made. */
     logId: string;
-    /** Why a log is taken that they have not sealed, where they accept it; `signedSize` says how many events this vault had signed. */
+    /**
+     * Why a log is taken that they have not sealed, where they accept it; `signedSize` says how many events this vault
+     * had signed.
+     */
     acceptance?: { reason: string; signedSize: () => number };
     /** Told the id of the log as soon as its head is sealed. */
     onSealed?: (log: string) => void;
-    /** Go on where the clock is behind the last event by more than a day: times stand still then until it has come there. */
+    /**
+     * Go on where the clock is behind the last event by more than a day: times stand still then until it has come
+     * there.
+     */
     acceptsClock?: boolean;
     /** Those of threads that keep rows of the read tables; absent where none does. */
     marks?: RowMarks;
@@ -72,23 +78,28 @@ export type BootOptions = Opening &
     isRebuild?: boolean;
     /** How its log is brought to this format, if it has one before it; by default after a backup, silently. */
     upgrading?: Upgrading;
-    /** Whether the log is a replica: its commits are durable elsewhere, and a changed schema, or changed rules, are not recorded here. */
+    /**
+     * Whether the log is a replica: its commits are durable elsewhere, and a changed schema, or changed rules, are not
+     * recorded here.
+     */
     isReplica?: boolean;
   };
 
 /**
- * Small, for a commit that has split pages of an index may look at every page in the cache: that took a tenth to a fifth of the CPU of
- * a batch. A page that is read again is in the cache of the system. Changes of a large transaction are not written twice all the same.
+ * Small, for a commit that has split pages of an index may look at every page in the cache: that took a tenth to a
+ * fifth of the CPU of a batch. A page that is read again is in the cache of the system. Changes of a large transaction
+ * are not written twice all the same.
  */
 const writerCache = { cacheMiB: 8, changedMiB: 64 };
 
 /**
- * Opens a data directory for writing: makes the log on first use, checks it against its head, whose seal is that of the vault, and
- * against what the read files have seen of it, records a changed schema, and brings the read file up to date, building it anew when there is
- * none for this schema. The log is not changed before all has been looked at that may refuse: no format, no seal, no event.
+ * Opens a data directory for writing: makes the log on first use, checks it against its head, whose seal is that of the
+ * vault, and against what the read files have seen of it, records a changed schema, and brings the read file up to
+ * date, building it anew if this schema has no read file yet. Nothing of the log changes before every check that may
+ * refuse it: no format, no seal, no event.
  *
- * @throws BrokenLogError when the log lost events or is damaged; ClockError when the clock is far behind it; SchemaError when
- *   documents stand against the new schema, or it changes what they answer and may not.
+ * @throws BrokenLogError when the log lost events or is damaged; ClockError when the clock is far behind it;
+ * SchemaError when documents stand against the new schema, or it changes what they answer and may not.
  */
 export function boot(options: BootOptions): Booted {
   const { directory, seals, progress } = options;
@@ -130,7 +141,8 @@ export function boot(options: BootOptions): Booted {
     const projection: Projection = { tables: tablesOf(schema), upcaster, epochs };
     const readFile = readFileOf(directory, projectionHash(schema, upcaster));
     const rebuilt = options.isRebuild === true || !isUpToDate(readFile, projection, { log, progress });
-    // Read tables that are made anew may show other unique values than are claimed: claims were lost, or renames are read otherwise now.
+    // Read tables that are made anew may show other unique values than are claimed: claims were lost, or renames are
+    // read otherwise now.
     let hasOtherClaims = false;
     if (rebuilt) {
       const building = `${readFile}.building`;

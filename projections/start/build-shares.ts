@@ -16,12 +16,14 @@ import { createIndexes, createTables, quote, type Tables, tablesOf, unquoted } f
 import type { Beat } from './helpers.ts';
 
 /**
- * A share of the documents of a log: those whose streams end in two hexadecimal digits from `from` up to, but without, `to`. `categories`
- * are the collections that are shared; of a `rest`, all other streams are part of it.
+ * A share of the documents of a log: those whose streams end in two hexadecimal digits from `from` up to, but without,
+ * `to`. `categories` are the collections that are shared; of a `rest`, all other streams are part of it.
  */
 export type Share = { categories: string[]; from: number; to: number; isRest: boolean };
 
-/** A share to be folded into a file of its own: from the log in `log`, up to a position, by the last of these schemas. */
+/**
+ * A share to be folded into a file of its own: from the log in `log`, up to a position, by the last of these schemas.
+ */
 export type SharePiece = {
   path: string;
   log: string;
@@ -114,7 +116,9 @@ type Layout = { tables: readonly Tables[]; cacheMiB: number };
 /** The part of the caller: the first share, and the tables that all events are needed for. */
 type FirstShare = { path: string; log: LogReader; upTo: number; made: Projection; share: Share; cacheMiB: number };
 
-/** Folds the first share into a file of its own. @param look is shown each header. @returns the number of its events. */
+/**
+ * Folds the first share into a file of its own. @param look is shown each header. @returns the number of its events.
+ */
 export function foldFirst({ path, log, upTo, made, share, cacheMiB }: FirstShare, told: Told): number {
   const includes = isIn(share);
   const texts = log.part(includes, true);
@@ -172,7 +176,9 @@ export function mergeShares(path: string, parts: readonly string[], { tables, ca
   }
 }
 
-/** In the order of the key, as a replay writes it: so pages are full, and the rows of all parts are read as they are. */
+/**
+ * In the order of the key, as a replay writes it: so pages are full, and the rows of all parts are read as they are.
+ */
 function mergeTable(db: Sqlite, parts: readonly string[], table: string, key: string): void {
   // Computed columns are not among them.
   const names = db.prepare<[table: string], string>('SELECT name FROM pragma_table_info(?)').pluck();

@@ -35,8 +35,9 @@ export type Outlook = {
 };
 
 /**
- * Gives the findings of a start on a data directory with a schema. Nothing is changed there, and a service may be running on it. Where
- * the directory has no read tables, and where values of an earlier schema come back, read tables are built in a temporary folder.
+ * Gives the findings of a start on a data directory with a schema. Nothing is changed there, and a service may be
+ * running on it. Where the directory has no read tables, and where values of an earlier schema come back, read tables
+ * are built in a temporary folder.
  *
  * @throws BrokenLogError when the log does not hold its schemas.
  */
@@ -78,7 +79,10 @@ export function refusedOf({ problems, changes }: Pick<Outlook, 'problems' | 'cha
 
 /** The findings of a service that runs on a data directory about another schema, without a start. */
 export type ReloadOutlook = {
-  /** Whether it has other read tables, search tables or claims than the one that the log ends with, which only a start makes. */
+  /**
+   * Whether it has other read tables, search tables or claims than the one that the log ends with, which only a start
+   * makes.
+   */
   hasOtherTables: boolean;
   /** Whether it, or its rules, must be recorded. */
   isRecorded: boolean;

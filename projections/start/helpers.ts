@@ -9,7 +9,9 @@ export type PieceResult = RangeFound | number;
 
 /** Work that other threads are doing. */
 export type Work = {
-  /** Waits for all of it. @returns the results of each thread, in the order of its pieces; null if anything has failed. */
+  /**
+   * Waits for all of it. @returns the results of each thread, in the order of its pieces; null if anything has failed.
+   */
   finish: () => PieceResult[][] | null;
   /** Ends what is still being done, and waits until nothing of it is. */
   end: () => void;
@@ -21,9 +23,15 @@ export type Helpers = {
   threads: number;
   /** With fewer events a caller is done before others have begun. */
   fewest: number;
-  /** Has each of `threads - 1` others do its pieces, one after the other. @param told how many more events were gone through. */
+  /**
+   * Has each of `threads - 1` others do its pieces, one after the other. @param told how many more events were gone
+   * through.
+   */
   begin: (pieces: readonly Piece[][], told: (events: number) => void) => Work;
 };
 
-/** Called by a piece of work again and again: with the number of events that it has gone through since. Throws where it is to end. */
+/**
+ * Called by a piece of work again and again: with the number of events that it has gone through since. Throws where it
+ * is to end.
+ */
 export type Beat = (events: number) => void;

@@ -9,7 +9,9 @@ import { foldFirst, mergeShares, shareOut } from './build-shares.ts';
 import type { Helpers, Piece } from './helpers.ts';
 import type { Progress } from './rebuild.ts';
 
-/** A read file to be made by several threads: of the log in `db`, which is read as it is on the disk, up to a position. */
+/**
+ * A read file to be made by several threads: of the log in `db`, which is read as it is on the disk, up to a position.
+ */
 export type Task = {
   path: string;
   made: Projection;
@@ -39,8 +41,8 @@ const headersShare = 0.06;
 const cacheMiB = 256;
 
 /**
- * Has the read file made by several threads: each folds a share of the documents into a file of its own, and the files are merged.
- * Null where it is not worth it.
+ * Has the read file made by several threads: each folds a share of the documents into a file of its own, and the files
+ * are merged. Null where it is not worth it.
  */
 export function beginTogether(task: Task): Making | null {
   const { path, made, db, log, upTo, helpers, ranges = [], alsoOwn = 0, progress } = task;

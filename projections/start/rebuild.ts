@@ -13,8 +13,8 @@ export type Progress = (done: number, total: number) => void;
 const chunk = 1000;
 
 /**
- * The events that a read file is made from: those of a log up to a position, which is its end where none is given. `helped`: other
- * threads, and the file of the log, which they read as it is on the disk.
+ * The events that a read file is made from: those of a log up to a position, which is its end where none is given.
+ * `helped`: other threads, and the file of the log, which they read as it is on the disk.
  */
 export type Source = {
   log: LogReader;

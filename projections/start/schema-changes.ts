@@ -10,8 +10,8 @@ import { jsonPath, quote } from '../tables/tables.ts';
 import { isOtherJson } from './schema-fit.ts';
 
 /**
- * An effect of a new schema on existing documents, asked of the read tables of the schema before. It is told only of as many
- * documents as it is true of: a field that no document has a value of is no loss.
+ * An effect of a new schema on existing documents, asked of the read tables of the schema before. It is told only of as
+ * many documents as it is true of: a field that no document has a value of is no loss.
  */
 export type Question = {
   /** As in {@link Tables}: `posts`, or `globals/site`. */
@@ -29,7 +29,10 @@ export type Question = {
 /** An effect of a new schema on documents, in a line. */
 export type SchemaChange = Pick<Question, 'isLoss'> & { line: string };
 
-/** The schemas before and after a change; `returning`: the paths of fields of the later one that have values of an earlier schema. */
+/**
+ * The schemas before and after a change; `returning`: the paths of fields of the later one that have values of an
+ * earlier schema.
+ */
 export type Succession = { before: Schema; after: Schema; returning: ReadonlySet<string> };
 
 /** Where a list of fields stands: its name for people, and how SQL comes to its values. */
@@ -38,7 +41,9 @@ type Place = {
   /** The JSON that its values are in, and the way in it. */
   json: string;
   path: string[];
-  /** A condition on that JSON as one on the document, which holds several of them where the fields are those of items. */
+  /**
+   * A condition on that JSON as one on the document, which holds several of them where the fields are those of items.
+   */
   within: (condition: string) => string;
   depth: number;
   /** Whether it is that of a collection itself. */
@@ -79,7 +84,10 @@ function renamed({ key, name: former }: Keyed, name: string): Question {
   return { key, condition: null, values: [], isLoss: false, tell };
 }
 
-/** The end of a message about a collection that is gone: how to keep it if a new one, with some of its fields, is probably the same. */
+/**
+ * The end of a message about a collection that is gone: how to keep it if a new one, with some of its fields, is
+ * probably the same.
+ */
 function likely({ name: gone, fields }: Keyed, added: readonly Keyed[]): string {
   const isGlobal = gone.startsWith('globals/');
   const names = storedIn(fields);
@@ -207,7 +215,10 @@ function kindOf({ type, hasMany, relationTo }: Field): string {
   return `${same}${relationTo === undefined ? '' : ` to ${relationTo}`}${hasMany ? ' with hasMany' : ''}`;
 }
 
-/** Values that were written as one type are answered as another. A text that is an option is as good as one that was chosen. */
+/**
+ * Values that were written as one type are answered as another. A text that is an option is as good as one that was
+ * chosen.
+ */
 function otherwise(place: Place, name: string, before: Field, after: Field): Ask {
   const isChosen = after.options !== undefined && !before.options && !isList(before) && !isList(after);
   const value = `json_extract(${memberIn(before, place)})`;

@@ -14,7 +14,10 @@ import { buildReadFile, catchUp, type Progress, type Source } from './rebuild.ts
 import { changesIn, questionsAbout, type SchemaChange, type Succession } from './schema-changes.ts';
 import { locateIn, standsAgainst } from './schema-fit.ts';
 
-/** Thrown when the configuration does not fit the documents that are there, or changes what may not change; one problem per line. */
+/**
+ * Thrown when the configuration does not fit the documents that are there, or changes what may not change; one problem
+ * per line.
+ */
 export class SchemaError extends Error {
   override name = 'SchemaError';
   /** Whether it would start where losses are accepted. */
@@ -43,7 +46,10 @@ export type Looking = {
   progress?: Progress;
 };
 
-/** A schema that follows others; `problems` are those of its `renamedFrom`, `back` says what it brings back of earlier ones. */
+/**
+ * A schema that follows others; `problems` are those of its `renamedFrom`, `back` says what it brings back of earlier
+ * ones.
+ */
 export type Following = Succession & { problems: readonly string[]; back: readonly string[] };
 
 /**
@@ -77,7 +83,10 @@ export function allChangesIn(db: Sqlite, following: Following): SchemaChange[] {
   return [...missing, ...changesIn(db, following)];
 }
 
-/** The changes that are refused, with the reason: in strict mode all, else losses that are not accepted. Null where none is. */
+/**
+ * The changes that are refused, with the reason: in strict mode all, else losses that are not accepted. Null where none
+ * is.
+ */
 export function refusalOf(changes: readonly SchemaChange[], { isStrict, acceptsLoss }: Accepting): Refusal | null {
   const refused = isStrict ? changes : acceptsLoss ? [] : changes.filter(({ isLoss }) => isLoss);
   if (refused.length === 0) return null;

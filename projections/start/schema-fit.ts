@@ -24,14 +24,14 @@ export type Locate = (category: Category, path: readonly string[]) => readonly s
 type HolderOf = LogReader['holderOf'];
 
 /**
- * A schema that documents are to fit. `holderOf` gives the holder of a unique value in the log; `locate` is needed where the read file
- * is that of another schema.
+ * A schema that documents are to fit. `holderOf` gives the holder of a unique value in the log; `locate` is needed
+ * where the read file is that of another schema.
  */
 type Fit = { schema: Schema; holderOf: HolderOf; locate?: Locate };
 
 /**
- * The obstacles to a schema in the live documents of a read file, a line each: values of another type, and values that are
- * shared of a field that is to be unique.
+ * The obstacles to a schema in the live documents of a read file, a line each: values of another type, and values that
+ * are shared of a field that is to be unique.
  */
 export function standsAgainst(db: Sqlite, { schema, holderOf, locate = (_category, path) => path }: Fit): string[] {
   return [...misfits(db, schema, locate), ...duplicates(db, { schema, holderOf, locate })];
@@ -96,7 +96,10 @@ function sharedValues(db: Sqlite, category: Category, path: readonly string[]): 
   return Iterator.from(rows);
 }
 
-/** Whether two documents share a time since `10:00` and `10:00:00` were two values: each holds one of them, and goes on so. */
+/**
+ * Whether two documents share a time since `10:00` and `10:00:00` were two values: each holds one of them, and goes on
+ * so.
+ */
 function wereTwoValues({ scope, value, former }: Claim, streams: readonly string[], holderOf: HolderOf): boolean {
   if (former === undefined) return false;
   const holders = [value, former].map((one) => holderOf(scope, one));
@@ -159,7 +162,9 @@ function misfits(db: Sqlite, schema: Schema, locate: Locate): string[] {
   return problems;
 }
 
-/** Whether no value of one field can be one of another at the top level of a collection: a start is refused for each. */
+/**
+ * Whether no value of one field can be one of another at the top level of a collection: a start is refused for each.
+ */
 export function isOtherJson(before: DataField, after: DataField): boolean {
   const [was, is] = [jsonTypes(before), jsonTypes(after)];
   return was !== undefined && is !== undefined && !was.some((type) => is.includes(type));

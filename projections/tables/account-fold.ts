@@ -40,14 +40,14 @@ export function createAccountTables(db: Sqlite): void {
 }
 
 /**
- * An event of a stream about accounts. `category` and `id` are those of its stream, `at` when it was recorded, milliseconds
- * since the epoch.
+ * An event of a stream about accounts. `category` and `id` are those of its stream, `at` when it was recorded,
+ * milliseconds since the epoch.
  */
 type AccountEvent = AccountRef & { header: Header; data: JsonObject; context: Context; at: number };
 
 /**
- * Folds events into the tables about accounts, one by one. Pure as the other folds are: what has expired is told from the
- * times of events. Nothing outside of the log decides who is logged in.
+ * Folds events into the tables about accounts, one by one. Pure as the other folds are: what has expired is told from
+ * the times of events. Nothing outside of the log decides who is logged in.
  */
 export function openAccountFold(db: Sqlite) {
   const rows = openRows(db);
@@ -160,8 +160,8 @@ function endAccount({ accounts, sessions, mails }: Rows, document: string): void
 }
 
 /**
- * Forgets the streams that an event has erased, and what has expired: an event that was erased may have been the one that ended it,
- * which a replay does not know any more.
+ * Forgets the streams that an event has erased, and what has expired: an event that was erased may have been the one
+ * that ended it, which a replay does not know any more.
  */
 function forget(rows: Rows, { stream: document, data, at }: { stream: string; data: JsonObject; at: number }): void {
   endAccount(rows, document);

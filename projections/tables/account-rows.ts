@@ -70,7 +70,9 @@ function openSessionRows(db: Sqlite) {
   const removeSince = db.prepare('DELETE FROM sessions WHERE max(started_at, coalesce(refreshed_at, 0)) > ?');
 
   return {
-    /** Starts a session. A login that a change of the password overtook names the credential before, and starts nothing. */
+    /**
+     * Starts a session. A login that a change of the password overtook names the credential before, and starts nothing.
+     */
     start(session: Omit<Session, 'refreshedAt'>, stream: string, credential: string | null): void {
       const { sid, category, id, startedAt, expiresAt, ip, userAgent } = session;
       insert.run(sid, category, id, startedAt, expiresAt, ip, userAgent, stream, credential);

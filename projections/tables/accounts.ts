@@ -5,9 +5,9 @@ import { accountStream, setupStream, splitAccountStream } from '../../events/fac
 import type { Sqlite } from '../../storage/sqlite.ts';
 
 /**
- * An account, from its first event on. `version` is that of its stream, `credential` what the vault knows its password by,
- * `reset` the newest reset that was asked for and not used; it may be past `expiresAt`. `lastLoginAt` is when its newest session
- * began, null before the first. Times are milliseconds since the epoch.
+ * An account, from its first event on. `version` is that of its stream, `credential` what the vault knows its password
+ * by, `reset` the newest reset that was asked for and not used; it may be past `expiresAt`. `lastLoginAt` is when its
+ * newest session began, null before the first. Times are milliseconds since the epoch.
  */
 export type Account = {
   version: number;
@@ -35,7 +35,10 @@ export type Session = {
   userAgent: string | null;
 };
 
-/** An invitation that was neither accepted, withdrawn nor replaced. It may be past `expiresAt`. Times are milliseconds since the epoch. */
+/**
+ * An invitation that was neither accepted, withdrawn nor replaced. It may be past `expiresAt`. Times are milliseconds
+ * since the epoch.
+ */
 export type Invite = {
   id: string;
   category: Category;
@@ -134,7 +137,10 @@ export function openAccounts(db: Sqlite) {
     reset,
     /** Every credential that an account has: what else the vault holds is left over. */
     credentials: (): Set<string> => new Set(selectCredentials.all()),
-    /** Whose session it is, `<category>/<user id>`, as long as it is there; it goes with its user. Each authenticated request asks. */
+    /**
+     * Whose session it is, `<category>/<user id>`, as long as it is there; it goes with its user. Each authenticated
+     * request asks.
+     */
     holder: (sid: string): string | null => selectHolder.get(sid) ?? null,
     /** Those of one account, oldest first. */
     sessions: (category: Category, id: string): Session[] => selectSessions.all(category, id),

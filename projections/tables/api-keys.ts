@@ -10,8 +10,8 @@ import type { Sqlite } from '../../storage/sqlite.ts';
 export const apiKeyTable = 'api_keys';
 
 /**
- * An API key. Times are milliseconds since the epoch. `credential` is what the vault knows its secret by; null once it is revoked.
- * `previous` is that of the secret before, which is valid until `previousUntil`.
+ * An API key. Times are milliseconds since the epoch. `credential` is what the vault knows its secret by; null once it
+ * is revoked. `previous` is that of the secret before, which is valid until `previousUntil`.
  */
 export type ApiKeyRecord = KeyGrant & {
   id: string;

@@ -8,8 +8,9 @@ import type { Sqlite, Statement } from '../../storage/sqlite.ts';
 export const auditTables = { events: '"audit"', words: '"audit_words"', batches: '"audit_batches"' } as const;
 
 /**
- * Makes them in an empty file. `audit` has a row of about fifteen bytes per event and no index: so it costs a write next to
- * nothing, and is read in the order of positions. `audit_batches` says between which positions the events of a bulk call are.
+ * Makes them in an empty file. `audit` has a row of about fifteen bytes per event and no index: so it costs a write
+ * next to nothing, and is read in the order of positions. `audit_batches` says between which positions the events of a
+ * bulk call are.
  */
 export function createAuditTables(db: Sqlite): void {
   db.exec(`
@@ -81,8 +82,8 @@ export function openAuditFold(db: Sqlite) {
 }
 
 /**
- * Which events: those that are all of what is said here. `collection` is as of {@link collectionOf}, or one of {@link categories};
- * `type` is one, or several with commas between; `actor` is a type of actor or the id of one.
+ * Which events: those that are all of what is said here. `collection` is as of {@link collectionOf}, or one of {@link
+ * categories}; `type` is one, or several with commas between; `actor` is a type of actor or the id of one.
  */
 export type EventFilter = { collection?: string; type?: string; actor?: string };
 
@@ -140,8 +141,8 @@ export function openAuditIndex(db: Sqlite) {
   const searches = new Map<string, Statement<number>>();
 
   /**
-   * The positions of events after `after` up to `upTo`, at most `limit` of them. It may give fewer before the end, where few
-   * events match: go on after `reached`.
+   * The positions of events after `after` up to `upTo`, at most `limit` of them. It may give fewer before the end,
+   * where few events match: go on after `reached`.
    *
    * @throws AlteredEventError where it has no row of an event that it has looked for.
    */

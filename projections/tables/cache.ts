@@ -3,8 +3,9 @@ const usual = 64 * 1024;
 const longest = 4 * 1024;
 
 /**
- * Keeps what was made for texts, such as statements for SQL. Callers of the API choose the texts, so it is bounded by their
- * length: nothing is kept for one of more than 4096 characters, and the longest unused go where they come to more than `most`.
+ * Keeps what was made for texts, such as statements for SQL. Callers of the API choose the texts, so it is bounded by
+ * their length: nothing is kept for one of more than 4096 characters, and the longest unused go where they come to more
+ * than `most`.
  */
 export function createCache<T>(most = usual) {
   const kept = new Map<string, T>();

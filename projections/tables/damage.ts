@@ -1,6 +1,6 @@
 /**
- * Thrown where a read table lacks a row that another one tells of. `isDamage` knows it by its code, SQLite's own for the
- * like, so the next start that meets it builds the file anew.
+ * Thrown where a read table lacks a row that another one tells of. `isDamage` knows it by its code, SQLite's own for
+ * the like, so the next start that meets it builds the file anew.
  */
 export class DamagedReadFileError extends Error {
   override name = 'DamagedReadFileError';

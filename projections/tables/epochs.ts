@@ -11,7 +11,10 @@ import { tablesOf } from './tables.ts';
 /** The schema and the rules that a configuration declares. */
 export type Declared = { schema: Schema; rules: Rules };
 
-/** The schema and rules that held from a position on, as a log says; `rules` is null in a log from before they were recorded. */
+/**
+ * The schema and rules that held from a position on, as a log says; `rules` is null in a log from before they were
+ * recorded.
+ */
 export type RecordedEpoch = Epoch & { rules: Rules | null };
 
 /**

@@ -48,8 +48,8 @@ export function removeOtherReadFiles(directory: string, keep: string): void {
 }
 
 /**
- * Removes the read files of other schemas while others may be at work in the directory: the file that a running `annals verify` replays
- * into stays.
+ * Removes the read files of other schemas while others may be at work in the directory: the file that a running `annals
+ * verify` replays into stays.
  */
 export function removeFormerReadFiles(directory: string, keep: string): void {
   for (const name of readdirSync(directory)) {
@@ -58,7 +58,10 @@ export function removeFormerReadFiles(directory: string, keep: string): void {
   }
 }
 
-/** Looks into a read file; null where it is damaged, or a power cut has left it half changed, for then it can be rebuilt. */
+/**
+ * Looks into a read file; null where it is damaged, or a power cut has left it half changed, for then it can be
+ * rebuilt.
+ */
 export function lookInto<T>(path: string, look: (db: Sqlite) => T): T | null {
   let db: Sqlite | null = null;
   try {

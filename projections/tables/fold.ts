@@ -1,16 +1,21 @@
 /** Nothing but these needs more than `toUpperCase`. In a text of Latin-1 V8 does not even look for them. */
 const hasMore = /ı|[\u0300-\uffff]/;
-/** The iota that stands below a letter, and letters that have it. Folded it is a letter of its own, so marks must be in order before. */
+/**
+ * The iota that stands below a letter, and letters that have it. Folded it is a letter of its own, so marks must be in
+ * order before.
+ */
 const hasIota = /[\u0345\u1f80-\u1fff]/;
 
 /**
- * Text as it is compared without regard to case, and to how its characters are composed: two texts are folded alike when they are
- * a canonical caseless match (Unicode Standard, section 3.13, D145), and only then. In upper case, as SQLite folds ASCII itself.
+ * Text as it is compared without regard to case, and to how its characters are composed: two texts are folded alike
+ * when they are a canonical caseless match (Unicode Standard, section 3.13, D145), and only then. In upper case, as
+ * SQLite folds ASCII itself.
  */
 export function fold(text: string): string {
   if (!hasMore.test(text)) return text.toUpperCase();
   const lower = (hasIota.test(text) ? text.normalize('NFD') : text).toLowerCase();
-  // Letters that are one to Unicode's folding have one upper case, but for ı, which is not the i whose upper case it has.
+  // Letters that are one to Unicode's folding have one upper case, but for ı, which is not the i whose upper case it
+  // has.
   const upper = lower.includes('ı') ? lower.replace(/[^ı]+/g, (part) => part.toUpperCase()) : lower.toUpperCase();
   return upper.normalize('NFC');
 }

@@ -22,14 +22,17 @@ export function registerGoingOn(db: Sqlite): void {
   });
 }
 
-/** The same tables, whose queries ask at every 16th row or so whether they may go on. That costs a fifth of a plain scan. */
+/**
+ * The same tables, whose queries ask at every 16th row or so whether they may go on. That costs a fifth of a plain
+ * scan.
+ */
 export function interruptible(tables: Tables): Tables {
   return { ...tables, isInterruptible: true };
 }
 
 /**
- * A condition whose value is read from the text of a document, which may be long and have many such conditions: asked before each. That
- * costs little beside reading JSON.
+ * A condition whose value is read from the text of a document, which may be long and have many such conditions: asked
+ * before each. That costs little beside reading JSON.
  */
 export function onceMayGoOn(row: { tables: Tables } | null, condition: string): string {
   return row?.tables.isInterruptible ? `(may_go_on() AND ${condition})` : condition;

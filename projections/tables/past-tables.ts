@@ -13,8 +13,8 @@ function columnsOf({ columns }: Tables): { name: string; ofVersion: string }[] {
 }
 
 /**
- * The tables as they stood at a position, as queries over all that is and was. Every one is right at once, but a list over
- * them reads all versions that ended since; one version by its id is a look-up.
+ * The tables as they stood at a position, as queries over all that is and was. Every one is right at once, but a list
+ * over them reads all versions that ended since; one version by its id is a look-up.
  */
 export function viewAsOf(tables: Tables, position: number): Tables {
   return viewAt(tables, checked(position));
@@ -44,7 +44,10 @@ function viewAt(tables: Tables, at: string): Tables {
   };
 }
 
-/** The versions that held at the position bound as `since`, and have ended by now: in the place of `documents`, found by their keys. */
+/**
+ * The versions that held at the position bound as `since`, and have ended by now: in the place of `documents`, found by
+ * their keys.
+ */
 export function replacedSince(tables: Tables): Tables {
   const columns = columnsOf(tables).map(({ name, ofVersion }) => `${ofVersion} AS ${name}`);
   const documents = `(SELECT ${columns.join(', ')} FROM ${tables.versions}

@@ -1,12 +1,17 @@
 import { jsonPath, type Tables } from './tables.ts';
 
-/** The type that a value is compared as. `list` is a list of texts; `json` is anything that can only be there or not. */
+/**
+ * The type that a value is compared as. `list` is a list of texts; `json` is anything that can only be there or not.
+ */
 export type ValueKind = 'text' | 'number' | 'boolean' | 'list' | 'json';
 
 /** Where values are found: in a table's row, or in JSON. `path` leads into the row's document or the JSON. */
 export type Place = { expression: string; path: readonly string[]; row: Row | null };
 
-/** A table's row, which stands under `alias`. `onlyIndex` names the only path whose index SQLite may use to find it; '' is that of none. */
+/**
+ * A table's row, which stands under `alias`. `onlyIndex` names the only path whose index SQLite may use to find it; ''
+ * is that of none.
+ */
 export type Row = { tables: Tables; alias: string; onlyIndex?: string | null };
 
 /** The document of a row. */
@@ -14,7 +19,9 @@ export function rowOf(row: Row): Place {
   return { expression: inTexts(row.tables, row.alias, 'doc'), path: [], row };
 }
 
-/** The text of a row's document. As of a position it may be live still; past texts come first, for they never change. */
+/**
+ * The text of a row's document. As of a position it may be live still; past texts come first, for they never change.
+ */
 export function inTexts({ texts, pastTexts, isPast = false }: Tables, alias: string, column: string): string {
   const live = `SELECT ${column} FROM ${texts} WHERE key = ${alias}.key`;
   if (!isPast) return `(${live})`;
@@ -69,7 +76,9 @@ function ofColumn(text: string, hasCase: boolean): Value {
   return { text, folded, sorted: hasCase ? folded : text, key: null };
 }
 
-/** Most texts are ASCII, which SQLite folds itself; of others, and where a NUL ends what `length` counts, it calls us. */
+/**
+ * Most texts are ASCII, which SQLite folds itself; of others, and where a NUL ends what `length` counts, it calls us.
+ */
 export function foldedIn(text: string): string {
   return `CASE WHEN octet_length(${text}) > length(${text}) THEN fold(${text}) ELSE upper(${text}) END`;
 }
@@ -80,7 +89,9 @@ function computed(text: string, kind: ValueKind): Value {
   return { text, folded, sorted: kind === 'text' ? folded : text, key: null };
 }
 
-/** The value in JSON at a place, as a column would keep it: NULL when it is of another type than the field is by now. */
+/**
+ * The value in JSON at a place, as a column would keep it: NULL when it is of another type than the field is by now.
+ */
 function ofKind(kind: ValueKind, place: string): string {
   const type = `json_type(${place})`;
   if (kind === 'boolean') return `(CASE ${type} WHEN 'true' THEN 1 WHEN 'false' THEN 0 END)`;

@@ -86,7 +86,9 @@ export function openProjector(
     mark(changed, isErasure, () => commit.run());
   }
 
-  /** How many documents there are is what most lists ask for, and counting them takes longer than all else of a list. */
+  /**
+   * How many documents there are is what most lists ask for, and counting them takes longer than all else of a list.
+   */
   function count(touched: ReadonlyMap<string, Entry>): void {
     const changes = new Map<string, number>();
     for (const { writer, stored, current } of touched.values()) {

@@ -19,8 +19,8 @@ export type SeenCheckpoint = Checkpoint & { name: string };
 export type Opening = LogTools & { directory: string; signed?: readonly SignedHead[] };
 
 /**
- * Opens the log of a directory for appending, and holds it against all that has seen it. Where it is not sealed as well, what they say
- * comes first: they know where it was altered.
+ * Opens the log of a directory for appending, and holds it against all that has seen it. Where it is not sealed as
+ * well, what they say comes first: they know where it was altered.
  *
  * @throws BrokenLogError when it is damaged, or not the log that it was.
  */
@@ -38,7 +38,8 @@ export function openCheckedLog(db: Sqlite, { directory, ids, now, seals, signed 
 }
 
 /**
- * Holds the log of a directory against what its read files have seen of it, and against what the keys of logs have signed.
+ * Holds the log of a directory against what its read files have seen of it, and against what the keys of logs have
+ * signed.
  *
  * @throws BrokenLogError when it is not that log any more.
  */
@@ -62,8 +63,8 @@ export function checkpointsIn(directory: string): SeenCheckpoint[] {
 }
 
 /**
- * Holds the log against the read files: each remembers a position and the root of the tree there. A log that is shorter,
- * or has another root, lost acknowledged writes, which SQLite itself cannot notice.
+ * Holds the log against the read files: each remembers a position and the root of the tree there. A log that is
+ * shorter, or has another root, lost acknowledged writes, which SQLite itself cannot notice.
  *
  * @param signed gives heads that were signed: where the log was altered they tell between which of them.
  * @throws BrokenLogError when it did.

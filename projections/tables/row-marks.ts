@@ -1,6 +1,6 @@
 /**
- * A count for each slot of documents, and for each of collections, which the thread that writes the read tables shares with those that read
- * them: odd while a commit that changes one of them is under way. The last one counts erasures.
+ * A count for each slot of documents, and for each of collections, which the thread that writes the read tables shares
+ * with those that read them: odd while a commit that changes one of them is under way. The last one counts erasures.
  */
 export type RowMarks = Int32Array<SharedArrayBuffer>;
 

@@ -14,10 +14,10 @@ import { removeOtherSearchFiles, searchStateOf } from './search-tables.ts';
 export type Remaining = { position: number; files: string[] };
 
 /**
- * `reader`: another process has old pages in use, or a copy of its own. `search`: the thread that writes the search file has not cleaned
- * it yet, or it cannot be read. `segments`: some are not written anew yet. `objects`: the bucket may have some that were. `damage`: a page or a
- * segment is not what it should be, or a file is too large. `disk`: it does not let files go that are beside the log and the read tables, or
- * has left the read tables behind.
+ * `reader`: another process has old pages in use, or a copy of its own. `search`: the thread that writes the search
+ * file has not cleaned it yet, or it cannot be read. `segments`: some are not written anew yet. `objects`: the bucket
+ * may have some that were. `damage`: a page or a segment is not what it should be, or a file is too large. `disk`: it
+ * does not let files go that are beside the log and the read tables, or has left the read tables behind.
  */
 export type Obstacle = 'reader' | 'search' | 'segments' | 'objects' | 'damage' | 'disk' | Hindrance;
 
@@ -37,12 +37,18 @@ type Options = {
   log: SqliteLog;
 };
 
-/** Makes what clears a data directory of what was erased; for the one thread that writes it, which each step holds up for some ten milliseconds. */
+/**
+ * Makes what clears a data directory of what was erased; for the one thread that writes it, which each step holds up
+ * for some ten milliseconds.
+ */
 export function openScrubber({ directory, databases, searchFile = null, log }: Options) {
   const readFile = databases[1].name;
   const cleaners = databases.map((db) => openCleaner(db));
   const selectReached = databases[1].prepare<[], number>('SELECT position FROM checkpoint').pluck();
-  /** The erasures up to this position have left nothing in the pages of the files. Not known of those before this process. */
+  /**
+   * The erasures up to this position have left nothing in the pages of the files. Not known of those before this
+   * process.
+   */
   let cleanedUpTo = 0;
   /** The erasure that is worked on with all before it, and the file that is being cleaned. */
   let newest: number | null = null;
@@ -60,10 +66,11 @@ export function openScrubber({ directory, databases, searchFile = null, log }: O
   }
 
   /**
-   * Cleans a part of the files where something was erased since the last time, and at last ends the erasures of which nothing is left
-   * anywhere.
+   * Cleans a part of the files where something was erased since the last time, and at last ends the erasures of which
+   * nothing is left anywhere.
    *
-   * @param isSearchKept whether a thread keeps the search file, and cleans it; else it is removed, for the next start to make it anew.
+   * @param isSearchKept whether a thread keeps the search file, and cleans it; else it is removed, for the next start
+   * to make it anew.
    */
   function step(isSearchKept: boolean): ScrubStep {
     if (newest === null) return { isClean: true };
@@ -121,7 +128,8 @@ export function openScrubber({ directory, databases, searchFile = null, log }: O
     // A node that waits has those of the configuration before its own, which follow no log and are not cleaned.
     removeFormerReadFiles(directory, readFile);
     removeOtherSearchFiles(directory, searchFile);
-    // A power cut brings back what was cut off from a write-ahead log, and files that were removed, until that is on the disk.
+    // A power cut brings back what was cut off from a write-ahead log, and files that were removed, until that is on
+    // the disk.
     for (const { name } of databases) syncPath(`${name}-wal`);
     syncPath(directory);
     log.erasing.finish(position);
@@ -166,8 +174,8 @@ export function openScrubber({ directory, databases, searchFile = null, log }: O
 }
 
 /**
- * Whether a search file has no trace of what was erased; one that is not there yet will be made without. `said`: why it cannot be read,
- * which the thread that writes it finds out too, and makes it anew.
+ * Whether a search file has no trace of what was erased; one that is not there yet will be made without. `said`: why it
+ * cannot be read, which the thread that writes it finds out too, and makes it anew.
  */
 function cleanlinessOf(searchFile: string, read: Sqlite): 'clean' | { said?: string } {
   if (!existsSync(searchFile)) return 'clean';

@@ -13,7 +13,10 @@ export type SearchSource = { readFile: string; searchFile: string; schema: Schem
 /** A search file that is being written. */
 export type SearchFile = {
   fold: SearchFold;
-  /** The state of the file when it was opened. `unusable`: it was damaged, unfinished, or of other read tables, and has been removed. */
+  /**
+   * The state of the file when it was opened. `unusable`: it was damaged, unfinished, or of other read tables, and has
+   * been removed.
+   */
   was: 'usable' | 'missing' | 'unusable';
   /** How many documents are to be in it. */
   documents: number;
@@ -27,8 +30,8 @@ export type SearchFile = {
 };
 
 /**
- * Opens the search file for the one thread that writes it. One that was not finished, or is damaged, is made anew: it holds nothing that
- * the read tables do not.
+ * Opens the search file for the one thread that writes it. One that was not finished, or is damaged, is made anew: it
+ * holds nothing that the read tables do not.
  */
 export function openSearchFile(source: SearchSource): SearchFile {
   const tables = searchTablesOf(source.schema);
@@ -96,7 +99,10 @@ function searchFileOver(db: Sqlite, read: Sqlite, fold: SearchFold) {
   };
 }
 
-/** Whether a file can be gone on with: finished, whole, and not ahead of the read tables, which then are others than it was made from. */
+/**
+ * Whether a file can be gone on with: finished, whole, and not ahead of the read tables, which then are others than it
+ * was made from.
+ */
 function isUsable({ readFile, searchFile }: SearchSource): boolean {
   const state = lookInto(searchFile, searchStateOf);
   const read = checkpointOf(readFile);

@@ -18,8 +18,9 @@ export type SearchFold = ReturnType<typeof openSearchFold>;
 type Row = { key: number; id: string; doc: string };
 
 /**
- * Folds documents into the search file, out of the read tables: each step goes from the position of the last one to that of the read
- * tables. A row of an index is made of the document as it is, so it makes no difference how often or from where it is made.
+ * Folds documents into the search file, out of the read tables: each step goes from the position of the last one to
+ * that of the read tables. A row of an index is made of the document as it is, so it makes no difference how often or
+ * from where it is made.
  *
  * @param db the search file.
  * @param read the read file.
@@ -41,8 +42,8 @@ export function openSearchFold(db: Sqlite, read: Sqlite, all: readonly SearchTab
   const where = () => ({ ...(selectCheckpoint.get() ?? start), erasures: selectErasures.get() ?? 0 });
 
   /**
-   * Indexes every document. In steps, for the read file cannot shorten its write-ahead log while one moment of it is read. The changes in between
-   * follow with the last.
+   * Indexes every document. In steps, for the read file cannot shorten its write-ahead log while one moment of it is
+   * read. The changes in between follow with the last.
    *
    * @yields after each transaction.
    */
@@ -123,7 +124,9 @@ function openWriter(db: Sqlite, read: Sqlite, { tables, ids, words, trigrams }: 
     insertId.run(id, key);
   }
 
-  /** Indexes the documents made after a position, so many of them; gives the position of the last one, null at the end. */
+  /**
+   * Indexes the documents made after a position, so many of them; gives the position of the last one, null at the end.
+   */
   function indexFrom(after: number, limit: number): number | null {
     const rows = selectFrom.all(after, limit);
     for (const one of rows) put(one);

@@ -18,8 +18,8 @@ const { unicode } = process.versions;
 export type TextIndex = { name: string; fields: readonly TextField[] };
 
 /**
- * The search tables of one collection. `ids` are the documents in the indexes, with the keys of their rows; `words` serves `q`,
- * `trigrams` serves `like`; null where there is no such index.
+ * The search tables of one collection. `ids` are the documents in the indexes, with the keys of their rows; `words`
+ * serves `q`, `trigrams` serves `like`; null where there is no such index.
  */
 export type SearchTables = {
   tables: Tables;
@@ -82,8 +82,8 @@ export function removeOtherSearchFiles(directory: string, keep: string | null): 
 }
 
 /**
- * Makes the tables in an empty file. Words come folded from us, so the tokenizer only has to cut at spaces; trigrams are of folded
- * texts. The texts themselves are not kept.
+ * Makes the tables in an empty file. Words come folded from us, so the tokenizer only has to cut at spaces; trigrams
+ * are of folded texts. The texts themselves are not kept.
  */
 export function createSearchTables(db: Sqlite, all: readonly SearchTables[]): void {
   // `erasures`: how many of them the tables know of; `cleaned`: of how many the file has no trace.

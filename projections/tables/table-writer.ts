@@ -39,7 +39,8 @@ export function tableWriter(db: Sqlite, tables: Tables) {
   }
 
   /**
-   * The version that an event makes of another, null where it ends the document; keeps what must not wait for the end of the batch.
+   * The version that an event makes of another, null where it ends the document; keeps what must not wait for the end
+   * of the batch.
    *
    * @param before the version until now, and the fields that the event leaves.
    */

@@ -39,12 +39,15 @@ export type Column = {
 export type LinkField = { name: string };
 
 /**
- * The read tables of one collection or global: `documents` holds what every live document is found and sorted by, `texts`
- * the document itself; `versions` and `pastTexts` the same of every version that was, with the positions between which it
- * held. A document is keyed by the position that created it, a version that was by those that made and ended it.
+ * The read tables of one collection or global: `documents` holds what every live document is found and sorted by,
+ * `texts` the document itself; `versions` and `pastTexts` the same of every version that was, with the positions
+ * between which it held. A document is keyed by the position that created it, a version that was by those that made and
+ * ended it.
  */
 export type Tables = {
-  /** The key of the schema that its streams follow: the category of a collection, such as `posts`, or `globals/site`. */
+  /**
+   * The key of the schema that its streams follow: the category of a collection, such as `posts`, or `globals/site`.
+   */
   key: string;
   /** As it is called today: the slug of a collection, or `globals/site`. */
   name: string;
@@ -118,8 +121,8 @@ function describe(
     linkTable: links.length > 0 ? quote(`links ${key}`) : '',
     pastLinks: links.length > 0 ? quote(`past links ${key}`) : '',
     indexes: [
-      // Random keys, so made after a bulk load; `documents` needs its own from the start, to be found by id. After the id
-      // stands `valid_to`, the key of the rows: the version that held at a position is one look-up.
+      // Random keys, so made after a bulk load; `documents` needs its own from the start, to be found by id. After the
+      // id stands `valid_to`, the key of the rows: the version that held at a position is one look-up.
       `CREATE INDEX ${quote(`versions ${key} id`)} ON ${quote(`versions ${key}`)} (id)`,
       `CREATE INDEX ${quote(`documents ${key} updated`)} ON ${documents} (updated_at, id)`,
       ...ordered.map(({ path, on }) => {

@@ -3,7 +3,10 @@ import { fold } from './fold.ts';
 /** A word of a text: as it is compared, and where it stands in the text. */
 export type Word = { folded: string; start: number; end: number };
 
-/** A part of what a search asks for: words that stand one after the other in one text; of the last, only its beginning with `isPrefix`. */
+/**
+ * A part of what a search asks for: words that stand one after the other in one text; of the last, only its beginning
+ * with `isPrefix`.
+ */
 export type Term = { words: readonly string[]; isPrefix: boolean };
 
 /** Letters, digits, and the marks on them. */
@@ -42,8 +45,8 @@ export function foldedWords(text: string): string[] {
 }
 
 /**
- * Reads what a search asks for: words, and phrases in quotation marks. The last word is a prefix, unless it stands in a phrase: it
- * may not be written to its end. A quotation mark that none follows counts for nothing.
+ * Reads what a search asks for: words, and phrases in quotation marks. The last word is a prefix, unless it stands in a
+ * phrase: it may not be written to its end. A quotation mark that none follows counts for nothing.
  */
 export function readTerms(text: string): Term[] {
   const parts = text.split('"');
@@ -115,13 +118,15 @@ function lastWords(text: string): string[] {
   return words;
 }
 
-/** Characters, of some 50 words: in such a text a word counts for less than half of what it does in a very short one. */
+/**
+ * Characters, of some 50 words: in such a text a word counts for less than half of what it does in a very short one.
+ */
 const longTextOf = 300;
 
 /**
- * Tells how well the texts of a document fit a search: better, the more often they hold a term, the shorter the text, the earlier the
- * field, and where a prefix is the whole word. It is made of these texts alone: by how rare a word is elsewhere, a caller could count
- * documents that they may not read.
+ * Tells how well the texts of a document fit a search: better, the more often they hold a term, the shorter the text,
+ * the earlier the field, and where a prefix is the whole word. It is made of these texts alone: by how rare a word is
+ * elsewhere, a caller could count documents that they may not read.
  */
 export function scorerOf(terms: readonly Term[]): (texts: readonly string[]) => number {
   const timesIn = counterOf(terms);
@@ -178,7 +183,10 @@ function isUpper(unit: number): boolean {
   return (unit >= 0x30 && unit <= 0x39) || (unit >= 0x41 && unit <= 0x5a);
 }
 
-/** The kinds of units of UTF-16: between words, a letter or digit of ASCII, one of another script, half of a character, not known yet. */
+/**
+ * The kinds of units of UTF-16: between words, a letter or digit of ASCII, one of another script, half of a character,
+ * not known yet.
+ */
 const kinds = { gap: 0, ascii: 1, other: 2, half: 3, unknown: 4 } as const;
 const kindsOfUnits = new Uint8Array(0x10000).fill(kinds.unknown);
 const wordUnit = /^[\p{L}\p{N}\p{M}\p{Co}]$/u;
@@ -194,8 +202,8 @@ function kindOf(unit: number): number {
 }
 
 /**
- * The same for texts of any script, in an eighth of the time: of words of ASCII, those alone are looked at that begin as a term does, and
- * each of the others is folded once. Gives null for a text with characters of two units.
+ * The same for texts of any script, in an eighth of the time: of words of ASCII, those alone are looked at that begin
+ * as a term does, and each of the others is folded once. Gives null for a text with characters of two units.
  */
 function wordCounterOf(terms: readonly Term[]): (text: string) => number[] | null {
   const folded = new Map<string, string>();

@@ -73,7 +73,9 @@ function compareWhole(live: Sqlite, replay: Sqlite, table: string): string | nul
   }
 }
 
-/** Against an empty file: the replay has no indexes, for SQLite has checked those of the live one against its tables. */
+/**
+ * Against an empty file: the replay has no indexes, for SQLite has checked those of the live one against its tables.
+ */
 function compareSchemas(live: Sqlite, tables: readonly Tables[]): string | null {
   const sql = 'SELECT name, sql FROM sqlite_schema ORDER BY type, name';
   const empty = openDatabase(':memory:');

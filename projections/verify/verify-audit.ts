@@ -10,8 +10,8 @@ const chunk = 100;
 const mostWords = 10_000;
 
 /**
- * Compares the rows of the audit tables with the headers of a log, shown one after the other, as far as the read file has
- * applied them.
+ * Compares the rows of the audit tables with the headers of a log, shown one after the other, as far as the read file
+ * has applied them.
  */
 export function auditChecker(read: Sqlite, headerAt: (position: number) => Header | null) {
   const selectRows = read

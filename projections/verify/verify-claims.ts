@@ -17,9 +17,9 @@ const chunk = 100;
 const mostTries = 20;
 
 /**
- * Compares the claims of a log with the unique values of the live documents in a read file, beside a service that goes on writing: each
- * value is held by its document, and, where nothing was written meanwhile, no others are held. Each step is a read of its own. Findings
- * name no value, which may be an address.
+ * Compares the claims of a log with the unique values of the live documents in a read file, beside a service that goes
+ * on writing: each value is held by its document, and, where nothing was written meanwhile, no others are held. Each
+ * step is a read of its own. Findings name no value, which may be an address.
  */
 export function* checkClaims(files: LogAndTables, schema: Schema): Generator<void, Finding | null> {
   const { db, log, read } = files;

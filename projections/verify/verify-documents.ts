@@ -16,9 +16,9 @@ const most = { documents: 8, tries: 16, versions: 500, pages: 4096 };
 const pageBytes = 128 * 1024;
 
 /**
- * Folds some random documents from the log, and compares their rows in the read file, past ones too, beside a service that goes on
- * writing. Each step is a read of its own. Documents with more versions than a round folds are left out, and so are those with payloads
- * in the bucket, and what changes meanwhile.
+ * Folds some random documents from the log, and compares their rows in the read file, past ones too, beside a service
+ * that goes on writing. Each step is a read of its own. Documents with more versions than a round folds are left out,
+ * and so are those with payloads in the bucket, and what changes meanwhile.
  */
 export function* checkDocuments(
   files: LogAndTables,

@@ -46,7 +46,8 @@ export function openSearchSnapshot(readFile: string, schema: Schema): SearchSnap
 }
 
 /**
- * Compares a search file with one that is made of a replay, entry by entry: their segments differ with the history of their writes.
+ * Compares a search file with one that is made of a replay, entry by entry: their segments differ with the history of
+ * their writes.
  *
  * @param replay a read file at the position of the snapshot.
  * @param path for the file that is made, and removed again.

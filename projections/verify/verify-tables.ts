@@ -23,9 +23,9 @@ export type TableChecks = {
 };
 
 /**
- * Compares the read file of a log and its claims with the log, beside a service that goes on writing: the audit tables with each header
- * that is looked at, claims with the values of documents, and some documents with their events. It needs no second copy, so most rows of
- * documents are left to {@link verifyDirectory}.
+ * Compares the read file of a log and its claims with the log, beside a service that goes on writing: the audit tables
+ * with each header that is looked at, claims with the values of documents, and some documents with their events. It
+ * needs no second copy, so most rows of documents are left to {@link verifyDirectory}.
  *
  * @returns null where there is no read file, or the log does not say for which schema.
  */

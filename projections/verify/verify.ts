@@ -27,8 +27,8 @@ import { compareSearchFile, openSearchSnapshot, SearchDamage, type SearchSnapsho
 export type Verdict = { finding: Finding | null; events: number; notes: string[] };
 
 /**
- * Told how far it has come; `keys` are the verifier keys of the log, whose checkpoints tell between which of them it was altered;
- * `helpers` are other threads.
+ * Told how far it has come; `keys` are the verifier keys of the log, whose checkpoints tell between which of them it
+ * was altered; `helpers` are other threads.
  */
 type Steps = { log: Progress; replay: Progress; keys?: readonly string[]; helpers?: Helpers | null };
 
@@ -46,7 +46,8 @@ const sleeper = new Int32Array(new SharedArrayBuffer(4));
  */
 export function verifyDirectory(directory: string, checkLog: boolean, steps: Steps): Verdict {
   const { helpers } = steps;
-  // Several threads see the log at several moments, and each stops at its first finding: only that all is sound is told by them.
+  // Several threads see the log at several moments, and each stops at its first finding: only that all is sound is told
+  // by them.
   const verdict = helpers ? attempt(directory, checkLog, steps) : null;
   if (verdict && (verdict.finding === null || verdict.events < (helpers?.fewest ?? 0))) return verdict;
   try {
@@ -155,14 +156,17 @@ function verifyFiles(directory: string, checkLog: boolean, steps: Steps): Verdic
   }
 }
 
-/** Reading the file's own structure takes so long, as a part of replaying the log: that of the log, and that of the read tables. */
+/**
+ * Reading the file's own structure takes so long, as a part of replaying the log: that of the log, and that of the read
+ * tables.
+ */
 const structureShare = { log: 0.08, read: 0.05 };
 
 type Files = { db: Sqlite; read: Sqlite | undefined; path: string; checkLog: boolean; look: (header: Header) => void };
 
 /**
- * Checks the log, if it is to be, and the structure of the read tables, and replays the log, with other threads. False where it is not
- * worth it.
+ * Checks the log, if it is to be, and the structure of the read tables, and replays the log, with other threads. False
+ * where it is not worth it.
  *
  * @throws Error where anything is not sound.
  */

@@ -12,8 +12,8 @@ export type Turn = { version: number; position: number; recordedAt: string };
 type Absence = { created: Turn } | { deleted: Turn };
 
 /**
- * Why a document is not there as of a position; null for one that never was or is erased, and for a caller who may read it neither
- * as it is, nor as it last was if it is gone.
+ * Why a document is not there as of a position; null for one that never was or is erased, and for a caller who may read
+ * it neither as it is, nor as it last was if it is gone.
  */
 export async function absenceThen(call: Call<Collection>, id: string, position: number): Promise<Absence | null> {
   const { app, target } = call;

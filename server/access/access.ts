@@ -11,8 +11,9 @@ import { isOutsideScopes, requireScope } from './key-scopes.ts';
 
 /**
  * Lets a request pass or throws: `unauthorized` without a credential, `forbidden` with one. An API key alone is trusted
- * code, and its rules are not asked; one that was made at run time is refused outside of its scopes. A missing rule admits any authenticated caller; one that throws admits no caller; one
- * that returns a condition admits to the documents that meet it.
+ * code, and its rules are not asked; one that was made at run time is refused outside of its scopes. A missing rule
+ * admits any authenticated caller; one that throws admits no caller; one that returns a condition admits to the
+ * documents that meet it.
  */
 export async function authorize(call: Call, operation: Operation, subject: Subject): Promise<void> {
   const { request, target } = call;
@@ -87,8 +88,8 @@ async function admitsThen({ app, target }: Call, answer: boolean | Where, then: 
 }
 
 /**
- * As {@link authorize} as far as it goes before there is a body. A rule that looks at the body passes, to be asked when it is
- * there.
+ * As {@link authorize} as far as it goes before there is a body. A rule that looks at the body passes, to be asked when
+ * it is there.
  *
  * @param doc the document that is to change; null when one is to be created.
  */

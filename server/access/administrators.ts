@@ -17,7 +17,8 @@ const atOnce = 100;
 export type Leaving = { id: string; document: JsonObject; isDeleted: boolean };
 
 /**
- * Finds another account that can update or delete accounts of the admin collection. Without one, only commands could manage accounts.
+ * Finds another account that can update or delete accounts of the admin collection. Without one, only commands could
+ * manage accounts.
  *
  * @returns null if the account that is to be erased cannot manage others, or could not when it was there.
  * @throws DomainError `conflict` if it is the last that can.

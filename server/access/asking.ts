@@ -10,8 +10,8 @@ import { noteRequest } from '../http/pulse.ts';
 import { asOfFor, requestId, userOf, viewOf } from '../http/requests.ts';
 
 /**
- * The document and values that a rule is asked about. `doc` is only made when the rule asks for it: a read by id is parsed for nothing else. `isPast`: it
- * is as of the moment that the request looks back to.
+ * The document and values that a rule is asked about. `doc` is only made when the rule asks for it: a read by id is
+ * parsed for nothing else. `isPast`: it is as of the moment that the request looks back to.
  */
 export type Subject = { doc: () => JsonObject | null; data: unknown; isPast?: boolean };
 
@@ -19,8 +19,8 @@ export type Subject = { doc: () => JsonObject | null; data: unknown; isPast?: bo
 export type Rule = { call: Call; operation: Operation; decide: AccessRule };
 
 /**
- * The rule of an operation; null where none is set. Where an auth collection has none, its users may read and change themselves,
- * and those of the admin collection everything.
+ * The rule of an operation; null where none is set. Where an auth collection has none, its users may read and change
+ * themselves, and those of the admin collection everything.
  */
 export function ruleOf(call: Call, operation: Operation): Rule | null {
   const { app, target } = call;
@@ -84,7 +84,8 @@ export async function answerInAdvance(rule: Rule, doc: JsonObject | null = null)
 }
 
 /**
- * Whether the caller may do something, before it is known to which document: true also where a rule answers with a condition, or looks at a document or a body.
+ * Whether the caller may do something, before it is known to which document: true also where a rule answers with a
+ * condition, or looks at a document or a body.
  *
  * @throws what the rule throws.
  */
@@ -113,7 +114,10 @@ async function askInAdvance({ call, operation, decide }: Rule, doc: JsonObject |
   return unseen.hasLooked ? null : asking;
 }
 
-/** The subject of a rule that is asked in advance, perhaps with a document. It notes whether the rule looks at what is not there yet. */
+/**
+ * The subject of a rule that is asked in advance, perhaps with a document. It notes whether the rule looks at what is
+ * not there yet.
+ */
 class Unseen implements Subject {
   hasLooked = false;
   readonly #operation: Operation;

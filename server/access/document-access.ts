@@ -40,7 +40,10 @@ async function readableThen(call: Call<Collection>, moment: AsOf): Promise<Store
   return then;
 }
 
-/** Refuses a request for a document that is not there as of then, if the caller may know that there is one at another time. */
+/**
+ * Refuses a request for a document that is not there as of then, if the caller may know that there is one at another
+ * time.
+ */
 async function refuseAbsent(call: Call<Collection>, { position }: AsOf): Promise<void> {
   const { request, target } = call;
   const absence = await absenceThen(call, idOf(request), position);

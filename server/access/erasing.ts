@@ -33,8 +33,8 @@ export async function requireEraser(call: RouteCall): Promise<void> {
 }
 
 /**
- * To a key accounts are closed here as they are everywhere else, also those of a collection that is gone. An erasure deletes too, so
- * one that was made at run time needs a scope for that.
+ * To a key accounts are closed here as they are everywhere else, also those of a collection that is gone. An erasure
+ * deletes too, so one that was made at run time needs a scope for that.
  *
  * @throws DomainError `forbidden`.
  */
@@ -65,9 +65,9 @@ export async function erasableOf(app: App, { collection: slug, id }: ErasureRequ
 }
 
 /**
- * Whether the caller may erase a document: by the rule `erase` of the configuration; without one, under an API key, and of users of the
- * admin collection those whom the rule `delete` admits, and who see all of its payloads. The operator may, and a key that was made at
- * run time and given the right.
+ * Whether the caller may erase a document: by the rule `erase` of the configuration; without one, under an API key, and
+ * of users of the admin collection those whom the rule `delete` admits, and who see all of its payloads. The operator
+ * may, and a key that was made at run time and given the right.
  */
 export async function mayErase(call: RouteCall, asked: ErasureRequest, erasable: Erasable | null): Promise<boolean> {
   const { app, request } = call;
@@ -117,8 +117,8 @@ async function admitsSome(call: RouteCall, erase: EraseRule): Promise<boolean> {
 }
 
 /**
- * The problem of a user who is about to give a key the right to erase: a key is asked about no rule, so its maker must be allowed to erase
- * every document; null without one.
+ * The problem of a user who is about to give a key the right to erase: a key is asked about no rule, so its maker must
+ * be allowed to erase every document; null without one.
  */
 export async function problemOfErasing(call: RouteCall): Promise<string | null> {
   const { app, request } = call;
@@ -136,7 +136,9 @@ export async function problemOfErasing(call: RouteCall): Promise<string | null> 
   return 'you erase what the rules for reading show you, and no rule is asked about a key: an erase rule is needed';
 }
 
-/** The answer of the rule before a document is known, and what it has looked at but the user. Undefined where it throws. */
+/**
+ * The answer of the rule before a document is known, and what it has looked at but the user. Undefined where it throws.
+ */
 async function askInAdvance({ request }: RouteCall, erase: EraseRule) {
   const read = new Set<string>();
   const note = <T>(name: string, value: T): T => {

@@ -12,15 +12,16 @@ import { asOfFor, isTrusted, madeKeyOf, userOf, viewOf } from '../http/requests.
 type Asked = Pick<Call, 'request' | 'target'>;
 
 /**
- * A body, and the document that it is to change; null for a new one. `isPast`: it is an earlier state, whose fields the caller has not
- * named.
+ * A body, and the document that it is to change; null for a new one. `isPast`: it is an earlier state, whose fields the
+ * caller has not named.
  */
 type Sent = { body: unknown; doc: JsonObject | null; isPast?: boolean };
 
 /**
  * Refuses values for fields that the caller may not write.
  *
- * @throws DomainError `forbidden` naming them all, nested ones by dotted path; of an earlier state only those that the caller may read.
+ * @throws DomainError `forbidden` naming them all, nested ones by dotted path; of an earlier state only those that the
+ * caller may read.
  */
 export async function checkFieldsWritable(
   call: Asked,
@@ -74,8 +75,8 @@ export async function readableWith(
 }
 
 /**
- * The fields that the caller may filter and sort by: those that are readable whatever the document and shown as they are stored, for
- * a filter tells what it filters by. A rule that looks at the document cannot answer that.
+ * The fields that the caller may filter and sort by: those that are readable whatever the document and shown as they
+ * are stored, for a filter tells what it filters by. A rule that looks at the document cannot answer that.
  */
 export async function filterableFields(call: Asked): Promise<readonly Field[]> {
   const { request, target } = call;
@@ -88,12 +89,17 @@ export function queryableBy(call: Asked): readonly Field[] {
   return seesStored(call) ? call.target.model.fields : call.target.queryable;
 }
 
-/** Whether the caller may know what is stored, whatever hooks show: trusted code, but for keys that were made, which are as their makers. */
+/**
+ * Whether the caller may know what is stored, whatever hooks show: trusted code, but for keys that were made, which are
+ * as their makers.
+ */
 export function seesStored({ request, target }: Asked): boolean {
   return isTrusted(request, target.model) && madeKeyOf(request) === null;
 }
 
-/** The fields that the caller may read in some document: also those about which a rule looks at the document to decide. */
+/**
+ * The fields that the caller may read in some document: also those about which a rule looks at the document to decide.
+ */
 export async function selectableFields(call: Asked): Promise<readonly Field[]> {
   const { fields } = call.target.model;
   if (readsEverything(call)) return fields;
@@ -104,8 +110,8 @@ export async function selectableFields(call: Asked): Promise<readonly Field[]> {
 export type FieldRights = { read: boolean; create: boolean; update: boolean };
 
 /**
- * The rights of the caller to every field of a target, at any depth. No caller writes a join, nor what the server says of a file; what is
- * inside a field is as closed as the field.
+ * The rights of the caller to every field of a target, at any depth. No caller writes a join, nor what the server says
+ * of a file; what is inside a field is as closed as the field.
  */
 export async function rightsToFields({ request, target }: Asked): Promise<ReadonlyMap<Field, FieldRights>> {
   const rights = new Map<Field, FieldRights>();
@@ -136,8 +142,8 @@ async function mayReach(asked: Request | null, rule: FieldRule | undefined): Pro
 }
 
 /**
- * The fields of a document whose recorded values the caller may see: those that are readable in it, and are not shown as a hook makes them.
- * Null where a hook of the whole document makes what is shown.
+ * The fields of a document whose recorded values the caller may see: those that are readable in it, and are not shown
+ * as a hook makes them. Null where a hook of the whole document makes what is shown.
  */
 export async function recordedFields({ request, target }: Asked, doc: JsonObject): Promise<readonly Field[] | null> {
   const { fields, hooks } = target.model;
@@ -182,7 +188,10 @@ function readableAlways(request: Request, fields: readonly Field[]): Promise<Rea
   return readableAmong(request, fields, ({ isAllowed, hasLooked }) => isAllowed && !hasLooked);
 }
 
-/** The answer of a rule before there is a document. `hasLooked`: it looked at the document or the values, which are not there. */
+/**
+ * The answer of a rule before there is a document. `hasLooked`: it looked at the document or the values, which are not
+ * there.
+ */
 type AnswerInAdvance = { isAllowed: boolean; hasLooked: boolean };
 
 function readableAmong(

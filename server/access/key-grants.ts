@@ -14,8 +14,8 @@ import { auditRightsOf } from './rights.ts';
 const mostTold = 20;
 
 /**
- * Refuses to give a key rights that its maker does not have. No rule is asked about a key, so each rule must admit the maker to every
- * document, by looking at the user alone. The operator and keys of the environment may give every right.
+ * Refuses to give a key rights that its maker does not have. No rule is asked about a key, so each rule must admit the
+ * maker to every document, by looking at the user alone. The operator and keys of the environment may give every right.
  *
  * @throws DomainError `forbidden` naming the scopes and the rules.
  */
@@ -118,7 +118,10 @@ async function problemOfRule(
   return `you may not ${operation} ${what}`;
 }
 
-/** The answer of a rule (undefined if it throws), and whether it read anything but the user, which would differ in a call of the key. */
+/**
+ * The answer of a rule (undefined if it throws), and whether it read anything but the user, which would differ in a
+ * call of the key.
+ */
 async function askOfUser(request: Request, rule: (args: AccessArgs) => unknown) {
   let hasLooked = false;
   const look = () => {

@@ -9,8 +9,9 @@ import { saysYes } from './top-rules.ts';
 const managers = '__admins';
 
 /**
- * Lets a request pass that may make, list and revoke API keys: by the rule `keys` of the configuration; without one, of users of
- * `__admins`, and under an API key of the environment. The operator may always, a key that was made at run time never.
+ * Lets a request pass that may make, list and revoke API keys: by the rule `keys` of the configuration; without one, of
+ * users of `__admins`, and under an API key of the environment. The operator may always, a key that was made at run
+ * time never.
  *
  * @throws DomainError `unauthorized` without a credential, `forbidden` with one.
  */

@@ -29,7 +29,9 @@ export function requireSomeAudit(request: Request): void {
   if (madeKeyOf(request)?.audit.length === 0) throw outsideScopes('look into the history');
 }
 
-/** Whether scopes let a key read what the events of a stream hold, by its name: also of what is configured no longer. */
+/**
+ * Whether scopes let a key read what the events of a stream hold, by its name: also of what is configured no longer.
+ */
 export function readsStream(scopes: readonly KeyScope[], stream: string): boolean {
   const [category, rest] = splitStream(stream);
   const account = splitAccountStream(stream);

@@ -26,14 +26,18 @@ export async function authorizeList(call: Call): Promise<ListScope> {
   return (await scopeOf(call)) ?? refuse(call, 'read');
 }
 
-/** As {@link authorizeList}, where another target is what was asked for: null when nothing of this one is shown, also by a rule that throws. */
+/**
+ * As {@link authorizeList}, where another target is what was asked for: null when nothing of this one is shown, also by
+ * a rule that throws.
+ */
 export function scopeElsewhere(call: Call): Promise<ListScope | null> {
   return unlessRefused(scopeOf(call), null);
 }
 
 /**
- * The documents that the caller may see of a target; null when there are none. A rule that does not look at the document answers for all of
- * them; one that does is asked for every document, so that `total` and the pages are right for this caller.
+ * The documents that the caller may see of a target; null when there are none. A rule that does not look at the
+ * document answers for all of them; one that does is asked for every document, so that `total` and the pages are right
+ * for this caller.
  */
 async function scopeOf(call: Call): Promise<ListScope | null> {
   const scope = await scopeToday(call);
@@ -54,8 +58,8 @@ async function scopeToday(call: Call): Promise<ListScope | null> {
 }
 
 /**
- * The documents that the caller may see as of then: those that meet the rules as they were, and as they are where they live. A caller who looks back by
- * reading alone sees only what lives.
+ * The documents that the caller may see as of then: those that meet the rules as they were, and as they are where they
+ * live. A caller who looks back by reading alone sees only what lives.
  */
 function scopeThen(call: Call, { where, row }: ListScope): ListScope | null {
   const { request, target } = call;
@@ -81,12 +85,17 @@ function allowsRow(call: Call, document: JsonObject, isPast = false): Promise<bo
   return unlessRefused(allows(call, 'read', { doc: () => document, data: null, isPast }), false);
 }
 
-/** The fields that the caller may filter and sort by in a target, and in what is related to it. Each rule is asked once. */
+/**
+ * The fields that the caller may filter and sort by in a target, and in what is related to it. Each rule is asked once.
+ */
 export function reachOf(call: Call): Promise<Reach> {
   return reachBy(call, filterableFields, new Map());
 }
 
-/** As {@link reachOf}, without any field whose values are seen only as a hook makes them when they are read: figures show what is stored. */
+/**
+ * As {@link reachOf}, without any field whose values are seen only as a hook makes them when they are read: figures
+ * show what is stored.
+ */
 export function plainReachOf(call: Call): Promise<Reach> {
   return reachBy(call, plainFields, new Map());
 }
@@ -132,8 +141,9 @@ async function reachBy(
 export type TellFault = (rule: string, error: unknown) => void;
 
 /**
- * The rights of the user who calls to a target, each by its name. A right to some documents only is true too: where a rule answers with a condition, or looks at a document or a body, which are not there yet. It is false of a rule
- * that throws, or whose answer is not valid: one wrong rule must not hide what all others say.
+ * The rights of the user who calls to a target, each by its name. A right to some documents only is true too: where a
+ * rule answers with a condition, or looks at a document or a body, which are not there yet. It is false of a rule that
+ * throws, or whose answer is not valid: one wrong rule must not hide what all others say.
  */
 export async function rightsOf(call: Call, tell: TellFault): Promise<{ [right: string]: boolean }> {
   const { target } = call;

@@ -13,8 +13,9 @@ import { type Sight, seesAll, seesNothing, sightByRules } from './sight.ts';
 export type AuditRights = {
   has: (scope: AuditScope) => boolean;
   /**
-   * How far this caller sees the payloads of a stream, by the name of the stream alone. Accounts are closed to a key as elsewhere, and a
-   * key that was made at run time sees the streams of its scopes. For `byRules`, a route asks the rules itself, or uses `sightOf`.
+   * How far this caller sees the payloads of a stream, by the name of the stream alone. Accounts are closed to a key as
+   * elsewhere, and a key that was made at run time sees the streams of its scopes. For `byRules`, a route asks the
+   * rules itself, or uses `sightOf`.
    */
   toPayloadsOf: (stream: string) => 'all' | 'byRules' | 'none';
   /** The caller's sight of the payloads of a stream. */
@@ -26,9 +27,10 @@ const none: ReadonlySet<AuditScope> = new Set();
 const every: ReadonlySet<AuditScope> = new Set(scopes);
 
 /**
- * The rights of the caller to the history, by the audit rule of the configuration, which is asked in every request; a rule that throws
- * admits no caller. Without a rule, API keys and the operator see everything; users of the admin collection see headers, and payloads as
- * far as the rules for reading show them today. A key that was made at run time has the rights that it was given.
+ * The rights of the caller to the history, by the audit rule of the configuration, which is asked in every request; a
+ * rule that throws admits no caller. Without a rule, API keys and the operator see everything; users of the admin
+ * collection see headers, and payloads as far as the rules for reading show them today. A key that was made at run time
+ * has the rights that it was given.
  *
  * @param onRequestRead called if the rule looks at `req`.
  */

@@ -15,14 +15,14 @@ import { recordedFields } from './field-access.ts';
 import { managesKeys } from './key-management.ts';
 
 /**
- * An event as the caller sees it: with no payload where it is erased, or not for this caller. `isPartial`: some of what was recorded is
- * left out. `isOfToday`: its fields have the names of today, and else those of its time.
+ * An event as the caller sees it: with no payload where it is erased, or not for this caller. `isPartial`: some of what
+ * was recorded is left out. `isOfToday`: its fields have the names of today, and else those of its time.
  */
 export type SeenEvent = RecordedEvent & { isPartial?: true; isOfToday?: true };
 
 /**
- * The part of the payloads of one stream that a caller sees: all as it was recorded, nothing, or some fields. Every route that shows
- * recorded events passes each through `seen`.
+ * The part of the payloads of one stream that a caller sees: all as it was recorded, nothing, or some fields. Every
+ * route that shows recorded events passes each through `seen`.
  */
 export type Sight = {
   extent: 'all' | 'some' | 'none';
@@ -45,9 +45,9 @@ export const seesNothing: Sight = {
 };
 
 /**
- * The part of a stream that the rules for reading show today. Of a document or global that the caller may read: the fields that the
- * caller may read, except those that a hook changes when they are read. Of the account of a user whom the caller may read: all. Of what
- * is deleted, and of streams that no rule is about: nothing.
+ * The part of a stream that the rules for reading show today. Of a document or global that the caller may read: the
+ * fields that the caller may read, except those that a hook changes when they are read. Of the account of a user whom
+ * the caller may read: all. Of what is deleted, and of streams that no rule is about: nothing.
  */
 export async function sightByRules({ app, request }: RouteCall, stream: string): Promise<Sight> {
   if (stream === apiKeyStream) return (await managesKeys({ app, request })) ? seesAll : seesNothing;
@@ -98,7 +98,8 @@ function sightOf(fields: readonly Field[], upcaster: Upcaster): Omit<Sight, 'isW
     if (data === null) return { header, data, context };
     const ofToday = upcaster.upcast(schemaKey(header.stream), header, data);
     const shown = shownOf(header, ofToday);
-    // A payload of which nothing is left out stays word for word; a rename may leave out a removed field of the same name.
+    // A payload of which nothing is left out stays word for word; a rename may leave out a removed field of the same
+    // name.
     if (isDeepStrictEqual(shown, ofToday) && membersIn(ofToday) === membersIn(data)) return { header, data, context };
     return { header, data: shown, context, isPartial: true, isOfToday: true };
   }

@@ -2,7 +2,8 @@ import type { RouteCall } from '../app.ts';
 import { requestId } from '../http/requests.ts';
 
 /**
- * Whether a rule of the whole configuration says yes. One that throws, or gives anything but a boolean, says no, and is logged.
+ * Whether a rule of the whole configuration says yes. One that throws, or gives anything but a boolean, says no, and is
+ * logged.
  *
  * @param name as in the configuration.
  */

@@ -27,8 +27,8 @@ type Job = {
 };
 
 /**
- * Workers for bcrypt, which blocks its thread, while libuv's few threads have files to read. They start when first needed. One
- * that ends is replaced, and its task is retried once.
+ * Workers for bcrypt, which blocks its thread, while libuv's few threads have files to read. They start when first
+ * needed. One that ends is replaced, and its task is retried once.
  */
 export function hashThreads(options: Options): HashThreads {
   const { count, restMilliseconds, module = 'hash' } = options;

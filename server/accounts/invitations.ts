@@ -68,7 +68,10 @@ export function isOpen({ clock, byCategory }: App, { expiresAt, inviter }: Invit
   return expiresAt > clock.believed() && byCategory.get(category)?.documents.exists(id) === true;
 }
 
-/** Ends an invitation. @returns what it was. @throws DomainError `not-found` also for those that the caller might not have sent. */
+/**
+ * Ends an invitation. @returns what it was. @throws DomainError `not-found` also for those that the caller might not
+ * have sent.
+ */
 async function withdraw(call: Call<AuthTarget['model']>, id: string): Promise<Invite> {
   const { app, request, target } = call;
   // An acceptance that comes first leaves nothing to withdraw; a mail that was sent meanwhile moves the stream.

@@ -17,7 +17,10 @@ const atOnce = 100;
 const oldestFirst = [{ steps: [], leaf: { name: 'id', kind: 'text' }, isDescending: false }] as const;
 const members = new Set(['id', 'email', 'createdAt']);
 
-/** The users of a collection, oldest first: the first ones after an id, and the id that more come after, null after the last. */
+/**
+ * The users of a collection, oldest first: the first ones after an id, and the id that more come after, null after the
+ * last.
+ */
 export async function listedUsers(
   app: App,
   target: AuthTarget,

@@ -17,8 +17,8 @@ type Options = {
 };
 
 /**
- * The result of counting an attempt. `locked`: it was not counted, for the account is locked for so many seconds. Else `lockedUntil` is
- * when the lock ends if this failure locks, else null.
+ * The result of counting an attempt. `locked`: it was not counted, for the account is locked for so many seconds. Else
+ * `lockedUntil` is when the lock ends if this failure locks, else null.
  */
 export type Counted = { kind: 'locked'; seconds: number } | { kind: 'counted'; lockedUntil: number | null };
 
@@ -27,8 +27,8 @@ const countedBetweenTidying = 256;
 
 /**
  * Counts failed logins and locks accounts. It never looks whether an account exists, so neither its answer nor its time
- * reveals that. An attempt counts as failed before its password is compared, and no more when that was right: so no more passwords
- * are tried than are allowed, however many processes count.
+ * reveals that. An attempt counts as failed before its password is compared, and no more when that was right: so no
+ * more passwords are tried than are allowed, however many processes count.
  */
 export function createLockout({ counters, now, maxUnknown = 100_000 }: Options) {
   let countedSinceTidying = 0;

@@ -8,8 +8,8 @@ const macBytes = 32;
 const maxLength = 512;
 
 /**
- * Makes and opens one-time tokens. A token is never stored: it is an id, which the log has, and a MAC. The log tells whether it
- * was used.
+ * Makes and opens one-time tokens. A token is never stored: it is an id, which the log has, and a MAC. The log tells
+ * whether it was used.
  */
 export function createTokens(key: string) {
   /** The token for an id: text of base64url. */

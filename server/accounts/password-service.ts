@@ -29,8 +29,8 @@ export type MainPasswordService = {
   /** The one-time token for an id, in base64url. */
   token: (kind: TokenKind, category: Category, id: string) => string;
   /**
-   * Deletes all passwords but these, and counts those of these that are missing, and those with another hash than the one that
-   * was stored. Only at the start: a password just stored is not named by an event yet.
+   * Deletes all passwords but these, and counts those of these that are missing, and those with another hash than the
+   * one that was stored. Only at the start: a password just stored is not named by an event yet.
    */
   sweep: (referenced: ReadonlySet<string>) => Promise<{ missing: number; swapped: number }>;
   /** Deletes the drafts of a document and, if it is a user, those that the user stored, and their preferences. */
@@ -59,7 +59,9 @@ type Options = Configured & {
   onMail: () => void;
   /** Called when expired drafts could not be deleted; the deletion is retried. */
   onDraftFailure: (error: Error) => void;
-  /** Called at a login for which the vault has another hash than the one that was stored: such a hash admits no login. */
+  /**
+   * Called at a login for which the vault has another hash than the one that was stored: such a hash admits no login.
+   */
   onSwapped: () => void;
   /** Whether the process runs other services too; idle workers then end. */
   isOneOfMany?: boolean;

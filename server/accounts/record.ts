@@ -16,8 +16,8 @@ export async function tryToRecord({ app, request }: RouteCall, change: Change): 
 }
 
 /**
- * Appends in the background, because the time of the answer must not reveal whether there is an event. A service that stops
- * waits for it; only a process that is killed loses it.
+ * Appends in the background, because the time of the answer must not reveal whether there is an event. A service that
+ * stops waits for it; only a process that is killed loses it.
  */
 export function recordLater({ app, request }: RouteCall, change: Change, { mayRecord, afterwards }: Around = {}): void {
   const command = commandOf(request, change);

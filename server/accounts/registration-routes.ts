@@ -145,8 +145,8 @@ function firstUserRoutes(app: App, target: AuthTarget): ServerRoute[] {
 }
 
 /**
- * Creates an account and starts a session: the document, the password, the session and the use of the token are recorded
- * together or not at all.
+ * Creates an account and starts a session: the document, the password, the session and the use of the token are
+ * recorded together or not at all.
  */
 async function register(
   { app, request, target }: Call<AuthTarget['model']>,

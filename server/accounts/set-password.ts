@@ -11,8 +11,8 @@ import { record } from './record.ts';
 import { sessionsOf } from './session-answers.ts';
 
 /**
- * Gives the account of an e-mail a new password, as its operator. Ends its sessions, a lock, and a reset that was asked for; sends no
- * mail.
+ * Gives the account of an e-mail a new password, as its operator. Ends its sessions, a lock, and a reset that was asked
+ * for; sends no mail.
  *
  * @returns the id of the user, and how many sessions were ended.
  * @throws DomainError `not-found`.

@@ -3,8 +3,8 @@ import type { Documents } from '../../projections/query/documents.ts';
 import type { App } from '../app.ts';
 
 /**
- * The id in the setup token of an empty collection. It changes with each user, so an old token opens nothing after all users
- * were deleted.
+ * The id in the setup token of an empty collection. It changes with each user, so an old token opens nothing after all
+ * users were deleted.
  */
 export function setupTokenId(
   { accounts, byCategory }: Pick<App, 'accounts' | 'byCategory'>,

@@ -4,7 +4,9 @@ import { type AccountPage, accountPath, adminNames } from '../accounts/pages/lin
 /** The policy of a page that loads nothing. */
 export const barePolicy = "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-/** The page in place of the application in a checkout that has not built it. The package and the binary have it always. */
+/**
+ * The page in place of the application in a checkout that has not built it. The package and the binary have it always.
+ */
 export const notBuilt = `<!doctype html>
 <html lang="en">
   <head>
@@ -22,8 +24,8 @@ export const notBuilt = `<!doctype html>
 `;
 
 /**
- * The built-in page that does the same as a page of the application which a link opens, such as `/admin/setup`: links that were
- * sent must work without the application too.
+ * The built-in page that does the same as a page of the application which a link opens, such as `/admin/setup`: links
+ * that were sent must work without the application too.
  *
  * @param path below `/admin/`.
  * @returns null for any other page.

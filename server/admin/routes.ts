@@ -9,7 +9,10 @@ import { adminFolder } from '../platform/carried.ts';
 import { barePolicy, notBuilt, substituteFor } from './not-built.ts';
 import { type Place, readShell, shellPolicy } from './shell.ts';
 
-/** A token may be in the address: nothing of another origin is told of it, and no other page can show these or hold their window. */
+/**
+ * A token may be in the address: nothing of another origin is told of it, and no other page can show these or hold
+ * their window.
+ */
 const headers = {
   'referrer-policy': 'no-referrer',
   'x-frame-options': 'DENY',
@@ -20,8 +23,8 @@ const headers = {
 const plainName = /^\w[\w.-]*$/;
 
 /**
- * `/admin` and all below it: the admin application, to everybody, for it asks who they are itself; `GET /` leads browsers to it.
- * There are no such routes where the configuration turns it off.
+ * `/admin` and all below it: the admin application, to everybody, for it asks who they are itself; `GET /` leads
+ * browsers to it. There are no such routes where the configuration turns it off.
  */
 export function adminPages(server: Server, app: App): void {
   const { model, site, basePath, adminFolder: folder = adminFolder() } = app;
@@ -51,7 +54,10 @@ export function adminPages(server: Server, app: App): void {
   adminAssets(server, folder);
 }
 
-/** The files of the application: the same for every site. A name holds the hash of its file, so that it can be kept for ever. */
+/**
+ * The files of the application: the same for every site. A name holds the hash of its file, so that it can be kept for
+ * ever.
+ */
 export function adminAssets(server: Server, folder = adminFolder()): void {
   // Of all below it, so that a file that is gone is not answered with a page.
   server.route({

@@ -10,8 +10,8 @@ export type Place = { mount: string; site: string | null };
 export type Page = { html: string; etag: string };
 
 /**
- * The one page of the admin application, which draws all others. Its files are named relative to it, but it is served under many
- * paths, and the policy forbids `<base>`: so their addresses begin with the mount path here.
+ * The one page of the admin application, which draws all others. Its files are named relative to it, but it is served
+ * under many paths, and the policy forbids `<base>`: so their addresses begin with the mount path here.
  *
  * @returns null if the application was not built.
  */
@@ -27,8 +27,8 @@ export async function readShell(folder: string, { mount, site }: Place): Promise
 }
 
 /**
- * The policy of that page: scripts, styles and requests of our own origin only, no frame in other pages. Pictures may also be files
- * that are not sent yet (`blob:`) and the author's logo, frames the sites of live previews.
+ * The policy of that page: scripts, styles and requests of our own origin only, no frame in other pages. Pictures may
+ * also be files that are not sent yet (`blob:`) and the author's logo, frames the sites of live previews.
  */
 export function shellPolicy({ admin, collections, globals }: Pick<Model, 'admin' | 'collections' | 'globals'>): string {
   const previews = [...collections.values(), ...globals.values()].flatMap(({ schema }) => schema.admin?.preview ?? []);

@@ -62,7 +62,10 @@ export function namingFor(
     return label;
   }
 
-  /** The title of a user as it was, by the rules as they were and where it lives as they are; null where it comes to the id. */
+  /**
+   * The title of a user as it was, by the rules as they were and where it lives as they are; null where it comes to the
+   * id.
+   */
   async function titleThen(call: Call, document: JsonObject, position: number): Promise<string | null> {
     const { target } = call;
     const id = String(document.id);

@@ -9,7 +9,8 @@ import type { openHistory } from './history.ts';
 
 /**
  * A rule that admitted a write: its fingerprint and its author's words as they stood then, and the position of the
- * `schema.changed` that says so. Both are null where that names no rule so: of a default, of an API key, in an early log.
+ * `schema.changed` that says so. Both are null where that names no rule so: of a default, of an API key, in an early
+ * log.
  */
 type AdmittingRule = { name: string; sha256: string | null; description: string | null; schema: number };
 

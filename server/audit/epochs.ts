@@ -7,8 +7,8 @@ import type { LogReader } from '../../events/log/log-reader.ts';
 import { epochsOf } from '../../projections/tables/epochs.ts';
 
 /**
- * The schemas that a log has had, and how to read events by each of them. They are read when they are asked for, and again when there
- * is a new one.
+ * The schemas that a log has had, and how to read events by each of them. They are read when they are asked for, and
+ * again when there is a new one.
  */
 export function openEpochs(log: LogReader) {
   let version = 0;
@@ -44,8 +44,8 @@ export function openEpochs(log: LogReader) {
       return kept(upcasters, then.length, () => compileUpcaster(then));
     },
     /**
-     * The form of a document at a position: its fields as they were declared then, or last before. Null when no schema ever had
-     * this collection or global.
+     * The form of a document at a position: its fields as they were declared then, or last before. Null when no schema
+     * ever had this collection or global.
      *
      * @param key as of `schemaKey`: a collection's category, or the stream of a global.
      */

@@ -172,7 +172,9 @@ function requireBatch(given: string, name: string): void {
   throw invalidField(name, `must be the id of a bulk call, as its answer has it, got ${show(given)}`);
 }
 
-/** All that events of a service may be about; also what the configuration no longer has, for there are events about it. */
+/**
+ * All that events of a service may be about; also what the configuration no longer has, for there are events about it.
+ */
 function collectionsOf({ model, auditIndex }: Searched): string[] {
   const auth = [...model.collections.values()].filter((one) => one.auth);
   return [

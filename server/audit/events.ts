@@ -127,9 +127,10 @@ type EventJson = { position: number; type: string; text: string };
 const mostBytes = 1024 * 1024;
 
 /**
- * Events at positions as JSON texts, `{ header, data, context }`: fewer than were asked for where they are large, but one at least.
- * Payloads that the caller may not see are not read: `data` and `context` are null then, beside `withheld`, as they are beside `erased`
- * where there is nothing left to be seen; `partial` says that some fields of a payload are not for this caller.
+ * Events at positions as JSON texts, `{ header, data, context }`: fewer than were asked for where they are large, but
+ * one at least. Payloads that the caller may not see are not read: `data` and `context` are null then, beside
+ * `withheld`, as they are beside `erased` where there is nothing left to be seen; `partial` says that some fields of a
+ * payload are not for this caller.
  */
 export async function eventTexts(
   log: LogReader,

@@ -75,8 +75,9 @@ const rightsMilliseconds = { busy: 1000, idle: 2000 };
 const partingMilliseconds = 2000;
 
 /**
- * The streams of server-sent events of one thread (HTML Living Standard, section 9.2): the position is the `id`, so a client that comes again with `Last-Event-ID`
- * misses nothing. Events are taken from the log when the client has read those before, so a slow one costs no memory.
+ * The streams of server-sent events of one thread (HTML Living Standard, section 9.2): the position is the `id`, so a
+ * client that comes again with `Last-Event-ID` misses nothing. Events are taken from the log when the client has read
+ * those before, so a slow one costs no memory.
  */
 function openFeed(app: FeedApp) {
   const news = openNews(app);
@@ -84,8 +85,8 @@ function openFeed(app: FeedApp) {
   let isClosed = false;
 
   /**
-   * @throws DomainError `too-many` when the caller has as many as one may have; `unavailable` when there are as many as may be, or the
-   *   service is about to end.
+   * @throws DomainError `too-many` when the caller has as many as one may have; `unavailable` when there are as many as
+   * may be, or the service is about to end.
    */
   async function start(request: Request, query: FeedQuery, rights: AuditRights): Promise<Readable> {
     requireRoom();
@@ -212,8 +213,8 @@ async function rightsNow(app: App, request: Request): Promise<AuditRights | null
 const pollMilliseconds = 100;
 
 /**
- * Tells when the log has grown. Looks at the log while a stream waits: one look for all of a thread. The writer is another thread, and the read file
- * comes a moment after the log, so both are looked at.
+ * Tells when the log has grown. Looks at the log while a stream waits: one look for all of a thread. The writer is
+ * another thread, and the read file comes a moment after the log, so both are looked at.
  */
 function openNews({ events, auditIndex }: Pick<App, 'events' | 'auditIndex'>) {
   const waiting = new Set<() => void>();
@@ -231,7 +232,10 @@ function openNews({ events, auditIndex }: Pick<App, 'events' | 'auditIndex'>) {
 
   return {
     look: state,
-    /** Resolves when there is something new since a look, when `signal` is aborted, or when it is time to check the rights. */
+    /**
+     * Resolves when there is something new since a look, when `signal` is aborted, or when it is time to check the
+     * rights.
+     */
     async wait(before: string, signal: AbortSignal): Promise<void> {
       if (state() !== before || signal.aborted) return;
       const { promise, resolve } = Promise.withResolvers<void>();

@@ -83,8 +83,9 @@ const partsOfOthers: readonly Part[] = [
 const checkpoints = 10;
 
 /**
- * Routes for the histories of documents, globals and accounts, and for the whole log. They read the log and not the configuration, so
- * deleted documents and removed collections are found as well. A caller without the right gets the same response for any of them.
+ * Routes for the histories of documents, globals and accounts, and for the whole log. They read the log and not the
+ * configuration, so deleted documents and removed collections are found as well. A caller without the right gets the
+ * same response for any of them.
  */
 export function history(server: Server, app: App & Pick<RouteParts, 'keyHistory'>): void {
   const { names } = app;

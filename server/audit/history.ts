@@ -14,7 +14,10 @@ import { patchBetween } from './patch.ts';
 /** The state of a stream: `version` and `position` are those of its last event. */
 export type StreamState = { stream: string; exists: boolean; erased: boolean; version: number; position: number };
 
-/** One event of a stream, without its payload. `rule` stands where it names one, `erased` only where its payload is gone. */
+/**
+ * One event of a stream, without its payload. `rule` stands where it names one, `erased` only where its payload is
+ * gone.
+ */
 export type Entry = Pick<Header, 'version' | 'position' | 'type' | 'recordedAt' | 'actor'> & {
   reason?: string | null;
   rule?: string;
@@ -46,8 +49,8 @@ const yieldMilliseconds = 10;
 const chunk = 500;
 
 /**
- * Reads the streams of a log one by one, as far as a caller sees them: whatever is told of an event is made of what the caller's sight
- * leaves of it. A walk through a whole stream yields to other requests, however long that stream is.
+ * Reads the streams of a log one by one, as far as a caller sees them: whatever is told of an event is made of what the
+ * caller's sight leaves of it. A walk through a whole stream yields to other requests, however long that stream is.
  */
 export function openHistory(log: LogReader) {
   const epochs = openEpochs(log);
@@ -158,8 +161,8 @@ function historyAs({ log, epochs }: Source, sight: Sight) {
   }
 
   /**
-   * The document or global as it was after an event; null when there was none, or it has been erased. Where the rules for reading leave
-   * fields out, it has the names of today, which those know.
+   * The document or global as it was after an event; null when there was none, or it has been erased. Where the rules
+   * for reading leave fields out, it has the names of today, which those know.
    *
    * @param position by the names and fields of which time; by default that of the event.
    */

@@ -3,13 +3,15 @@ import { isObject, type Json, type JsonObject, memberOf } from '../../config/sch
 /** An operation of a JSON Patch (RFC 6902). */
 export type Operation = { op: 'add' | 'replace'; path: string; value: Json } | { op: 'remove'; path: string };
 
-/** Comparing lists costs the product of their lengths, and each item an operation: longer ones are replaced as a whole. */
+/**
+ * Comparing lists costs the product of their lengths, and each item an operation: longer ones are replaced as a whole.
+ */
 const mostPairs = 10_000;
 const mostItems = 1000;
 
 /**
- * The JSON Patch (RFC 6902) that makes one value into another. It takes time in proportion to the size of both: what stands in
- * them was written by others, so no shape of it may cost more.
+ * The JSON Patch (RFC 6902) that makes one value into another. It takes time in proportion to the size of both: what
+ * stands in them was written by others, so no shape of it may cost more.
  */
 export function patchBetween(before: Json, after: Json): Operation[] {
   const operations: Operation[] = [];
@@ -59,7 +61,10 @@ export function patchBetween(before: Json, after: Json): Operation[] {
   }
 }
 
-/** Numbers values so that two are equal exactly when their numbers are: each is looked at once, however often it is compared. */
+/**
+ * Numbers values so that two are equal exactly when their numbers are: each is looked at once, however often it is
+ * compared.
+ */
 function numbering(): (value: Json) => number {
   const numbers = new Map<string, number>();
   const known = new WeakMap<object, number>();

@@ -26,8 +26,8 @@ import { readRoute } from './reading.ts';
 const compress = promisify(gzip);
 
 /**
- * Routes for auditors who check the log without trusting the service: signed checkpoints, the tiles of the tree, and proofs
- * made from them (C2SP tlog-checkpoint, tlog-tiles, tlog-proof).
+ * Routes for auditors who check the log without trusting the service: signed checkpoints, the tiles of the tree, and
+ * proofs made from them (C2SP tlog-checkpoint, tlog-tiles, tlog-proof).
  */
 export function proofs(server: Server, app: App): void {
   server.route([
@@ -136,12 +136,15 @@ function texts(hashes: readonly Buffer[]): string[] {
   return hashes.map((hash) => hash.toString('base64'));
 }
 
-/** A tile of the tree (C2SP tlog-tiles), or with `level` null the entries of one of level 0. `width` is below 256 for a partial one. */
+/**
+ * A tile of the tree (C2SP tlog-tiles), or with `level` null the entries of one of level 0. `width` is below 256 for a
+ * partial one.
+ */
 type TileName = { level: number | null; index: number; width: number };
 
 /**
- * The tile that a path names: `<L>/<N>[.p/<W>]` or `entries/<N>[.p/<W>]`, N in groups of three digits, all but the last after an
- * `x`. There is one way to write each; null for everything else.
+ * The tile that a path names: `<L>/<N>[.p/<W>]` or `entries/<N>[.p/<W>]`, N in groups of three digits, all but the last
+ * after an `x`. There is one way to write each; null for everything else.
  */
 function parseTilePath(path: string): TileName | null {
   const match = /^(entries|\d|[1-5]\d|6[0-3])\/((?:x\d{3}\/){0,4}\d{3})(?:\.p\/([1-9]\d{0,2}))?$/.exec(path);
@@ -157,7 +160,10 @@ function hasTile({ level, index, width }: TileName, size: number): boolean {
   return index * tileWidth + width <= Math.floor(size / tileWidth ** (level ?? 0));
 }
 
-/** The bytes of a tile: its hashes one after the other; of entries, each after its length in two bytes, the greater first. */
+/**
+ * The bytes of a tile: its hashes one after the other; of entries, each after its length in two bytes, the greater
+ * first.
+ */
 function tileBytes(log: LogReader, { level, index, width }: TileName): Buffer {
   const start = index * tileWidth;
   if (level !== null) return Buffer.concat(log.hashes(level, start, width));

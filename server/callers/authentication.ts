@@ -29,8 +29,8 @@ export function readApiKeys(keys: readonly string[], opaqueId: (key: string) => 
 
 /**
  * Registers how the credential of a request is read (contract, section 5). No credential is fine here, whether one is
- * needed is for the access rules to say; one that is presented in a header and wrong is refused everywhere. A bad cookie,
- * which no client chose to send, counts as none.
+ * needed is for the access rules to say; one that is presented in a header and wrong is refused everywhere. A bad
+ * cookie, which no client chose to send, counts as none.
  */
 export function registerAuthentication(server: Server, app: App): void {
   const refuseShed = shedding(app);
@@ -164,8 +164,8 @@ function forwardedAddress({ headers, info }: Request): string {
 type Ends = { remoteAddress?: string | undefined; localAddress?: string | undefined };
 
 /**
- * True when the other end of a connection is on this machine. A service that listens on one address of the network only is
- * called under that one, and then both ends have it.
+ * True when the other end of a connection is on this machine. A service that listens on one address of the network only
+ * is called under that one, and then both ends have it.
  */
 export function isFromHere({ remoteAddress, localAddress }: Ends): boolean {
   if (remoteAddress === undefined) return false;

@@ -4,8 +4,8 @@ import type { App } from '../app.ts';
 import { isOwnOrigin } from '../http/cors.ts';
 
 /**
- * The cookie that holds the token of a session of this collection's users. Of several sites under one address each has its own:
- * neither an id nor a slug has a dot.
+ * The cookie that holds the token of a session of this collection's users. Of several sites under one address each has
+ * its own: neither an id nor a slug has a dot.
  */
 export function cookieName(site: string | null, slug: string): string {
   return site === null ? `annals-${slug}` : `annals-${site}.${slug}`;
@@ -41,8 +41,8 @@ function optionsOf({ isProduction, basePath }: App, { secure, sameSite, domain }
 }
 
 /**
- * The collections whose cookies count for a route, the first that is there: its own collection, then the admin collection,
- * then the others in the order of the configuration.
+ * The collections whose cookies count for a route, the first that is there: its own collection, then the admin
+ * collection, then the others in the order of the configuration.
  */
 export function cookieCollections({ collections, adminCollection }: Model, path: string): Collection[] {
   const own = /\/api\/collections\/([^/]+)/.exec(path)?.[1];
@@ -51,8 +51,8 @@ export function cookieCollections({ collections, adminCollection }: Model, path:
 }
 
 /**
- * The value of a cookie; null without one, and with several of that name. It is read from the header itself: as hapi reads
- * that, a cookie of another application that has no value, or the name `__proto__`, takes ours away.
+ * The value of a cookie; null without one, and with several of that name. It is read from the header itself: as hapi
+ * reads that, a cookie of another application that has no value, or the name `__proto__`, takes ours away.
  */
 export function cookieOf({ headers }: Request, name: string): string | null {
   const start = `${name}=`;
@@ -76,7 +76,8 @@ const safeMethods = ['get', 'head', 'options'];
 
 /**
  * Whether a browser may have been made to send this request by another site: then a cookie gives no right to write. A
- * browser says where a write comes from by `Sec-Fetch-Site` or `Origin`; what says neither is not taken for a page of ours.
+ * browser says where a write comes from by `Sec-Fetch-Site` or `Origin`; what says neither is not taken for a page of
+ * ours.
  */
 export function isForeign(request: Request, baseUrl: string | null): boolean {
   return !safeMethods.includes(request.method) && !isFromOwnPage(request, baseUrl);

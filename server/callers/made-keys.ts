@@ -27,9 +27,9 @@ function validOf({ credential, previous, previousUntil, expiresAt }: KeyState, n
 }
 
 /**
- * Reads API keys that were made at run time: null for any other text, and for a key that is not valid; the problem cannot be told
- * from the answer or its time. The main thread is asked about a secret once: whose it is does not change. Whether the key is
- * valid is in the read tables, and looked up for every request.
+ * Reads API keys that were made at run time: null for any other text, and for a key that is not valid; the problem
+ * cannot be told from the answer or its time. The main thread is asked about a secret once: whose it is does not
+ * change. Whether the key is valid is in the read tables, and looked up for every request.
  */
 export function keyReader(app: App): (text: string) => MadeKey | null | Promise<MadeKey | null> {
   const { apiKeys, keyService, clock, log } = app;

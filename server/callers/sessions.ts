@@ -16,8 +16,8 @@ export function authTargets({ collections }: Pick<App, 'collections'>): AuthTarg
 }
 
 /**
- * A body may take its time to arrive, a hash may have to wait: who was thrown out meanwhile, by a reset above all, must not
- * undo that with what was begun before.
+ * A body may take its time to arrive, a hash may have to wait: who was thrown out meanwhile, by a reset above all, must
+ * not undo that with what was begun before.
  *
  * @throws DomainError `unauthorized` when the session of the caller has ended since it was looked at, or its key.
  */

@@ -4,11 +4,17 @@ import { createCache } from '../../projections/tables/cache.ts';
 import type { App } from '../app.ts';
 import type { AuthTarget } from './sessions.ts';
 
-/** The claims of a token of a session (RFC 7519). Times are seconds since the epoch. `site`: where a process has several. */
+/**
+ * The claims of a token of a session (RFC 7519). Times are seconds since the epoch. `site`: where a process has
+ * several.
+ */
 export type Claims = { sub: string; collection: string; sid: string; iat: number; exp: number; site?: string };
 
 const require = createRequire(import.meta.url);
-/** Loaded for the first token: with what it brings to fetch keys, which we never do, it costs more than the main thread's own. */
+/**
+ * Loaded for the first token: with what it brings to fetch keys, which we never do, it costs more than the main
+ * thread's own.
+ */
 const jwt = (): typeof Jwt.token => require('@hapi/jwt').token;
 
 /** Clocks of several machines differ: a token from further in the future than this was not made by us. */
@@ -36,8 +42,8 @@ export function signToken(
 }
 
 /**
- * Reads tokens: null for one that no secret of ours has signed, that is expired, that is no token of a session, or that is one
- * of another site. A token is verified once, for that costs more than the rest of a read.
+ * Reads tokens: null for one that no secret of ours has signed, that is expired, that is no token of a session, or that
+ * is one of another site. A token is verified once, for that costs more than the rest of a read.
  */
 export function tokenReader(
   secrets: readonly string[],

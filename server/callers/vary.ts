@@ -9,14 +9,17 @@ const site = 'x-site-id,authorization';
 const siteAndCaller = 'x-site-id,authorization,cookie,x-api-key';
 
 /**
- * Tells caches which answers are not for everybody: those of routes that look at a credential. An answer to a credential is for no shared
- * cache; a public answer may be kept there, to be revalidated each time.
+ * Tells caches which answers are not for everybody: those of routes that look at a credential. An answer to a
+ * credential is for no shared cache; a public answer may be kept there, to be revalidated each time.
  */
 export const varyByCaller: AddHeaders = (request, headers) => {
   if (looksAtCaller(request)) addCaller(request, headers, caller);
 };
 
-/** As {@link varyByCaller}, where each site answers for itself under one address: a cache must not give one's answer to another. */
+/**
+ * As {@link varyByCaller}, where each site answers for itself under one address: a cache must not give one's answer to
+ * another.
+ */
 export const varyBySite: AddHeaders = (request, headers) => {
   if (looksAtCaller(request)) addCaller(request, headers, siteAndCaller);
   else addVary(headers, site);
@@ -44,8 +47,9 @@ export function unstored(response: ResponseObject): ResponseObject {
 }
 
 /**
- * Marks the answer that ends the session of its caller: the browser forgets what it has kept of this origin, for the next user of it
- * (https://www.w3.org/TR/clear-site-data/#header). Neither cookies nor storage: other applications may share the origin.
+ * Marks the answer that ends the session of its caller: the browser forgets what it has kept of this origin, for the
+ * next user of it (https://www.w3.org/TR/clear-site-data/#header). Neither cookies nor storage: other applications may
+ * share the origin.
  */
 export function leftBehind(response: ResponseObject): ResponseObject {
   return response.header('clear-site-data', '"cache"');

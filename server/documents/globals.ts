@@ -17,7 +17,9 @@ import { currentOf, currentThen } from './write/current.ts';
 import { update } from './write/document-writes.ts';
 import { perform, receive, type Writable } from './write/write-steps.ts';
 
-/** The globals (contract, section 4.3): one document each, addressed by slug, there from the start with its defaults. */
+/**
+ * The globals (contract, section 4.3): one document each, addressed by slug, there from the start with its defaults.
+ */
 export function globals(server: Server, app: App): void {
   for (const target of app.globals.values()) routesOf(server, app, target);
 }

@@ -11,8 +11,8 @@ import { requestId, userOf, viewOf } from '../http/requests.ts';
 export type HookContext = Call & { operation: Operation; doc: JsonObject | null };
 
 /**
- * Runs the hooks before a change on the values to be written: the fields' first, then the collection's, each on what the
- * one before returned.
+ * Runs the hooks before a change on the values to be written: the fields' first, then the collection's, each on what
+ * the one before returned.
  *
  * @throws what the hook throws, with its numeric `statusCode` if it has one: nothing is written.
  */
@@ -102,8 +102,8 @@ function argsOf({ request, operation, doc }: HookContext, data: JsonObject): Par
 const given = ['value', 'data', 'doc'] as const;
 
 /**
- * Runs a hook. Only what it returns counts, so a change of what it was given is an error; not in production, where the comparison
- * would cost each request, and its author does not look on.
+ * Runs a hook. Only what it returns counts, so a change of what it was given is an error; not in production, where the
+ * comparison would cost each request, and its author does not look on.
  */
 async function heeded<A extends Parameters<Hook>[0] & { value?: Json }, T>(
   { app, target }: HookContext,

@@ -70,7 +70,10 @@ export function whereQueryOf(target: Collection): Described {
 /** Clients that can write no object that is nested deeper than one level send a text. */
 const whereText = { type: 'string', description: 'The same as JSON.' };
 
-/** The subject of an operation: a document of a collection, or a global, which differ in their names and in what may be missing. */
+/**
+ * The subject of an operation: a document of a collection, or a global, which differ in their names and in what may be
+ * missing.
+ */
 function subjectOf(verb: string, target: Collection | Global) {
   const { slug } = target;
   return target.kind === 'global'

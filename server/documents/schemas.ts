@@ -24,8 +24,8 @@ import { sendTagged } from './read/sending.ts';
 import { type ShownSchemas, showFields, showSchemas } from './schema-answers.ts';
 
 /**
- * The fields of the collections and globals (contract, section 4.5), with what the caller may do. Of the schemas as they were, the
- * rights are those of today.
+ * The fields of the collections and globals (contract, section 4.5), with what the caller may do. Of the schemas as
+ * they were, the rights are those of today.
  */
 export function schemas(server: Server, app: App): void {
   const { model } = app;

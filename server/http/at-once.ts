@@ -37,8 +37,8 @@ export function addCommon(request: Request, headers: AnswerHeaders, addTo: AddHe
 }
 
 /**
- * Sends a response whose text is known, as it is, past the rest of hapi's lifecycle, if that would do no more than that: no other form
- * for its client, no cookie, no comparison with what the client has.
+ * Sends a response whose text is known, as it is, past the rest of hapi's lifecycle, if that would do no more than
+ * that: no other form for its client, no cookie, no comparison with what the client has.
  *
  * @returns whether it was sent; the caller then ends the lifecycle with `h.abandon`.
  */
@@ -74,7 +74,10 @@ export function sendsJsonAtOnce(request: Request, { text, etag }: { text: string
   return true;
 }
 
-/** Whether an answer goes out on a connection of HTTP/1.1 that goes on, to a client that has sent all, and asks for the whole. */
+/**
+ * Whether an answer goes out on a connection of HTTP/1.1 that goes on, to a client that has sent all, and asks for the
+ * whole.
+ */
 function isSimple({ method, headers, app, server, raw: { req, res } }: Request): boolean {
   return (
     method !== 'head' &&

@@ -41,7 +41,9 @@ export type Backlog = {
   hold: (request: Request, bytes: number) => void;
 };
 
-/** It does not hold the request: a response that is over may be in memory for long, and would keep all of that there. */
+/**
+ * It does not hold the request: a response that is over may be in memory for long, and would keep all of that there.
+ */
 type Answer = {
   response: ServerResponse;
   socket: Socket & { _handle?: Transport | null };
@@ -68,14 +70,17 @@ type Transport = { bytesWritten?: number; writeQueueSize?: number; _parent?: Tra
 const streamBytes = 128 * 1024;
 /** Bytes that a compressor holds beside its input. */
 const compressorBytes = 256 * 1024;
-/** How often in a row an answer must be found below the pace to be slow: the system takes in pieces although the client reads evenly. */
+/**
+ * How often in a row an answer must be found below the pace to be slow: the system takes in pieces although the client
+ * reads evenly.
+ */
 const slowLooks = 3;
 const retrySeconds = 5;
 
 /**
- * Bounds the resources of responses that their clients do not read: memory, or an open file. One that is read too slowly is cut off with
- * its connection. Where the others together hold more than half of their limit, the slowest of them are cut off too; where they hold all
- * of it, a large answer is refused before it is sent.
+ * Bounds the resources of responses that their clients do not read: memory, or an open file. One that is read too
+ * slowly is cut off with its connection. Where the others together hold more than half of their limit, the slowest of
+ * them are cut off too; where they hold all of it, a large answer is refused before it is sent.
  */
 export function createBacklog(log: Pick<Logger, 'warn'>, bounds: BacklogBounds = backlogBounds): Backlog {
   const answers = new Set<Answer>();
@@ -190,7 +195,10 @@ function sizeOf({ response, method }: Request): number {
   return Buffer.isBuffer(source) ? source.length : 0;
 }
 
-/** A compressor takes in the whole answer, and gives it out as it is read. hapi has none for types such as those of pictures. */
+/**
+ * A compressor takes in the whole answer, and gives it out as it is read. hapi has none for types such as those of
+ * pictures.
+ */
 function isCompressed({ info, response, server }: Request, bytes: number): boolean {
   if (bytes <= compressorBytes / 16 || info.acceptEncoding === '' || info.acceptEncoding === 'identity') return false;
   const type: unknown = 'contentType' in response ? response.contentType : null;
@@ -198,8 +206,8 @@ function isCompressed({ info, response, server }: Request, bytes: number): boole
 }
 
 /**
- * How many bytes the system has taken from a socket. Node itself tells of whole texts only: of half a megabyte in one, that none of
- * it was sent, or all. How far it is with one, the handle knows.
+ * How many bytes the system has taken from a socket. Node itself tells of whole texts only: of half a megabyte in one,
+ * that none of it was sent, or all. How far it is with one, the handle knows.
  */
 function sentOver({ _handle }: Answer['socket']): number {
   const { bytesWritten = 0, writeQueueSize = 0 } = _handle?._parent ?? _handle ?? {};

@@ -7,8 +7,8 @@ import { joinChunks } from '../platform/chunks.ts';
 import { lostNumbers } from '../platform/whole-numbers.ts';
 
 /**
- * Route options for a JSON body that the handler reads with {@link readBody}. hapi's own reader tears the connection down
- * when a chunked body passes the limit, so that the client never sees the 413.
+ * Route options for a JSON body that the handler reads with {@link readBody}. hapi's own reader tears the connection
+ * down when a chunked body passes the limit, so that the client never sees the 413.
  */
 export const jsonPayload: RouteOptionsPayload = {
   allow: 'application/json',
@@ -28,7 +28,8 @@ const dropMilliseconds = 5000;
  * Reads a JSON body to its end; undefined without one.
  *
  * @param patience how many milliseconds the client may take.
- * @throws DomainError `too-large`; `malformed` for a body that is not JSON in UTF-8, `too-slow` for a client that takes too long.
+ * @throws DomainError `too-large`; `malformed` for a body that is not JSON in UTF-8, `too-slow` for a client that takes
+ * too long.
  */
 export async function readBody(request: Request, maxBytes: number, patience = defaultPatience): Promise<unknown> {
   refuseEncoded(request);
@@ -129,7 +130,10 @@ function parse(bytes: Buffer): unknown {
   return value;
 }
 
-/** A body that is nothing but a number is refused by its route, in other words. @throws DomainError `invalid` naming each lost one. */
+/**
+ * A body that is nothing but a number is refused by its route, in other words. @throws DomainError `invalid` naming
+ * each lost one.
+ */
 function refuseLostNumbers(text: string): void {
   const lost = lostNumbers(text).filter(({ path }) => path.length > 0);
   const errors = lost.map(({ path, problem }): FieldError => {

@@ -5,8 +5,8 @@ import { setImmediate as turn, setTimeout as wait } from 'node:timers/promises';
 /** The connections of a listener, which are kept open between requests. */
 export type Connections = {
   /**
-   * Takes no more connections, and ends those that there are: each after an answer that says so, or when none of its requests is in hand.
-   * Resolves when no client is left that may be sending one.
+   * Takes no more connections, and ends those that there are: each after an answer that says so, or when none of its
+   * requests is in hand. Resolves when no client is left that may be sending one.
    *
    * @param onClosed called when all are over.
    */
@@ -17,8 +17,8 @@ export type Connections = {
 };
 
 /**
- * A client that was answered may be sending the next request, which would be lost with its connection. So only those are ended that have
- * rested for so long; the others get an answer by which they know.
+ * A client that was answered may be sending the next request, which would be lost with its connection. So only those
+ * are ended that have rested for so long; the others get an answer by which they know.
  */
 const restMilliseconds = 500;
 const lookMilliseconds = 10;
@@ -52,8 +52,9 @@ export function openConnections(
   }
 
   /**
-   * A turn of the event loop takes in one connection of those that the system holds ready, and a listener that closes breaks them off. So
-   * it closes when none has come for a while, and no answer is due after which a client makes one. Those that come are not read before.
+   * A turn of the event loop takes in one connection of those that the system holds ready, and a listener that closes
+   * breaks them off. So it closes when none has come for a while, and no answer is due after which a client makes one.
+   * Those that come are not read before.
    */
   async function takeAll(): Promise<void> {
     for (let all = 0, quiet = 0; all < looks.most && quiet < looks.quiet; all += 1) {

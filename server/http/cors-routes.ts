@@ -38,8 +38,8 @@ type Options = {
 };
 
 /**
- * Answers preflight requests (Fetch standard). hapi could do so for each route, but not for paths without one, and with responses of
- * its own.
+ * Answers preflight requests (Fetch standard). hapi could do so for each route, but not for paths without one, and with
+ * responses of its own.
  *
  * @returns adds the CORS headers to a response.
  */

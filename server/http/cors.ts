@@ -28,7 +28,9 @@ const requestHeaders = [
   '*',
 ].join(', ');
 
-/** Response headers that pages may read, beside those they always may, `content-length` and `content-type` among them. */
+/**
+ * Response headers that pages may read, beside those they always may, `content-length` and `content-type` among them.
+ */
 const exposedHeaders = [
   'etag',
   'location',
@@ -91,8 +93,9 @@ export function isExcludedFromCors(path: string): boolean {
 }
 
 /**
- * Whether an origin is that of pages of the service: by where clients reach it, or by the host that is called. Where it is known how clients
- * reach it, the scheme is that too: a page of http://… may be anybody's who is on the wire to https://….
+ * Whether an origin is that of pages of the service: by where clients reach it, or by the host that is called. Where it
+ * is known how clients reach it, the scheme is that too: a page of http://… may be anybody's who is on the wire to
+ * https://….
  */
 export function isOwnOrigin(text: string, ownHost: string, baseUrl: string | null): boolean {
   if (!URL.canParse(text)) return false;

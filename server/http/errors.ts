@@ -13,9 +13,9 @@ import { isStoreFailure, storeRefusal } from './store-refusals.ts';
 
 /**
  * Which status an error has. No other file chooses one from 400 on, but for those whose errors never come here:
- * `documents/hooks.ts`, where it is the author's own, `http/listener.ts` for malformed requests, `running/embedded/gate.ts`
- * where there is no service to ask, `running/metrics/listener.ts`, which loads no hapi, and `accounts/mail/mailbox.ts`, a server of its
- * own for development.
+ * `documents/hooks.ts`, where it is the author's own, `http/listener.ts` for malformed requests,
+ * `running/embedded/gate.ts` where there is no service to ask, `running/metrics/listener.ts`, which loads no hapi, and
+ * `accounts/mail/mailbox.ts`, a server of its own for development.
  */
 const statusOf: Record<ErrorCode, number> = {
   invalid: 400,
@@ -80,8 +80,8 @@ export function answerErrors(
 }
 
 /**
- * Whether the server that this one is inside of has answered by itself meanwhile, because it took long for example. hapi would
- * set headers of an answer that is sent, and its error would end the process, since it is not caught.
+ * Whether the server that this one is inside of has answered by itself meanwhile, because it took long for example.
+ * hapi would set headers of an answer that is sent, and its error would end the process, since it is not caught.
  */
 function isAnswered({ raw: { res } }: Request): boolean {
   return res.headersSent || res.writableEnded;

@@ -20,8 +20,8 @@ const places: Record<WriteHeader | 'if-none-match', string> = {
 };
 
 /**
- * Refuses headers that a client would rely on in vain: conditions that are not checked, keys that do not prevent a second write. Reads are
- * repeatable anyway, so there a key is passed over.
+ * Refuses headers that a client would rely on in vain: conditions that are not checked, keys that do not prevent a
+ * second write. Reads are repeatable anyway, so there a key is passed over.
  *
  * @throws DomainError `invalid` naming the header.
  */

@@ -1,8 +1,8 @@
 import type { Request, Server, ServerRoute } from '@hapi/hapi';
 
 /**
- * Routes that a server gets with the first request for their part of the paths, such as one collection: hapi validates and copies
- * the options of each route, in each thread, which was a third of the start of one.
+ * Routes that a server gets with the first request for their part of the paths, such as one collection: hapi validates
+ * and copies the options of each route, in each thread, which was a third of the start of one.
  */
 export type LazyRoutes = {
   /** The same server, except that its `route` keeps routes. */

@@ -12,8 +12,8 @@ const hourSeconds = 3600;
 const mailsPerHour = 5;
 
 /**
- * Counts the calls of public account routes by address and by e-mail, minute by minute. The function gives the seconds to
- * wait, at least 1, when there were too many of either, else 0.
+ * Counts the calls of public account routes by address and by e-mail, minute by minute. The function gives the seconds
+ * to wait, at least 1, when there were too many of either, else 0.
  *
  * @param places how many counts are kept of either, at most.
  */
@@ -40,9 +40,9 @@ export function createMailLimit(): (account: string) => Promise<boolean> {
 }
 
 /**
- * The limiter keeps a timer and a record for every key for as long as it counts, and a flood has a new key in every call. So
- * keys share places. That two of a thousand share one of 65,536 matters little, for a limit is far above what one caller
- * needs, and the key of the hash is new at each start, so that a caller cannot aim at another's place.
+ * The limiter keeps a timer and a record for every key for as long as it counts, and a flood has a new key in every
+ * call. So keys share places. That two of a thousand share one of 65,536 matters little, for a limit is far above what
+ * one caller needs, and the key of the hash is new at each start, so that a caller cannot aim at another's place.
  */
 function countCalls(points: number, windowSeconds: number, places: number): (key: string) => Promise<number> {
   const limiter = limiterOf(points, windowSeconds);

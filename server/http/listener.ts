@@ -41,8 +41,9 @@ export function createListener(): Listener {
 type Head = Pick<IncomingMessage, 'headers' | 'httpVersion' | 'url'> & { rawHeaders?: readonly string[] };
 
 /**
- * Refuses a request with more than 1,000 lines of headers, of HTTP/0.9, or that does not name one host (RFC 9112, sections 3.2 and
- * 3.2.2), when it comes: by itself Node takes them, or answers without a body. A proxy may have looked at another host than we would.
+ * Refuses a request with more than 1,000 lines of headers, of HTTP/0.9, or that does not name one host (RFC 9112,
+ * sections 3.2 and 3.2.2), when it comes: by itself Node takes them, or answers without a body. A proxy may have looked
+ * at another host than we would.
  *
  * @throws a 431; a 400.
  */
@@ -66,7 +67,10 @@ function countHosts(rawHeaders: readonly string[]): number {
   return count;
 }
 
-/** Whether a target that is no path names this host; a target without one, as `*`, or that cannot be read, names no other. */
+/**
+ * Whether a target that is no path names this host; a target without one, as `*`, or that cannot be read, names no
+ * other.
+ */
 function isTargetOf(host: string, target: string): boolean {
   if (!URL.canParse(target)) return true;
   const { protocol, host: named } = new URL(target);
@@ -75,8 +79,8 @@ function isTargetOf(host: string, target: string): boolean {
 }
 
 /**
- * Bounds the load by clients of a listener, and answers malformed requests in the contract's form. To be called when those
- * who answer its requests have been added to it.
+ * Bounds the load by clients of a listener, and answers malformed requests in the contract's form. To be called when
+ * those who answer its requests have been added to it.
  *
  * @param isEnding whether answers are to say that their connection ends.
  * @returns `inHand`: the answers that are not over yet.

@@ -11,8 +11,8 @@ declare module '@hapi/hapi' {
 }
 
 /**
- * Has a route that only reads wait for segments of the log that are in the bucket, while the thread answers others. One that writes is
- * refused where it needs one, before it has recorded anything, and finds it here when it is tried again.
+ * Has a route that only reads wait for segments of the log that are in the bucket, while the thread answers others. One
+ * that writes is refused where it needs one, before it has recorded anything, and finds it here when it is tried again.
  */
 export function awaitSegments({ method, settings }: RequestRoute): void {
   const { handler } = settings;

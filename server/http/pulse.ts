@@ -40,8 +40,9 @@ export function createPulse(): Pulse {
 }
 
 /**
- * From now on this thread shows that it goes on: each request that begins or ends is a beat, so that one with much to do is not taken for
- * stuck. No timer beats, for a thread at rest would wake up for it: the watch asks for a {@link beat}.
+ * From now on this thread shows that it goes on: each request that begins or ends is a beat, so that one with much to
+ * do is not taken for stuck. No timer beats, for a thread at rest would wake up for it: the watch asks for a {@link
+ * beat}.
  */
 export function showPulse(pulse: Pulse): void {
   shown = { head: headOf(pulse), text: Buffer.from(pulse, headBytes) };
@@ -53,8 +54,8 @@ export function beat(): void {
 }
 
 /**
- * Notes which request this thread is at: called when it takes one up, and again before it runs what the author wrote for it. When that
- * request is over, the thread is at the one that came last of those it still has in hand.
+ * Notes which request this thread is at: called when it takes one up, and again before it runs what the author wrote
+ * for it. When that request is over, the thread is at the one that came last of those it still has in hand.
  */
 export function noteRequest(request: Request): void {
   if (!shown) return;

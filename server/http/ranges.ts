@@ -15,8 +15,8 @@ export class OutOfRangeError extends DomainError {
 }
 
 /**
- * The part of a file that a `Range` header asks for; null for all of it, as for several ranges, other units and a malformed
- * range at all, which a server may ignore (RFC 9110, section 14.2).
+ * The part of a file that a `Range` header asks for; null for all of it, as for several ranges, other units and a
+ * malformed range at all, which a server may ignore (RFC 9110, section 14.2).
  *
  * @param size of the file, in bytes.
  * @throws OutOfRangeError.

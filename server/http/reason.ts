@@ -8,8 +8,8 @@ const header = 'x-change-reason';
 const maxCharacters = 500;
 
 /**
- * Takes note of why the caller writes, for all that the request records: to be called once it is known that the caller may
- * write.
+ * Takes note of why the caller writes, for all that the request records: to be called once it is known that the caller
+ * may write.
  *
  * @param model the collection or global that is written; null for other writes.
  * @param own what the service says itself where a reason is needed and none came.
@@ -39,8 +39,8 @@ function reasonOf({ headers }: Request): string | null {
 }
 
 /**
- * The text of a header. Node gives each byte as a character; a browser refuses to send others than those of latin1, so they have to
- * come encoded as extended parameters do (RFC 8187, section 3.2.1).
+ * The text of a header. Node gives each byte as a character; a browser refuses to send others than those of latin1, so
+ * they have to come encoded as extended parameters do (RFC 8187, section 3.2.1).
  */
 function textOf(value: string): string {
   const encoded = /^utf-8'[a-z0-9-]*'(.*)$/is.exec(value.trim())?.[1];

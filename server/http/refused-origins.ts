@@ -22,7 +22,10 @@ type Options = {
   told: ToldOrigins;
   /** Where clients reach the service; null: not configured. */
   baseUrl: string | null;
-  /** The advice about an origin, as the end of the sentence "to let it in, …"; null in production, where a stranger made it up. */
+  /**
+   * The advice about an origin, as the end of the sentence "to let it in, …"; null in production, where a stranger made
+   * it up.
+   */
   advice: ((origin: string) => string) | null;
 };
 

@@ -8,7 +8,9 @@ import type { KeyGrant } from '../../events/facts/api-keys.ts';
 import type { Actor, Context } from '../../events/facts/envelope.ts';
 import type { IdempotencyRecord } from '../../events/facts/log.ts';
 
-/** An API key that was made at run time, under which a request came alone. `credential` is that of the secret that came. */
+/**
+ * An API key that was made at run time, under which a request came alone. `credential` is that of the secret that came.
+ */
 export type MadeKey = KeyGrant & { id: string; credential: string };
 
 /** How far a request may look back: to every document that was there, or to those that live today. */
@@ -18,8 +20,8 @@ export type ReadScope = 'every' | 'living';
 export type Folded = { document: JsonObject; version: number };
 
 /**
- * A position of the log that a request looks back to; `scopeFor` is null where the caller may not. `fold` is there for a request whose
- * answer is to be proven: it folds a stream from the log; null where there was no document.
+ * A position of the log that a request looks back to; `scopeFor` is null where the caller may not. `fold` is there for
+ * a request whose answer is to be proven: it folds a stream from the log; null where there was no document.
  */
 export type AsOf = {
   position: number;
@@ -53,7 +55,10 @@ declare module '@hapi/hapi' {
     actor: Actor;
     /** The session of the token that came, and the account of its user. */
     session: (AccountRef & { sid: string }) | null;
-    /** The key that came alone, where it was made at run time: it gives the rights of its scopes. Absent for all other callers. */
+    /**
+     * The key that came alone, where it was made at run time: it gives the rights of its scopes. Absent for all other
+     * callers.
+     */
     key?: MadeKey;
   }
 }
@@ -104,8 +109,8 @@ export function madeKeyOf({ auth }: Request): MadeKey | null {
 }
 
 /**
- * Whether the caller is trusted code, which no rule is asked about: an API key, and on accounts only where `useAPIKey` lets
- * it; and the operator of the service. The scopes of a key that was made at run time are looked at besides.
+ * Whether the caller is trusted code, which no rule is asked about: an API key, and on accounts only where `useAPIKey`
+ * lets it; and the operator of the service. The scopes of a key that was made at run time are looked at besides.
  */
 export function isTrusted(request: Request, model: Collection | Global): boolean {
   const { type } = actorOf(request);

@@ -7,7 +7,10 @@ const dayMilliseconds = 24 * 60 * 60 * 1000;
 /** A file should be valid for less than a year (RFC 9116, section 2.5.5). */
 const validDays = 180;
 
-/** Where to report a vulnerability (RFC 9116), to everybody. There is no such route where the configuration names no contact. */
+/**
+ * Where to report a vulnerability (RFC 9116), to everybody. There is no such route where the configuration names no
+ * contact.
+ */
 export function securityTxt(server: Server, { model, clock, baseUrl }: App): void {
   const { securityContact } = model;
   if (securityContact.length === 0) return;

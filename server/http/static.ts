@@ -18,7 +18,10 @@ export const contentSecurityPolicy = [
   "frame-ancestors 'none'",
 ].join('; ');
 
-/** Serves a file to everybody, by the plugin inert, which {@link registerStatic} brings; it is not sent to a caller who has it. */
+/**
+ * Serves a file to everybody, by the plugin inert, which {@link registerStatic} brings; it is not sent to a caller who
+ * has it.
+ */
 export function serveFile(server: Server, path: string, { asset, type, headers }: StaticFile): void {
   // The files are known by name: no path of a request is looked up.
   const options = { confine: false, etagMethod: 'hash' } as const;

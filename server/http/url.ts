@@ -8,8 +8,9 @@ const maxNameLength = 100;
 const mustBe = 'must be UTF-8 in percent-encoding';
 
 /**
- * Refuses a URL that is not UTF-8. hapi does not name the wrong part of a path, and in a query reads U+FFFD for bytes it cannot
- * read. A `%` that no two hexadecimal digits follow stands for itself there, as in the URL standard, and in a path for nothing.
+ * Refuses a URL that is not UTF-8. hapi does not name the wrong part of a path, and in a query reads U+FFFD for bytes
+ * it cannot read. A `%` that no two hexadecimal digits follow stands for itself there, as in the URL standard, and in a
+ * path for nothing.
  *
  * @throws DomainError `malformed` for a path; `invalid` naming the parameter.
  */

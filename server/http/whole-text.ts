@@ -4,14 +4,18 @@ import type { ResponseObject, ResponseToolkit } from '@hapi/hapi';
 import { keepUntilRest } from '../../storage/kept.ts';
 
 /**
- * A response of this text, of which the type is still to be told. hapi would make a stream of it, write that and then end the answer,
- * and take the stream down: together as much work as the query for a document. This one is written and ended in one step.
+ * A response of this text, of which the type is still to be told. hapi would make a stream of it, write that and then
+ * end the answer, and take the stream down: together as much work as the query for a document. This one is written and
+ * ended in one step.
  */
 export function wholeText({ request }: ResponseToolkit, text: string): ResponseObject {
   return request.generateResponse(text, { marshal: take });
 }
 
-/** As {@link wholeText}, of texts that come one after the other: joined into one, a long answer would be copied once more. */
+/**
+ * As {@link wholeText}, of texts that come one after the other: joined into one, a long answer would be copied once
+ * more.
+ */
 export function wholeTexts({ request }: ResponseToolkit, texts: readonly string[]): ResponseObject {
   return request.generateResponse(new Texts(texts), { marshal: take });
 }
@@ -41,11 +45,17 @@ const roomBytes = 1024 * 1024;
 const widest = 3;
 const mostRooms = 4;
 
-/** Memory of this thread to write answers into that are sent at once: new memory for each is new pages of the system each time. */
+/**
+ * Memory of this thread to write answers into that are sent at once: new memory for each is new pages of the system
+ * each time.
+ */
 const rooms: Buffer[] = [];
 keepUntilRest(() => rooms.splice(0));
 
-/** The response may be in memory for long after it was sent, of a connection with many requests ahead: the text is not, then. */
+/**
+ * The response may be in memory for long after it was sent, of a connection with many requests ahead: the text is not,
+ * then.
+ */
 async function take(response: ResponseObject): Promise<WholeText | WrittenTexts> {
   const source: unknown = response.source;
   Object.assign(response, { source: '' });
@@ -125,5 +135,6 @@ class WrittenTexts {
   }
 }
 
-// hapi takes for a stream what has this prototype. Its constructor, which is what costs, is not called: none of its state is needed.
+// hapi takes for a stream what has this prototype. Its constructor, which is what costs, is not called: none of its
+// state is needed.
 for (const { prototype } of [WholeText, WrittenTexts]) Object.setPrototypeOf(prototype, Readable.prototype);

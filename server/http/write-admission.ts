@@ -5,8 +5,8 @@ import type { Logger } from 'pino';
 import { mostWaiting, tooMany } from '../writer/waiting.ts';
 
 /**
- * So many writes begin in one turn of the event loop: a millisecond or two, after which it looks at what else has come. A turn also
- * takes in but one new connection.
+ * So many writes begin in one turn of the event loop: a millisecond or two, after which it looks at what else has come.
+ * A turn also takes in but one new connection.
  */
 const perTurn = 4;
 
@@ -17,8 +17,8 @@ const turnMilliseconds = 50;
 const pace = { refusals: 16, milliseconds: 20 };
 
 /**
- * So many requests may be sent ahead over all connections of the thread, some kilobytes each; a connection that sends more is ended. One
- * that has sent some is not read, but a piece of 64 KiB that has come already may hold a thousand.
+ * So many requests may be sent ahead over all connections of the thread, some kilobytes each; a connection that sends
+ * more is ended. One that has sent some is not read, but a piece of 64 KiB that has come already may hold a thousand.
  */
 const mostAhead = 16_384;
 
@@ -35,8 +35,8 @@ export function isShed(request: IncomingMessage): boolean {
 const lineMilliseconds = 60_000;
 
 /**
- * Makes what refuses the writes that came when too many waited already. A strategy calls it before it looks at a credential, so no body is
- * read and no hook runs; each route that is no read has a strategy.
+ * Makes what refuses the writes that came when too many waited already. A strategy calls it before it looks at a
+ * credential, so no body is read and no hook runs; each route that is no read has a strategy.
  */
 export function shedding({ log }: { log: Pick<Logger, 'warn'> }): (request: Request) => void {
   let nextLine = 0;
@@ -61,8 +61,8 @@ export function stoodInLine(request: IncomingMessage): number {
 }
 
 /**
- * A request that is to begin: when it came, since when it stands in line, and behind how many. One that was sent ahead stands there when
- * those before it on its connection were answered: their time does not make it late.
+ * A request that is to begin: when it came, since when it stands in line, and behind how many. One that was sent ahead
+ * stands there when those before it on its connection were answered: their time does not make it late.
  */
 type Waiting = {
   came: number;
@@ -87,10 +87,10 @@ let turned = 0;
 let isTurning = false;
 
 /**
- * Has requests begin in the order in which they came, so that none keeps others waiting for long: of one connection one at a time,
- * whatever it sends ahead; no more than the work of 50 ms before the event loop turns; and writes a few at a time, for hundreds at once
- * would keep all that only reads, and new connections, waiting until the last of them was done. To be called when the one that answers
- * has been added to the listener.
+ * Has requests begin in the order in which they came, so that none keeps others waiting for long: of one connection one
+ * at a time, whatever it sends ahead; no more than the work of 50 ms before the event loop turns; and writes a few at a
+ * time, for hundreds at once would keep all that only reads, and new connections, waiting until the last of them was
+ * done. To be called when the one that answers has been added to the listener.
  *
  * @param isCrowded whether too much waits to be written for one more behind so many.
  * @param isExempt whether a write is never refused, and may begin however much waits.
@@ -202,7 +202,10 @@ function isRead({ method = '' }: IncomingMessage): boolean {
   return reading.has(method);
 }
 
-/** Has a read begin when the event loop has turned. Each is a callback of its own: so one is answered, if it does not wait, before the next begins. */
+/**
+ * Has a read begin when the event loop has turned. Each is a callback of its own: so one is answered, if it does not
+ * wait, before the next begins.
+ */
 function beginLater(waiting: Waiting): void {
   if (!isTurning) {
     isTurning = true;
@@ -229,7 +232,8 @@ function beginNow({ came, request, begin }: Waiting): void {
 }
 
 /**
- * Whether a request may begin, for no other of its connection is in hand; then it is. One of HTTP/2, and one that is made up, always may.
+ * Whether a request may begin, for no other of its connection is in hand; then it is. One of HTTP/2, and one that is
+ * made up, always may.
  */
 function takeConnection({ socket, httpVersionMajor }: IncomingMessage, response: ServerResponse): boolean {
   if (!(socket instanceof Socket) || httpVersionMajor !== 1) return true;

@@ -18,10 +18,10 @@ type Options = { directory: string; subject: Subject; log: Logger };
 const fileOf: Record<Api, string> = { contract: 'openapi.cache', audit: 'openapi-audit.cache' };
 
 /**
- * Keeps the OpenAPI documents of a service in its data directory, so that each is made once for a configuration, however many
- * threads ask for it and however often the service starts. In a file stand the SHA-256 of the fingerprint and the document, and the
- * document: one of another configuration or version, damaged, or cut short by a crash does not have that digest, and is made again.
- * So nothing needs to be synced.
+ * Keeps the OpenAPI documents of a service in its data directory, so that each is made once for a configuration,
+ * however many threads ask for it and however often the service starts. In a file stand the SHA-256 of the fingerprint
+ * and the document, and the document: one of another configuration or version, damaged, or cut short by a crash does
+ * not have that digest, and is made again. So nothing needs to be synced.
  */
 export function openDocumentCache({ directory, subject, log }: Options) {
   const making = new Map<Api, Promise<string>>();
@@ -61,8 +61,8 @@ export function openDocumentCache({ directory, subject, log }: Options) {
 }
 
 /**
- * Names all that a document depends on. Of functions that is whether they are there. The transport of mail is in no document, and
- * may be anything.
+ * Names all that a document depends on. Of functions that is whether they are there. The transport of mail is in no
+ * document, and may be anything.
  */
 export function fingerprintOf(api: Api, { model, site, baseUrl }: Subject): string {
   const { email, warnings, ...told } = model;

@@ -15,8 +15,8 @@ export type Caller =
   /** Those of users: of the collection `of`, or of any. */
   | { kind: 'user'; of?: string }
   /**
-   * Those whom the audit rule lets look into the history. `refusesKeys`: not an API key where accounts are closed to it.
-   * `refusesForeign`: not a cookie that comes from a page elsewhere, though it is a GET.
+   * Those whom the audit rule lets look into the history. `refusesKeys`: not an API key where accounts are closed to
+   * it. `refusesForeign`: not a cookie that comes from a page elsewhere, though it is a GET.
    */
   | { kind: 'auditor'; refusesKeys?: true; refusesForeign?: true }
   /** Callers that may erase. */
@@ -99,7 +99,9 @@ function sentenceOf(reasons: readonly string[]): string {
   return `${text.charAt(0).toUpperCase()}${text.slice(1)}.`;
 }
 
-/** Without a rule, users of the admin collection may see headers, and API keys all but those that were made with less. */
+/**
+ * Without a rule, users of the admin collection may see headers, and API keys all but those that were made with less.
+ */
 function refusalsOfAudit(
   model: Model,
   caller: Extract<Caller, { kind: 'auditor' | 'eraser' }>,

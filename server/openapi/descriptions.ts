@@ -2,8 +2,8 @@ import { counted } from '../../config/counted.ts';
 import type { Collection, Field, Global, Model, Operation as Right } from '../../config/model.ts';
 
 /*
- * Descriptions of the operations on documents, complete in themselves: effects, required rights, and the use of headers.
- * Texts are CommonMark.
+ * Descriptions of the operations on documents, complete in themselves: effects, required rights, and the use of
+ * headers. Texts are CommonMark.
  */
 
 type Target = Collection | Global;

@@ -2,7 +2,10 @@ import { readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { privateFile } from '../../storage/private.ts';
 
-/** The note that `annals backup` leaves in the data directory after each verified backup: its end (ISO 8601), its last event. */
+/**
+ * The note that `annals backup` leaves in the data directory after each verified backup: its end (ISO 8601), its last
+ * event.
+ */
 export type BackupNote = { finishedAt: string; position: number };
 
 const fileIn = (directory: string) => join(directory, 'backup.json');

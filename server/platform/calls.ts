@@ -47,8 +47,8 @@ function described(error: unknown): { refusal: Refusal } | { failure: Failure } 
 }
 
 /**
- * The functions that are answered at the other end of a port, called as if they were here. It keeps its thread from ending
- * only while an answer is due. When the port closes, what waits is rejected.
+ * The functions that are answered at the other end of a port, called as if they were here. It keeps its thread from
+ * ending only while an answer is due. When the port closes, what waits is rejected.
  */
 export function callsThrough<T extends object>(port: MessagePort): T {
   const waiting = new Map<number, { resolve: (value: unknown) => void; reject: (error: Error) => void }>();

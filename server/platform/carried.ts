@@ -18,13 +18,18 @@ export const ownAssets = [
   'verify/annals-verify.mjs',
 ] as const;
 
-/** Files of other packages that are read while it runs: package and file. The package has copies of them below `vendor/`. */
+/**
+ * Files of other packages that are read while it runs: package and file. The package has copies of them below
+ * `vendor/`.
+ */
 export const foreignAssets = ['swagger-ui-dist/swagger-ui-bundle.js', 'swagger-ui-dist/swagger-ui.css'] as const;
 
 /** A file that comes along. */
 export type AssetName = (typeof ownAssets)[number] | (typeof foreignAssets)[number];
 
-/** Reads a file that comes along: in the checkout and in the package from the disk, in the binary from the executable. */
+/**
+ * Reads a file that comes along: in the checkout and in the package from the disk, in the binary from the executable.
+ */
 export async function readAsset(name: AssetName): Promise<Buffer> {
   return isBinary() ? Buffer.from(executable().getAsset(name)) : readFile(assetPath(name));
 }
@@ -35,7 +40,10 @@ export function assetPath(name: AssetName): string {
   return isForeign && !isBinary() ? carriedFile(name) : fileURLToPath(new URL(name, root));
 }
 
-/** Where the admin application is, as it was built. In the binary only {@link readAdminPage} and @hapi/inert find something there. */
+/**
+ * Where the admin application is, as it was built. In the binary only {@link readAdminPage} and @hapi/inert find
+ * something there.
+ */
 export function adminFolder(): string {
   return fileURLToPath(new URL(isCheckout() ? 'admin/dist' : 'admin', root));
 }
@@ -91,7 +99,10 @@ export function ownModule(path: string, bundled: string | null): URL {
   return new URL(`${bundled}.mjs`, import.meta.url);
 }
 
-/** Where a file of another package is that the package carries along (build.ts): its copy, or in the checkout the file itself. */
+/**
+ * Where a file of another package is that the package carries along (build.ts): its copy, or in the checkout the file
+ * itself.
+ */
 export function carriedFile(path: string): string {
   return isCheckout() ? require.resolve(path) : fileURLToPath(new URL(`vendor/${path}`, root));
 }

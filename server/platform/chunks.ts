@@ -1,6 +1,6 @@
 /**
- * Joins chunks as they come, by copies. Kept one by one, those of a client that sends each byte as a chunk of its own take
- * hundreds of times their size.
+ * Joins chunks as they come, by copies. Kept one by one, those of a client that sends each byte as a chunk of its own
+ * take hundreds of times their size.
  */
 export function joinChunks() {
   let held = Buffer.allocUnsafe(1024);

@@ -4,9 +4,9 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 /**
- * Where compiled code is kept: in the `node_modules` that the package is installed in, or that of the checkout; where that is
- * not for us to write, as in an installation of root's, in the user's own folder for such things. Never in the system's
- * folder for temporary files, where others could put something else in its place.
+ * Where compiled code is kept: in the `node_modules` that the package is installed in, or that of the checkout; where
+ * that is not for us to write, as in an installation of root's, in the user's own folder for such things. Never in the
+ * system's folder for temporary files, where others could put something else in its place.
  *
  * @returns {string | undefined} undefined where nothing can be kept.
  */

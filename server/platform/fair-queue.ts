@@ -1,4 +1,6 @@
-/** A place in the queue: `line` names the caller, `key` what must not be done twice at once; null without such a limit. */
+/**
+ * A place in the queue: `line` names the caller, `key` what must not be done twice at once; null without such a limit.
+ */
 export type Turn = { line: string; key: string | null };
 
 /** A fair queue: takes tasks line by line in turn. */
@@ -19,9 +21,9 @@ type Options = {
 type Waiting = Turn & { begin: () => Promise<void>; refuse: () => void; reject: (error: Error) => void };
 
 /**
- * A queue that is fair between lines: the next task comes from the line with the fewest running tasks, and among these from
- * the one whose last turn is the longest ago, so a flood in one line does not delay the others. A full queue drops the last
- * task of its longest line.
+ * A queue that is fair between lines: the next task comes from the line with the fewest running tasks, and among these
+ * from the one whose last turn is the longest ago, so a flood in one line does not delay the others. A full queue drops
+ * the last task of its longest line.
  */
 export function createTurns({ width, maxWaiting }: Options): Turns {
   // A line whose turn is over goes to the end of the map, so its order is the order of turns.

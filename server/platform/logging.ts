@@ -6,7 +6,9 @@ export type LogSink = { write: (lines: string) => void; flushSync: () => void };
 
 /** A logger, which takes lines of level 30 that are JSON already too. */
 export type Log = Logger & {
-  /** Writes a line with these members, such as `"a":1,"b":"c"`, at any level: the caller asks whether `info` is written. */
+  /**
+   * Writes a line with these members, such as `"a":1,"b":"c"`, at any level: the caller asks whether `info` is written.
+   */
   writeInfo: (members: string) => void;
 };
 

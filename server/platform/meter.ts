@@ -1,8 +1,9 @@
 import { createTally } from './tally.ts';
 
 /**
- * The measurements of a writer thread in shared memory: commands in a batch, and seconds that the commit of one took. Of a node: the
- * seconds that it waited for the lock of the shared log, and those in which that took and committed a batch.
+ * The measurements of a writer thread in shared memory: commands in a batch, and seconds that the commit of one took.
+ * Of a node: the seconds that it waited for the lock of the shared log, and those in which that took and committed a
+ * batch.
  */
 export type WriterMeter = Record<'batch' | 'sync' | 'lock' | 'ship', Float64Array<SharedArrayBuffer>>;
 

@@ -1,7 +1,8 @@
 import { setImmediate } from 'node:timers/promises';
 
 /**
- * Runs work that holds up its thread one by one, each in a turn of the event loop of its own, so that others have theirs in between.
+ * Runs work that holds up its thread one by one, each in a turn of the event loop of its own, so that others have
+ * theirs in between.
  *
  * @param most how many may wait.
  * @param refusal what is thrown to those that would be more.

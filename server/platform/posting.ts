@@ -21,8 +21,8 @@ export type Posting = {
 export type Answer = { status: number; type: string; body: Buffer };
 
 /**
- * Posts to another service and resolves with the status of the answer. The connection goes to the address that was checked; redirects
- * are not followed; the body of the answer is dropped.
+ * Posts to another service and resolves with the status of the answer. The connection goes to the address that was
+ * checked; redirects are not followed; the body of the answer is dropped.
  *
  * @throws Error saying why no answer came; nothing of the URL is in it.
  */

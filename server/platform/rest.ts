@@ -9,14 +9,20 @@ import { every } from './ticks.ts';
 const lookMilliseconds = 10_000;
 /** A thread that was busy for less than this share of the time between two looks had a quiet one. */
 const quietShare = 0.02;
-/** So many in a row are a rest, 40 to 50 s: what a load took has come back a minute after it, and a pause of 30 s costs nothing. */
+/**
+ * So many in a row are a rest, 40 to 50 s: what a load took has come back a minute after it, and a pause of 30 s costs
+ * nothing.
+ */
 const restLooks = 4;
 /** Until a thread has worked for so long, there is little compiled code to be lost, and one quiet look is a rest. */
 const coldMilliseconds = 600;
 /** To give back what less work than this has taken would take more work than it saves. */
 const workMilliseconds = 500;
 
-/** A thread as it was at its last look: its work since memory was given back last, and in all, and the quiet looks in a row. */
+/**
+ * A thread as it was at its last look: its work since memory was given back last, and in all, and the quiet looks in a
+ * row.
+ */
 export type Rest = { worked: number; workedInAll: number; quietLooks: number };
 
 /** That of a thread that was loaded just now. */
@@ -43,9 +49,10 @@ export function judgeRest(
 }
 
 /**
- * From now on this thread gives memory back whenever it has come to rest after work: what nothing uses, what it keeps to be faster, and
- * what was freed. It takes some 20 ms then, in which a request would wait. V8 throws compiled code away with it, which costs a second of
- * CPU in the next 15,000 requests: so the rest is a long one, but for the first after a start.
+ * From now on this thread gives memory back whenever it has come to rest after work: what nothing uses, what it keeps
+ * to be faster, and what was freed. It takes some 20 ms then, in which a request would wait. V8 throws compiled code
+ * away with it, which costs a second of CPU in the next 15,000 requests: so the rest is a long one, but for the first
+ * after a start.
  *
  * @param onRest called when it has.
  */
@@ -75,8 +82,9 @@ function giveBack(): void {
 }
 
 /**
- * From now on V8 does not do the same by itself in this process, some seconds after a load and after each 100 s, whatever comes:
- * {@link giveBackAtRest} does so. Not to be called before all threads are loaded, for kept code is of no use under other flags.
+ * From now on V8 does not do the same by itself in this process, some seconds after a load and after each 100 s,
+ * whatever comes: {@link giveBackAtRest} does so. Not to be called before all threads are loaded, for kept code is of
+ * no use under other flags.
  */
 export function holdBackV8(): void {
   // Older ones, of Node 22, do not know the flag, and complain.

@@ -1,7 +1,7 @@
 /**
- * `starting` until the first load is over; `full` while writes are refused because the disk is full, and reads are served; `behind`
- * while a node does not see what other nodes append; `waiting` while the log has another configuration than a node, `outdated` when it
- * has got one; `draining` while requests are answered that should go elsewhere.
+ * `starting` until the first load is over; `full` while writes are refused because the disk is full, and reads are
+ * served; `behind` while a node does not see what other nodes append; `waiting` while the log has another configuration
+ * than a node, `outdated` when it has got one; `draining` while requests are answered that should go elsewhere.
  */
 export type State = Phase | 'full' | 'behind' | 'waiting' | 'outdated';
 
@@ -11,17 +11,17 @@ export type Phase = 'starting' | 'ready' | 'draining' | 'stopping';
 const phases: readonly Phase[] = ['starting', 'ready', 'draining', 'stopping'];
 
 /**
- * How the configuration of a node agrees with that of the log. `waiting`: it is to be applied. The others: another one was applied, or a newer
- * version has written there. `outdated`: reads are answered as of before; `stale`: those without credentials, since accounts have
- * changed; `over`: it has been so for too long, and nothing is answered.
+ * How the configuration of a node agrees with that of the log. `waiting`: it is to be applied. The others: another one
+ * was applied, or a newer version has written there. `outdated`: reads are answered as of before; `stale`: those
+ * without credentials, since accounts have changed; `over`: it has been so for too long, and nothing is answered.
  */
 export type Agreement = 'current' | 'waiting' | 'outdated' | 'stale' | 'over';
 
 const agreements: readonly Agreement[] = ['current', 'waiting', 'outdated', 'stale', 'over'];
 
 /**
- * The state of the service as all threads see it at once: the phase, whether the disk is full, whether a node is behind, and how its
- * configuration agrees with that of the log.
+ * The state of the service as all threads see it at once: the phase, whether the disk is full, whether a node is
+ * behind, and how its configuration agrees with that of the log.
  */
 export type StateCell = Int32Array<SharedArrayBuffer>;
 

@@ -1,6 +1,6 @@
 /**
- * The counts of a histogram: how many values came into each bucket, those above the last bound after them, and last the sum of all. One
- * thread alone adds to it; in shared memory others may read it meanwhile.
+ * The counts of a histogram: how many values came into each bucket, those above the last bound after them, and last the
+ * sum of all. One thread alone adds to it; in shared memory others may read it meanwhile.
  */
 export type Tally = Float64Array;
 

@@ -18,9 +18,9 @@ export const threadModules = {
 } as const;
 
 /**
- * Room for young objects, in MB; of the others V8 decides. Threads that work in the background: little costs them some speed, and V8 would
- * keep 8 MB more for each. Those that answer requests: as much as they take by themselves, also where many requests were sent ahead, for
- * which V8 would take 100 MB more and keep them.
+ * Room for young objects, in MB; of the others V8 decides. Threads that work in the background: little costs them some
+ * speed, and V8 would keep 8 MB more for each. Those that answer requests: as much as they take by themselves, also
+ * where many requests were sent ahead, for which V8 would take 100 MB more and keep them.
  */
 const roomForYoung: { [thread in ThreadName]?: number } = { sealer: 6, verifier: 6, http: 48, sites: 48 };
 

@@ -6,9 +6,9 @@ let timer: NodeJS.Timeout | null = null;
 let next = Number.POSITIVE_INFINITY;
 
 /**
- * Calls a function again and again, as `setInterval` does, at whole multiples of its time: what looks each second and what looks every ten
- * seconds do so together, and the thread wakes up once. A thread at rest costs what its wake-ups cost, each 0.1 ms of CPU. The first call
- * comes after once to twice the time. It keeps no process from ending.
+ * Calls a function again and again, as `setInterval` does, at whole multiples of its time: what looks each second and
+ * what looks every ten seconds do so together, and the thread wakes up once. A thread at rest costs what its wake-ups
+ * cost, each 0.1 ms of CPU. The first call comes after once to twice the time. It keeps no process from ending.
  *
  * @returns ends it.
  */

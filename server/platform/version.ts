@@ -25,8 +25,8 @@ export function installation(): 'binary' | 'checkout' | 'package' {
 }
 
 /**
- * The commit of the sources, as 40 hexadecimal digits; null where it is not known: without git, and of sources that were changed
- * since.
+ * The commit of the sources, as 40 hexadecimal digits; null where it is not known: without git, and of sources that
+ * were changed since.
  */
 export function commit(): string | null {
   if (isBinary()) return binaryBuild().commit;
@@ -47,8 +47,8 @@ function commitOf(folder: string): string | null {
 let known: string | null = null;
 
 /**
- * Names the code of the service: by what is in its bundle; of sources by their version, and by the sizes and times of their files, for they
- * change without their version: 10 ms, once in a process.
+ * Names the code of the service: by what is in its bundle; of sources by their version, and by the sizes and times of
+ * their files, for they change without their version: 10 ms, once in a process.
  */
 export function build(): string {
   known ??= form === 'sources' ? ofSources() : isBinary() ? binaryBuild().build : ownBuild().build;

@@ -1,6 +1,6 @@
 /**
- * A whole number in JSON that would come back as another one: the keys that lead to it, the long ones cut to some hundred
- * characters, and what is wrong with it.
+ * A whole number in JSON that would come back as another one: the keys that lead to it, the long ones cut to some
+ * hundred characters, and what is wrong with it.
  */
 export type LostNumber = { path: readonly string[]; problem: string };
 
@@ -12,9 +12,9 @@ const mostLevelsTold = 100;
 const mostSigns = 1500;
 
 /**
- * Finds the whole numbers of a JSON text that reading it turns into others, since JavaScript's numbers hold 15 digits surely: at
- * most 100. One that is written as it will be answered passes, so that a value read can be sent back. Decimals and powers of
- * ten are read to the nearest number there is, as everywhere.
+ * Finds the whole numbers of a JSON text that reading it turns into others, since JavaScript's numbers hold 15 digits
+ * surely: at most 100. One that is written as it will be answered passes, so that a value read can be sent back.
+ * Decimals and powers of ten are read to the nearest number there is, as everywhere.
  *
  * @param text valid JSON.
  */
@@ -22,7 +22,10 @@ export function lostNumbers(text: string): LostNumber[] {
   return hasManyDigits.test(text) ? [...walk(text)] : [];
 }
 
-/** The error of a number as it is written, as the end of "must …"; undefined for a number with a fraction, or one kept exactly. */
+/**
+ * The error of a number as it is written, as the end of "must …"; undefined for a number with a fraction, or one kept
+ * exactly.
+ */
 export function lostNumberProblem(source: string): string | undefined {
   if (source.length < 16 || !/^-?\d+$/.test(source)) return undefined;
   const becomes = digitsOf(Number(source));

@@ -3,8 +3,8 @@ import { setImmediate } from 'node:timers/promises';
 let last: Promise<unknown> = Promise.resolve();
 
 /**
- * Resolves in a later turn of the event loop, one caller per turn. A walk through much of the log awaits it between two pieces: so other
- * requests wait for one piece at most, however many such walks there are.
+ * Resolves in a later turn of the event loop, one caller per turn. A walk through much of the log awaits it between two
+ * pieces: so other requests wait for one piece at most, however many such walks there are.
  */
 export function yieldToEventLoop(): Promise<void> {
   const mine = last.then(() => setImmediate());

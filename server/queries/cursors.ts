@@ -16,8 +16,8 @@ const tagBytes = 16;
 const longest = 4096;
 
 /**
- * Cursors are encrypted and authenticated, each for one list: they hold values of documents, which would otherwise stand in logs of
- * requests, and no place is taken but one that was given.
+ * Cursors are encrypted and authenticated, each for one list: they hold values of documents, which would otherwise
+ * stand in logs of requests, and no place is taken but one that was given.
  *
  * @param secret of the service, from which the key is derived.
  */

@@ -23,8 +23,8 @@ const asObject: Reading = { read: readJson, must: 'be an object in JSON, for exa
 const readings = { TEXT: asText, REAL: asNumber, INTEGER: asBoolean };
 
 /**
- * How a text becomes a value of a field: the form of the text alone, the validator judges the value. Null for a field without a value
- * of its own.
+ * How a text becomes a value of a field: the form of the text alone, the validator judges the value. Null for a field
+ * without a value of its own.
  */
 export function readingOf(field: Typed): Reading | null {
   const column = affinityOf(field);

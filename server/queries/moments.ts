@@ -12,7 +12,8 @@ export type Now = { events: Pick<LogReader, 'head' | 'positionAt'>; clock: { bel
 const patienceMilliseconds = 5000;
 
 /**
- * Waits until the read tables have come to a position: for the moment between the commit of the log and theirs, it is ahead.
+ * Waits until the read tables have come to a position: for the moment between the commit of the log and theirs, it is
+ * ahead.
  *
  * @throws DomainError `unavailable` when they do not.
  */
@@ -28,8 +29,9 @@ export async function whenReadable(app: { readPosition: () => number }, position
 type Named = { kind: 'position'; position: number } | { kind: 'time'; first: number; last: number };
 
 /**
- * The position that a moment names, by which all until then has happened: a position itself; of a time (ISO 8601, with a zone)
- * that of the last event recorded at or before it, 0 when there was none; of a date the same for the end of that day in UTC.
+ * The position that a moment names, by which all until then has happened: a position itself; of a time (ISO 8601, with
+ * a zone) that of the last event recorded at or before it, 0 when there was none; of a date the same for the end of
+ * that day in UTC.
  *
  * @param name the parameter, for the message.
  * @throws DomainError `invalid` for a text that is not a moment, or a moment that is still to come.
@@ -56,9 +58,9 @@ function bound(which: string): Parameter<Named | null, Now> {
 }
 
 /**
- * The first and the last position of a range: from the beginning of the moment `from`, up to the end of the moment `to` as of
- * {@link readMoment}. `from` is 1 and `to` null where they are not given; `from` is one behind `to` where no event is between them.
- * Problems go to `errors`.
+ * The first and the last position of a range: from the beginning of the moment `from`, up to the end of the moment `to`
+ * as of {@link readMoment}. `from` is 1 and `to` null where they are not given; `from` is one behind `to` where no
+ * event is between them. Problems go to `errors`.
  */
 export function positionsOf(
   { from: first, to: last }: Partial<Values<typeof range>>,

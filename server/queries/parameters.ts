@@ -28,12 +28,18 @@ export type Values<P> = { [N in keyof P]: P[N] extends { read: (...given: never[
 /** A query after reading: the values of the right parameters, and the errors of the others. */
 export type Asked<P> = { values: Partial<Values<P>>; errors: FieldError[] };
 
-/** Reads a query by the table of its route. @throws DomainError `invalid` naming every parameter that is wrong or unknown. */
+/**
+ * Reads a query by the table of its route. @throws DomainError `invalid` naming every parameter that is wrong or
+ * unknown.
+ */
 export function readQuery<C, P extends Table<C>>(table: P, query: Query, context: C): Values<P> {
   return settle(askedOf(table, query, context));
 }
 
-/** As {@link readQuery}, for a route with more checks before it refuses: it adds to the errors, then calls {@link settle}. */
+/**
+ * As {@link readQuery}, for a route with more checks before it refuses: it adds to the errors, then calls {@link
+ * settle}.
+ */
 export function askedOf<C, P extends Table<C>>(table: P, query: Query, context: C): Asked<P> {
   const errors = unknownParameters(query, Object.keys(table));
   const values: Partial<Values<P>> = {};

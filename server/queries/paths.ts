@@ -80,8 +80,8 @@ async function enter(
 }
 
 /**
- * The types of block that a path leads into: those where this caller may follow it, and where it ends at the same type of
- * field as in the first of them. Null when it leads into none, or is about every block.
+ * The types of block that a path leads into: those where this caller may follow it, and where it ends at the same type
+ * of field as in the first of them. Null when it leads into none, or is about every block.
  */
 function blocksWith(field: Field, rest: readonly string[]): Block<Field>[] | null {
   const blocks = blocksOf(field);

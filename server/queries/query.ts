@@ -24,8 +24,8 @@ import { readWhere } from './where.ts';
 export type AskedSearch = { terms: readonly Term[]; isRanked: boolean };
 
 /**
- * A checked query of a list. `after` is the place where it begins, null of a page; of a list as of then it holds the position that the first
- * page was read as of.
+ * A checked query of a list. `after` is the place where it begins, null of a page; of a list as of then it holds the
+ * position that the first page was read as of.
  */
 export type ListQuery = Required<Pick<ListRequest, 'where' | 'sort' | 'limit' | 'page' | 'count'>> & {
   view: View;
@@ -36,7 +36,10 @@ export type ListQuery = Required<Pick<ListRequest, 'where' | 'sort' | 'limit' | 
 /** The beginning of a list, where both are null, or a place in it. */
 export type Start = { [Part in keyof Place]: Place[Part] | null };
 
-/** The fields that the caller may filter and sort by, and those to select: each is asked for only by a query that needs it. */
+/**
+ * The fields that the caller may filter and sort by, and those to select: each is asked for only by a query that needs
+ * it.
+ */
 export type Sight = {
   reach: () => Promise<Reach>;
   selectable: () => Promise<Selectable>;

@@ -24,7 +24,10 @@ export type SearchReader = {
   attachable: () => { file: string; number: number } | null;
   /** The position that the index has come to. */
   reached: () => number;
-  /** A filter with its `like` conditions marked that the index serves, if it is there in time: else SQLite looks at every text. */
+  /**
+   * A filter with its `like` conditions marked that the index serves, if it is there in time: else SQLite looks at
+   * every text.
+   */
   served: (where: Where | null, tables: Tables) => Promise<Where | null>;
 };
 

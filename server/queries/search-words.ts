@@ -4,7 +4,10 @@ import { type Parameter, text } from './parameters.ts';
 
 const mostCharacters = 200;
 
-/** The words of a search; null where the parameter is missing. Without a letter or a digit they are none, which nothing holds. */
+/**
+ * The words of a search; null where the parameter is missing. Without a letter or a digit they are none, which nothing
+ * holds.
+ */
 export function searchWords(description: string): Parameter<Term[] | null>;
 export function searchWords(description: string, form: { isRequired: true }): Parameter<Term[]>;
 export function searchWords(description: string, form: { isRequired?: true } = {}): Parameter<Term[] | null> {

@@ -5,8 +5,8 @@ import { ownFields } from '../../config/sorting.ts';
 import { maxHops, unknownField } from './paths.ts';
 
 /**
- * The members of a document or object that are asked for, each with those inside it. `isWhole`: all members, and `members` say only how
- * some of them go on.
+ * The members of a document or object that are asked for, each with those inside it. `isWhole`: all members, and
+ * `members` say only how some of them go on.
  */
 export type Selection = { isWhole: boolean; members: ReadonlyMap<string, Selection> };
 
@@ -31,8 +31,8 @@ const maxPaths = 100;
 /**
  * Reads a `select`: paths of fields, separated by commas, through objects, lists, relationships and joins.
  *
- * @returns what is selected, and the problems. Of a collection of which the caller may see nothing no name is checked, for that would
- * tell the names that it has: its documents stay ids.
+ * @returns what is selected, and the problems. Of a collection of which the caller may see nothing no name is checked,
+ * for that would tell the names that it has: its documents stay ids.
  */
 export async function readSelect(
   text: string,

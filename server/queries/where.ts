@@ -9,7 +9,10 @@ import { operatorsFor, readValues } from './values.ts';
 
 const mostConditions = 200;
 
-/** How much a filter may hold; `hops`: relationships that its conditions follow together, each a look into another table. */
+/**
+ * How much a filter may hold; `hops`: relationships that its conditions follow together, each a look into another
+ * table.
+ */
 export const mostInWhere = { levels: 20, conditions: mostConditions, hops: 2 * mostConditions };
 
 /**
@@ -41,7 +44,10 @@ export async function readWhereObject(raw: object, reach: Reach): Promise<Where>
 
 type Reading = { reach: Reach; errors: FieldError[]; conditions: number; hops: number };
 
-/** A part of a filter as it came: nested objects, lists of alternatives, values. Its path as errors name it, and how deep in the filter it stands. */
+/**
+ * A part of a filter as it came: nested objects, lists of alternatives, values. Its path as errors name it, and how
+ * deep in the filter it stands.
+ */
 type Part = { raw: unknown; at: string; level: number };
 
 /** The bracket notation as the object it stands for. */

@@ -18,7 +18,8 @@ export type Kept = {
   /**
    * The answer under a key, if the documents that were read are those of which it was made.
    *
-   * @param lastWrite gives the position of the newest event about them, as it is at that state of the read tables or later.
+   * @param lastWrite gives the position of the newest event about them, as it is at that state of the read tables or
+   * later.
    */
   get: <T>(key: KeptKey, state: TableState, lastWrite: () => number) => T | undefined;
   /** @param state in which it was made, or would have been: nothing was written since that it depends on. */
@@ -29,8 +30,8 @@ export type Kept = {
 };
 
 /**
- * Keeps the most recently used answers in memory, each until a document of a collection that it depends on is written. Those of a read file
- * are dropped after an erasure, and all if none is asked for in 30 to 60 s.
+ * Keeps the most recently used answers in memory, each until a document of a collection that it depends on is written.
+ * Those of a read file are dropped after an erasure, and all if none is asked for in 30 to 60 s.
  */
 export function openKept(bounds = keptBounds): Kept {
   const entries = new Map<string, Entry>();
@@ -58,7 +59,10 @@ export function openKept(bounds = keptBounds): Kept {
     isUsed = false;
   }
 
-  /** Drops the answers of a read file that has had another erasure. @returns false for an answer from before the last one. */
+  /**
+   * Drops the answers of a read file that has had another erasure. @returns false for an answer from before the last
+   * one.
+   */
   function isCurrent(file: string, state: TableState): boolean {
     const known = erasures.get(file) ?? 0;
     if (state.erasures > known) {

@@ -21,8 +21,8 @@ export type LongRead<K extends Kind = Kind> = {
 };
 
 /**
- * An answer; `state` is that of the read tables before it, null where something was erased meanwhile; `worked` are milliseconds, 0 where the
- * answer was kept.
+ * An answer; `state` is that of the read tables before it, null where something was erased meanwhile; `worked` are
+ * milliseconds, 0 where the answer was kept.
  */
 export type Answered<K extends Kind = Kind> = { answer: Answer<K>; state: TableState | null; worked: number };
 
@@ -82,8 +82,8 @@ const mostWaiting = { key: 64, all: 256 };
 /** A thread that nothing was asked of for so long ends. */
 const idleMilliseconds = 30_000;
 /**
- * On a busy machine a read may take so many times the time that it may work. If it does not ask whether it may go on, its caller is
- * answered so many milliseconds later.
+ * On a busy machine a read may take so many times the time that it may work. If it does not ask whether it may go on,
+ * its caller is answered so many milliseconds later.
  */
 export const mostTimes = 4;
 const graceMilliseconds = 250;
@@ -94,7 +94,8 @@ let users = 0;
 /**
  * The lane of this thread, one for all that answer requests in it. `leave` gives it back, and closes the read file.
  *
- * @param seat that of this thread for copies of tables, in the first half of the seats: the lane has one in the other half.
+ * @param seat that of this thread for copies of tables, in the first half of the seats: the lane has one in the other
+ * half.
  */
 export function joinLane(seat?: Seat): { lane: Lane; leave: (file: string) => Promise<void> } {
   shared ??= openLane({ ...(seat && { seat: { seats: seat.seats, own: seat.own + seat.seats.length / 2 } }) });
@@ -124,7 +125,9 @@ type Started = {
   end: () => Promise<void>;
 };
 
-/** The thread of a lane: started by the first read that comes after it has ended, and ended when none comes for a while. */
+/**
+ * The thread of a lane: started by the first read that comes after it has ended, and ended when none comes for a while.
+ */
 function openLaneThread(seat: Seat | undefined) {
   let started: Started | null = null;
   let last = 0;
@@ -204,7 +207,10 @@ export function openLane({ seat }: { seat?: Seat } = {}) {
   const thread = openLaneThread(seat);
   let waiting = 0;
 
-  /** Reads at the caller's turn. @throws LateError, GoneError, CrowdedError, TooManyCombinationsError; what the read does. */
+  /**
+   * Reads at the caller's turn. @throws LateError, GoneError, CrowdedError, TooManyCombinationsError; what the read
+   * does.
+   */
   function read<K extends Kind>(long: LongRead<K>, asker: Asker<K>): Promise<Answered<K>> {
     const { line, signal, milliseconds, known } = asker;
     return new Promise((resolve, reject) => {

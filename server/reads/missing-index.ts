@@ -29,7 +29,10 @@ export function missingIndex(written: Written, tables: Tables, hasWordIndex: boo
 /** A read that took long: `total` is how many documents met its condition, null where it did not come to its end. */
 export type Slow = { read: Read; total: number | null };
 
-/** The indexes that a read that took long was without, also for the conditions of rules: for the operator, not for its caller. */
+/**
+ * The indexes that a read that took long was without, also for the conditions of rules: for the operator, not for its
+ * caller.
+ */
 export function missingIn({ read, total }: Slow, tables: Tables, hasWordIndex: boolean): Missing[] {
   const where = whereOf(read);
   if (searches(where)) return hasWordIndex ? [] : [{ collection: tables.name, field: null }];

@@ -29,7 +29,10 @@ const writeMilliseconds = 5000;
 
 const fileIn = (directory: string) => join(directory, 'missing-indexes.json');
 
-/** Opens the list of a data directory. It is written some seconds after a read, and a disk that does not take it is no failure. */
+/**
+ * Opens the list of a data directory. It is written some seconds after a read, and a disk that does not take it is no
+ * failure.
+ */
 export function openMissingList(directory: string, now = Date.now): MissingList {
   const listed = new Map(readMissingList(directory, now()).map((one) => [nameOfMissing(one), one]));
   let timer: NodeJS.Timeout | undefined;

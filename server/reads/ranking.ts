@@ -5,7 +5,9 @@ import { goOn } from '../../projections/tables/interruption.ts';
 import { scorerOf, type Term } from '../../projections/tables/words.ts';
 import { ownSortKeys } from '../queries/paths.ts';
 
-/** Of the documents that a search finds, the newest are put in order: as many as can be read whole in some milliseconds. */
+/**
+ * Of the documents that a search finds, the newest are put in order: as many as can be read whole in some milliseconds.
+ */
 export const mostRanked = 500;
 
 /** The order in which documents are found. */
@@ -31,7 +33,10 @@ export type Newest = (request: Pick<ListRequest, 'limit' | 'page'>) => Promise<P
 
 type Ordered = { terms: readonly Term[]; fields: readonly TextField[]; newest: Newest };
 
-/** A page of what a search finds, those that fit best first: of the newest {@link mostRanked}. The others follow, the newest first. */
+/**
+ * A page of what a search finds, those that fit best first: of the newest {@link mostRanked}. The others follow, the
+ * newest first.
+ */
 export async function rankedPage(
   { limit, page }: Pick<ListRequest, 'limit' | 'page'>,
   { terms, fields, newest }: Ordered,

@@ -117,7 +117,10 @@ const interrupted: { [P in Kind]: (request: Requests[P]) => Requests[P] } = {
   }),
 };
 
-/** The same from a reader of {@link interruptible} tables: it asks in all collections that it goes through whether it may go on. */
+/**
+ * The same from a reader of {@link interruptible} tables: it asks in all collections that it goes through whether it
+ * may go on.
+ */
 export function performInterruptibly<K extends Kind>({ kind, request }: Read<K>, reader: Reader): Promise<Answers[K]> {
   return readings[kind](interrupted[kind](request), reader);
 }

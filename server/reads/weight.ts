@@ -7,18 +7,23 @@ import type { Tables } from '../../projections/tables/tables.ts';
 import { type Read, searches, whereOf } from './reads.ts';
 
 /**
- * A collection that is read: its tables, the number of documents of each collection by key, and how many events have come since the moment
- * of the read; null: it is of today.
+ * A collection that is read: its tables, the number of documents of each collection by key, and how many events have
+ * come since the moment of the read; null: it is of today.
  */
 type Weighed = { tables: Tables; sizeOf: (key: string) => number; events: number | null };
 
 /** Of a page behind so many documents all before it are looked at. */
 const deepest = 10_000;
-/** A read that looks at more values than this, of stored columns, may keep the thread from others for some milliseconds. */
+/**
+ * A read that looks at more values than this, of stored columns, may keep the thread from others for some milliseconds.
+ */
 const mostLooks = 20_000;
 /** The same of a read as of a moment, which the thread cannot end: documents may be long. */
 const mostPastLooks = 2_000;
-/** A value in the JSON of a document takes as long as so many of columns, and so does a text whose words are looked through. */
+/**
+ * A value in the JSON of a document takes as long as so many of columns, and so does a text whose words are looked
+ * through.
+ */
 const ofJson = 20;
 /** More conditions than this are not left to an index, and not to this thread as of a moment. */
 const mostServed = 4;

@@ -11,7 +11,10 @@ import type { OpenApp } from './open-app.ts';
 
 /** Links for the operator, once it is known where clients reach the service. */
 export type AccountLinks = {
-  /** The secret address of the page that makes the first user; null when there is one, or no collection of users may log in. */
+  /**
+   * The secret address of the page that makes the first user; null when there is one, or no collection of users may log
+   * in.
+   */
   setupUrl: string | null;
   /** Where mails are listed that are caught and not sent, as in development without settings; else null. */
   mailUrl: string | null;
@@ -46,7 +49,10 @@ type Options = {
   /** The clock that is believed, in milliseconds since the epoch. */
   now: () => number;
   log: Logger;
-  /** Opens this node's part in sending mails. @param onGained is called when it is its turn; null where there are no other nodes. */
+  /**
+   * Opens this node's part in sending mails. @param onGained is called when it is its turn; null where there are no
+   * other nodes.
+   */
   openMailTurn: ((onGained: () => void) => MailTurn & { close: () => Promise<void> }) | null;
 };
 

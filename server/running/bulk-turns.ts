@@ -6,7 +6,10 @@ const atOnce = 2;
 /** So many more may wait, of one caller and in all; a call that waits for its caller has not read its body yet. */
 const waiting = { caller: 16, all: 256 };
 const waitingToBegin = 32;
-/** A body that has not come by then no longer holds up the next call of its caller, who may be many clients with one key. */
+/**
+ * A body that has not come by then no longer holds up the next call of its caller, who may be many clients with one
+ * key.
+ */
 const bodyMilliseconds = 2000;
 /** But so many such bodies at most, of one caller and in all: what has come of them is in memory. */
 const mostLate = { caller: 3, all: 16 };

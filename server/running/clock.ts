@@ -34,9 +34,9 @@ const largestJump = 7 * 24 * 3600 * 1000;
 export const unwatched: Watch = { jump: null, isBehind: false };
 
 /**
- * Judges the wall clock. A step of up to a minute is believed at once. A larger one ahead is believed when it has lasted for a
- * minute, as after the pause of a virtual machine, unless it is one of more than a week. Back it may go as it likes, for what is
- * recorded does not.
+ * Judges the wall clock. A step of up to a minute is believed at once. A larger one ahead is believed when it has
+ * lasted for a minute, as after the pause of a virtual machine, unless it is one of more than a week. Back it may go as
+ * it likes, for what is recorded does not.
  */
 export function judge(watch: Watch, { at, lead, lag }: Sight): Judgement {
   const says: Judgement['says'] = [];

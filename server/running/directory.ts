@@ -51,8 +51,8 @@ export const briefHolders = { export: 'annals export', collect: 'annals blobs gc
  *
  * @param node the vault of the nodes, which is closed with the directory; null where the log is in the directory.
  * @param holder its holder, as another process that wants it is told.
- * @throws LockedError when another process works on it; UnwritableError when this user may not; StartError where a restore was
- *   stopped.
+ * @throws LockedError when another process works on it; UnwritableError when this user may not; StartError where a
+ * restore was stopped.
  */
 export function openDirectory(settings: Settings, node: NodeVault | null, holder = serveHolder): Directory {
   try {

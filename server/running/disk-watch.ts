@@ -11,8 +11,8 @@ type Options = { directory: string; state: StateCell; log: Logger; milliseconds?
 const needed = Buffer.alloc(64 * 1024);
 
 /**
- * Tells the log when a disk is full, and finds out when it has room again: no write may come that would, for a balancer that asks
- * `/ready` sends none.
+ * Tells the log when a disk is full, and finds out when it has room again: no write may come that would, for a balancer
+ * that asks `/ready` sends none.
  *
  * @returns ends the watch.
  */

@@ -135,7 +135,9 @@ function portToTurns(): MessagePort {
   return portTo<BulkTurns>(turns, release);
 }
 
-/** Generates in a worker where that can load the configuration: the functions of an object do not pass between threads. */
+/**
+ * Generates in a worker where that can load the configuration: the functions of an object do not pass between threads.
+ */
 async function describeService(api: Api, loaded: Configured, shared: Shared): Promise<Made> {
   if (loaded.path !== null) return generateOpenApiInWorker(api, loaded, shared);
   const { generateOpenApi } = await import('./generate-openapi.ts');

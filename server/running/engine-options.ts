@@ -24,7 +24,9 @@ export type EngineOptions = {
   onUpgrade?: ((line: string) => void) | undefined;
   /** The holder of the data directory, as another process that wants it is told. */
   holder?: string;
-  /** True for one that runs a single command: it sends no mail, which goes on waiting, since it would end in the middle. */
+  /**
+   * True for one that runs a single command: it sends no mail, which goes on waiting, since it would end in the middle.
+   */
   isBrief?: boolean;
   /** True for a brief one that is sent files: else it leaves their store alone. */
   takesFiles?: boolean | undefined;

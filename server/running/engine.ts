@@ -75,8 +75,8 @@ export type EngineReady = {
   /**
    * Begins to send mail, whose links are known now.
    *
-   * @param reachable the address by which it can be called from here; null where that is not known. Then the settings must say
-   *   where clients reach it.
+   * @param reachable the address by which it can be called from here; null where that is not known. Then the settings
+   * must say where clients reach it.
    */
   announce: (reachable: string | null) => Announced;
 };
@@ -102,7 +102,8 @@ export type Announced = AccountLinks & { baseUrl: string; adminUrl: string | nul
 /**
  * Starts the engine on a data directory: the writer, the secrets of accounts, the guard of files, signing and mail.
  *
- * @throws LockedError when another process works on it, or this one already does; UnwritableError when this user may not.
+ * @throws LockedError when another process works on it, or this one already does; UnwritableError when this user may
+ * not.
  */
 export function startEngine(options: EngineOptions): Engine {
   const { settings, loaded, log, onFailure, progress = () => {}, holder, isBrief = false, node = null } = options;

@@ -7,7 +7,10 @@ import { openServer } from './http-server.ts';
 import { listenFor, type Served } from './listener-swap.ts';
 import type { OpenApp } from './open-app.ts';
 
-/** Answers the requests of one thread: by one configuration, and after it by another. It closes the apps that it is given. */
+/**
+ * Answers the requests of one thread: by one configuration, and after it by another. It closes the apps that it is
+ * given.
+ */
 export type Answerer = {
   /** Resolves with the port when the app answers there. */
   listen: (app: OpenApp, address: Address) => Promise<number>;

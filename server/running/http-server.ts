@@ -51,7 +51,8 @@ async function serve(server: Server, options: Options): Promise<void> {
 /**
  * A hapi server whose listener never listens.
  *
- * @param steps run before the route of a request is looked for, and throw if it is refused; together, for each extension of hapi costs time.
+ * @param steps run before the route of a request is looked for, and throw if it is refused; together, for each
+ * extension of hapi costs time.
  */
 export function neverListening(steps: readonly ((request: Request) => void)[] = []): Server {
   const server = Hapi.server({

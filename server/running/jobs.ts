@@ -4,7 +4,9 @@ import { privateFile } from '../../storage/private.ts';
 
 /** Jobs that are done once in the life of a service. */
 export type Jobs = {
-  /** Does a job unless it was done before. One that fails, or is cut short, is done again when it is asked for again. */
+  /**
+   * Does a job unless it was done before. One that fails, or is cut short, is done again when it is asked for again.
+   */
   once: (job: 'seed', run: () => Promise<void>) => Promise<void>;
 };
 

@@ -49,8 +49,8 @@ export async function listenFor(first: Server, address: Address, isEnding: () =>
     attach(listener, next);
     server = next;
     const writes = left.filter(({ req }) => !reading.has(req.method ?? '') && req.url !== reloadPath);
-    // By then all is over but streams and long answers. The streams end, so that their clients come again; other answers end their
-    // connection.
+    // By then all is over but streams and long answers. The streams end, so that their clients come again; other
+    // answers end their connection.
     const stopped = within(writeMilliseconds, allOver(left)).then(() => former.stop());
     return {
       written: within(writeMilliseconds, allOver(writes)),

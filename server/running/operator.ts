@@ -30,8 +30,8 @@ const readAccepted = compileMembers<{ acceptLoss?: boolean }>({ acceptLoss: Joi.
 const maxCandidatesBytes = 64 * 1024;
 
 /**
- * Routes for the operator's commands: on accounts, on files that are not needed or lost, on the key that signs, and on the configuration.
- * They are not part of the API: for other callers the paths do not exist, and bodies are not read.
+ * Routes for the operator's commands: on accounts, on files that are not needed or lost, on the key that signs, and on
+ * the configuration. They are not part of the API: for other callers the paths do not exist, and bodies are not read.
  */
 export function operator(
   server: Server,

@@ -96,7 +96,10 @@ type Options = {
   isAlone?: boolean;
 };
 
-/** All that a service answers, as a hapi plugin for servers of our own: with an extension that reaches every route of theirs. */
+/**
+ * All that a service answers, as a hapi plugin for servers of our own: with an extension that reaches every route of
+ * theirs.
+ */
 export const routes: Plugin<Options> = {
   name: 'annals-routes',
   async register(server, { app, backlog = createBacklog(app.log), lazy, isAlone = false }) {
@@ -127,7 +130,9 @@ export const routes: Plugin<Options> = {
   },
 };
 
-/** The refusal of a path that a collection had before it was renamed, for callers who may know the names of collections. */
+/**
+ * The refusal of a path that a collection had before it was renamed, for callers who may know the names of collections.
+ */
 function formerPath({ model, collections, formerSlugs }: RoutedApp, request: Request): DomainError | null {
   const [, before = '', slug = ''] = /^(\/api\/(?:collections|media)\/)([^/]+)/.exec(request.path) ?? [];
   const target = slug === '' ? undefined : collections.get(formerSlugs().get(slug) ?? '');
@@ -138,7 +143,10 @@ function formerPath({ model, collections, formerSlugs }: RoutedApp, request: Req
   return new DomainError('not-found', `${noRoute(request).message}: ${now}`);
 }
 
-/** By default hapi cuts any answer to the `Range` that is asked for: half a JSON document is not one. Files have ranges of their own. */
+/**
+ * By default hapi cuts any answer to the `Range` that is asked for: half a JSON document is not one. Files have ranges
+ * of their own.
+ */
 function answerWhole({ settings }: RequestRoute): void {
   settings.response = { ...settings.response, ranges: false };
 }

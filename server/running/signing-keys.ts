@@ -19,7 +19,10 @@ type Options = {
   log: Logger;
 };
 
-/** Tells the log of a service what became of its keys, and the vault in its data directory of keys that other nodes have made. */
+/**
+ * Tells the log of a service what became of its keys, and the vault in its data directory of keys that other nodes have
+ * made.
+ */
 export function keysInService({ file, logName, directory, append, nextId, upToDate, mayRecord, log }: Options) {
   const { vault, vaultPort, node } = directory;
   const { logKeys } = vaultPort;

@@ -6,8 +6,8 @@ import type { Settings } from '../settings/settings.ts';
 export const safeLength = 32;
 
 /**
- * Warns of a configuration in one line, so that the addresses of the service are not lost between its warnings; a command prints
- * all of them where the configuration is a file.
+ * Warns of a configuration in one line, so that the addresses of the service are not lost between its warnings; a
+ * command prints all of them where the configuration is a file.
  *
  * @param loaded `path` is null for a configuration that is an object.
  */

@@ -29,8 +29,8 @@ export type Takes<F extends Flags> = {
   /** Its other flags. */
   flags?: F;
   /**
-   * The arguments without a flag, by the names of the usage: `COLLECTION` is required, `[FILE]` is not, and of `[COLLECTION…]` there may be
-   * any number.
+   * The arguments without a flag, by the names of the usage: `COLLECTION` is required, `[FILE]` is not, and of
+   * `[COLLECTION…]` there may be any number.
    */
   words?: readonly string[];
 };

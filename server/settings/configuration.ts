@@ -47,8 +47,8 @@ export async function loadConfiguration(path: string | undefined, patience = loa
 }
 
 /**
- * Loads and checks a configuration as another thread, or an earlier start of this one, has read it, whatever is in its files by now.
- * Data that its modules read by themselves is read again.
+ * Loads and checks a configuration as another thread, or an earlier start of this one, has read it, whatever is in its
+ * files by now. Data that its modules read by themselves is read again.
  *
  * @param path its file.
  * @throws UsageError, ConfigError as {@link loadConfiguration}.
@@ -57,7 +57,10 @@ export function loadKept(path: string, sources: Sources): Promise<Loaded> {
   return load(path, { kept: sources, isAgain: true, patience: loadMilliseconds });
 }
 
-/** Loads and checks a configuration as it is in its files now, also where this thread has loaded it before. @throws as the others. */
+/**
+ * Loads and checks a configuration as it is in its files now, also where this thread has loaded it before. @throws as
+ * the others.
+ */
 export function loadAgain(path: string): Promise<Loaded> {
   return load(path, { kept: null, isAgain: true, patience: loadMilliseconds });
 }
@@ -70,7 +73,10 @@ async function load(file: string, how: How): Promise<Loaded> {
   return { path: file, model: checkConfig(config), seed, sources };
 }
 
-/** The message without a configuration. The package, unlike the checkout and the image, has no example: it would be large. */
+/**
+ * The message without a configuration. The package, unlike the checkout and the image, has no example: it would be
+ * large.
+ */
 function noConfiguration(): string {
   const ways = 'annals init writes this one there, and --config FILE names another';
   return `there is no configuration in ${process.cwd()}: ${ways}\n\n${firstConfiguration}`;

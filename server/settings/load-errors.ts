@@ -10,7 +10,8 @@ const ours = fileURLToPath(new URL('../', import.meta.url));
 const extensions = ['.ts', '.mts', '.js', '.mjs', '.cts', '.cjs', '.json'];
 
 /**
- * The reason why a module cannot be loaded, in one line: the problem, its place in the author's files, and the correction.
+ * The reason why a module cannot be loaded, in one line: the problem, its place in the author's files, and the
+ * correction.
  *
  * @param file the module to load; the mistake may be in a module that it imports.
  */
@@ -39,7 +40,9 @@ function markedPlace(text: string): string | null {
 
 const checkMilliseconds = 5000;
 
-/** Node tells the place of a syntax error in JavaScript only if it checks that file alone; null without a Node to run. */
+/**
+ * Node tells the place of a syntax error in JavaScript only if it checks that file alone; null without a Node to run.
+ */
 function checkedPlace(file: string): string | null {
   // There, execPath is not Node.
   if (process.versions.electron !== undefined || isBinary()) return null;
@@ -48,7 +51,10 @@ function checkedPlace(file: string): string | null {
   return markedPlace(spawnSync(process.execPath, ['--check', file], check).stderr ?? '');
 }
 
-/** The innermost call of a stack in a file of the author's, as `file:line:column`; null without one. Errors of packages and of Node come from a call there. */
+/**
+ * The innermost call of a stack in a file of the author's, as `file:line:column`; null without one. Errors of packages
+ * and of Node come from a call there.
+ */
 export function thrownPlace(stack: string): string | null {
   for (const [, url = '', at] of stack.matchAll(/(?:\(|at (?:async )?)((?:file:|\/|[A-Z]:\\).+?):(\d+:\d+)\)?$/gm)) {
     const path = pathOf(url);
@@ -61,7 +67,10 @@ function pathOf(url: string): string {
   return url.startsWith('file:') ? fileURLToPath(url) : url;
 }
 
-/** TypeScript that is more than types, which Node does not compile, by how its message names it, with the way to write it. */
+/**
+ * TypeScript that is more than types, which Node does not compile, by how its message names it, with the way to write
+ * it.
+ */
 const uncompiled: readonly [construct: string, instead: string][] = [
   ['enum', "write an object, const Status = { draft: 'draft' } as const"],
   ['namespace', 'write a module, and import it'],

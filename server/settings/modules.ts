@@ -23,8 +23,8 @@ const marker = /[?&]annals=(\d+)$/;
  * Imports the module of a configuration, and records the text of each module that is a part of it.
  *
  * @param kept the texts to take in place of the files; null: the files as they are now.
- * @param isAgain whether modules are loaded that this thread has loaded before, which Node keeps for the life of a thread: they get other
- *   addresses. Packages are not loaded again.
+ * @param isAgain whether modules are loaded that this thread has loaded before, which Node keeps for the life of a
+ * thread: they get other addresses. Packages are not loaded again.
  * @throws any error of the module, or of Node.
  */
 export async function importModule(file: string, kept: Sources | null, isAgain: boolean): Promise<Imported> {

@@ -7,8 +7,8 @@ import { bucketDefaults, isNeeded, type Setting, type Settings, type SettingValu
 export type Place = { at: string; problems: string[] };
 
 /**
- * Reads the settings in an object, by the readers of their environment variables. The keys are the names of the settings; those of
- * a bucket are the names of its parts.
+ * Reads the settings in an object, by the readers of their environment variables. The keys are the names of the
+ * settings; those of a bucket are the names of its parts.
  *
  * @param base the folder of relative paths in it.
  */

@@ -6,8 +6,8 @@ import { messageOf } from '../../storage/errors.ts';
 import { certificatesIn } from './certificates.ts';
 import { parseWitness } from './cosigners.ts';
 
-// Each reads the text of a setting. Its errors name the source (the variable, the flag or the place in a file) and the allowed
-// values, and show no value that may be a secret.
+// Each reads the text of a setting. Its errors name the source (the variable, the flag or the place in a file) and the
+// allowed values, and show no value that may be a secret.
 
 const logLevels = ['fatal', 'error', 'warn', 'info', 'debug', 'silent'];
 const maxThreads = 256;

@@ -99,7 +99,10 @@ export type Settings = {
   adminFolder: string | undefined;
   /** The id of the site of these settings; null for a single site, which has no name. */
   site: string | null;
-  /** The address of the log in PostgreSQL that several nodes append to; undefined: the log is in the data directory. It holds a password. */
+  /**
+   * The address of the log in PostgreSQL that several nodes append to; undefined: the log is in the data directory. It
+   * holds a password.
+   */
   log: string | undefined;
   /** The name of this node among those of the log; undefined: one is made up, and kept in the data directory. */
   node: string | undefined;
@@ -112,8 +115,8 @@ export type Settings = {
 };
 
 /**
- * How much a read on a node waits for: `linear`, all that was acknowledged before, by any node; `session`, the position that the client
- * names; `eventual`, nothing.
+ * How much a read on a node waits for: `linear`, all that was acknowledged before, by any node; `session`, the position
+ * that the client names; `eventual`, nothing.
  */
 export type Reads = 'linear' | 'session' | 'eventual';
 

@@ -79,7 +79,9 @@ function parse(file: string, problems: string[]): unknown {
   }
 }
 
-/** The place where a text stops being JSON. The engine's own message shows a piece of the text, which has keys in it. */
+/**
+ * The place where a text stops being JSON. The engine's own message shows a piece of the text, which has keys in it.
+ */
 function breakIn(text: string): string {
   let [whole, broken] = [0, text.length];
   // The longest part that could still go on as JSON.

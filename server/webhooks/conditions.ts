@@ -10,12 +10,14 @@ import { readWhereObject } from '../queries/where.ts';
 /** The condition of a webhook on the documents of one collection, or on one global. */
 export type Condition = { tables: Tables; where: Where };
 
-/** The conditions of webhooks, by the name of the webhook and the category of the streams: `posts`, or `globals/site`. */
+/**
+ * The conditions of webhooks, by the name of the webhook and the category of the streams: `posts`, or `globals/site`.
+ */
 export type Conditions = ReadonlyMap<string, ReadonlyMap<string, Condition>>;
 
 /**
- * Checks the parts of webhooks that the check of the configuration leaves open: their conditions, which name fields, and that URLs are
- * https in production.
+ * Checks the parts of webhooks that the check of the configuration leaves open: their conditions, which name fields,
+ * and that URLs are https in production.
  *
  * @throws ConfigError naming every problem.
  */

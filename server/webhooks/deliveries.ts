@@ -2,7 +2,9 @@ import { type Asynchronous, asynchronous } from '../../events/vault/vault-port.t
 import { openDatabase, type Sqlite } from '../../storage/sqlite.ts';
 import type { DeliveryQuery } from '../ports.ts';
 
-/** An event that a webhook is to be told of. `id` is that of the delivery, `position` and `stream` those of the event. */
+/**
+ * An event that a webhook is to be told of. `id` is that of the delivery, `position` and `stream` those of the event.
+ */
 export type Found = { webhook: string; id: string; stream: string; position: number };
 
 /** A delivery that did not succeed yet. Times are milliseconds since the epoch. */
@@ -73,11 +75,12 @@ type Row = {
 export const patience = 3 * 24 * 60 * 60 * 1000;
 
 /**
- * Opens `webhooks.db`: up to which position of the log each webhook was looked after, and the deliveries that are left to be made. Both
- * change in one transaction, so that an end of the process at any moment loses no delivery. A power cut may take the last transactions
- * back, and then these deliveries are made again, under the same ids.
+ * Opens `webhooks.db`: up to which position of the log each webhook was looked after, and the deliveries that are left
+ * to be made. Both change in one transaction, so that an end of the process at any moment loses no delivery. A power
+ * cut may take the last transactions back, and then these deliveries are made again, under the same ids.
  *
- * @param log the id of the log, and how many events it has: of another log nothing is kept, and of events that are gone neither.
+ * @param log the id of the log, and how many events it has: of another log nothing is kept, and of events that are gone
+ * neither.
  */
 export function openDeliveries(path: string, log: { id: string; size: number }, now: number) {
   const db = openDatabase(path, { cacheMiB: 2 });
@@ -209,8 +212,8 @@ export function openDeliveries(path: string, log: { id: string; size: number }, 
     /** Whether a delivery is still as it was given: neither made nor tried since. */
     isDue: ({ webhook, id, attempts }: Delivery): boolean => selectById.get(webhook, id)?.attempts === attempts,
     /**
-     * Keeps the deliveries of events up to a position, up to which these webhooks then have been looked after. If an earlier one of
-     * the document waits for its next attempt, that is due now.
+     * Keeps the deliveries of events up to a position, up to which these webhooks then have been looked after. If an
+     * earlier one of the document waits for its next attempt, that is due now.
      */
     enqueue: (names: readonly string[], upTo: number, found: readonly Found[], at: number): void =>
       enqueue.immediate(names, upTo, found, at),
@@ -220,7 +223,10 @@ export function openDeliveries(path: string, log: { id: string; size: number }, 
     fail: (one: Delivery, failed: Failed): void => fail.immediate(one, failed),
     /** Makes a delivery due now, or the earlier one that it waits for; gives it as it is then. */
     retry: (webhook: string, id: string, at: number): Delivery | null => retry.immediate(webhook, id, at),
-    /** Makes those that wait for their next attempt due now, if they were found after `since` (milliseconds since the epoch). */
+    /**
+     * Makes those that wait for their next attempt due now, if they were found after `since` (milliseconds since the
+     * epoch).
+     */
     release: (webhook: string, at: number, since: number): void => void releaseFound.run({ webhook, at, since }),
     /** Makes all due now, of each document the earliest; parked ones are tried for another 3 days. */
     retryAll: (webhook: string, at: number): void => retryAll.immediate(webhook, at),

@@ -29,8 +29,8 @@ const spread = 0.25;
 /** How long a document rests whose outcome could not be kept: a full disk must not become a storm of deliveries. */
 const troubleMilliseconds = 10_000;
 /**
- * How often successes make due what had its turn by an earlier one: a receiver that refuses some documents and takes others must not
- * get the former again with each of the latter.
+ * How often successes make due what had its turn by an earlier one: a receiver that refuses some documents and takes
+ * others must not get the former again with each of the latter.
  */
 const releaseMilliseconds = 10 * 60 * 1000;
 

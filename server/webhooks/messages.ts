@@ -34,7 +34,9 @@ export function subjectOf({ type, stream }: Pick<Header, 'type' | 'stream'>, nam
   return { target: { kind: 'collection', slug: names.slugFor(category) }, key: category, id, event };
 }
 
-/** The message about an event: no content, so that nothing has to be erased at a receiver. `id` is null for a global. */
+/**
+ * The message about an event: no content, so that nothing has to be erased at a receiver. `id` is null for a global.
+ */
 export type Message = Pick<DeliveryView, 'type' | 'timestamp' | 'data'>;
 
 /** The message about an event, the same for each attempt. */
@@ -44,7 +46,10 @@ export function messageOf({ type, stream, recordedAt, version, position, batch }
   return { type, timestamp: recordedAt, data: { ...about, version, position, batch: batch ?? null } };
 }
 
-/** The id of a delivery: the same for each attempt, and another for each webhook. It has no dot, which the signature needs. */
+/**
+ * The id of a delivery: the same for each attempt, and another for each webhook. It has no dot, which the signature
+ * needs.
+ */
 export function deliveryIdOf(event: string, webhook: string): string {
   return `${event}_${webhook}`;
 }

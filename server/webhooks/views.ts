@@ -13,7 +13,9 @@ type Options = {
   now: () => number;
 };
 
-/** Webhooks and deliveries as answers show them: never a secret, and of a URL the origin alone, for a path may hold one. */
+/**
+ * Webhooks and deliveries as answers show them: never a secret, and of a URL the origin alone, for a path may hold one.
+ */
 export function openViews({ webhooks, deliveries, header, names, now }: Options): WebhookPort {
   const isKnown = (name: string) => webhooks.some((webhook) => webhook.name === name);
 

@@ -21,12 +21,15 @@ export type Writing = {
   waiting: () => number;
 };
 
-/** So much of a load is measured, in milliseconds; an answer that took as long is of a writer that was held up, and tells nothing. */
+/**
+ * So much of a load is measured, in milliseconds; an answer that took as long is of a writer that was held up, and
+ * tells nothing.
+ */
 const measured = { least: 100, most: 1000 };
 
 /**
- * Connects a thread that answers requests with the writer thread: commands go there, outcomes come back when the events are durable
- * and every thread can read them.
+ * Connects a thread that answers requests with the writer thread: commands go there, outcomes come back when the events
+ * are durable and every thread can read them.
  *
  * @param now milliseconds of a monotonic clock.
  */
@@ -98,7 +101,10 @@ export function connectWriter(port: MessagePort, now = () => performance.now()):
   };
 }
 
-/** Measures how many commands are answered while more of them wait than a few: with fewer, it is those who send them that take the time. */
+/**
+ * Measures how many commands are answered while more of them wait than a few: with fewer, it is those who send them
+ * that take the time.
+ */
 function openRate() {
   let answered = 0;
   let elapsed = 0;

@@ -31,7 +31,10 @@ type Parts = {
 /** A claim of each document may be sent with it. */
 const patience = 60_000;
 
-/** The log is free again after so many milliseconds where this node stops: longer by the time that the checks took before. */
+/**
+ * The log is free again after so many milliseconds where this node stops: longer by the time that the checks took
+ * before.
+ */
 const shortestHold = 2000;
 const slowerUnderLoad = 4;
 
@@ -62,7 +65,10 @@ export function openApplying({ log, read, readFile, configured, agreement, write
     return log.prepareSchema(command, claimsIn(read, schema));
   }
 
-  /** Decides all of it while others can write, so that what stands against it is found, and for how long they will have to wait. */
+  /**
+   * Decides all of it while others can write, so that what stands against it is found, and for how long they will have
+   * to wait.
+   */
   function rehearse(acceptsLoss: boolean): number {
     const begun = performance.now();
     prepare(acceptsLoss).rollBack();
@@ -103,8 +109,8 @@ export function openApplying({ log, read, readFile, configured, agreement, write
   let told = '';
 
   /**
-   * Begins to wait, and says so. Where it is wanted, applies it as soon as this node answers requests; but none that the log had before:
-   * the log must not go back to it when a node that was not upgraded yet starts again.
+   * Begins to wait, and says so. Where it is wanted, applies it as soon as this node answers requests; but none that
+   * the log had before: the log must not go back to it when a node that was not upgraded yet starts again.
    */
   function begin(options: Beginning): void {
     const { isWanted, warn } = options;
@@ -129,7 +135,10 @@ export function openApplying({ log, read, readFile, configured, agreement, write
   }
 
   return {
-    /** @throws DomainError `conflict` naming the documents that stand against it, `unavailable` where the log could not be written. */
+    /**
+     * @throws DomainError `conflict` naming the documents that stand against it, `unavailable` where the log could not
+     * be written.
+     */
     apply,
     begin,
     close: () => clearTimeout(timer),

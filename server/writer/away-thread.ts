@@ -3,7 +3,9 @@ import type { BlobSettings } from '../../storage/blobs.ts';
 import { openBucketSegments } from '../../storage/bucket/segments.ts';
 import { messageOf } from '../../storage/errors.ts';
 
-/** The start data of the thread that fetches segments for one that waits: the cell becomes 1 when the answer is there. */
+/**
+ * The start data of the thread that fetches segments for one that waits: the cell becomes 1 when the answer is there.
+ */
 export type AwayInput = {
   bucket: Extract<BlobSettings, { kind: 'bucket' }>;
   port: MessagePort;

@@ -10,7 +10,10 @@ export type Cleaning = {
   stop: () => void;
 };
 
-/** `share`: how much is clean, from 0 to 1; null when nothing is being cleaned. `isHindered`: a reader has been in the way for a while. */
+/**
+ * `share`: how much is clean, from 0 to 1; null when nothing is being cleaned. `isHindered`: a reader has been in the
+ * way for a while.
+ */
 export type Progress = { share: number | null; isHindered: boolean };
 
 type Options = {
@@ -24,8 +27,8 @@ type Options = {
 };
 
 /**
- * A reader that is in the way is looked for this often, told of after a while, and waited for this long at most: meanwhile the write-ahead
- * log grows. Then the order is given up, for later.
+ * A reader that is in the way is looked for this often, told of after a while, and waited for this long at most:
+ * meanwhile the write-ahead log grows. Then the order is given up, for later.
  */
 const busyMilliseconds = { pause: 100, told: 1000, most: 30_000 };
 const progressMilliseconds = 250;

@@ -5,7 +5,10 @@ import type { Beat, Piece, PieceResult } from '../../projections/start/helpers.t
 import { messageOf } from '../../storage/errors.ts';
 import { helperCells } from './helpers.ts';
 
-/** The start data of a thread that helps: its pieces of work, where the answer goes, the cells that all share, and its own of them. */
+/**
+ * The start data of a thread that helps: its pieces of work, where the answer goes, the cells that all share, and its
+ * own of them.
+ */
 export type HelperInput = {
   pieces: readonly Piece[];
   port: MessagePort;

@@ -4,7 +4,10 @@ import type { Helpers, Piece, PieceResult, Work } from '../../projections/start/
 import { startThread } from '../platform/threads.ts';
 import type { HelperInput, HelperMessage } from './helper-thread.ts';
 
-/** The cells that helping threads share: whether all are to end, how many have; then one for each, of the events that it has gone through. */
+/**
+ * The cells that helping threads share: whether all are to end, how many have; then one for each, of the events that it
+ * has gone through.
+ */
 export const helperCells = { isOver: 0, ended: 1, first: 2 } as const;
 
 /** A thread takes a fifth of a second to begin, in which one goes through some thousand events. */
@@ -18,7 +21,8 @@ const tickMilliseconds = 500;
 const mostTicks = 240;
 
 /**
- * Threads that help one that does not return meanwhile: it waits for them in memory that they share, so no event of theirs reaches it.
+ * Threads that help one that does not return meanwhile: it waits for them in memory that they share, so no event of
+ * theirs reaches it.
  *
  * @returns null on a machine with one core, where they would only take turns.
  */

@@ -45,9 +45,9 @@ const patience = { opening: 10_000, appending: 5000, page: 30_000 };
 const page = 1000;
 
 /**
- * So many events, characters of them, or what comes within so many milliseconds, are taken into the replica in one transaction: events that
- * are far from each other in an index share its pages then, which a commit writes. Through a slow network each page is taken in at once, so
- * that one that does not come costs nothing of those before it.
+ * So many events, characters of them, or what comes within so many milliseconds, are taken into the replica in one
+ * transaction: events that are far from each other in an index share its pages then, which a commit writes. Through a
+ * slow network each page is taken in at once, so that one that does not come costs nothing of those before it.
  */
 const most = { events: 16_000, characters: 32_000_000, milliseconds: 2000 };
 
@@ -55,11 +55,11 @@ const most = { events: 16_000, characters: 32_000_000, milliseconds: 2000 };
 const checkpointPages = 16_384;
 
 /**
- * Brings the replica of a data directory up to the log that several nodes append to; makes it where the directory is empty, and records
- * the schema where the log is.
+ * Brings the replica of a data directory up to the log that several nodes append to; makes it where the directory is
+ * empty, and records the schema where the log is.
  *
- * @throws SharedLogUnavailableError; UnfitServerError; DivergedError; NewerEventError; Error for a directory that is the replica of another
- *   log.
+ * @throws SharedLogUnavailableError; UnfitServerError; DivergedError; NewerEventError; Error for a directory that is
+ * the replica of another log.
  */
 export async function joinLog(options: Options): Promise<Node> {
   const { directory, address, logId, counter, clock: local, meter, say } = options;
@@ -159,8 +159,9 @@ async function catchUp(options: Options, begun: Omit<Node, 'membership'>): Promi
 }
 
 /**
- * Looks whether the log in PostgreSQL goes on from a replica, before anything is written to that: it may be a copy, of whatever age. If it
- * is another log from some event on, it is so in its last event, for each has an id of its own; altered events are found by the root.
+ * Looks whether the log in PostgreSQL goes on from a replica, before anything is written to that: it may be a copy, of
+ * whatever age. If it is another log from some event on, it is so in its last event, for each has an id of its own;
+ * altered events are found by the root.
  *
  * @throws LogWentBackError.
  */
@@ -177,7 +178,8 @@ async function requireBeginning(db: Sqlite, shared: PostgresLog): Promise<void> 
 /**
  * Takes into a replica all that it lacks. PostgreSQL looks for the next page while one is taken in.
  *
- * @throws SharedLogUnavailableError where a page does not come within 30 seconds; LogWentBackError, DivergedError, NewerEventError.
+ * @throws SharedLogUnavailableError where a page does not come within 30 seconds; LogWentBackError, DivergedError,
+ * NewerEventError.
  */
 export async function ingestAll(
   log: SqliteLog,

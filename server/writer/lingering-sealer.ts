@@ -3,7 +3,8 @@ import { startThread } from '../platform/threads.ts';
 import type { SealerInput, SealerMessage, SealerOrder } from './sealer-thread.ts';
 
 /**
- * A thread that seals. `ask` gives null where the thread ended in place of an answer; `onFailure` is told of the error by which it failed.
+ * A thread that seals. `ask` gives null where the thread ended in place of an answer; `onFailure` is told of the error
+ * by which it failed.
  */
 export type Sealer = {
   file: string;
@@ -13,13 +14,19 @@ export type Sealer = {
   worker: Worker;
 };
 
-/** To start a thread takes the CPU of two to three thousand events that are sealed; in a busy log the next segment is due before this is over. */
+/**
+ * To start a thread takes the CPU of two to three thousand events that are sealed; in a busy log the next segment is
+ * due before this is over.
+ */
 const lingerMilliseconds = 30_000;
 
 /** The thread that has nothing to do: one of a process. */
 let idle: { sealer: Sealer; timer: NodeJS.Timeout } | null = null;
 
-/** Gives the thread of a log that has nothing to do, or a new one. It is to be given back with {@link release}, or ended. */
+/**
+ * Gives the thread of a log that has nothing to do, or a new one. It is to be given back with {@link release}, or
+ * ended.
+ */
 export function takeSealer(input: SealerInput, onFailure: (err: unknown) => void): Sealer {
   const lingering = idle?.sealer;
   if (lingering?.file !== input.file || lingering.isOver()) return startSealer(input, onFailure);

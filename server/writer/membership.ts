@@ -15,7 +15,10 @@ import { codeOf, messageOf } from '../../storage/errors.ts';
 import { privateFile } from '../../storage/private.ts';
 import { version } from '../platform/version.ts';
 
-/** The state of a node by its own knowledge. `levelAt`: when it last had all of the log, in milliseconds since the epoch. */
+/**
+ * The state of a node by its own knowledge. `levelAt`: when it last had all of the log, in milliseconds since the
+ * epoch.
+ */
 export type OwnState = Pick<NodeReport, 'state' | 'applied' | 'scrubbed'> & { levelAt: number };
 
 /** How a node and the log are, as of its last report; `reportedAt` in milliseconds since the epoch, by this machine. */
@@ -50,7 +53,10 @@ const leaveMilliseconds = 1000;
 /** The file of a data directory that keeps the name of its node. */
 const nameFile = 'node';
 
-/** Puts a node on the list, and keeps its line up to date; where something was erased, the tables of the log are cleaned by one node. */
+/**
+ * Puts a node on the list, and keeps its line up to date; where something was erased, the tables of the log are cleaned
+ * by one node.
+ */
 export function startMembership(options: Options): Membership {
   const { directory, address: text, shared, schema, onStanding, warn } = options;
   const { tables } = shared;

@@ -15,7 +15,9 @@ import type { Progress } from './cleaning.ts';
 import type { NodeStanding } from './membership.ts';
 import type { SearchCell } from './search-cell.ts';
 
-/** The start data of the writer thread: the cells of ids and of the clock, and the options of a boot that can be sent. */
+/**
+ * The start data of the writer thread: the cells of ids and of the clock, and the options of a boot that can be sent.
+ */
 export type WriterInput = Required<
   Pick<
     BootOptions,
@@ -40,8 +42,8 @@ export type WriterInput = Required<
 };
 
 /**
- * `address` is that of PostgreSQL, as the setting has it: it holds a password. `node`: the name that was given to this node.
- * `appliesSchema`: a new configuration is applied at once.
+ * `address` is that of PostgreSQL, as the setting has it: it holds a password. `node`: the name that was given to this
+ * node. `appliesSchema`: a new configuration is applied at once.
  */
 export type SharedInput = { address: string; node: string | undefined; appliesSchema: boolean };
 
@@ -52,9 +54,11 @@ export type WriterRequests = { id: number; command: string }[];
 export type WriterAnswers = { id: number; answer: WriterAnswer }[];
 
 /**
- * Orders of the main thread. `connect`: to take the commands of a thread that works by a generation of the configuration; null for
- * those that no rule admits. Commands of a later generation wait. `adopt`: from now on commands are those of this generation, whose
- * schema and rules are recorded before them; null where the log has them. `settle`: to say when all commands sent before are done. `scrub`: to clear files of erased bytes. `segment`: to make a segment of a
+ * Orders of the main thread. `connect`: to take the commands of a thread that works by a generation of the
+ * configuration; null for those that no rule admits. Commands of a later generation wait. `adopt`: from now on commands
+ * are those of this generation, whose schema and rules are recorded before them; null where the log has them. `settle`:
+ * to say when all commands sent before are done. `scrub`: to clear files of erased bytes. `segment`: to make a segment
+ * of a
  * draft. */
 export type WriterOrder =
   | { kind: 'connect'; port: MessagePort; generation: number | null }
@@ -69,10 +73,15 @@ export type WriterOrder =
   | { kind: 'following'; port: MessagePort }
   | { kind: 'close' };
 
-/** Whether a draft is a segment now; not where it has been overtaken, or the log had no room. `failure`: why its file could not be. */
+/**
+ * Whether a draft is a segment now; not where it has been overtaken, or the log had no room. `failure`: why its file
+ * could not be.
+ */
 export type Kept = { isKept: boolean; failure: string | null };
 
-/** Messages to the main thread. `changes`: those that a new schema makes to documents. `refused`: why it did not start. */
+/**
+ * Messages to the main thread. `changes`: those that a new schema makes to documents. `refused`: why it did not start.
+ */
 export type WriterMessage =
   | { kind: 'progress'; done: number; total: number }
   | { kind: 'changes'; lines: readonly string[] }
@@ -106,9 +115,11 @@ export type WriterMessage =
   | { kind: 'closed' };
 
 /**
- * `clock`: it has jumped, nothing was recorded. `full`: there was no room, nothing was recorded. `unread`: recorded, but the read
- * tables have no room for it, or too many files are open. `away`: it needs a segment that could not be fetched, nothing was recorded. `former`: a rule admitted it that is not in force any more, nothing was recorded.
- * `unreachable`: the log could not be had in time, nothing was recorded. `moved`: it is in PostgreSQL now, nothing was recorded. `unknown`: whether it was recorded there is not known.
+ * `clock`: it has jumped, nothing was recorded. `full`: there was no room, nothing was recorded. `unread`: recorded,
+ * but the read tables have no room for it, or too many files are open. `away`: it needs a segment that could not be
+ * fetched, nothing was recorded. `former`: a rule admitted it that is not in force any more, nothing was recorded.
+ * `unreachable`: the log could not be had in time, nothing was recorded. `moved`: it is in PostgreSQL now, nothing was
+ * recorded. `unknown`: whether it was recorded there is not known.
  */
 export type WriterAnswer =
   | Outcome
@@ -120,12 +131,15 @@ export type WriterAnswer =
     };
 
 /**
- * The configuration of a node is that of the log now: `applied` by this call, or `current` before it. `position`: that of the last
- * event of the log.
+ * The configuration of a node is that of the log now: `applied` by this call, or `current` before it. `position`: that
+ * of the last event of the log.
  */
 export type AppliedSchema = { outcome: 'applied' | 'current'; position: number };
 
-/** The functions of the writer of a node for the threads that answer requests. The first two throw DomainError `unavailable` after some seconds. */
+/**
+ * The functions of the writer of a node for the threads that answer requests. The first two throw DomainError
+ * `unavailable` after some seconds.
+ */
 export type Following = {
   /** Waits until this node has all that was appended before the call, by any node. */
   current: () => Promise<void>;

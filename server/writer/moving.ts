@@ -18,7 +18,10 @@ import { type Sqlite, withDatabase } from '../../storage/sqlite.ts';
 export type Moving = {
   /** Looks whether the files of segments here have more bytes than are to stay. */
   wake: () => void;
-  /** Looks for objects that nothing here tells of, where segments are moved. @throws BlobsUnavailableError, BlobsRefusedError. */
+  /**
+   * Looks for objects that nothing here tells of, where segments are moved. @throws BlobsUnavailableError,
+   * BlobsRefusedError.
+   */
   findObjects: () => Promise<void>;
   /** Removes the objects of former segments. @throws BlobsUnavailableError, BlobsRefusedError. */
   removeObjects: () => Promise<void>;
@@ -37,7 +40,9 @@ type Options = {
 const retryMilliseconds = 60_000;
 const closeMilliseconds = 5000;
 
-/** Opens it. Without a bucket it does nothing; without a bound for what stays here it only looks what the bucket has. */
+/**
+ * Opens it. Without a bucket it does nothing; without a bound for what stays here it only looks what the bucket has.
+ */
 export function openMoving({ file, blobs, ready, log }: Options): Moving {
   if (blobs.kind !== 'bucket')
     return { wake() {}, findObjects: async () => {}, removeObjects: async () => {}, async close() {} };
@@ -66,7 +71,10 @@ export function openMoving({ file, blobs, ready, log }: Options): Moving {
     return opened;
   }
 
-  /** For changes. Another data directory of this log, such as a restored backup, may have the same bucket, and needs other objects. */
+  /**
+   * For changes. Another data directory of this log, such as a restored backup, may have the same bucket, and needs
+   * other objects.
+   */
   async function heldBucket(): Promise<BucketSegments> {
     const bucket = await objects();
     const since = Date.now() - heldAt;
@@ -97,7 +105,10 @@ export function openMoving({ file, blobs, ready, log }: Options): Moving {
     });
   }
 
-  /** Once: after a restore, or a kill, the bucket may have objects that nothing here tells of. An erasure must find them. */
+  /**
+   * Once: after a restore, or a kill, the bucket may have objects that nothing here tells of. An erasure must find
+   * them.
+   */
   async function noteObjects(): Promise<void> {
     if (isNoted) return;
     const { list } = await objects();

@@ -7,7 +7,10 @@ import type { SharedLog } from '../../events/replica/shared-log.ts';
 import { type Declared, differenceTo, epochIn } from '../../projections/tables/epochs.ts';
 import { type StateCell, setAgreement } from '../platform/state.ts';
 
-/** So many milliseconds a node answers reads as of before another configuration: what sends it requests has noticed by then. */
+/**
+ * So many milliseconds a node answers reads as of before another configuration: what sends it requests has noticed by
+ * then.
+ */
 const servedMilliseconds = 60_000;
 
 /** @param isPending whether the log still has another configuration. */
@@ -58,7 +61,10 @@ export function openAgreement({ state, shared, declared, isPending, warn }: Opti
     );
   }
 
-  /** Looks at what others append, which is not taken in: whether accounts are what they were. @returns how many events there were. */
+  /**
+   * Looks at what others append, which is not taken in: whether accounts are what they were. @returns how many events
+   * there were.
+   */
   async function scan(limit: number): Promise<number> {
     const { events } = await shared.tail({ size: scanned }, limit);
     scanned += events.length;

@@ -11,8 +11,9 @@ export type Sealing = {
   /** Seals all that is due. */
   seal: () => void;
   /**
-   * Writes the segments anew that still have erased payloads, one after the other. Nothing is sealed until the function is called
-   * that this gives: then no draft has what was erased meanwhile. A segment that could not be written is logged, and left as it was.
+   * Writes the segments anew that still have erased payloads, one after the other. Nothing is sealed until the function
+   * is called that this gives: then no draft has what was erased meanwhile. A segment that could not be written is
+   * logged, and left as it was.
    */
   rewriteSegments: () => Promise<() => void>;
   close: () => Promise<void>;

@@ -1,7 +1,7 @@
 /**
- * The numbers of the search index that threads share. 0: the position that it has come to. 1: whether the writer has said that there is
- * something new. 2: how many times its file was opened: a new one may be another file of the same name. 3: the position that a search
- * waits for.
+ * The numbers of the search index that threads share. 0: the position that it has come to. 1: whether the writer has
+ * said that there is something new. 2: how many times its file was opened: a new one may be another file of the same
+ * name. 3: the position that a search waits for.
  */
 export type SearchCell = BigInt64Array<SharedArrayBuffer>;
 

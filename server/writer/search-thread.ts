@@ -9,13 +9,18 @@ import { stepBack } from '../platform/priority.ts';
 import { giveBackAtRest } from '../platform/rest.ts';
 import { announceFile, isWanted, publish, type SearchCell, takePoke } from './search-cell.ts';
 
-/** The start data of the thread that writes the search file. `pokes`: the writer says here that there is something new. */
+/**
+ * The start data of the thread that writes the search file. `pokes`: the writer says here that there is something new.
+ */
 export type SearchInput = { cell: SearchCell; pokes: MessagePort };
 
 /** Orders of the main thread: which files it works on, and to end. */
 export type SearchOrder = { kind: 'begin'; source: SearchSource } | { kind: 'close' };
 
-/** Messages to the main thread. `building`: the file is being made of so many documents, and `built`: it is made; `failed`: it is tried again. */
+/**
+ * Messages to the main thread. `building`: the file is being made of so many documents, and `built`: it is made;
+ * `failed`: it is tried again.
+ */
 export type SearchMessage =
   | { kind: 'building'; was: 'missing' | 'unusable'; documents: number }
   | { kind: 'built' }
@@ -24,8 +29,8 @@ export type SearchMessage =
   | { kind: 'closed' };
 
 /**
- * All that comes within this time is indexed in one transaction, which by itself costs as much as several documents; unless a search
- * waits, which is looked for as often as it says here.
+ * All that comes within this time is indexed in one transaction, which by itself costs as much as several documents;
+ * unless a search waits, which is looked for as often as it says here.
  */
 const gatherMilliseconds = { most: 100, look: 4 };
 const retryMilliseconds = { shortest: 1000, longest: 30_000 };

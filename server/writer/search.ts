@@ -19,8 +19,8 @@ export type SearchWriter = {
 type Listener = { log: Logger; onCleaned: () => void };
 
 /**
- * Starts the thread that folds documents into the search file: it loads while the writer opens the log. A service without it answers,
- * but for searches.
+ * Starts the thread that folds documents into the search file: it loads while the writer opens the log. A service
+ * without it answers, but for searches.
  */
 export function startSearch(cell: SearchCell, { log, onCleaned }: Listener): SearchWriter {
   const { port1, port2 } = new MessageChannel();

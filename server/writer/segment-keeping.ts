@@ -4,21 +4,29 @@ import { isSystemError } from '../../storage/disk.ts';
 import { messageOf } from '../../storage/errors.ts';
 import type { Kept } from './messages.ts';
 
-/** A slice of rows or pages is as many as are gone in about so many milliseconds; then the writer rests for so many times as long. */
+/**
+ * A slice of rows or pages is as many as are gone in about so many milliseconds; then the writer rests for so many
+ * times as long.
+ */
 const sliceMilliseconds = 8;
 const restFactor = 9;
 const retryMilliseconds = 5000;
 
-/** `sizes`: null to seal nothing more. `onDue`: there are enough events for a segment. `onFailure`: throws an error of the log that does not pass.
- * `between`: runs what writes to the log between the turns of the writer; at once by default. */
 type Options = {
+  /** Null: no further segment is written. */
   sizes: SealingSizes | null;
+  /** Called when there are enough events for a segment. */
   onDue: () => void;
+  /** Throws an error of the log that does not pass. */
   onFailure: (error: unknown) => void;
+  /** Runs what writes to the log when the writer does not; at once by default. */
   between?: (run: () => void) => void;
 };
 
-/** The writer's part in sealing: makes segments of drafts, and empties the table and the file of what they hold in slices between its batches. */
+/**
+ * The writer's part in sealing: makes segments of drafts, and empties the table and the file of what they hold in
+ * slices between its batches.
+ */
 export function keepSegments(
   { head, segments }: SqliteLog,
   { sizes, onDue, onFailure, between = (run) => run() }: Options,

@@ -28,7 +28,10 @@ import { internal, type Queued, refusalsOf, type Started, type ThreadParts } fro
 /** The same, and the configuration of a node. `appliesSchema`: it applies that without being told. */
 export type NodeParts = ThreadParts & { configured: Configured; appliesSchema: boolean; marks: RowMarks };
 
-/** A write is refused when it could not be shipped for so many milliseconds; one that waited behind others is tried for some all the same. */
+/**
+ * A write is refused when it could not be shipped for so many milliseconds; one that waited behind others is tried for
+ * some all the same.
+ */
 const patience = { usual: 4500, least: 300 };
 /** A node that has not come to the end of the log for so many milliseconds is behind. */
 const behindMilliseconds = 10_000;
@@ -36,8 +39,8 @@ const lookMilliseconds = 1000;
 const forgetMilliseconds = 10 * 60_000;
 
 /**
- * Takes commands and orders, for a log that other nodes append to as well: turns wait for the shared log, and what else writes to the
- * replica is done between them.
+ * Takes commands and orders, for a log that other nodes append to as well: turns wait for the shared log, and what else
+ * writes to the replica is done between them.
  */
 export function serveNode({ scrubber, ...started }: Started, node: Node, parts: NodeParts): void {
   const { main, say, clock, meter, state, sealing, configured } = parts;

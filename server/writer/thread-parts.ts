@@ -34,7 +34,10 @@ export function internal(error: Error): WriterAnswer {
 
 /** Makes what tells errors that pass from all others. No room is noted in the cell. */
 export function refusalsOf(state: StateCell) {
-  /** No room, and too many open files, are answered and may pass. Anything else, a failed fsync first of all, leaves no state to trust: stop. */
+  /**
+   * No room, and too many open files, are answered and may pass. Anything else, a failed fsync first of all, leaves no
+   * state to trust: stop.
+   */
   function failure(error: unknown, kind: 'full' | 'unread') {
     const message = messageOf(error);
     if (isMovedAway(error)) return { ok: false, failure: 'moved', message } as const;

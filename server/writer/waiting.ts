@@ -8,7 +8,10 @@ export const mostWaiting = {
   few: 64,
   /** Where there are more, this is for how long the first of them may have waited, in milliseconds. */
   milliseconds: 250,
-  /** And for how long the last of them will have waited, in milliseconds, by what the writer has done in the last second of such a load. */
+  /**
+   * And for how long the last of them will have waited, in milliseconds, by what the writer has done in the last second
+   * of such a load.
+   */
   foreseen: 300,
   commands: 1000,
   /** Of the texts of the commands. */

@@ -47,7 +47,8 @@ function start(means: Means): Started {
   const { schema, databases, log } = booted;
   const searchFile = searchFileOf(booted.readFile, schema);
   const scrubber = openScrubber({ directory, databases, searchFile, log });
-  // Finishes erasures of a killed process before any reader opens the files; those in other stores are for the main thread.
+  // Finishes erasures of a killed process before any reader opens the files; those in other stores are for the main
+  // thread.
   scrubber.scrub([]);
   const { readFile, found, foundAt, upgradedFrom } = booted;
   const head = log.head();

@@ -29,28 +29,33 @@ export type Writer = {
   /**
    * A way in for one thread that answers requests.
    *
-   * @param generation of the configuration by which it admits them: its commands wait until that is adopted; null by default, for the service's own.
+   * @param generation of the configuration by which it admits them: its commands wait until that is adopted; null by
+   * default, for the service's own.
    */
   connect: (generation?: number | null) => MessagePort;
   /**
-   * Adopts a generation of the configuration, after all commands that were sent before: from now on its commands are recorded, and
-   * those that a rule of an earlier one admitted are refused.
+   * Adopts a generation of the configuration, after all commands that were sent before: from now on its commands are
+   * recorded, and those that a rule of an earlier one admitted are refused.
    *
    * @param declared its schema and rules, to be recorded before them; null where they are those of the log.
    * @returns false when there was no room to record them: the next write tries again.
    */
   adopt: (generation: number, declared: Declared | null) => Promise<boolean>;
   /**
-   * Resolves when all that threads have sent until now, also those that have ended, is recorded or refused; with false when the
-   * writer ended before, so that is not known.
+   * Resolves when all that threads have sent until now, also those that have ended, is recorded or refused; with false
+   * when the writer ended before, so that is not known.
    */
   settled: () => Promise<boolean>;
   /** True when it ended unasked. Then the log may hold events that its readers do not see yet. */
   hasFailed: () => boolean;
-  /** Keeps a checkpoint, or that a copy of it has arrived, in the log. @throws DomainError `unavailable` when there is no room for it. */
+  /**
+   * Keeps a checkpoint, or that a copy of it has arrived, in the log. @throws DomainError `unavailable` when there is
+   * no room for it.
+   */
   keepCheckpoint: (change: CheckpointChange) => Promise<void>;
   /**
-   * Clears the data files of erased bytes, and ends the erasures that have no stored file left. Writes go on in between.
+   * Clears the data files of erased bytes, and ends the erasures that have no stored file left. Writes go on in
+   * between.
    *
    * @param remaining the files that are left of each erasure that is not finished.
    * @param onHindered called while a reader is in the way.
@@ -91,7 +96,8 @@ type Listener = {
 /**
  * Starts the writer thread.
  *
- * @param onDeath called once, when the thread ends unasked: the outcome of its commands is unknown until the next start.
+ * @param onDeath called once, when the thread ends unasked: the outcome of its commands is unknown until the next
+ * start.
  */
 export function startWriter(
   input: WriterInput,

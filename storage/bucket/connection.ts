@@ -23,7 +23,9 @@ export type ConnectedBucket = Bucket & {
    * @throws BlobsUnavailableError, BlobsRefusedError: what the failure means.
    */
   call: <T>(request: () => Promise<T>) => Promise<T>;
-  /** The objects whose names begin so, in the order of their names; without those that have the `delimiter` after that. */
+  /**
+   * The objects whose names begin so, in the order of their names; without those that have the `delimiter` after that.
+   */
   list: (prefix: string, delimiter?: string) => AsyncGenerator<{ name: string; size: number }>;
   /** Ends the connections. */
   close: () => void;
@@ -95,8 +97,8 @@ function openClient(settings: Reach, options: Pick<ClientOptions, 'transport' | 
 type Transport = { transport: Pick<typeof http, 'request'>; agent: http.Agent };
 
 /**
- * Requests to a server that give up when nothing was heard of it for a while, at any time: while connecting, in the middle of
- * what is sent or read, and for the answer. A reader that takes its time is not the server's silence.
+ * Requests to a server that give up when nothing was heard of it for a while, at any time: while connecting, in the
+ * middle of what is sent or read, and for the answer. A reader that takes its time is not the server's silence.
  *
  * @param endpoint like `https://s3.example.org:9000`.
  * @param silence milliseconds.

@@ -37,8 +37,9 @@ const meanings: Record<string, Meaning> = {
 };
 
 /**
- * The meaning of an error of the S3 client for a caller that keeps or reads files: BlobsUnavailableError, or BlobsRefusedError that
- * names the environment variable that is wrong. An error that was explained already comes back as it is.
+ * The meaning of an error of the S3 client for a caller that keeps or reads files: BlobsUnavailableError, or
+ * BlobsRefusedError that names the environment variable that is wrong. An error that was explained already comes back
+ * as it is.
  *
  * @param bucket begins the message: which one it is.
  */

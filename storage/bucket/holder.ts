@@ -6,14 +6,16 @@ import { readObject } from './objects.ts';
 /** How long a bucket stays with a holder that says nothing, and how often it says so, in milliseconds. */
 export const holding = { lease: 24 * 3_600_000, renewal: 3_600_000 };
 
-/** The text of an object, its `etag`, since when it is there, and for how many milliseconds by the clock of the server. */
+/**
+ * The text of an object, its `etag`, since when it is there, and for how many milliseconds by the clock of the server.
+ */
 type Found = { text: string; etag: string | undefined; modified: string; age: number };
 
 type RequestHeaders = Record<string, string>;
 
 /**
- * Takes what the object `name` stands for, or keeps it: of several data directories that have the same log, only one at a time may change
- * the objects beside it. By the clock of the server alone, for those of two machines differ.
+ * Takes what the object `name` stands for, or keeps it: of several data directories that have the same log, only one at
+ * a time may change the objects beside it. By the clock of the server alone, for those of two machines differ.
  *
  * @param holder names a data directory, without a line break.
  * @throws BlobsUnavailableError where another one has said within a day that it holds it; and what a call throws.
@@ -33,7 +35,10 @@ function etagsOf({ etag = '' }: Found): string[] {
   return [etag, etag.replaceAll('"', '')];
 }
 
-/** False where another one was first. Of two that come at once the server takes one; one that knows no conditions, the later one. */
+/**
+ * False where another one was first. Of two that come at once the server takes one; one that knows no conditions, the
+ * later one.
+ */
 async function put({ client, bucket }: ConnectedBucket, objectName: string, text: string, headers: RequestHeaders) {
   try {
     await client.makeRequestAsyncOmit({ method: 'PUT', bucketName: bucket, objectName, headers }, text);

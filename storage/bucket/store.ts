@@ -38,7 +38,8 @@ export function openBucketStore(settings: BucketSettings, silence = 20_000): Blo
     async prepare(logId) {
       const owner = await call(() => readMarker(place));
       requireOwn(owner);
-      // Written also where it exists, to find out now about keys that may not write. Of two that come at once the server takes one.
+      // Written also where it exists, to find out now about keys that may not write. Of two that come at once the
+      // server takes one.
       const headers = owner === null ? { 'if-none-match': '*' } : {};
       const request = { method: 'PUT', bucketName: bucket, objectName: marker, headers };
       await call(() =>

@@ -5,7 +5,9 @@ import { isDenied, isMissingObject, isNoVersions } from './errors.ts';
 /** A bucket, by the client that is connected to its server; `what` names it in messages. */
 export type Bucket = { client: Client; bucket: string; what: string };
 
-/** A version of an object, or the mark that one was deleted. `versionId` is empty where the server knows no versions. */
+/**
+ * A version of an object, or the mark that one was deleted. `versionId` is empty where the server knows no versions.
+ */
 export type ObjectVersion = { name: string; versionId: string; isMark: boolean };
 
 /** A part of a list; `next` is where the rest begins. */
@@ -48,7 +50,8 @@ export async function listVersions(
 /**
  * Removes an object for good: where the bucket keeps versions, a plain deletion would only hide it.
  *
- * @throws BlobHeldError when a version stays: it is locked, or these keys may not see or remove versions. The others are gone.
+ * @throws BlobHeldError when a version stays: it is locked, or these keys may not see or remove versions. The others
+ * are gone.
  */
 export async function removeVersions(from: Bucket, key: string): Promise<void> {
   const { client, bucket, what } = from;

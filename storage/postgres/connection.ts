@@ -27,8 +27,8 @@ export type Result = Pick<QueryResult, 'rows' | 'rowCount' | 'command'>;
 /** A connection to the server that takes writes. */
 export type Connection = {
   /**
-   * Sends statements in one go, and tells what became of each. All are carried out, one after the other, also those behind one that
-   * was refused.
+   * Sends statements in one go, and tells what became of each. All are carried out, one after the other, also those
+   * behind one that was refused.
    */
   send: (...statements: Statement[]) => Promise<PromiseSettledResult<Result>[]>;
   /** The same, for statements that all have to succeed. @throws what the first that failed was refused with. */
@@ -43,8 +43,8 @@ export type Connection = {
 };
 
 /**
- * The session that all statements run in. A commit waits for the standby; a session that is left alone under a lock loses it. Nothing
- * below warnings is sent, since any that comes with a commit is taken for a doubt.
+ * The session that all statements run in. A commit waits for the standby; a session that is left alone under a lock
+ * loses it. Nothing below warnings is sent, since any that comes with a commit is taken for a doubt.
  */
 const sessionSettings = [
   'SET synchronous_commit = on',
@@ -55,8 +55,8 @@ const sessionSettings = [
 ];
 
 /**
- * The server ends a session whose client was not heard of for some 5 seconds, and with it the lock that it holds: it waits for the rest
- * of a message without any other limit. Where a server has no such setting, it goes by its own.
+ * The server ends a session whose client was not heard of for some 5 seconds, and with it the lock that it holds: it
+ * waits for the rest of a message without any other limit. Where a server has no such setting, it goes by its own.
  */
 const keepAliveSettings = `SELECT set_config(name, value, false) FROM (VALUES ('tcp_keepalives_idle', '2'), ('tcp_keepalives_interval', '1'),
   ('tcp_keepalives_count', '3'), ('tcp_user_timeout', '5000')) AS wanted (name, value) WHERE name IN (SELECT name FROM pg_settings)`;
@@ -177,7 +177,8 @@ async function connectToAny(
 function connectionOf(client: Client, socket: Socket): Connection {
   let isOpen = true;
   const warnings: string[] = [];
-  // Without a listener the error of an idle connection would end the process; those under way are told by their queries.
+  // Without a listener the error of an idle connection would end the process; those under way are told by their
+  // queries.
   client.on('error', () => {
     isOpen = false;
   });

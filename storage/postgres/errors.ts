@@ -1,6 +1,8 @@
 import { codeOf } from '../errors.ts';
 
-/** Thrown where no server was reached in time, or a server cannot do it now. `cause` says why; it is for the operator. */
+/**
+ * Thrown where no server was reached in time, or a server cannot do it now. `cause` says why; it is for the operator.
+ */
 export class UnreachableError extends Error {
   override name = 'UnreachableError';
 }
@@ -10,7 +12,9 @@ export class UnfitServerError extends Error {
   override name = 'UnfitServerError';
 }
 
-/** Whether a server itself refused a statement, and so has not done it: the session goes on. Others may have been done. */
+/**
+ * Whether a server itself refused a statement, and so has not done it: the session goes on. Others may have been done.
+ */
 export function isRefusal(error: unknown): boolean {
   return isFromServer(error) && error.severity !== 'FATAL' && error.severity !== 'PANIC' && !isEndOfSession(error);
 }

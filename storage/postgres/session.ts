@@ -17,7 +17,9 @@ export type Session = {
 
 const pauseMilliseconds = 50;
 
-/** With less time left than this, in milliseconds, no further try is made: it would only hide why the last one failed. */
+/**
+ * With less time left than this, in milliseconds, no further try is made: it would only hide why the last one failed.
+ */
 const leastConnecting = 250;
 
 /** After a deadline what has come is read for so many milliseconds. */
@@ -106,8 +108,8 @@ export class UnknownCommitError extends Error {
 /**
  * Sends the last statements of a transaction and its COMMIT in one go.
  *
- * @throws what the first refused statement was refused with: then nothing is done; UnknownCommitError, and the connection is ended,
- *   where that is not certain.
+ * @throws what the first refused statement was refused with: then nothing is done; UnknownCommitError, and the
+ * connection is ended, where that is not certain.
  */
 export async function commitWith(connection: Connection, statements: readonly Statement[]): Promise<Result[]> {
   connection.warnings();

@@ -19,8 +19,8 @@ const clockFile = join(useFolder(), 'clock');
 writeFileSync(clockFile, '0');
 
 /**
- * The tests let time pass for the service, and take it back: on all clocks that it has, for a wall clock that is put on by itself
- * is not believed. Every thread that reads them loads its module before.
+ * The tests let time pass for the service, and take it back: on all clocks that it has, for a wall clock that is put on
+ * by itself is not believed. Every thread that reads them loads its module before.
  */
 const clock = `
 import { readFileSync } from 'node:fs';

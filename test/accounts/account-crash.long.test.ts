@@ -111,7 +111,9 @@ function inviteInto(invited: string[], admin: LoggedIn): Client {
   };
 }
 
-/** The contents of the files: the ids of documents, the credentials that accounts name, and those that the vault has. */
+/**
+ * The contents of the files: the ids of documents, the credentials that accounts name, and those that the vault has.
+ */
 function filesOf(data: string) {
   const name = readdirSync(data).find((one) => /^read-[0-9a-f]+\.db$/.test(one)) as string;
   const [read, vault] = [name, 'vault.db'].map((file) => new Database(join(data, file), { readonly: true }));

@@ -1,6 +1,9 @@
 import type { Page } from 'playwright-core';
 
-/** The words of a page that are cut off by a box, or broken over two lines. Three dots, and the breaks of an address, are meant. */
+/**
+ * The words of a page that are cut off by a box, or broken over two lines. Three dots, and the breaks of an address,
+ * are meant.
+ */
 export function cutWords(page: Page): Promise<string[]> {
   return page.evaluate(() => {
     const found = new Set<string>();
@@ -24,7 +27,10 @@ export function cutWords(page: Page): Promise<string[]> {
     }
     return [...found];
 
-    /** The boxes that cut off what sticks out of them; null for what is hidden from sight, can be scrolled, or ends with three dots. */
+    /**
+     * The boxes that cut off what sticks out of them; null for what is hidden from sight, can be scrolled, or ends with
+     * three dots.
+     */
     function clipping(element: Element): DOMRect[] | null {
       const boxes: DOMRect[] = [];
       for (let box: Element | null = element; box !== null && box !== document.body; box = box.parentElement) {

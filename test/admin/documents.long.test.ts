@@ -168,7 +168,8 @@ describeAdmin('The form of a document', (open) => {
     const headers = { authorization: `Bearer ${token}` };
     await service.call('POST', '/api/collections/editors/logout', undefined, { key: null, headers });
     await field(page, 'teaser').fill('Typed before the end');
-    // Not by the button: on a slow machine the draft may have asked for the login before, over which nothing can be clicked.
+    // Not by the button: on a slow machine the draft may have asked for the login before, over which nothing can be
+    // clicked.
     await page.keyboard.press('Control+s');
     const dialog = page.getByRole('dialog', { name: 'Log in again' });
     await page.waitForFunction(() => (document.activeElement as HTMLInputElement).name === 'password');

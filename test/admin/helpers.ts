@@ -32,8 +32,8 @@ export type Tab = { page: Page; context: BrowserContext; url: string; go: (path:
 export type Open = (opening: Opening) => Promise<Tab>;
 
 /**
- * A `describe` about the application in a browser. A test fails if one of its pages breaks the Content-Security-Policy, asks
- * another origin for something, or complains in the console. Without a browser it is skipped.
+ * A `describe` about the application in a browser. A test fails if one of its pages breaks the Content-Security-Policy,
+ * asks another origin for something, or complains in the console. Without a browser it is skipped.
  */
 export function describeAdmin(name: string, tests: (open: Open, browser: () => Browser) => void): void {
   if (executablePath === undefined) {
@@ -160,8 +160,8 @@ export function countRequests(page: Page): void {
 }
 
 /**
- * Waits until the page shows a heading, no request of it is open, and it has nothing left to do. The `networkidle` of Playwright
- * comes once in the life of a document, so it says nothing about an address within the application.
+ * Waits until the page shows a heading, no request of it is open, and it has nothing left to do. The `networkidle` of
+ * Playwright comes once in the life of a document, so it says nothing about an address within the application.
  */
 export async function settled(page: Page): Promise<void> {
   const asked = askedBy.get(page);
@@ -187,7 +187,10 @@ async function idle(): Promise<boolean> {
   return true;
 }
 
-/** How far the page can be scrolled sideways, in pixels: the first 0 within two seconds, for a new width is laid out over some frames. */
+/**
+ * How far the page can be scrolled sideways, in pixels: the first 0 within two seconds, for a new width is laid out
+ * over some frames.
+ */
 export function overhang(page: Page): Promise<number> {
   return page.evaluate(async () => {
     const measure = () => {

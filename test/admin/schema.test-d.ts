@@ -6,8 +6,8 @@ import type { FieldType as DeclaredType } from '../../config/field-types.ts';
 import type { CollectionAdmin, GlobalAdmin, RichTextFeature } from '../../config/schema.ts';
 import type { ShownField } from '../../server/documents/schema-answers.ts';
 
-// The application is built by itself and takes nothing from the service, so it declares what `/api/schemas` says of fields again.
-// `npm run types` fails where one of them knows something that the other does not.
+// The application is built by itself and takes nothing from the service, so it declares what `/api/schemas` says of
+// fields again. `npm run types` fails where one of them knows something that the other does not.
 type Equal<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false;
 type Is<T extends true> = T;
 type Whole<T> = { [Key in keyof T]: T[Key] };

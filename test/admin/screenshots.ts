@@ -22,7 +22,9 @@ const documented = [
   ['country', 390, 'dark'],
 ] as const;
 
-/** `npm run screenshots -- [--out FOLDER] [--docs] [PAGE…]`: pictures of the pages of the application, with the atlas. */
+/**
+ * `npm run screenshots -- [--out FOLDER] [--docs] [PAGE…]`: pictures of the pages of the application, with the atlas.
+ */
 async function main(): Promise<void> {
   const { values, positionals } = parseArgs({
     options: { out: { type: 'string', default: 'build/screenshots' }, docs: { type: 'boolean', default: false } },

@@ -11,7 +11,10 @@ import { startBinary } from './start.ts';
 
 const run = promisify(execFile);
 
-/** The libraries that the binary needs, as Debian's packages for cross compilers have them: libstdc++6-arm64-cross, libatomic1-arm64-cross. */
+/**
+ * The libraries that the binary needs, as Debian's packages for cross compilers have them: libstdc++6-arm64-cross,
+ * libatomic1-arm64-cross.
+ */
 const libraries = '/usr/aarch64-linux-gnu';
 const emulator = ['qemu-aarch64-static', '-L', libraries];
 const skip = whyNotBuilt() || whyNotRun();

@@ -69,7 +69,10 @@ function newEmail(): string {
   return `user-${users}@example.org`;
 }
 
-/** A token as its recipient has it, once root has an account: of an invitation by root, or of a reset for a user who is made for it. */
+/**
+ * A token as its recipient has it, once root has an account: of an invitation by root, or of a reset for a user who is
+ * made for it.
+ */
 async function tokenFor({ service }: Site, action: Action, slug: string, email: string): Promise<string> {
   const path = `/api/collections/${slug}`;
   const { as } = await loggedIn(service, '__admins', root.email, root.password);

@@ -15,7 +15,9 @@ const configuration = (publicSchema: boolean) => `export default {
 }`;
 
 describeInBrowser('The documentation page in a browser', (browser) => {
-  /** A page of the documentation with all that the browser complained about and asked for since it was last forgotten. */
+  /**
+   * A page of the documentation with all that the browser complained about and asked for since it was last forgotten.
+   */
   type Opened = { page: Page; complaints: string[]; requests: string[]; forget: () => void };
 
   async function open(service: Pick<Service, 'url'>): Promise<Opened> {

@@ -83,7 +83,10 @@ export async function lock(on: Answering, email: string): Promise<void> {
   assert.equal((await login(on, 'users', email, password)).status, 429);
 }
 
-/** Sets the password of a locked account with a session. @param file of the configuration. @param between runs before that. @returns the user, and the session. */
+/**
+ * Sets the password of a locked account with a session. @param file of the configuration. @param between runs before
+ * that. @returns the user, and the session.
+ */
 export async function forgotten(
   t: TestContext,
   on: Answering,

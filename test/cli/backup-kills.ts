@@ -16,7 +16,10 @@ export const busyConfig = {
   ],
 };
 
-/** Writes to a service from four clients at once until it is told to stop. @returns how to stop, with all that was acknowledged. */
+/**
+ * Writes to a service from four clients at once until it is told to stop. @returns how to stop, with all that was
+ * acknowledged.
+ */
 export function writeFromFour(service: Pick<HereService, 'call'>): () => Promise<string[]> {
   const acknowledged: string[] = [];
   let isOver = false;
@@ -43,7 +46,10 @@ function upload({ call }: Pick<HereService, 'call'>, text: string) {
   return call('POST', '/api/collections/media', body, { headers });
 }
 
-/** Kills a continuous backup at a moment under load, and checks that what is restored is a prefix of the log, with all its files. */
+/**
+ * Kills a continuous backup at a moment under load, and checks that what is restored is a prefix of the log, with all
+ * its files.
+ */
 export async function killAndRestore(t: TestContext, service: HereService, milliseconds: number): Promise<number> {
   const place = join(temporaryFolder(t), 'series');
   const stop = writeFromFour(service);

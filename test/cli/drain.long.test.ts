@@ -42,7 +42,9 @@ async function until<T>(ask: () => Promise<T | null>): Promise<T> {
   }
 }
 
-/** Sends without a pause until the service is gone. Gives what was acknowledged, and when the first request was refused. */
+/**
+ * Sends without a pause until the service is gone. Gives what was acknowledged, and when the first request was refused.
+ */
 function load(url: string, headers: Record<string, string>) {
   const ids: string[] = [];
   const others: number[] = [];

@@ -23,8 +23,8 @@ import { defineConfig } from '../../config/define.ts';
 import type config from './rich.config.ts';
 import type { Annals } from './rich.types.ts';
 
-// Types are tested by the compiler, as in types.test-d.ts: which calls there are, what they take and what they give. Nothing
-// here is ever run.
+// Types are tested by the compiler, as in types.test-d.ts: which calls there are, what they take and what they give.
+// Nothing here is ever run.
 type Equal<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false;
 type Is<T extends true> = T;
 type C = typeof config;

@@ -1,8 +1,8 @@
 import type { CreateInput, DocumentOf, GlobalInput, GlobalOf, UpdateInput } from '../../client/types/config.ts';
 import type config from './rich.config.ts';
 
-// Requests and answers of a service of `rich.config.ts`, as the compiler sees them: a member too many or too few is an error here,
-// and `types.test.ts` holds the same against a service. Ids are names, times are 'now'.
+// Requests and answers of a service of `rich.config.ts`, as the compiler sees them: a member too many or too few is an
+// error here, and `types.test.ts` holds the same against a service. Ids are names, times are 'now'.
 
 type C = typeof config;
 type Stored = { id: string; createdAt: string; updatedAt: string };

@@ -101,8 +101,8 @@ const general: Record<string, Provoke> = {
   },
   401: (world, operation) => sendAll(world, operation, 401, [{ key: 'wrong' }]),
   /**
-   * A rule of the audit, a write that another site has made a browser send, or an API key that was made without the right, on all
-   * routes but those that need a user: they refuse every key.
+   * A rule of the audit, a write that another site has made a browser send, or an API key that was made without the
+   * right, on all routes but those that need a user: they refuse every key.
    */
   async 403(world, operation) {
     const { key, headers } = { key: world.powerless, headers: { authorization: undefined } };

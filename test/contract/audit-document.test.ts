@@ -17,7 +17,9 @@ const users = { slug: 'users', auth: true, fields: [] };
 const staff = { slug: 'staff', auth: { cookies: false }, fields: [] };
 const admins = [{ apiKey: [] }, { bearer: [] }, { 'cookie.users': [] }];
 
-/** The callers who may look, and how many operations may refuse them: all, for an API key may have been made with less. */
+/**
+ * The callers who may look, and how many operations may refuse them: all, for an API key may have been made with less.
+ */
 const callers = {
   'keys only': { configuration: { collections: [posts] }, security: [{ apiKey: [] }], forbidden: 34 },
   'users of one kind': { configuration: { collections: [posts, users] }, security: admins, forbidden: 34 },

@@ -38,8 +38,8 @@ const posts = {
 const users = { slug: 'users', auth: true, fields: [] };
 
 /**
- * The scopes of a caller are what its header says; without one, a caller with a credential may everything. It cannot be loaded while there
- * is a file `wrong` beside it.
+ * The scopes of a caller are what its header says; without one, a caller with a credential may everything. It cannot be
+ * loaded while there is a file `wrong` beside it.
  */
 const config = `import { existsSync } from 'node:fs';
 if (existsSync(new URL('./wrong', import.meta.url))) throw new Error('wrong');

@@ -14,7 +14,9 @@ export function operationOf({ contract }: World, name: string): Operation {
 
 type Maker = (world: World, slug: string) => Call | Promise<Call>;
 
-/** How each kind of operation is called: all is right with it, but for the tokens of mails, where `x` stands for them. */
+/**
+ * How each kind of operation is called: all is right with it, but for the tokens of mails, where `x` stands for them.
+ */
 const right: Record<string, Maker> = {
   list: ({ caller }, slug) => ({ path: `/api/collections/${slug}`, ...caller(slug) }),
   count: ({ caller }, slug) => ({ path: `/api/collections/${slug}/count`, ...caller(slug) }),

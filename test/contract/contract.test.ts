@@ -203,7 +203,8 @@ describe('The contract (1)', () => {
         assert.notEqual(answer.status, 500, 'a fault');
         if (plain?.type !== 'application/json') return;
         const taken = compile('paths', path, method.toLowerCase(), 'requestBody', 'content', plain.type, 'schema');
-        // The first user must have the token before anything else is checked, and documents must be there before their fields are.
+        // The first user must have the token before anything else is checked, and documents must be there before their
+        // fields are.
         const refusals = { createFirstUser: [400, 403], updateMany: [400, 404] }[kind] ?? [400];
         if (!taken(JSON.parse(inJson(plain.value))))
           assert.ok(refusals.includes(answer.status), JSON.stringify(answer));

@@ -3,12 +3,14 @@ import { type OpenApi, operationsOf } from '../helpers/contract.ts';
 import { followLog, type Recorded } from '../helpers/recorded.ts';
 import type { Answer } from '../helpers/service.ts';
 
-/** The events that calls of operations record, by the key that `keyOf` gives; a GET without an entry records nothing. */
+/**
+ * The events that calls of operations record, by the key that `keyOf` gives; a GET without an entry records nothing.
+ */
 export type Records = {
   keyOf: (operation: string) => string;
   /**
-   * The types of the events of a call that succeeds, in their order. Some call of each operation must have recorded the first of
-   * these; the others come with other bodies, and `''` is no event.
+   * The types of the events of a call that succeeds, in their order. Some call of each operation must have recorded the
+   * first of these; the others come with other bodies, and `''` is no event.
    */
   succeeds: Readonly<Record<string, readonly [string, ...string[]]>>;
   /** The same of a call with an answer from 400 on, which elsewhere records nothing. */
@@ -29,8 +31,8 @@ export function noted(operation: string, { status, headers, body }: Answer): Not
 }
 
 /**
- * Asserts of all calls that each recorded what it is to record and nothing else, and that each operation of a document but the GETs
- * has recorded something, where it is to.
+ * Asserts of all calls that each recorded what it is to record and nothing else, and that each operation of a document
+ * but the GETs has recorded something, where it is to.
  *
  * @returns the events that none of the calls has recorded.
  */

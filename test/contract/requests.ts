@@ -21,7 +21,10 @@ const latin1 = fc.string({
   maxLength: 30,
 });
 
-/** Requests for an operation: as the document has them, and with something wrong. @param known ids of documents that there are. */
+/**
+ * Requests for an operation: as the document has them, and with something wrong. @param known ids of documents that
+ * there are.
+ */
 export function requestsFor(world: World, operation: Operation, known: readonly string[]): fc.Arbitrary<Request> {
   const { document } = world.contract;
   const { parameters = [], requestBody } = described(document, operation.name);

@@ -16,8 +16,9 @@ const refuse: Hook = ({ req }) => {
 };
 
 /**
- * A configuration with all that can be configured: every type of field, files, rules, hooks (on what is asked for, and on what is
- * related to it), a collection that wants reasons, one of users whose documents keys may read, one where anybody may sign up.
+ * A configuration with all that can be configured: every type of field, files, rules, hooks (on what is asked for, and
+ * on what is related to it), a collection that wants reasons, one of users whose documents keys may read, one where
+ * anybody may sign up.
  */
 export default defineConfig({
   bcryptCost: 4,

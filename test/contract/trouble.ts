@@ -38,7 +38,10 @@ export async function expectAll(world: World, status: number, prepared: readonly
   }
 }
 
-/** Begins calls whose bodies never come whole; gives what waits until they are answered, and gives what asserts that they are so. */
+/**
+ * Begins calls whose bodies never come whole; gives what waits until they are answered, and gives what asserts that
+ * they are so.
+ */
 export function stall(world: World, prepared: readonly Prepared[]): () => Promise<() => void> {
   const calls = prepared.map(async ({ name, call }) => ({ name, answer: await begin(world, name, call) }));
   const all = Promise.all(calls);
@@ -140,8 +143,8 @@ export function holdSearch(data: string): () => void {
 }
 
 /**
- * Has the log say what the read tables do not show, and never will: that everything that there is has been changed since. To
- * whom changes something, it is as if others always came first.
+ * Has the log say what the read tables do not show, and never will: that everything that there is has been changed
+ * since. To whom changes something, it is as if others always came first.
  *
  * @returns a position that the read tables do not come up to.
  */
@@ -154,7 +157,8 @@ export function overtake(data: string): number {
   });
   const ofOthers = "stream NOT LIKE 'system/%' OR stream = 'system/api-keys'";
   const streams = db.prepare(`SELECT DISTINCT stream FROM events WHERE ${ofOthers}`).pluck().all();
-  // As a second writer would, which the lock of the directory keeps out: the log is whole, and the first one does not know of it.
+  // As a second writer would, which the lock of the directory keeps out: the log is whole, and the first one does not
+  // know of it.
   const rivals = (streams as string[]).map((stream) => ({
     stream,
     expectedVersion: null,

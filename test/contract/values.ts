@@ -151,7 +151,9 @@ const hostile: readonly unknown[] = [
 ];
 const names = ['x', '__proto__', 'constructor', 'toString', 'Id', '', 'a.b', 'password ', '\ud800', 'x'.repeat(300)];
 
-/** The intended value with one difference: a member more, less or of another name, or some value that does not belong. */
+/**
+ * The intended value with one difference: a member more, less or of another name, or some value that does not belong.
+ */
 export function mutated(value: Arbitrary): Arbitrary {
   const nature = fc.record({
     value,

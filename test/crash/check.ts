@@ -120,7 +120,9 @@ function checkStory(story: Story, recorded: readonly Recorded[], listed: readonl
   settle(story, record);
 }
 
-/** Every recorded note was tried, is there once, and in the order its client sent it; no acknowledged one is missing. */
+/**
+ * Every recorded note was tried, is there once, and in the order its client sent it; no acknowledged one is missing.
+ */
 function checkNotes({ marker, notes }: Story, recorded: readonly string[]): void {
   const clientOf = (value: string) => value.slice(0, value.lastIndexOf('-'));
   const found = new Set(recorded);

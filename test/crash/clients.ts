@@ -28,7 +28,9 @@ export function bodyOf(marker: string) {
 
 type Client = { name: string; own: Story[]; hot: Story; random: () => number };
 
-/** Writes one request after the other, until the service is gone: mostly to its own documents, some to the shared one. */
+/**
+ * Writes one request after the other, until the service is gone: mostly to its own documents, some to the shared one.
+ */
 export async function runClient(call: Call, { name, own, hot, random }: Client): Promise<void> {
   for (let number = 1; ; number += 1) {
     const value = `${name}-${number}`;

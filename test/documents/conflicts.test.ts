@@ -8,7 +8,10 @@ const stale: Outcome = { ok: false, conflict: 'version', version: 2 };
 const done: Outcome = { ok: true, position: 9, version: 3, recordedAt: '2026-11-20T12:00:00.000Z' };
 const taken: Outcome = { ok: false, conflict: 'claim', claim: { scope: 'posts.code', value: '"x"' } };
 
-/** A caller before a log that gives these outcomes, the last of them again and again. Rivals in other threads and nodes make them so. */
+/**
+ * A caller before a log that gives these outcomes, the last of them again and again. Rivals in other threads and nodes
+ * make them so.
+ */
 function callerOf(outcomes: readonly Outcome[]) {
   const appended: Command[] = [];
   const append = async (command: Command) => {

@@ -62,7 +62,10 @@ const chosen: fc.Arbitrary<Chosen> = fc.oneof(
   },
 );
 
-/** Random batches of a log, with what is to happen after each: the time that passes, whether it is rolled back, how many events are followed. */
+/**
+ * Random batches of a log, with what is to happen after each: the time that passes, whether it is rolled back, how many
+ * events are followed.
+ */
 export const steps = fc.array(
   fc.record({
     commands: fc.array(chosen, { minLength: 1, maxLength: 6 }),

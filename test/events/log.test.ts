@@ -46,8 +46,8 @@ function naiveRoots(texts: readonly string[], sizes: readonly number[]): Buffer[
 }
 
 /**
- * Leaves a new log as that many events do, a whole number of tiles, but with the row of the last one alone, which is all of them
- * that is read when it is opened. Gives their leaves.
+ * Leaves a new log as that many events do, a whole number of tiles, but with the row of the last one alone, which is
+ * all of them that is read when it is opened. Gives their leaves.
  */
 function fill(db: Sqlite, size: number): string[] {
   const row = { position: size, id: '019a0000-0000-7000-8000-000000000000', stream: 'posts/old', version: 1 };

@@ -14,7 +14,10 @@ import {
 } from '../../events/proof/merkle.ts';
 import { anyText } from '../helpers/text.ts';
 
-/** The leaf inputs and roots published with Certificate Transparency (google/certificate-transparency, merkletree tests). */
+/**
+ * The leaf inputs and roots published with Certificate Transparency (google/certificate-transparency, merkletree
+ * tests).
+ */
 const publishedLeaves = [
   '',
   '00',

@@ -77,7 +77,9 @@ const sizes = fc.oneof(
   fc.constantFrom(1, 2, 128, 255, 256, 257, 511, 512, 513, 1024, 1030),
 );
 
-/** Published with Certificate Transparency, now testonly/constants.go and reference_test.go of transparency-dev/merkle. */
+/**
+ * Published with Certificate Transparency, now testonly/constants.go and reference_test.go of transparency-dev/merkle.
+ */
 const published = {
   entries: ['', '00', '10', '2021', '3031', '40414243', '5051525354555657', '606162636465666768696a6b6c6d6e6f'],
   inclusion: [

@@ -22,7 +22,10 @@ function epochsOf(...fields: (readonly FieldConfig[] | null)[]): Epoch[] {
   });
 }
 
-/** The upcast form of the fields of a `document.created` at a position, and of the same ones in an update's `set` and a restore's `document`. */
+/**
+ * The upcast form of the fields of a `document.created` at a position, and of the same ones in an update's `set` and a
+ * restore's `document`.
+ */
 function upcastAt(position: number, epochs: readonly Epoch[], fields: JsonObject, key = 'posts'): JsonObject {
   const { upcast } = compileUpcaster(epochs);
   const before = structuredClone(fields);

@@ -15,7 +15,10 @@ import { describeGeneratedClients } from './generated-clients.ts';
 
 const example = new URL('../../examples/atlas/annals.config.ts', import.meta.url).href;
 const atlas = JSON.stringify(example);
-/** The atlas as it is, but for passwords that are hashed with less work: each example of the documentation waits for its own. */
+/**
+ * The atlas as it is, but for passwords that are hashed with less work: each example of the documentation waits for its
+ * own.
+ */
 const config = `import atlas from ${atlas}; export { seed } from ${atlas}; export default { ...atlas, bcryptCost: 4 };`;
 const mailbox = await useMailbox();
 const counts = { countries: 250, regions: 6, subregions: 24, languages: 153, currencies: 162, flags: 250, stories: 5 };

@@ -31,7 +31,10 @@ function typedSteps(content: string): Step[] {
   });
 }
 
-/** A text without the parts that differ from one machine and moment to the next: ids, keys, digests, times, counts, and the width of columns. */
+/**
+ * A text without the parts that differ from one machine and moment to the next: ids, keys, digests, times, counts, and
+ * the width of columns.
+ */
 export function withoutChance(text: string): string {
   return text
     .replace(/[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}/g, 'ID')

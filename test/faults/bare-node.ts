@@ -18,8 +18,8 @@ import type { PostgresAddress } from '../../storage/postgres/connection.ts';
 import { openDatabase } from '../../storage/sqlite.ts';
 import { claim, command, seals } from '../events/logs.ts';
 
-// A node that is the writer, the follower and the replica, and nothing else: as a process, so that it can be killed, stopped and given
-// another clock. It answers so much of the API of a service that the same clients can be used.
+// A node that is the writer, the follower and the replica, and nothing else: as a process, so that it can be killed,
+// stopped and given another clock. It answers so much of the API of a service that the same clients can be used.
 
 const { address, data, port } = JSON.parse(process.argv[2] ?? '') as {
   address: PostgresAddress;

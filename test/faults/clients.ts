@@ -29,7 +29,10 @@ export type LoadOptions = {
   headers: Record<string, string>;
 };
 
-/** Sends a request once. @returns null for what tells nothing about its outcome: no answer, or that of a node that is not able to. */
+/**
+ * Sends a request once. @returns null for what tells nothing about its outcome: no answer, or that of a node that is
+ * not able to.
+ */
 export async function ask(
   url: string,
   {
@@ -61,9 +64,9 @@ export async function ask(
 }
 
 /**
- * Starts sessions that write and read until they are stopped, each one request after the other, each request to the next node. Writes
- * have a key and are repeated under it until they are decided. They create documents, some with a unique value that others want as
- * well, change those of their own, and try for the next version of one that all share.
+ * Starts sessions that write and read until they are stopped, each one request after the other, each request to the
+ * next node. Writes have a key and are repeated under it until they are decided. They create documents, some with a
+ * unique value that others want as well, change those of their own, and try for the next version of one that all share.
  */
 export function startLoad({ urls, seen, surprises, headers }: LoadOptions, names: readonly string[]) {
   let isStopped = false;

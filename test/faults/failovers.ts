@@ -5,7 +5,10 @@ import type { NodeKind } from './nodes.ts';
 import { startPatroni } from './patroni.ts';
 import { type Figures, longestPause, openWorld } from './world.ts';
 
-/** The ways in which another member becomes the leader: its server crashes, its machine is gone, or an operator moves it. */
+/**
+ * The ways in which another member becomes the leader: its server crashes, its machine is gone, or an operator moves
+ * it.
+ */
 export const ways = ['crash', 'power cut', 'switchover'] as const;
 
 /**

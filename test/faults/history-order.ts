@@ -3,7 +3,10 @@ import type { Entry, Read, Write } from './history.ts';
 /** The positions of a stream's versions, and the sizes of the log at which each version is the newest. */
 type Timeline = { versions: Map<number, Entry>; spans: { version: number; from: number; to: number }[] };
 
-/** Times: what came first is at a lower position, and a read shows no less than what came before it, and nothing from the future. */
+/**
+ * Times: what came first is at a lower position, and a read shows no less than what came before it, and nothing from
+ * the future.
+ */
 export function checkOrder(
   writes: readonly Write[],
   reads: readonly Read[],
@@ -89,7 +92,10 @@ function timelinesOf(log: readonly Entry[]): Map<string, Timeline> {
 /** A position that is known to be in the log from a moment on, first to one session. */
 type Known = { at: number; position: number; session: string; label: string };
 
-/** The furthest position that was known at a moment, to anyone and to each session; moments only grow. @param written by writes. */
+/**
+ * The furthest position that was known at a moment, to anyone and to each session; moments only grow. @param written by
+ * writes.
+ */
 function openFloor(written: readonly Known[]) {
   const sorted = written.toSorted((one, other) => one.at - other.at);
   let next = 0;

@@ -232,7 +232,9 @@ const histories: fc.Arbitrary<History> = fc
     });
   });
 
-/** The same question, answered by trying: is there a size of the log for each read that agrees with all that was seen? */
+/**
+ * The same question, answered by trying: is there a size of the log for each read that agrees with all that was seen?
+ */
 function canBeExplained({ log, seen }: History): boolean {
   const writes = seen.filter((one) => one.kind === 'write');
   const reads = seen.filter((one) => one.kind === 'read');

@@ -1,12 +1,16 @@
 import { checkOrder } from './history-order.ts';
 
-/** The end of a write as its client knows it: what was told to be done, what was told to be refused, and everything else. */
+/**
+ * The end of a write as its client knows it: what was told to be done, what was told to be refused, and everything
+ * else.
+ */
 export type Fate = 'acknowledged' | 'refused' | 'unknown';
 
 /**
- * A write as a client saw it, with all repeats under its key; times are those of one clock for all clients. `tag` is a text that no
- * other write has, kept in what it recorded; several clients may send one with the same key, as `tag`. `expected`: the version of its
- * condition. `stream` and `version` as the answer gave them, `position` where it gave one.
+ * A write as a client saw it, with all repeats under its key; times are those of one clock for all clients. `tag` is a
+ * text that no other write has, kept in what it recorded; several clients may send one with the same key, as `tag`.
+ * `expected`: the version of its condition. `stream` and `version` as the answer gave them, `position` where it gave
+ * one.
  */
 export type Write = {
   kind: 'write';
@@ -33,7 +37,10 @@ export type Read = {
   isLinear: boolean;
 };
 
-/** An event of the log as it was found in the end. `takes`, `gives`: the unique values that the stream holds from then on, or no more. */
+/**
+ * An event of the log as it was found in the end. `takes`, `gives`: the unique values that the stream holds from then
+ * on, or no more.
+ */
 export type Entry = {
   position: number;
   stream: string;
@@ -46,7 +53,10 @@ export type Entry = {
 
 export type History = { seen: readonly (Write | Read)[]; log: readonly Entry[] };
 
-/** All that is wrong, by kind; and what was counted. `decided`: how many unknown writes were recorded, and how many were not. */
+/**
+ * All that is wrong, by kind; and what was counted. `decided`: how many unknown writes were recorded, and how many were
+ * not.
+ */
 export type Verdict = {
   problems: string[];
   acknowledged: number;
@@ -58,9 +68,10 @@ export type Verdict = {
 };
 
 /**
- * Holds what clients saw against the log. The log is the order of all that was done, so no order has to be searched for: each
- * acknowledged write is there once, at its place and in the order of time; refused ones are absent; each read shows a beginning of the
- * log, a linear one all that was acknowledged or seen before it began, and one of a session no less than its session has seen.
+ * Holds what clients saw against the log. The log is the order of all that was done, so no order has to be searched
+ * for: each acknowledged write is there once, at its place and in the order of time; refused ones are absent; each read
+ * shows a beginning of the log, a linear one all that was acknowledged or seen before it began, and one of a session no
+ * less than its session has seen.
  */
 export function checkHistory({ seen, log }: History): Verdict {
   const problems: string[] = [];
@@ -103,7 +114,10 @@ export function checkHistory({ seen, log }: History): Verdict {
   };
 }
 
-/** The log by itself: no gap, each stream from version 1 on and nothing behind its end, each unique value held by one stream at a time. */
+/**
+ * The log by itself: no gap, each stream from version 1 on and nothing behind its end, each unique value held by one
+ * stream at a time.
+ */
 function checkLog(log: readonly Entry[], problems: string[]): void {
   const versions = new Map<string, number>();
   const ended = new Set<string>();

@@ -202,8 +202,8 @@ export const slowNode = inWorld(
 const bytesPerSecond = 10_000;
 
 /**
- * A node gets less through its network than the other one appends, and falls more than 10 seconds behind. It says so, and is ready again
- * when it has caught up. PostgreSQL and the other node work all the while.
+ * A node gets less through its network than the other one appends, and falls more than 10 seconds behind. It says so,
+ * and is ready again when it has caught up. PostgreSQL and the other node work all the while.
  */
 export const nodeBehind = inWorld(
   two,

@@ -174,7 +174,9 @@ export async function startPatroni(
 
 type Given = { name: string; port: number; api: number; folder: string; etcd: number; user: string; password: string };
 
-/** The configuration of a member. No commit is acknowledged that is not on a standby, even while all of them are gone. */
+/**
+ * The configuration of a member. No commit is acknowledged that is not on a standby, even while all of them are gone.
+ */
 function settings({ name, port, api, folder, etcd, user, password }: Given) {
   const authentication = { username: user, password };
   return {

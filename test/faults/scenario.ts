@@ -80,9 +80,9 @@ export const refusalMilliseconds = 5000;
 export const lockMilliseconds = 2500;
 
 /**
- * The deadlines of a service are timers, which a busy machine rings late, and an answer passes several processes. So a time may be longer
- * than its deadline by half a second, and by five times what a timer was late here meanwhile; that much, but never more than 1.5 seconds,
- * beyond which it would say nothing any more.
+ * The deadlines of a service are timers, which a busy machine rings late, and an answer passes several processes. So a
+ * time may be longer than its deadline by half a second, and by five times what a timer was late here meanwhile; that
+ * much, but never more than 1.5 seconds, beyond which it would say nothing any more.
  */
 export function watchLateness(): { end: () => number } {
   const everyMilliseconds = 20;

@@ -29,7 +29,10 @@ export const primaryKilled = inWorld(two, async (world, isShort) => {
   return { ...figures, measured: { 'writes back after the promotion': after } };
 });
 
-/** The standby has not every commit, so the promotion loses some: the checker has to find them, and each node has to stop. */
+/**
+ * The standby has not every commit, so the promotion loses some: the checker has to find them, and each node has to
+ * stop.
+ */
 export const asynchronous = inWorld(two, async (world, isShort) => {
   const { servers } = world;
   await asAdmin(
@@ -60,7 +63,10 @@ export const asynchronous = inWorld(two, async (world, isShort) => {
   };
 });
 
-/** No standby answers: nothing is acknowledged, each write is refused in time, reads go on; then each is decided under its key. */
+/**
+ * No standby answers: nothing is acknowledged, each write is refused in time, reads go on; then each is decided under
+ * its key.
+ */
 export const standbySilent = inWorld(two, async (world, isShort) => {
   const { servers } = world;
   const [node] = world.nodes as [World['nodes'][0]];
@@ -84,8 +90,8 @@ export const standbySilent = inWorld(two, async (world, isShort) => {
 });
 
 /**
- * Bytes between the primary and its standby are lost, one way or both: nothing is acknowledged, each write is refused in time and decided
- * afterwards. Then they are lost again, and the standby is promoted.
+ * Bytes between the primary and its standby are lost, one way or both: nothing is acknowledged, each write is refused
+ * in time and decided afterwards. Then they are lost again, and the standby is promoted.
  */
 export const standbyCutOff = inWorld(two, async (world, isShort) => {
   const { servers } = world;
@@ -131,7 +137,9 @@ export const standbyCutOff = inWorld(two, async (world, isShort) => {
   }
 });
 
-/** Commits that wait for a standby are cancelled, and then the primary is gone: none of them may have been acknowledged. */
+/**
+ * Commits that wait for a standby are cancelled, and then the primary is gone: none of them may have been acknowledged.
+ */
 export const cancelledCommit = inWorld(two, async (world) => {
   const { servers } = world;
   const load = world.load(8);

@@ -18,8 +18,8 @@ import { bare, type NodeKind, type RunningNode, startNode } from './nodes.ts';
 export type World = Awaited<ReturnType<typeof openWorld<Servers>>>;
 
 /**
- * The outcome of a round. `pause`: the longest time in which no write was acknowledged, in milliseconds. `measured`: how long what took,
- * in milliseconds.
+ * The outcome of a round. `pause`: the longest time in which no write was acknowledged, in milliseconds. `measured`:
+ * how long what took, in milliseconds.
  */
 export type Figures = Omit<Verdict, 'problems'> & { pause: number; measured: Record<string, number>; notes: string[] };
 
@@ -70,7 +70,9 @@ export async function openWorld<S extends Pick<Servers, 'hosts'> = Servers>(
     await until(() => of.count() >= goal || nodes.every((node) => node.ended() !== undefined), `${more} writes`, 3);
   }
 
-  /** The history so far, held against the log as a node has it that comes now; it is there at the end of each scenario. */
+  /**
+   * The history so far, held against the log as a node has it that comes now; it is there at the end of each scenario.
+   */
   async function check({ mayLose = false } = {}): Promise<Figures> {
     await Promise.all(loads.map((one) => one.stop()));
     const log = await readAnew(address, folder);

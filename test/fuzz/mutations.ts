@@ -53,7 +53,10 @@ const changes = {
   (bytes: Buffer, at: number, step: Step, words: readonly Buffer[], seeds: readonly Buffer[]) => Buffer
 >;
 
-/** Inputs that are like the seeds, with up to 12 changes each; an empty one is among the seeds, from which words alone are put together. */
+/**
+ * Inputs that are like the seeds, with up to 12 changes each; an empty one is among the seeds, from which words alone
+ * are put together.
+ */
 export function mutations({ seeds, words }: Material): fc.Arbitrary<Buffer> {
   const begins = [...seeds, Buffer.alloc(0)];
   const said = [...words.map((word) => Buffer.from(word as string)), ...given];

@@ -6,11 +6,16 @@ export type Target = {
   seeds?: readonly Buffer[];
   /** Words of its language, which are put into inputs. */
   words?: readonly (string | Buffer)[];
-  /** Reads an input; throws if the parser throws anything but its declared error, or if what it gives breaks a property. */
+  /**
+   * Reads an input; throws if the parser throws anything but its declared error, or if what it gives breaks a property.
+   */
   read: (input: Buffer) => void | Promise<void>;
 };
 
-/** CPU seconds that an input of at most 128 KiB may cost, and the memory by which it may raise the peak of the process, in MiB. */
+/**
+ * CPU seconds that an input of at most 128 KiB may cost, and the memory by which it may raise the peak of the process,
+ * in MiB.
+ */
 const mostSeconds = 3;
 const mostMemory = 400;
 

@@ -6,8 +6,8 @@ const longest = 128 * 1024;
 const patience = 60;
 
 /**
- * Watches from a thread of its own that each input ends, since one that does not leaves no turn to this one: that input is kept, and the
- * process ends.
+ * Watches from a thread of its own that each input ends, since one that does not leaves no turn to this one: that input
+ * is kept, and the process ends.
  */
 export function watchInputs(parser: string): { begin: (input: Buffer) => void; end: () => Promise<number> } {
   const count = new Int32Array(new SharedArrayBuffer(8));

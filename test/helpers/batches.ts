@@ -1,6 +1,7 @@
 import { globSync } from 'node:fs';
 import { describe } from 'node:test';
-// It has a top-level await: files that were loaded while it was awaited came to stand, with all their tests, in the first of them.
+// It has a top-level await: files that were loaded while it was awaited came to stand, with all their tests, in the
+// first of them.
 import '../../verify/annals-verify.mjs';
 import { measured } from './times.js';
 
@@ -33,7 +34,8 @@ const longBatches: typeof batches = {
   audit: (folder) => folder === 'audit',
   binary: (folder) => folder === 'binary',
   cli: (folder) => folder === 'cli',
-  // Its file is loaded by a static import: in a batch its tests came to stand beside the batch, and were waited for in vain.
+  // Its file is loaded by a static import: in a batch its tests came to stand beside the batch, and were waited for in
+  // vain.
   fuzz: (folder) => folder === 'fuzz',
   'crash-to-http': (folder) => folder < 'i',
   package: (folder) => folder.startsWith('package') || folder === 'runtime',
@@ -43,8 +45,8 @@ const longBatches: typeof batches = {
 };
 
 /**
- * Runs the files of a batch in this process, one after the other: to load and compile the service costs more than most of them.
- * Those that end in `.alone.test.ts`, which change their process, have one of their own.
+ * Runs the files of a batch in this process, one after the other: to load and compile the service costs more than most
+ * of them. Those that end in `.alone.test.ts`, which change their process, have one of their own.
  *
  * @param batch one of the folder `test/batches/`, or below that, as `long/cli`.
  */

@@ -6,8 +6,8 @@ import { chromiumArgs, executablePath } from './chromium.ts';
 let launched: Promise<Browser> | undefined;
 
 /**
- * A `describe` in Chromium. The browser is there once its tests run. It is one for all that are in a process, for to start it
- * costs more than most of their tests.
+ * A `describe` in Chromium. The browser is there once its tests run. It is one for all that are in a process, for to
+ * start it costs more than most of their tests.
  */
 export function describeInBrowser(name: string, tests: (browser: () => Browser) => void): void {
   describe(name, () => {

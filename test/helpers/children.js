@@ -1,8 +1,8 @@
 import { readdirSync, readFileSync } from 'node:fs';
 
 /**
- * Seconds of the CPU that the children of this process have taken, with theirs that have ended; Node tells only those of the process
- * itself. 0 where the system is not Linux.
+ * Seconds of the CPU that the children of this process have taken, with theirs that have ended; Node tells only those
+ * of the process itself. 0 where the system is not Linux.
  */
 export function childrenSeconds() {
   if (process.platform !== 'linux') return 0;
@@ -16,7 +16,10 @@ function living() {
   return threads.flatMap((thread) => read(`/proc/self/task/${thread}/children`).split(' ').filter(Boolean));
 }
 
-/** In hundredths of a second: user and system, and those of the children that have ended; nothing of a process that is gone. */
+/**
+ * In hundredths of a second: user and system, and those of the children that have ended; nothing of a process that is
+ * gone.
+ */
 function timesOf(process) {
   // Behind the name of the program, which may hold anything, from field 3 on of proc_pid_stat(5): 14 to 17.
   const fields = read(`/proc/${process}/stat`).split(') ').at(-1).split(' ');

@@ -10,8 +10,8 @@ export type OpenApi = any;
 export type Contract = {
   document: OpenApi;
   /**
-   * Asserts that an answer is one that the document names for an operation (`GET /path`): its status, every member of its
-   * body, every header.
+   * Asserts that an answer is one that the document names for an operation (`GET /path`): its status, every member of
+   * its body, every header.
    *
    * @returns the key that it is described under: its status, or `default`.
    */
@@ -60,7 +60,10 @@ export function described(document: OpenApi, operation: string): OpenApi {
   return document.paths[path]?.[method.toLowerCase()];
 }
 
-/** Asserts that a document says of every operation and tag what it is, and more than its name: nothing is left to be filled in. */
+/**
+ * Asserts that a document says of every operation and tag what it is, and more than its name: nothing is left to be
+ * filled in.
+ */
 export function assertTold(document: OpenApi): void {
   const unfilled = /undefined|\bnull\b(?!`)|NaN|\[object|\$\{/;
   for (const operation of operationsOf(document)) {

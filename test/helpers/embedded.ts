@@ -31,18 +31,18 @@ export function quietOptions<C extends Config | string>(t: TestContext, config: 
 /**
  * One service in this process for all tests of the `describe` (or file) that calls this.
  *
- * Which tests need one that is a process of its own, by `useService`? Those about signals, crashes, several threads, what hooks
- * hold up, what is printed, and all that our own listener does with what is not a plain request. And something of each kind of
- * call between threads (writes, accounts, files, erasure, proofs, drafts) must be seen there, with `ANNALS_THREADS`, since here
- * they are calls of functions.
+ * Which tests need one that is a process of its own, by `useService`? Those about signals, crashes, several threads,
+ * what hooks hold up, what is printed, and all that our own listener does with what is not a plain request. And
+ * something of each kind of call between threads (writes, accounts, files, erasure, proofs, drafts) must be seen there,
+ * with `ANNALS_THREADS`, since here they are calls of functions.
  */
 export function useServiceHere(config: TestConfig, options: Partial<ServiceOptions> = {}): HereService {
   return useStarted((t) => startHere(t, config, options));
 }
 
 /**
- * Starts a service in this process, behind a server of `node:http`: for a fifth of what one costs that is a process of its own,
- * which a test needs only where it is about that process: signals, crashes, several threads, what it prints.
+ * Starts a service in this process, behind a server of `node:http`: for a fifth of what one costs that is a process of
+ * its own, which a test needs only where it is about that process: signals, crashes, several threads, what it prints.
  *
  * @param config the source of a module, or an object.
  * @param path the path below which it is; a `baseUrl` with another is what a proxy before it would have.

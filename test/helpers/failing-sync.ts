@@ -2,15 +2,16 @@ import { existsSync, openSync, readSync, writeSync } from 'node:fs';
 import { basename } from 'node:path';
 import Database from 'better-sqlite3';
 
-// Loaded before a service (`NODE_OPTIONS=--import …`), it makes the commits of log.db fail as a failed fsync does, from the moment
-// on in which the file is there that FAIL_SYNC_WHEN names. SQLite alone, which no test can get at, would need a disk that fails.
+// Loaded before a service (`NODE_OPTIONS=--import …`), it makes the commits of log.db fail as a failed fsync does, from
+// the moment on in which the file is there that FAIL_SYNC_WHEN names. SQLite alone, which no test can get at, would
+// need a disk that fails.
 
 /** The two copies of the header in the index that all who have a write-ahead log open share: how far it goes. */
 const headerBytes = 96;
 
 /**
- * Commits as a disk does whose fsync fails: the commit frame is in the write-ahead log, and the index does not say so. A
- * process that has the file open does not see the transaction; recovery, by a process that opens it alone, finds it.
+ * Commits as a disk does whose fsync fails: the commit frame is in the write-ahead log, and the index does not say so.
+ * A process that has the file open does not see the transaction; recovery, by a process that opens it alone, finds it.
  *
  * @param commit commits a transaction of the SQLite file at `path`.
  */

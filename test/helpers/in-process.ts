@@ -6,9 +6,10 @@ import { withoutProgress } from './command.ts';
 export type Ended = { code: number | null; stdout: string; stderr: string };
 
 /**
- * Runs a command line in this process, one at a time: to start Node and to load everything costs more than most commands.
- * Tests that need a process (signals, terminals, its environment as Node reads it) use `runCommand`, and so do those of the log
- * of a service that the command starts: its lines go past the streams, and are not in `stderr` here.
+ * Runs a command line in this process, one at a time: to start Node and to load everything costs more than most
+ * commands. Tests that need a process (signals, terminals, its environment as Node reads it) use `runCommand`, and so
+ * do those of the log of a service that the command starts: its lines go past the streams, and are not in `stderr`
+ * here.
  */
 export async function runHere(
   args: readonly string[],

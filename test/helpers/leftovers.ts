@@ -4,8 +4,8 @@ import { zstdDecompressSync } from 'node:zlib';
 import { bodiesIn, readIndex } from '../../events/segments/segment-file.ts';
 
 /**
- * Which of some texts stand in any file of a folder, in whatever case, with the names of the files. Texts of ASCII: so their bytes
- * are the same in UTF-8, in JSON and in a page of SQLite.
+ * Which of some texts stand in any file of a folder, in whatever case, with the names of the files. Texts of ASCII: so
+ * their bytes are the same in UTF-8, in JSON and in a page of SQLite.
  */
 export function remainsIn(folder: string, texts: readonly string[]): string[] {
   const sought = texts.map((text) => text.toLowerCase());

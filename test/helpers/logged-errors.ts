@@ -6,8 +6,8 @@ const started: { name: string; printed: Printed }[] = [];
 const shownOfEach = 20;
 
 /**
- * Where a test of this file has failed, the errors that its services have logged are shown at the end: an answer of 500 or 503
- * does not say why.
+ * Where a test of this file has failed, the errors that its services have logged are shown at the end: an answer of 500
+ * or 503 does not say why.
  *
  * @param printed its `stderr` grows as the service writes.
  */

@@ -10,8 +10,9 @@ const seriesForm = /^([a-zA-Z_:][\w:]*)(?:\{(.*)\})? (NaN|[+-]?Inf|[+-]?\d+(?:\.
 const labelForm = /^([a-zA-Z_]\w*)="((?:[^"\\\n]|\\["\\n])*)"(?:,|$)/;
 
 /**
- * Reads a text as the format has it (prometheus.io/docs/instrumenting/exposition_formats, version 0.0.4), and as `promtool check metrics`
- * wants it: HELP and TYPE before the series, no series twice, counters called `_total`, whole histograms.
+ * Reads a text as the format has it (prometheus.io/docs/instrumenting/exposition_formats, version 0.0.4), and as
+ * `promtool check metrics` wants it: HELP and TYPE before the series, no series twice, counters called `_total`, whole
+ * histograms.
  */
 export function readExposition(text: string): Exposed {
   assert.ok(text.endsWith('\n'), 'the last line has no end');

@@ -9,8 +9,8 @@ import { callerOf, type Service, startService, type TestConfig } from './service
 const { TEST_S3_ENDPOINT = '', TEST_S3_ACCESS_KEY = '', TEST_S3_SECRET_KEY = '' } = process.env;
 
 /**
- * Starts a service of two nodes behind a balancer that gives each request to the next one. `data` and `child` are those of the first;
- * `output` has what both have printed.
+ * Starts a service of two nodes behind a balancer that gives each request to the next one. `data` and `child` are those
+ * of the first; `output` has what both have printed.
  */
 export async function startNodes(
   t: TestContext,

@@ -9,8 +9,8 @@ import type { OpenApi } from './contract.ts';
 const root = fileURLToPath(new URL('../..', import.meta.url));
 
 /**
- * Compiles types that openapi-typescript makes of documents, each as a module of its name, together with one that uses them: to
- * start the compiler takes longer than what it does.
+ * Compiles types that openapi-typescript makes of documents, each as a module of its name, together with one that uses
+ * them: to start the compiler takes longer than what it does.
  *
  * @returns what the compiler has to say.
  */
@@ -46,8 +46,8 @@ export function typesOf(document: OpenApi): Promise<string> {
 }
 
 /**
- * Runs a generator that asks for TypeScript 5, whose compiler can be called. Ours is newer, and one of its kind comes with another
- * package.
+ * Runs a generator that asks for TypeScript 5, whose compiler can be called. Ours is newer, and one of its kind comes
+ * with another package.
  */
 export async function withOlderTypeScript<T>(generate: () => Promise<T>): Promise<T> {
   const require = createRequire(import.meta.url);

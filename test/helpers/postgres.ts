@@ -81,7 +81,10 @@ export async function openClient(address: PostgresAddress, application: string) 
 /** A database of a test, and what its superuser does in it. */
 export type TestDatabase = { address: PostgresAddress; sql: (...statements: string[]) => Promise<pg.QueryResult[]> };
 
-/** An empty database whose owner is a role of its own; removed after the tests of the file or `describe` that calls this. */
+/**
+ * An empty database whose owner is a role of its own; removed after the tests of the file or `describe` that calls
+ * this.
+ */
 export async function makeDatabase(hosts: readonly Host[] = hostsOf(TEST_POSTGRES_HOSTS ?? '')): Promise<TestDatabase> {
   const name = `annals_${randomBytes(6).toString('hex')}`;
   const password = 'writes';

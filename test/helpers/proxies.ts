@@ -165,8 +165,8 @@ export type RoundRobin = {
 };
 
 /**
- * Opens one on a free port. A request goes to the next service where one cannot be connected to; otherwise nothing is tried twice, and
- * a connection that breaks before an answer is a 502.
+ * Opens one on a free port. A request goes to the next service where one cannot be connected to; otherwise nothing is
+ * tried twice, and a connection that breaks before an answer is a 502.
  */
 export async function openRoundRobin(urls: readonly string[]): Promise<RoundRobin> {
   let targets = [...urls];

@@ -21,14 +21,18 @@ export type Recorded = {
   correlationId: string;
 };
 
-/** An event that a test expects: its type, or its type and stream, as `document.created posts/1`, or some of its members. */
+/**
+ * An event that a test expects: its type, or its type and stream, as `document.created posts/1`, or some of its
+ * members.
+ */
 export type Expected = string | ({ type: EventType } & Partial<Recorded>);
 
 /**
- * Runs what may write to a log, and asserts what it has recorded, all of it and in this order: `[]` where it records nothing. No
- * other write may go on in the same service meanwhile. A failed login and the request of a reset are recorded after the answer: the
- * events are waited for, and those of requests that were answered before are left out. `email.sent` and `email.failed` come when a mail server has answered: they are left out where `expected`
- * names neither, and so are those of mails that were asked for before.
+ * Runs what may write to a log, and asserts what it has recorded, all of it and in this order: `[]` where it records
+ * nothing. No other write may go on in the same service meanwhile. A failed login and the request of a reset are
+ * recorded after the answer: the events are waited for, and those of requests that were answered before are left out.
+ * `email.sent` and `email.failed` come when a mail server has answered: they are left out where `expected` names
+ * neither, and so are those of mails that were asked for before.
  *
  * @param expected the events, or what makes them of the result of `run`.
  * @param minutes in which the last of them has to come.
@@ -74,7 +78,10 @@ function asExpected(event: Recorded, expected: Expected | undefined): Expected {
   return Object.fromEntries(names.map((name) => [name, event[name]])) as Expected;
 }
 
-/** Reads a log as it grows: `next` gives the events since it was last called, at first all. It keeps no reader open in between. */
+/**
+ * Reads a log as it grows: `next` gives the events since it was last called, at first all. It keeps no reader open in
+ * between.
+ */
 export function followLog(data: string): { next: () => Recorded[]; close: () => void } {
   const db = new Database(join(data, 'log.db'), { readonly: true });
   const select = db
@@ -102,8 +109,8 @@ const answered = new Map<string, number>();
 const ofFailedLogin = /^(login\.failed|account\.locked)$/;
 
 /**
- * Asserts of an answer that it recorded nothing if it is a refusal, or repeats the answer to an earlier write. It tells the events of
- * its request by their correlation id, whatever else is written at the same time.
+ * Asserts of an answer that it recorded nothing if it is a refusal, or repeats the answer to an earlier write. It tells
+ * the events of its request by their correlation id, whatever else is written at the same time.
  *
  * @param request method and path, as `POST /api/collections/posts`.
  */

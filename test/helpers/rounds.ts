@@ -1,5 +1,6 @@
 /**
- * `.ci/run` sets it: of the long tests, those that `wholeOnly` marks are left out, and rounds are fewer. `npm run test:long` does all.
+ * `.ci/run` sets it: of the long tests, those that `wholeOnly` marks are left out, and rounds are fewer. `npm run
+ * test:long` does all.
  */
 const isShort = process.env.TEST_SHORT !== undefined;
 

@@ -50,8 +50,8 @@ export function writeConfig(folder: string, config: TestConfig): string {
 }
 
 /**
- * Starts a service on a free port and resolves when it listens; it is ended after the test. Without ANNALS_THREADS it has one thread
- * that answers, on every machine.
+ * Starts a service on a free port and resolves when it listens; it is ended after the test. Without ANNALS_THREADS it
+ * has one thread that answers, on every machine.
  *
  * @param options.port that of a service that was there before.
  * @param options.openFiles how many files and connections it may have open.
@@ -176,7 +176,10 @@ function cleanEnvironment(extra: Record<string, string>): NodeJS.ProcessEnv {
   return { ...inherited(), ANNALS_THREADS: threads, ...extra };
 }
 
-/** The environment but for what is of this service, or of these tests: where compiled code is kept, a process finds by itself. */
+/**
+ * The environment but for what is of this service, or of these tests: where compiled code is kept, a process finds by
+ * itself.
+ */
 export function inherited(): NodeJS.ProcessEnv {
   const isOurs = (name: string) => name.startsWith('ANNALS_') || name === 'NODE_COMPILE_CACHE';
   return Object.fromEntries(Object.entries(process.env).filter(([name]) => !isOurs(name)));

@@ -13,8 +13,8 @@ import { startWait } from './patience.ts';
 import { type Answer, inherited, type Service, startService, type TestConfig } from './service.ts';
 
 /**
- * One service for all tests of the `describe` (or file) that calls this: starting one costs more than most tests. It is a process
- * of its own, as users run it; a test that looks at nothing of that process may do with `useServiceHere`.
+ * One service for all tests of the `describe` (or file) that calls this: starting one costs more than most tests. It is
+ * a process of its own, as users run it; a test that looks at nothing of that process may do with `useServiceHere`.
  *
  * @param data its data directory; without it a new one.
  */
@@ -73,7 +73,10 @@ export function useContext(end: () => unknown = () => {}): TestContext {
   return { after: (run: () => unknown) => undo.push(run) } as unknown as TestContext;
 }
 
-/** A folder for a whole file of tests, removed after them; in memory if there is room (test/run.js), or where `parent` says. */
+/**
+ * A folder for a whole file of tests, removed after them; in memory if there is room (test/run.js), or where `parent`
+ * says.
+ */
 export function useFolder(parent = tmpdir()): string {
   const folder = mkdtempSync(join(parent, 'annals-test-'));
   after(() => rmSync(folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 50 }));
@@ -192,7 +195,10 @@ export function logLines(service: Pick<Service, 'output'>): LogLine[] {
 
 type Perhaps<T> = T | undefined | false | null;
 
-/** Waits until a check gives something, on the busiest machine too: logs are written a moment after the answer, and a process starts. */
+/**
+ * Waits until a check gives something, on the busiest machine too: logs are written a moment after the answer, and a
+ * process starts.
+ */
 export async function eventually<T>(check: () => Perhaps<T> | Promise<Perhaps<T>>): Promise<T> {
   for (const wait = startWait(); ; ) {
     const found = await check();

@@ -1,11 +1,13 @@
 import { createHash } from 'node:crypto';
 
-/** Milliseconds of {@link timesOfWork} on a machine that has nothing else to do, of those that the budgets were made on. */
+/**
+ * Milliseconds of {@link timesOfWork} on a machine that has nothing else to do, of those that the budgets were made on.
+ */
 const usual = 16;
 
 /**
- * How much slower this machine is right now than those that budgets and bounds were made on: how it computes, and how long that takes
- * while others use it too. Both are at least 1.
+ * How much slower this machine is right now than those that budgets and bounds were made on: how it computes, and how
+ * long that takes while others use it too. Both are at least 1.
  */
 export function slowness() {
   const rounds = Array.from({ length: 3 }, timesOfWork);

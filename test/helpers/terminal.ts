@@ -8,7 +8,9 @@ import { eventually } from './shared.ts';
 /** The keys that are pressed when a text is shown, or a function that is called then and gives them. */
 type Answer = readonly [RegExp, string | (() => string)];
 
-/** Runs a command on a terminal of its own, and then says how it left that. Answers are typed when they are asked for. */
+/**
+ * Runs a command on a terminal of its own, and then says how it left that. Answers are typed when they are asked for.
+ */
 export async function onTerminal(t: TestContext, command: string, answers: readonly Answer[]) {
   const script = join(temporaryFolder(t), 'script.sh');
   writeFileSync(script, `${command}\necho "exit code $?"\nstty -a\n`);

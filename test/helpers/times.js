@@ -10,7 +10,10 @@ const report = process.env.TEST_TIMES;
 const root = fileURLToPath(new URL('../..', import.meta.url));
 /** The file that this process was started with. */
 const started = relative(root, process.argv[1] ?? '').replaceAll('\\', '/');
-/** Seconds of the CPU for a quick test, and for a quick file with all that its tests share, on the machines that this was made on. */
+/**
+ * Seconds of the CPU for a quick test, and for a quick file with all that its tests share, on the machines that this
+ * was made on.
+ */
 const most = { test: 1, file: 8 };
 /** The same test takes up to half as much again where other processes use the caches of the CPU. */
 const leeway = 1.5;
@@ -18,8 +21,8 @@ const leeway = 1.5;
 const mostOf = { 'test/contract/contract.test.ts': 18 };
 
 /**
- * Measures each test of this process by itself: what it took of the CPU, with its processes, without the tests inside it. A quick
- * test that takes more than its budget fails.
+ * Measures each test of this process by itself: what it took of the CPU, with its processes, without the tests inside
+ * it. A quick test that takes more than its budget fails.
  */
 export function measureTests() {
   if (report === undefined) return;
@@ -66,7 +69,9 @@ function nameOf({ fullName, filePath }) {
   return /^test\/\S+\.test\.ts > /.test(fullName) ? fullName : `${relative(root, filePath ?? '')} > ${fullName}`;
 }
 
-/** A long file runs quick ones too, with all their rounds or on several nodes; who sets the rounds has no budget either. */
+/**
+ * A long file runs quick ones too, with all their rounds or on several nodes; who sets the rounds has no budget either.
+ */
 function isQuick(name) {
   const { TEST_NODES, TEST_RUNS, TEST_ALL_RUNS, TEST_FLIPS } = process.env;
   if (TEST_NODES ?? TEST_RUNS ?? TEST_ALL_RUNS ?? TEST_FLIPS) return false;

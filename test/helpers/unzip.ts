@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict';
 import { crc32, inflateRawSync } from 'node:zlib';
 
-/** The files of a ZIP archive, by name, in the order of its directory; a reader of its own (PKWARE APPNOTE, section 4.3). */
+/**
+ * The files of a ZIP archive, by name, in the order of its directory; a reader of its own (PKWARE APPNOTE, section
+ * 4.3).
+ */
 export function unzip(archive: Buffer): Map<string, Buffer> {
   const end = archive.lastIndexOf(Buffer.from('PK\x05\x06'));
   assert.equal(end, archive.length - 22, 'the archive does not end with its directory, or has a comment');

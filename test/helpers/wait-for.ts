@@ -2,7 +2,10 @@ import assert from 'node:assert/strict';
 import type { Locator } from 'playwright-core';
 import { startWait } from './patience.ts';
 
-/** Asserts again until it holds, at most for the time that a page is waited for: what is shown comes after what brings it about. */
+/**
+ * Asserts again until it holds, at most for the time that a page is waited for: what is shown comes after what brings
+ * it about.
+ */
 export async function inTime(assertion: () => Promise<void>): Promise<void> {
   for (const wait = startWait(); ; ) {
     try {

@@ -6,7 +6,9 @@ import type { TestContext } from 'node:test';
 import type { TreeHead } from '../../events/proof/proofs.ts';
 import { verifyConsistency } from './proofs.ts';
 
-/** A key of a witness (C2SP tlog-cosignature, Ed25519), written as the specification says and like no other code here. */
+/**
+ * A key of a witness (C2SP tlog-cosignature, Ed25519), written as the specification says and like no other code here.
+ */
 export function createWitnessKey(name: string) {
   const { privateKey, publicKey } = generateKeyPairSync('ed25519');
   const typed = Buffer.concat([Buffer.of(4), publicKey.export({ format: 'der', type: 'spki' }).subarray(-32)]);

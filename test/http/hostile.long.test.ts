@@ -28,8 +28,8 @@ export default {
 
 const service = useService(config, { ANNALS_THREADS: '2' });
 /**
- * One thread: each has garbage of its own that is not collected yet, and of several, one may take the descriptor that another needs
- * to turn somebody away, and they wait instead. There is no ulimit on Windows.
+ * One thread: each has garbage of its own that is not collected yet, and of several, one may take the descriptor that
+ * another needs to turn somebody away, and they wait instead. There is no ulimit on Windows.
  */
 const limited = useStarted((t) => {
   const openFiles = process.platform === 'win32' ? {} : { openFiles: 160 };
@@ -572,7 +572,9 @@ describe('Thousands of connections', () => {
   });
 });
 
-/** The first answer to bytes that may hold, or be taken for, several requests; rejects when it is closed without one. */
+/**
+ * The first answer to bytes that may hold, or be taken for, several requests; rejects when it is closed without one.
+ */
 async function sendFirst(bytes: string): Promise<Pick<Answer, 'status' | 'body'>> {
   const socket = dial(service.url, Buffer.from(bytes, 'latin1'));
   const answer = received(socket);

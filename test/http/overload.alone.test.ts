@@ -16,8 +16,8 @@ const folder = useFolder();
 const hold = join(folder, 'hold');
 const held = join(folder, 'held');
 const preload = join(folder, 'hold.mjs');
-// As long as the file `hold` is there the writer stands still, as it does while it clears the data files or waits for a disk; it
-// says so by another file.
+// As long as the file `hold` is there the writer stands still, as it does while it clears the data files or waits for a
+// disk; it says so by another file.
 writeFileSync(
   preload,
   `import { existsSync, rmSync, writeFileSync } from 'node:fs';

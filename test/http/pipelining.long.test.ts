@@ -44,7 +44,10 @@ async function fill(): Promise<{ id: string; bytes: number }> {
   return { id: body.results[0].id, bytes: Buffer.byteLength(text) };
 }
 
-/** While something runs, reads a document over connections of their own; the seconds of CPU of the service in each, and the most memory. */
+/**
+ * While something runs, reads a document over connections of their own; the seconds of CPU of the service in each, and
+ * the most memory.
+ */
 async function readMeanwhile(id: string, isOver: () => boolean) {
   const before = residentMegabytes(service);
   const taken: number[] = [];

@@ -85,7 +85,9 @@ export function openBench() {
   return { runSound, runMutated, close };
 }
 
-/** Whether a test has found something: not where a hook has failed, or the faulty source uses a name that is not there. */
+/**
+ * Whether a test has found something: not where a hook has failed, or the faulty source uses a name that is not there.
+ */
 function isFinding({ why, error }: Result): boolean {
   return why === 'testCodeFailure' && !/^(?:SyntaxError|ReferenceError)\b/.test(error ?? '');
 }
@@ -107,7 +109,10 @@ function linkEntries(from: string, to: string): void {
   for (const name of readdirSync(from)) if (name !== '.cache') symlinkSync(join(from, name), join(to, name));
 }
 
-/** Runs tests of a file, by their names; `results` are those until it was killed, if it was; `seconds` are those of the CPU. */
+/**
+ * Runs tests of a file, by their names; `results` are those until it was killed, if it was; `seconds` are those of the
+ * CPU.
+ */
 async function runTests({ copy, temporary, running }: Bench, file: string, names: readonly string[]) {
   const { NODE_TEST_CONTEXT: _context, TEST_TIMES: _times, ...env } = process.env;
   const before = childrenSeconds();

@@ -1,7 +1,10 @@
 import type { TestEvent } from 'node:test/reporters';
 import { inspect } from 'node:util';
 
-/** The result of a test. `why`: `testCodeFailure` if the test itself has failed, and not a hook or all that is around it. */
+/**
+ * The result of a test. `why`: `testCodeFailure` if the test itself has failed, and not a hook or all that is around
+ * it.
+ */
 export type Result = { name: string; isPassed: boolean; why: string | null; error: string | null };
 
 /** Reports each test as a line of JSON. */
@@ -22,7 +25,10 @@ export default async function* report(events: AsyncIterable<TestEvent>): AsyncGe
 
 const none = { why: null, error: null };
 
-/** The runner gives an error of its own, whose cause is what was thrown; of another process that may be an error no more. */
+/**
+ * The runner gives an error of its own, whose cause is what was thrown; of another process that may be an error no
+ * more.
+ */
 function failureOf(error: Error & { failureType?: string }): Pick<Result, 'why' | 'error'> {
   const cause = error.cause ?? error;
   const { name = 'Error', message } = cause as Partial<Error>;

@@ -14,7 +14,9 @@ const parts = [
   { name: 'b', type: 'number', defaultValue: 1 },
 ];
 
-/** A field, and values for it: which of them may be written is for the validator to say, and the document must agree. */
+/**
+ * A field, and values for it: which of them may be written is for the validator to say, and the document must agree.
+ */
 const cases: [field: object, values: unknown[]][] = [
   [{ type: 'text' }, ['', 'x', 3, true, [], {}]],
   [{ type: 'text', required: true }, ['', 'x']],

@@ -2,7 +2,10 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { judgeRest, loaded } from '../../server/platform/rest.ts';
 
-/** Looks each ten seconds, in which the thread was busy for so many milliseconds: in which of them it is to give memory back. */
+/**
+ * Looks each ten seconds, in which the thread was busy for so many milliseconds: in which of them it is to give memory
+ * back.
+ */
 function timesOf(...busy: number[]): boolean[] {
   let rest = loaded;
   return busy.map((active) => {

@@ -58,7 +58,8 @@ describe('whole numbers in JSON', () => {
     const number = fc.oneof(digits, rounded, fc.double({ noNaN: true, noDefaultInfinity: true }).map(String));
     const some = fc.oneof(fc.constantFrom('a', '', '"', '\\', '\\"', '7'.repeat(20), '{', '[1', ':,'), fc.string());
     const text = some.map((value) => JSON.stringify(value));
-    // V8 14 takes `"` for `\` where an object of these names had that: JSON.parse('{"a":1,"\\\\":2}') before '{"a":1,"\\"":2}'.
+    // V8 14 takes `"` for `\` where an object of these names had that: JSON.parse('{"a":1,"\\\\":2}') before
+    // '{"a":1,"\\"":2}'.
     const name = text.filter((value) => !value.includes('\\\\'));
     const blank = fc.constantFrom('', ' ', '\n\t');
     const { value } = fc.letrec<{ value: string }>((tie) => ({

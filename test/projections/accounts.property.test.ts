@@ -173,8 +173,8 @@ function holderOf({ header }: RecordedEvent): string {
 }
 
 /**
- * The conditions after a history. Unlike the fold, which goes on from event to event, this works each thing out by itself:
- * it is there if it began, and nothing that came after ended it.
+ * The conditions after a history. Unlike the fold, which goes on from event to event, this works each thing out by
+ * itself: it is there if it began, and nothing that came after ended it.
  */
 function expectedOf(events: readonly RecordedEvent[]) {
   const invites = events.flatMap((event, index) => inviteOf(event, events.slice(index + 1)) ?? []);

@@ -561,7 +561,8 @@ describe('a start after a crash', () => {
     stop();
     const copy = join(folder, 'copy');
     const db = new Database(readFile);
-    // More than the cache holds, so that a part of the change is in the file, and what was there in a journal that is whole.
+    // More than the cache holds, so that a part of the change is in the file, and what was there in a journal that is
+    // whole.
     db.pragma('journal_mode = DELETE');
     db.pragma('cache_size = 1');
     db.exec(

@@ -3,7 +3,9 @@ import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { fold } from '../../projections/tables/fold.ts';
 
-/** The full foldings (status F of CaseFolding.txt, Unicode 17.0) of the characters that have no canonical decomposition. */
+/**
+ * The full foldings (status F of CaseFolding.txt, Unicode 17.0) of the characters that have no canonical decomposition.
+ */
 const full: Record<string, string> = {
   ...{ ß: 'ss', ŉ: 'ʼn', և: 'եւ', ẚ: 'aʾ', ẞ: 'ss', ﬀ: 'ff', ﬁ: 'fi', ﬂ: 'fl', ﬃ: 'ffi', ﬄ: 'ffl', ﬅ: 'st', ﬆ: 'st' },
   ...{ ﬓ: 'մն', ﬔ: 'մե', ﬕ: 'մի', ﬖ: 'վն', ﬗ: 'մխ' },
@@ -14,7 +16,9 @@ const everyCharacter = Array.from({ length: 0x30000 }, (_, code) => String.fromC
   return /[^\p{Cn}\p{Cs}]/u.test(one);
 });
 
-/** By each character that case changes, one of those that the common and simple foldings make the same, as V8 has them. */
+/**
+ * By each character that case changes, one of those that the common and simple foldings make the same, as V8 has them.
+ */
 function simpleFoldings(): Map<string, string> {
   const changing = everyCharacter.filter((one) => /\p{CWCM}|\p{CWCF}/u.test(one));
   const all = changing.join('');

@@ -189,7 +189,9 @@ describe('Rows that are kept', () => {
   });
 });
 
-/** Commits as fast as it can: a row is a version in shared memory, and what was acknowledged is told after the commit. */
+/**
+ * Commits as fast as it can: a row is a version in shared memory, and what was acknowledged is told after the commit.
+ */
 const writer = `
   import { workerData } from 'node:worker_threads';
   const { markRows } = await import(workerData.module);
@@ -205,7 +207,7 @@ describe('A thread that reads while another one writes', () => {
   it('never sees less than what was acknowledged before, nor goes back', async () => {
     const marks = createRowMarks();
     const cells = new Int32Array(new SharedArrayBuffer(12));
-    const module = new URL('../../projections/query/kept-rows.ts', import.meta.url).href;
+    const module = new URL('../../projections/tables/row-marks.ts', import.meta.url).href;
     const worker = new Worker(new URL(`data:text/javascript,${encodeURIComponent(writer)}`), {
       workerData: { marks, cells, module },
     });

@@ -491,7 +491,10 @@ describe('a join with a limit', () => {
     );
     return planOf(world, heard.at(-1) ?? '');
   };
-  /** A sort of what is found, which is few, is there always; one of all that points there, only where nothing is in its order. */
+  /**
+   * A sort of what is found, which is few, is there always; one of all that points there, only where nothing is in its
+   * order.
+   */
   const sortsIn = (plan: string) => plan.match(/USE TEMP B-TREE/g)?.length;
 
   it('reads no more than that of each document, in the order of ids, from the index of the field', async () => {

@@ -26,8 +26,8 @@ type Target = {
   log: Sqlite;
   read: Sqlite;
   /**
-   * Changes the log as somebody with the file at hand does: without its triggers, which are there again afterwards. That of
-   * one name is enough where only it is in the way.
+   * Changes the log as somebody with the file at hand does: without its triggers, which are there again afterwards.
+   * That of one name is enough where only it is in the way.
    */
   tamper: (change: () => void, trigger?: string) => void;
   set: (table: string, column: string, rowid: number, value: unknown) => void;
@@ -143,9 +143,9 @@ const isExhaustive = process.env.TEST_FLIPS === 'all';
 const random = randomFrom(seed);
 
 /**
- * Which bytes to flip: one at random of each part of a value whose bytes all mean the same, of a sixth of the parts by `npm test`, or
- * all of them with TEST_FLIPS=all. Parts of a text are its names and values and what stands between them, those of the hashes of a
- * tile are the hashes.
+ * Which bytes to flip: one at random of each part of a value whose bytes all mean the same, of a sixth of the parts by
+ * `npm test`, or all of them with TEST_FLIPS=all. Parts of a text are its names and values and what stands between
+ * them, those of the hashes of a tile are the hashes.
  */
 function offsetsIn(value: Value): number[] {
   const bytes = bytesOf(value);
@@ -174,8 +174,9 @@ describe(`any single flipped byte (TEST_SEED=${seed})`, () => {
   });
 
   /**
-   * Flips bytes of a column of a row, one at a time, and gives what each came to. Most are put before the check of the log
-   * alone, which is the first that `annals verify` makes; the first event, with the schema, is what it reads before.
+   * Flips bytes of a column of a row, one at a time, and gives what each came to. Most are put before the check of the
+   * log alone, which is the first that `annals verify` makes; the first event, with the schema, is what it reads
+   * before.
    */
   function flipAll(target: Target, table: string, column: string, rowid: number): string[] {
     const db = table === 'checkpoint' ? target.read : target.log;
@@ -314,7 +315,8 @@ describe(`any single flipped byte (TEST_SEED=${seed})`, () => {
   });
 
   it('of the file itself is found by verify or by SQLite, or every event, tile, head and claim reads as before', () => {
-    // A quarter of those in the small file is found: of 75, by chance, now and then fewer than the sixth that is asked for.
+    // A quarter of those in the small file is found: of 75, by chance, now and then fewer than the sixth that is asked
+    // for.
     const [few, many] = isExhaustive ? [1000, 1000] : [Math.max(30, runsOf(300)), runsOf(75)];
     const found = [flipFile(small, few), flipFile(large, many)] as const;
     // Of a few turns in one file it may well be none.
@@ -329,7 +331,8 @@ describe(`any single flipped byte (TEST_SEED=${seed})`, () => {
       const expected = contentOf(path);
       let count = 0;
       for (let turn = 0; turn < turns; turn += 1) {
-        // Each page has its turn; every other time it is its head that is hit, by which SQLite finds everything else there.
+        // Each page has its turn; every other time it is its head that is hit, by which SQLite finds everything else
+        // there.
         const start = (turn % (intact.length / 4096)) * 4096;
         const at = start + random(random(2) === 0 ? 64 : 4096);
         const bytes = Buffer.from(intact);

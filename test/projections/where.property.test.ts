@@ -193,7 +193,9 @@ const queries = runsOf(90) === 90 ? { minLength: 15, maxLength: 25 } : { minLeng
 /** So that few documents find, sort and walk as many would. */
 const factors = { few: 2, many: 3 };
 
-/** A read file in memory with these documents in it, and what a caller who may see some of `others` can look through. */
+/**
+ * A read file in memory with these documents in it, and what a caller who may see some of `others` can look through.
+ */
 function openWorld(things: readonly JsonObject[], others: readonly JsonObject[]) {
   const db = openDatabase(':memory:', { durability: 'off' });
   registerFunctions(db);

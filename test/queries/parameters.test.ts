@@ -214,7 +214,10 @@ async function refuses(operation: Operation, ...pairs: [string, string][]): Prom
   return messageOf(pairs[0]?.[0] ?? '') ?? assert.fail(asked);
 }
 
-/** Asserts a 400 that names the parameter, for each of these: of all at once, and alone of one that is only looked at after others. */
+/**
+ * Asserts a 400 that names the parameter, for each of these: of all at once, and alone of one that is only looked at
+ * after others.
+ */
 async function refusesEach(operation: Operation, pairs: [string, string][]): Promise<void> {
   if (pairs.length === 0) return;
   const { messageOf } = await refused(operation, pairs);

@@ -91,7 +91,8 @@ describe('Long reads of 100,000 documents', { timeout: 1_200_000 }, () => {
       timesWhile(() => Date.now() < end, byId),
     ]);
     await settled;
-    // One search alone takes a second or more of a core: in the thread of the reads all of them would wait for it, and be few.
+    // One search alone takes a second or more of a core: in the thread of the reads all of them would wait for it, and
+    // be few.
     const most = 50 + 10 * middle(alone);
     assert.ok(
       middle(health) < most && middle(reads) < most,

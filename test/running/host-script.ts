@@ -9,8 +9,8 @@ import { fileURLToPath } from 'node:url';
 import { type TestConfig, temporaryFolder, writeConfig } from '../helpers/service.ts';
 
 /**
- * Runs a script whose hapi server has the service for one request, and checks that it ends by itself once that server has stopped,
- * with the environment that it had.
+ * Runs a script whose hapi server has the service for one request, and checks that it ends by itself once that server
+ * has stopped, with the environment that it had.
  *
  * @param path what is asked, below the service.
  * @param told an expression of JavaScript, of the `result` of the answer.

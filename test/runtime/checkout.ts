@@ -21,7 +21,7 @@ export const lacks = (library: string) =>
 export function oldCheckout(t: TestContext, brought?: string): string {
   const folder = mkdtempSync(join(tmpdir(), 'annals-test-'));
   t.after(() => rmSync(folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 50 }));
-  mkdirSync(join(folder, 'server/platform'), { recursive: true });
+  for (const name of ['cli', 'server/platform']) mkdirSync(join(folder, name), { recursive: true });
   writeFileSync(join(folder, 'package.json'), '{ "type": "module" }');
   writeFileSync(
     join(folder, 'server/platform/node-version.js'),

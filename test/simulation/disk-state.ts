@@ -6,7 +6,10 @@ export type File = { now: Bytes; durable: Bytes; pending: Change[] };
 
 export type Entry = File | 'folder';
 
-/** A change of a folder: a name that is made, removed, or both where a file is renamed. All of it is on the disk, or nothing. */
+/**
+ * A change of a folder: a name that is made, removed, or both where a file is renamed. All of it is on the disk, or
+ * nothing.
+ */
 export type EntryChange = { folder: string; entries: [path: string, entry: Entry | null][] };
 
 /** The calls of a disk. */
@@ -25,8 +28,9 @@ export type Call =
 /**
  * How a disk is.
  *
- * @property isJournal names are kept in the order in which they were changed, and to sync a file keeps all of them, as ext4 and XFS do;
- *   and files that were made shorter are; else each file and each folder needs a sync of its own, as the standard has it.
+ * @property isJournal names are kept in the order in which they were changed, and to sync a file keeps all of them, as
+ * ext4 and XFS do; and files that were made shorter are; else each file and each folder needs a sync of its own, as the
+ * standard has it.
  * @property ignoresSync a sync does nothing, and says that it did: the control.
  */
 export type Kind = { isJournal: boolean; ignoresSync: boolean };
@@ -40,8 +44,8 @@ export const failedSyncs = ['later', 'never', 'there'] as const;
  * @property chance of an error, in each call of these.
  * @property code that of the error; by default `EIO`, or `ENOSPC` where the call takes room.
  * @property only the one path that calls fail of; by default all.
- * @property failedSync what becomes of the bytes that a failed sync was to write: they are there, are written by a later one, or never, though
- *   they are read from memory until the power is cut. By default any of these.
+ * @property failedSync what becomes of the bytes that a failed sync was to write: they are there, are written by a
+ * later one, or never, though they are read from memory until the power is cut. By default any of these.
  */
 export type Faults = {
   cutAt: number | null;
@@ -56,7 +60,8 @@ export const noFaults: Faults = { cutAt: null, chance: {} };
 /**
  * All of a disk.
  *
- * @property now names as they are looked up; `durable`: those that a power cut leaves at least, and `names` the changes in between.
+ * @property now names as they are looked up; `durable`: those that a power cut leaves at least, and `names` the changes
+ * in between.
  * @property changes so many calls have changed something since the faults were set.
  * @property isOff the process, or the power, is gone: each call fails.
  * @property made what was counted; `trace` is of all calls in their order.

@@ -18,7 +18,10 @@ import { cut, failSync, keepFile, keepFolder } from './durable.ts';
 
 export type Disk = ReturnType<typeof openDisk>;
 
-/** Files and folders of one process, by their paths, on a disk that has faults. All of it follows from the random numbers. */
+/**
+ * Files and folders of one process, by their paths, on a disk that has faults. All of it follows from the random
+ * numbers.
+ */
 export function openDisk(random: () => number, kind: Kind) {
   const disk = newDisk(random, kind);
   return {

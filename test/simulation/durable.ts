@@ -43,7 +43,10 @@ function keepNames(disk: DiskState, kept: readonly EntryChange[]): void {
   disk.names = disk.names.filter((one) => !kept.includes(one));
 }
 
-/** A journal has the names, and the smaller sizes of files: what was written before in the part that is gone is gone too. */
+/**
+ * A journal has the names, and the smaller sizes of files: what was written before in the part that is gone is gone
+ * too.
+ */
 function commitJournal(disk: DiskState): void {
   keepNames(disk, disk.names);
   for (const entry of disk.now.values()) {

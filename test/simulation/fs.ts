@@ -4,7 +4,9 @@ import type { Disk } from './disk.ts';
 import { DiskError, type File } from './disk-state.ts';
 import { placeOf } from './mounted.ts';
 
-/** Stands in for `node:fs` in the product: its synchronous calls, on the simulated disk where the path is one of that. */
+/**
+ * Stands in for `node:fs` in the product: its synchronous calls, on the simulated disk where the path is one of that.
+ */
 export * from 'node:fs';
 
 type Descriptor = { disk: Disk; path: string; entry: File | 'folder'; at: number };

@@ -1,6 +1,8 @@
 import init from '@sqlite.org/sqlite-wasm';
 
-/** SQLite, compiled to WebAssembly: the same source as the one of the product, with the calls of the system left to us. */
+/**
+ * SQLite, compiled to WebAssembly: the same source as the one of the product, with the calls of the system left to us.
+ */
 const sqlite3 = await init();
 
 export const { capi, wasm, vfs } = sqlite3;

@@ -118,7 +118,10 @@ function readable(bytes: Buffer): Buffer {
   }
 }
 
-/** Does something as the writer thread does. @throws Ended where it would end; BrokenPromise for an error that had no cause. */
+/**
+ * Does something as the writer thread does. @throws Ended where it would end; BrokenPromise for an error that had no
+ * cause.
+ */
 function tolerant({ disk }: World, run: () => void, otherwise: () => void = () => {}): void {
   const { errors } = disk.made;
   try {

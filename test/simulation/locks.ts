@@ -10,7 +10,10 @@ const flag = { unlock: 1, shared: 4 };
 /** The shared memory of a file, as one connection uses it: the locks that it has there. */
 type Part = { shared: number; exclusive: number };
 
-/** The locks and the shared memory of a file, for the connections of one process. All are named by the place of their `sqlite3_file`. */
+/**
+ * The locks and the shared memory of a file, for the connections of one process. All are named by the place of their
+ * `sqlite3_file`.
+ */
 export function openLocks() {
   const levels = new Map<Pointer, number>();
   const parts = new Map<Pointer, Part>();
@@ -68,7 +71,10 @@ export function openLocks() {
     return capi.SQLITE_OK;
   }
 
-  /** The last one to leave takes the memory with it: the first one that comes finds out anew what is in the write-ahead log. */
+  /**
+   * The last one to leave takes the memory with it: the first one that comes finds out anew what is in the write-ahead
+   * log.
+   */
   function unmap(file: Pointer): number {
     parts.delete(file);
     if (parts.size > 0) return capi.SQLITE_OK;

@@ -1,6 +1,9 @@
 import type { Disk } from './disk.ts';
 
-/** The folder that the disk is seen in. Each start sees it in another one, so that no start finds what another has kept in memory. */
+/**
+ * The folder that the disk is seen in. Each start sees it in another one, so that no start finds what another has kept
+ * in memory.
+ */
 type Mounted = { disk: Disk; folder: string };
 
 let mounted: Mounted | null = null;

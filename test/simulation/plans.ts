@@ -14,7 +14,10 @@ export type Planned = { command: Command; outcome: 'ok' | 'version' | 'claim' | 
 /** The collection that the commands are about. */
 export type Target = Parameters<typeof decideCreate>[0];
 
-/** The surroundings of a plan: documents that it makes are added to these. `erased`: the marks of those that were erased. */
+/**
+ * The surroundings of a plan: documents that it makes are added to these. `erased`: the marks of those that were
+ * erased.
+ */
 export type Planning = {
   random: () => number;
   now: () => number;
@@ -22,7 +25,10 @@ export type Planning = {
   erased: ReadonlySet<string>;
 };
 
-/** Plans a batch: creates, changes and deletes, some that are to be refused; as the first of them an erasure, where one is wanted. */
+/**
+ * Plans a batch: creates, changes and deletes, some that are to be refused; as the first of them an erasure, where one
+ * is wanted.
+ */
 export function planBatch(planning: Planning, target: Target, wantsErasure: boolean): Planned[] {
   const { random, documents } = planning;
   const erasure = wantsErasure ? planErasure(planning) : null;

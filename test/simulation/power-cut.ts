@@ -12,7 +12,9 @@ export function oneOf<T>(random: Random, things: readonly T[]): T {
   return things[below(random, things.length)] as T;
 }
 
-/** Of changes that no sync has covered, those that are kept: a journal keeps them up to one of them, another disk any. */
+/**
+ * Of changes that no sync has covered, those that are kept: a journal keeps them up to one of them, another disk any.
+ */
 export function keptOf<T>(random: Random, changes: readonly T[], isInOrder: boolean): T[] {
   const chance = oneOf(random, [0, 1, random()]);
   if (isInOrder) return changes.slice(0, chance === 1 ? changes.length : below(random, changes.length + 1));
@@ -23,8 +25,8 @@ export function keptOf<T>(random: Random, changes: readonly T[], isInOrder: bool
 const cuts = ['sectors', 'pages', 'bytes', null] as const;
 
 /**
- * The bytes of a file that a power cut leaves: those that were synced, and of the changes since then all, none, those up to one of them
- * or any, each of them whole or in part.
+ * The bytes of a file that a power cut leaves: those that were synced, and of the changes since then all, none, those
+ * up to one of them or any, each of them whole or in part.
  */
 export function afterCut(random: Random, durable: Bytes, pending: readonly Change[]): Bytes {
   const left = copyOf(durable);

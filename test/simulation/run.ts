@@ -31,14 +31,17 @@ export type Ran = {
   erased: number;
 };
 
-/** `ignoresSync`: the control, on which acknowledged events have to get lost. `isBrief`: one process that writes, and few steps. */
+/**
+ * `ignoresSync`: the control, on which acknowledged events have to get lost. `isBrief`: one process that writes, and
+ * few steps.
+ */
 export type RunOptions = { seed: number; ignoresSync?: boolean; isBrief?: boolean };
 
 let isWarm = false;
 
 /**
- * One run: some processes, one after the other, that write, seal and erase on one disk until their power is cut or they end otherwise.
- * Each finds all that was acknowledged by those before it. All of it follows from the seed.
+ * One run: some processes, one after the other, that write, seal and erase on one disk until their power is cut or they
+ * end otherwise. Each finds all that was acknowledged by those before it. All of it follows from the seed.
  *
  * @throws BrokenPromise where it does not.
  */

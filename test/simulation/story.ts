@@ -79,7 +79,9 @@ export function beginStory(random: () => number, now: () => number) {
     refused: (): void => {
       open = [];
     },
-    /** Compares what a start finds with what was said. A batch that was open is there as a whole by now, or not at all. */
+    /**
+     * Compares what a start finds with what was said. A batch that was open is there as a whole by now, or not at all.
+     */
     compare(found: readonly EventText[]): void {
       if (found.length < kept.length)
         throw new BrokenPromise(`${kept.length} events were recorded, ${found.length} are there`);

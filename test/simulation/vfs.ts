@@ -9,7 +9,8 @@ import { placeOf } from './mounted.ts';
 /**
  * A file that SQLite has open. `disk`: null for a temporary one, which is in memory.
  *
- * @property syncsFolder as in the product's SQLite on Unix, the first sync of a journal that it made is one of its folder too.
+ * @property syncsFolder as in the product's SQLite on Unix, the first sync of a journal that it made is one of its
+ * folder too.
  */
 type Handle = { disk: Disk | null; path: string; file: File; locks: Locks; deletes: boolean; syncsFolder: boolean };
 

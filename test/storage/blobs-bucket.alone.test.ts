@@ -25,7 +25,10 @@ function open(t: TestContext, other: Partial<typeof settings>, silence?: number)
   return store;
 }
 
-/** Keeps a file, reads it, and tries to keep one under another's hash, in a process of its own: what is trusted is read at its start. */
+/**
+ * Keeps a file, reads it, and tries to keep one under another's hash, in a process of its own: what is trusted is read
+ * at its start.
+ */
 const keeping = `
   import { openBucketStore } from ${JSON.stringify(new URL('../../storage/bucket/store.ts', import.meta.url))};
   const { settings, kept, other } = JSON.parse(process.argv[1]);

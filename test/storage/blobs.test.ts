@@ -322,7 +322,10 @@ async function read(store: BlobStore, sha256: string, range?: { start: number; e
   return Buffer.concat(await (await store.open(sha256, range)).toArray());
 }
 
-/** True if these bytes come; compared as they come, for a copy of all of them has the memory collected, which in a batch is large. */
+/**
+ * True if these bytes come; compared as they come, for a copy of all of them has the memory collected, which in a batch
+ * is large.
+ */
 async function isRead(
   store: BlobStore,
   sha256: string,

@@ -9,7 +9,10 @@ const of = (name: string) => JSON.stringify(new URL(`../../storage/${name}.ts`, 
 const { glibcVersionRuntime: glibc } = (process.report.getReport() as { header: { glibcVersionRuntime?: string } })
   .header;
 
-/** Memory of a process (proc(5), `smaps_rollup`) that had tables in memory in two threads, and closed them: before and after, in bytes. */
+/**
+ * Memory of a process (proc(5), `smaps_rollup`) that had tables in memory in two threads, and closed them: before and
+ * after, in bytes.
+ */
 const text = `
   import { readFileSync } from 'node:fs';
   import { parentPort, Worker, isMainThread } from 'node:worker_threads';

@@ -54,7 +54,9 @@ export function signNote(text: string, signers: readonly Signer[]): string {
   return `${text}\n${lines.join('')}`;
 }
 
-/** Records events as the service does; what it records can be changed afterwards. @param entries those that are there. */
+/**
+ * Records events as the service does; what it records can be changed afterwards. @param entries those that are there.
+ */
 export function createHistory(log = origin, entries: Entry[] = []) {
   const versions = new Map(entries.map(({ header: { stream, version } }) => [stream, version]));
 
@@ -111,7 +113,10 @@ export type BundleOptions = {
   files?: Thing[];
 };
 
-/** `bundle.json` of one document, as docs/verifying.md describes it; `document` is given, for the fold is the verifier's. */
+/**
+ * `bundle.json` of one document, as docs/verifying.md describes it; `document` is given, for the fold is the
+ * verifier's.
+ */
 export function bundleOf(
   entries: readonly Entry[],
   signer: Signer,

@@ -45,7 +45,10 @@ async function smallZip(isLarge = false): Promise<Buffer> {
   return zipOf({ ...content, 'checkpoint.txt': bundle.checkpoint }, isLarge);
 }
 
-/** The bytes of a ZIP that say nothing about what is in it: times, versions, attributes, and the bits after a deflated end. */
+/**
+ * The bytes of a ZIP that say nothing about what is in it: times, versions, attributes, and the bits after a deflated
+ * end.
+ */
 function idleBytes(zip: Buffer): Set<number> {
   const idle = new Set<number>();
   const range = (from: number, to: number) => {

@@ -37,7 +37,9 @@ const hasPython = spawnSync('python3', ['-c', 'import cryptography']).status ===
 const skip = hasPython ? false : 'there is no python3 with the package cryptography';
 const folder = useFolder();
 
-/** The inputs of both verifiers, and their expected results: their exit codes differ only where docs/verify.py says so. */
+/**
+ * The inputs of both verifiers, and their expected results: their exit codes differ only where docs/verify.py says so.
+ */
 type Case = { says: string; path: string; exit: number; outside: number };
 const cases: Case[] = [];
 let made = 0;
@@ -55,7 +57,9 @@ function add(says: string, exit: number, content: Files | Buffer | string, outsi
   cases.push({ says, path, exit, outside });
 }
 
-/** Runs the script once for many things. Gives exit code and verdict of each, by its path, and the exit code of the run. */
+/**
+ * Runs the script once for many things. Gives exit code and verdict of each, by its path, and the exit code of the run.
+ */
 async function outside(...args: string[]): Promise<{ exit: number; of: Map<string, string>; text: string }> {
   const { exit, text } = await new Promise<{ exit: number; text: string }>((resolve) => {
     execFile('python3', ['-X', 'utf8', '-B', script, ...args], { maxBuffer: 2 ** 24 }, (error, stdout, stderr) => {

@@ -35,8 +35,8 @@ async function receive(t: TestContext, certificate: Certificate) {
 }
 
 /**
- * A service of several sites, which trusts the one certificate. All have the same name of a webhook, but for gamma, which has none;
- * that of delta has the other certificate.
+ * A service of several sites, which trusts the one certificate. All have the same name of a webhook, but for gamma,
+ * which has none; that of delta has the other certificate.
  */
 async function serve(t: TestContext, trusted: Certificate, other: Certificate) {
   const folder = temporaryFolder(t);

@@ -2,8 +2,8 @@ import { createServer } from 'node:http';
 import { usualSizes } from '../../events/segments/segment-writer.ts';
 import { mount } from '../../server/index.ts';
 
-// A service that makes a segment of every 20 events, and moves each into a bucket. Writes and erases until it is killed; prints the
-// titles that were answered, and those that it was told to erase.
+// A service that makes a segment of every 20 events, and moves each into a bucket. Writes and erases until it is
+// killed; prints the titles that were answered, and those that it was told to erase.
 const { data, bucket } = JSON.parse(process.argv[2] ?? '{}');
 Object.assign(usualSizes, { events: 20, hot: 5 });
 

@@ -10,7 +10,8 @@ import { startWriter } from '../../server/writer/writer.ts';
 import { withDatabase } from '../../storage/sqlite.ts';
 import { command, noon, seals } from '../events/logs.ts';
 
-// Writes, seals and erases as a service does, until it is killed. Prints what was answered: `at N`, `erased STREAM`, `clean POSITION`.
+// Writes, seals and erases as a service does, until it is killed. Prints what was answered: `at N`, `erased STREAM`,
+// `clean POSITION`.
 const [directory = ''] = process.argv.slice(2);
 const blobs = { kind: 'folder', folder: directory } as const;
 const sizes = { events: 25, hot: 10 };

@@ -2,7 +2,10 @@ import { momentAt, wallClock } from '../parts/wall-clock.ts';
 
 const day = 24 * 60 * 60 * 1000;
 
-/** The log: its length, when its first event was recorded, and where its newest changes of content begin, in their order. */
+/**
+ * The log: its length, when its first event was recorded, and where its newest changes of content begin, in their
+ * order.
+ */
 export type LogFacts = { size: number; first: Date | null; changes: readonly number[] };
 
 /** The moments that are offered, by the names of their words. */

@@ -2,7 +2,10 @@ import type { Actor } from '../../../client/index.ts';
 import { useAccount } from '../service/session.ts';
 import { useWords, type Words } from '../words/index.ts';
 
-/** The name of an actor: its label, else what it is. `own` is the id of the user: events name the collection as it is recorded. */
+/**
+ * The name of an actor: its label, else what it is. `own` is the id of the user: events name the collection as it is
+ * recorded.
+ */
 export function nameOfActor(actor: Actor, words: Words['shared'], own: string): string {
   const { type, id, label } = actor;
   if (type === 'user' && id?.endsWith(`/${own}`)) return words.you;

@@ -1,8 +1,8 @@
 import { type ComponentType, type FunctionComponent, type ReactNode, useEffect, useState } from 'react';
 
 /**
- * A component in a file of its own, which is read when it is first drawn; until it has come, `placeholder` stands there. React's
- * own `lazy` takes 300 ms at least: so long it holds back the content that follows a fallback.
+ * A component in a file of its own, which is read when it is first drawn; until it has come, `placeholder` stands
+ * there. React's own `lazy` takes 300 ms at least: so long it holds back the content that follows a fallback.
  *
  * @throws while it is drawn, the error of a file that cannot be read
  */

@@ -17,8 +17,8 @@ function openerOf(focused: Element | null): Element | null {
 }
 
 /**
- * The properties of a dialog or drawer that is there while it is open: Escape closes the topmost only, and the focus goes back to
- * the element that had it before.
+ * The properties of a dialog or drawer that is there while it is open: Escape closes the topmost only, and the focus
+ * goes back to the element that had it before.
  */
 export function useDialog(onClose: () => void) {
   const { shared } = useWords();

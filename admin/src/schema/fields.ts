@@ -108,7 +108,10 @@ export function inWords(name: string): string {
   return words.charAt(0).toUpperCase() + words.slice(1);
 }
 
-/** The field at a dotted path through objects, with places in lists left out or as numbers; undefined where there is not one. */
+/**
+ * The field at a dotted path through objects, with places in lists left out or as numbers; undefined where there is not
+ * one.
+ */
 export function fieldAt(fields: readonly Field[], path: string): DataField | undefined {
   let level = dataFields(fields);
   let found: DataField | undefined;

@@ -105,7 +105,9 @@ export function collectionRecordedAs({ collections }: Model, category: string): 
 /** The entries below one heading of the navigation; `name` is null for what has no group. */
 export type Group = { name: string | null; collections: Collection[]; globals: Global[] };
 
-/** The collections and globals of the navigation, in the order of the configuration; those without a group come first. */
+/**
+ * The collections and globals of the navigation, in the order of the configuration; those without a group come first.
+ */
 export function groupsOf(model: Model): Group[] {
   const groups = new Map<string | null, Group>([[null, { name: null, collections: [], globals: [] }]]);
   const groupOf = (name: string | null): Group => {

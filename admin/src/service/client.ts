@@ -8,7 +8,9 @@ type Listener = (error: ApiError) => void;
 
 const expiryListeners = new Set<Listener>();
 
-/** The client that the whole application talks through. The token lies in local storage, as the contract has it (§1). */
+/**
+ * The client that the whole application talks through. The token lies in local storage, as the contract has it (§1).
+ */
 export const client = createClient({
   baseUrl: mountPath || '/',
   siteId,
@@ -52,7 +54,10 @@ export function onOtherTab(listener: { token: (token: string | null) => void; lo
   });
 }
 
-/** Options of a call that is only tried: where a reason is demanded, the service demands one for this too, and keeps none. */
+/**
+ * Options of a call that is only tried: where a reason is demanded, the service demands one for this too, and keeps
+ * none.
+ */
 export const reasonOfTrial = { headers: { 'x-change-reason': 'dry run' } };
 
 /** The version that a tag is of; null without one. */

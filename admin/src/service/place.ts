@@ -17,7 +17,10 @@ export function storageName(name: string): string {
   return ['annals', mount, site, name].filter(Boolean).join(':');
 }
 
-/** Kinds of data of an account in the storage of the browser, beside its drafts: documents that it opened last, and the state of its lists. */
+/**
+ * Kinds of data of an account in the storage of the browser, beside its drafts: documents that it opened last, and the
+ * state of its lists.
+ */
 const ofAccounts = ['recent', 'list'] as const;
 
 /** The name in that storage of what is kept of an account: `<collection>/<id>`. */

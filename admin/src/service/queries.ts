@@ -35,8 +35,8 @@ type Options = {
   /** How long the answer is kept when nothing shows it. */
   gcTime?: number;
   /**
-   * True for what carries a form: it stands while the login has run out, behind the one that is asked for, so that the text that is
-   * being typed stays. Else a 401 takes away what was read before.
+   * True for what carries a form: it stands while the login has run out, behind the one that is asked for, so that the
+   * text that is being typed stays. Else a 401 takes away what was read before.
    */
   staysBehindLogin?: boolean;
 };
@@ -69,8 +69,8 @@ export function useOwnRead<Answer>(
 }
 
 /**
- * Reads something as of the moment that the application shows. The key is the place in the cache: the collection or global
- * first, so that a write can forget all that was read of it.
+ * Reads something as of the moment that the application shows. The key is the place in the cache: the collection or
+ * global first, so that a write can forget all that was read of it.
  */
 export function useRead<Answer>(
   key: readonly unknown[],

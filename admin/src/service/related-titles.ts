@@ -8,8 +8,8 @@ import { type Reading, useRead } from './queries.ts';
 const most = 100;
 
 /**
- * The titles of related documents, by `<collection>/<id>`, as of a moment if one is given. Those that are gone, or that the user
- * may not read, are missing.
+ * The titles of related documents, by `<collection>/<id>`, as of a moment if one is given. Those that are gone, or that
+ * the user may not read, are missing.
  */
 export async function readTitles(
   model: Model,

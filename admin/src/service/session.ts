@@ -128,8 +128,8 @@ export async function logIn(collection: string, credentials: { email: string; pa
 }
 
 /**
- * Ends the login in all tabs and at the service; a service that cannot be reached does not keep anybody in. Nothing of the account
- * stays in this browser.
+ * Ends the login in all tabs and at the service; a service that cannot be reached does not keep anybody in. Nothing of
+ * the account stays in this browser.
  */
 export async function logOut(): Promise<void> {
   const current = session;
@@ -181,7 +181,10 @@ onOtherTab({
   },
 });
 
-/** Takes the login of another tab. Where it is that of another account, nothing of the one before stands in the meantime. */
+/**
+ * Takes the login of another tab. Where it is that of another account, nothing of the one before stands in the
+ * meantime.
+ */
 async function adopt(token: string): Promise<void> {
   const boot = bootOf(session);
   const account = accountNow();

@@ -5,7 +5,10 @@ type Press = { key: string; ctrlKey: boolean; metaKey: boolean; altKey: boolean;
 
 const secondKeyWithin = 1_000;
 
-/** The name of a key press as shortcuts write it; null for one that is only a modifier, or with one that no shortcut has. */
+/**
+ * The name of a key press as shortcuts write it; null for one that is only a modifier, or with one that no shortcut
+ * has.
+ */
 export function pressOf({ key, ctrlKey, metaKey, altKey, shiftKey }: Press): Keys | null {
   if (altKey || ['Shift', 'Control', 'Meta', 'Alt', 'Dead'].includes(key)) return null;
   const name = key.length === 1 ? key.toLowerCase() : key;

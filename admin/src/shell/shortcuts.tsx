@@ -8,7 +8,10 @@ export type Shortcut = { keys: Keys; run: () => void };
 /** The shortcuts of all that is shown: what came last wins. */
 const shown = new Set<{ current: readonly Shortcut[] }>();
 
-/** Gives the page keys, for as long as it is shown. None fires in a field, below a dialog, or where the user has switched them off. */
+/**
+ * Gives the page keys, for as long as it is shown. None fires in a field, below a dialog, or where the user has
+ * switched them off.
+ */
 export function useShortcuts(shortcuts: readonly Shortcut[]): void {
   const mine = useRef(shortcuts);
   useEffect(() => {

@@ -1,6 +1,6 @@
 /**
- * The function that says in a language how many things there are: of `# file` and `# files` it gives "1 file" and "2,000 files".
- * Each `#` is the number.
+ * The function that says in a language how many things there are: of `# file` and `# files` it gives "1 file" and
+ * "2,000 files". Each `#` is the number.
  */
 export function countedIn(language: string): (count: number, one: string, other: string) => string {
   const numbers = new Intl.NumberFormat(language);

@@ -153,7 +153,8 @@ export function openLogKeys({ log, read, write, change }: VaultRows): VaultPort[
         values: [log],
       }),
     sign: (name, id, head, before) =>
-      // The lock of the row keeps two nodes from signing heads that contradict each other: the second sees what the first has signed.
+      // The lock of the row keeps two nodes from signing heads that contradict each other: the second sees what the
+      // first has signed.
       change(
         [
           {

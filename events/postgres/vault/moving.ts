@@ -14,8 +14,9 @@ import { numberedUpTo } from './running.ts';
 const chunk = 200;
 
 /**
- * The statements that put what a vault and the deliveries of webhooks in files have in the place of those of a log. `log` is its number in PostgreSQL, `logId` its id;
- * `isSeeded`: whether the service has been given its first documents.
+ * The statements that put what a vault and the deliveries of webhooks in files have in the place of those of a log.
+ * `log` is its number in PostgreSQL, `logId` its id; `isSeeded`: whether the service has been given its first
+ * documents.
  */
 export function vaultStatements(
   { vault: db, deliveries }: { vault: Sqlite; deliveries: Sqlite | null },

@@ -7,7 +7,9 @@ export type PinRows = {
   /** Lets pins last so many milliseconds from now. */
   renew: (holders: readonly string[], milliseconds: number) => Promise<void>;
   unpin: (holders: readonly string[]) => Promise<void>;
-  /** Keeps others from pinning a file for so many milliseconds; false where it is pinned, or another node removes it. */
+  /**
+   * Keeps others from pinning a file for so many milliseconds; false where it is pinned, or another node removes it.
+   */
   withhold: (sha256: string, holder: string, milliseconds: number) => Promise<boolean>;
   /** Ends that; `doubtMilliseconds`: only then, since the removal may still be carried out. */
   settle: (sha256: string, holder: string, doubtMilliseconds: number | null) => Promise<void>;

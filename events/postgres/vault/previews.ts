@@ -5,7 +5,9 @@ import { lockOf, numberedUpTo, type VaultRows } from './running.ts';
 const room =
   'SELECT count(*) AS count, coalesce(sum(size), 0)::bigint AS bytes FROM annals_vault.drafts WHERE log = $1';
 
-/** Drafts of previews, as {@link VaultPort} has them. Deleted rows stay in the files of the server until it cleans them. */
+/**
+ * Drafts of previews, as {@link VaultPort} has them. Deleted rows stay in the files of the server until it cleans them.
+ */
 export function openDrafts({ log, read, write, change }: VaultRows): VaultPort['drafts'] {
   return {
     keep: (draft, { own, all, others }) =>

@@ -5,7 +5,10 @@ import { UnreachableError } from '../../../storage/postgres/errors.ts';
 import { commitWith, openSession, UnknownCommitError } from '../../../storage/postgres/session.ts';
 import { openWaitingCommits } from './waiting-commits.ts';
 
-/** The decision of a transaction: what it writes, and what its caller gets. `again`: others were faster, so it is begun anew. */
+/**
+ * The decision of a transaction: what it writes, and what its caller gets. `again`: others were faster, so it is begun
+ * anew.
+ */
 export type Decided<T> = { statements: Statement[]; value: T } | 'again';
 
 /** The vault of one log in PostgreSQL, as its parts use it. `log` is its number, and in every key. */
@@ -77,7 +80,10 @@ export async function openRows({ address, patience, opening, warn, establish }: 
     }
   }
 
-  /** One after the other, since they have one connection. Waiting takes from the time that they have, and is refused before its end. */
+  /**
+   * One after the other, since they have one connection. Waiting takes from the time that they have, and is refused
+   * before its end.
+   */
   function inTurn<T>(run: (connection: Connection) => Promise<T>): Promise<T> {
     const until = performance.now() + patience;
     const { promise, resolve, reject } = Promise.withResolvers<T>();
@@ -166,7 +172,8 @@ function decidedOf<T>(decide: () => Decided<T>): Decided<T> | Refused {
 }
 
 /**
- * Calls back after so many milliseconds. Those in which this thread was busy do not count: answers may have come that it could not read.
+ * Calls back after so many milliseconds. Those in which this thread was busy do not count: answers may have come that
+ * it could not read.
  *
  * @returns what ends the wait.
  */

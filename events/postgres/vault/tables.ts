@@ -1,6 +1,9 @@
 import type { Step } from '../tables.ts';
 
-/** The tables whose rows hold what people wrote, or may be about a person, with these texts: they are made anew after an erasure. */
+/**
+ * The tables whose rows hold what people wrote, or may be about a person, with these texts: they are made anew after an
+ * erasure.
+ */
 export const personalTables: Readonly<Record<string, readonly string[]>> = {
   passwords: ['hash'],
   drafts: ['data'],
@@ -9,9 +12,9 @@ export const personalTables: Readonly<Record<string, readonly string[]>> = {
 };
 
 /**
- * The tables of vaults, in a schema of their own: they may be in another database than the log, and another role may read them. As for
- * the tables of the log, each has `log` in its key, which is the number of a row of `vaults`, and each step leads from one version to
- * the next.
+ * The tables of vaults, in a schema of their own: they may be in another database than the log, and another role may
+ * read them. As for the tables of the log, each has `log` in its key, which is the number of a row of `vaults`, and
+ * each step leads from one version to the next.
  */
 export const vaultSteps: readonly (readonly Step[])[] = [
   [
@@ -21,7 +24,8 @@ export const vaultSteps: readonly (readonly Step[])[] = [
        site text NOT NULL UNIQUE,
        log_id text
      )`,
-    // A row for each subject whose rows change together, to be locked, with the last number that was given to one of them.
+    // A row for each subject whose rows change together, to be locked, with the last number that was given to one of
+    // them.
     `CREATE TABLE annals_vault.locks (
        log int NOT NULL,
        subject text NOT NULL,

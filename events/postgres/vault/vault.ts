@@ -30,7 +30,10 @@ export type PostgresVault = {
   isOf: (log: string) => Promise<boolean>;
   pins: PinRows;
   leases: LeaseRows;
-  /** The clock of the server, in milliseconds since the epoch, as it was when this was last asked for, and has gone on since. */
+  /**
+   * The clock of the server, in milliseconds since the epoch, as it was when this was last asked for, and has gone on
+   * since.
+   */
   now: () => number;
   close: () => Promise<void>;
 };
@@ -40,7 +43,8 @@ export type PostgresVault = {
  * @param secrets the names of those that are asked for.
  * @param warn is told what the operator should know.
  * @param patience the milliseconds after which a call is given up; @param opening the same of the first connection.
- * @param spareMilliseconds for how long a password is kept that no event names: another node may have stored it just now.
+ * @param spareMilliseconds for how long a password is kept that no event names: another node may have stored it just
+ * now.
  */
 export type PostgresVaultOptions = {
   address: PostgresAddress;

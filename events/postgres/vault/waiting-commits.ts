@@ -9,8 +9,8 @@ type Backend = { pid: number; begun: string };
 const pauseMilliseconds = 100;
 
 /**
- * Keeps a session from leaving more than one commit behind that waits for a standby: a backend does so until the standby answers, and
- * does not notice that its connection was ended.
+ * Keeps a session from leaving more than one commit behind that waits for a standby: a backend does so until the
+ * standby answers, and does not notice that its connection was ended.
  *
  * @param asking another session on the same servers.
  */

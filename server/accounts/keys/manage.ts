@@ -56,7 +56,8 @@ export async function makeKey(call: RouteCall, { name, scopes, audit, expiresAt 
 /**
  * Gives a key a new secret; the one before stays valid for some seconds.
  *
- * @throws DomainError `not-found`; `forbidden` where the key has rights that the caller has not; `conflict` for one that has expired.
+ * @throws DomainError `not-found`; `forbidden` where the key has rights that the caller has not; `conflict` for one
+ * that has expired.
  */
 export async function rotateKey(call: RouteCall, id: string, overlapSeconds: number): Promise<KeyView> {
   const { app } = call;

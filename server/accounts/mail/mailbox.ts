@@ -78,8 +78,8 @@ function newId(): string {
 const ownHost = /^(127\.0\.0\.1|localhost|\[::1\])(:\d{1,5})?$/i;
 
 /**
- * No scripts, no forms, no frames but the message's own, which inherits all of this. Pictures are shown as a mail program
- * would. Pages that links open are free of the sandbox, for a login there.
+ * No scripts, no forms, no frames but the message's own, which inherits all of this. Pictures are shown as a mail
+ * program would. Pages that links open are free of the sandbox, for a login there.
  */
 const policy = [
   "default-src 'none'",

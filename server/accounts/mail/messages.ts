@@ -116,8 +116,8 @@ export type Order = {
 };
 
 /**
- * Writes a message: each part by the author's template, else with the built-in text. A template that throws, takes too long
- * or gives no text is logged, and the built-in part is sent: the recipient waits for this mail.
+ * Writes a message: each part by the author's template, else with the built-in text. A template that throws, takes too
+ * long or gives no text is logged, and the built-in part is sent: the recipient waits for this mail.
  */
 export async function writeMessage(order: Order): Promise<Message> {
   const { kind, args, baseUrl, template, log, templateSeconds = 10 } = order;

@@ -37,7 +37,9 @@ export type ReactorInput = {
   mailer: Mailer;
   log: Logger;
   now?: () => number;
-  /** The backoff: how long to wait after the first failure, the second and so on; the last holds for all that follow. */
+  /**
+   * The backoff: how long to wait after the first failure, the second and so on; the last holds for all that follow.
+   */
   retrySeconds?: readonly [number, ...number[]];
   sweepSeconds?: number;
   closeSeconds?: number;
@@ -58,7 +60,9 @@ const newsMilliseconds = 3 * 24 * 60 * 60 * 1000;
 
 const atOnce = 4;
 
-/** The progress of a waiting mail in this process. After a restart it starts over: the log tells which mails were sent. */
+/**
+ * The progress of a waiting mail in this process. After a restart it starts over: the log tells which mails were sent.
+ */
 type Progress = {
   /** `ready`: to be sent or retried. `done`: recorded, and soon out of the queue. */
   phase: 'ready' | 'running' | 'resting' | 'done';
@@ -69,8 +73,8 @@ type Progress = {
 };
 
 /**
- * Sends the mails that wait in the read tables and records the outcome, which removes them from there: so a restart loses no
- * mail, and a rebuild of the tables sends no mail twice.
+ * Sends the mails that wait in the read tables and records the outcome, which removes them from there: so a restart
+ * loses no mail, and a rebuild of the tables sends no mail twice.
  */
 export function startReactor(given: ReactorInput): Reactor {
   let input = given;

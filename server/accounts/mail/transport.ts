@@ -16,7 +16,10 @@ export type OutgoingMail = Message & { kind: MailKind; event: string; to: string
 
 /** The transport of mails. */
 export type Mailer = {
-  /** Resolves when a mail server has taken the mail. @throws Undeliverable if a retry is useless; any other error may pass. */
+  /**
+   * Resolves when a mail server has taken the mail. @throws Undeliverable if a retry is useless; any other error may
+   * pass.
+   */
   send: (mail: OutgoingMail) => Promise<void>;
   /** The mails that were caught; absent if mails are sent. */
   caught?: CaughtMails;
@@ -27,7 +30,9 @@ export type Mailer = {
 /** Mails that are kept by this process: where they are listed, and those to some addresses. */
 export type CaughtMails = Pick<Mailbox, 'url' | 'count' | 'forget'>;
 
-/** Thrown for a mail that cannot be sent. Its message is recorded, so it holds neither an address nor text of a server. */
+/**
+ * Thrown for a mail that cannot be sent. Its message is recorded, so it holds neither an address nor text of a server.
+ */
 export class Undeliverable extends Error {
   override name = 'Undeliverable';
 }

@@ -36,7 +36,9 @@ history.replaceState(null, '', location.pathname + (site === null ? '' : `?${new
 
 const find = (selector) => document.querySelector(selector);
 const [main, form, button, message] = ['main', 'form', 'button', '#message'].map(find);
-/** The inputs by the field of the body that they fill. Not by `name`: one called `hidden` would be in the form's way. */
+/**
+ * The inputs by the field of the body that they fill. Not by `name`: one called `hidden` would be in the form's way.
+ */
 const inputs = new Map();
 let repeat = null;
 

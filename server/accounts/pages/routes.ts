@@ -14,7 +14,10 @@ const assets = [
   { name: 'account.css', type: 'text/css', asset: 'server/accounts/pages/account.css' },
 ] as const;
 
-/** A token is in the address: nothing of another origin is loaded or told of it, and no other page can show this one or hold its window. */
+/**
+ * A token is in the address: nothing of another origin is loaded or told of it, and no other page can show this one or
+ * hold its window.
+ */
 const headers = {
   'content-security-policy': contentSecurityPolicy,
   'referrer-policy': 'no-referrer',
@@ -22,7 +25,10 @@ const headers = {
   'cross-origin-opener-policy': 'same-origin',
 };
 
-/** `/account/:slug/accept-invite`, `…/reset-password` and `…/setup` of every auth collection, for people without a client. */
+/**
+ * `/account/:slug/accept-invite`, `…/reset-password` and `…/setup` of every auth collection, for people without a
+ * client.
+ */
 export function accountPages(server: Server, { collections }: Pick<App, 'collections'>): void {
   const shell = once(async () => (await readAsset('server/accounts/pages/index.html')).toString());
   for (const { model } of collections.values()) {

@@ -31,8 +31,8 @@ const maxTries = 100;
  * Lets a request pass that may erase a document, and that leaves an account that can manage others.
  *
  * @returns what must stay as it is; null where that is nothing.
- * @throws DomainError `forbidden`; `conflict` for the last account that can; as {@link planErasure} does where there is nothing to be
- *   erased, to a caller whom headers tell so.
+ * @throws DomainError `forbidden`; `conflict` for the last account that can; as {@link planErasure} does where there is
+ * nothing to be erased, to a caller whom headers tell so.
  */
 async function admit({ app, request }: ErasingCall, asked: ErasureRequest): Promise<Remaining | null> {
   const call = { app, request };

@@ -35,10 +35,11 @@ const reserved: Record<string, string> = {
 };
 
 /**
- * Works out which streams are about a document, from the log: of a living one, a deleted one, or one of a collection that the
- * configuration no longer has.
+ * Works out which streams are about a document, from the log: of a living one, a deleted one, or one of a collection
+ * that the configuration no longer has.
  *
- * @throws DomainError `invalid` where the slug is not a collection's, `not-found` for an unknown document, `conflict` for an erased one.
+ * @throws DomainError `invalid` where the slug is not a collection's, `not-found` for an unknown document, `conflict`
+ * for an erased one.
  */
 export function planErasure(app: Pick<App, 'events' | 'model' | 'names'>, slug: string, id: string): Plan {
   const { events, model, names } = app;

@@ -40,7 +40,9 @@ type Options = {
 const usual = { patience: 10_000, shortest: 200, longest: 60_000 };
 const closeMilliseconds = 5000;
 
-/** Opens the one erasure worker of the service. The next start goes on with unfinished erasures: the log tells which. */
+/**
+ * Opens the one erasure worker of the service. The next start goes on with unfinished erasures: the log tells which.
+ */
 export function openErasureWorker(options: Options): ErasureWorker {
   const { logFile, guard, scrub, rewriteSegments, objects, forgetKept, logger, milliseconds = usual } = options;
   const db = openDatabase(logFile, { readonly: true, cacheMiB: 1 });

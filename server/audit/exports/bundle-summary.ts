@@ -20,8 +20,8 @@ td{white-space:pre-wrap;overflow-wrap:anywhere}th{background:#eee;width:22%}thea
 @media print{body{margin:0;max-width:none}tr,h2{break-inside:avoid;break-after:auto}h2{break-after:avoid}}`;
 
 /**
- * A page for people that says who changed what, when and why: it needs nothing else, runs nothing, and prints. One version is held
- * at a time.
+ * A page for people that says who changed what, when and why: it needs nothing else, runs nothing, and prints. One
+ * version is held at a time.
  */
 export async function* summaryHtml({ log, checkpoint, stream }: Summary): AsyncGenerator<string> {
   yield head(log.head().log, checkpoint, stream);

@@ -43,9 +43,9 @@ const seesAll = () => true;
 /**
  * The files of an evidence pack as a ZIP stream (docs/log-format.md); the log is read as the stream is.
  *
- * @throws DomainError `not-found` for a stream that had no event when the checkpoint was signed; `unprocessable` when more than
- *   100,000 events would have to be shown to prove which one was the last; AlteredEventError when an event of the stream is not what
- *   was recorded.
+ * @throws DomainError `not-found` for a stream that had no event when the checkpoint was signed; `unprocessable` when
+ * more than 100,000 events would have to be shown to prove which one was the last; AlteredEventError when an event of
+ * the stream is not what was recorded.
  */
 export async function bundleZip(bundle: Bundle, madeAt: Date): Promise<Readable> {
   const { log, blobs, checkpoint, stream } = bundle;

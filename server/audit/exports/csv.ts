@@ -11,9 +11,10 @@ export function csvRow(cells: readonly string[]): string {
 }
 
 /**
- * A text that no spreadsheet takes for a formula. It gets an apostrophe before it if it begins like one, whatever white space,
- * quotes or invisible characters come first; and after each semicolon, tab or line break that is followed by such a beginning,
- * for where the list separator is another one, programs begin a new cell there. A text that begins with an apostrophe gets one more.
+ * A text that no spreadsheet takes for a formula. It gets an apostrophe before it if it begins like one, whatever white
+ * space, quotes or invisible characters come first; and after each semicolon, tab or line break that is followed by
+ * such a beginning, for where the list separator is another one, programs begin a new cell there. A text that begins
+ * with an apostrophe gets one more.
  *
  * @param isGuarded says after which separators a guard is needed, by the text that follows.
  */
@@ -25,7 +26,9 @@ export function harmless(text: string, isGuarded = isFormula): string {
 }
 
 const separators = /[;\t\r\n]/g;
-/** Characters that programs skip before they look for a formula: white space, controls, invisible characters, quotes. */
+/**
+ * Characters that programs skip before they look for a formula: white space, controls, invisible characters, quotes.
+ */
 const ignored = /^[\s\p{C}\p{Z}\p{M}"'`´‘’‚‛“”„‟«»‹›＂＇]*/u;
 
 /** Whether a program may take a text for a formula. */

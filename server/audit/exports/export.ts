@@ -21,8 +21,8 @@ export type Export = Proven &
   };
 
 /**
- * The files of an export as a ZIP stream (docs/log-format.md); the log is read as the stream is. Proofs are about NDJSON alone,
- * so it goes along with another format, which a verifier makes from it again.
+ * The files of an export as a ZIP stream (docs/log-format.md); the log is read as the stream is. Proofs are about
+ * NDJSON alone, so it goes along with another format, which a verifier makes from it again.
  */
 export async function exportZip(exported: Export): Promise<Readable> {
   const { log, checkpoint, verifierKey, earlier, stamped, handovers, format, from, to } = exported;
@@ -92,7 +92,9 @@ type CountedFile = {
   sum: () => { file: string; bytes: number; sha256: string };
 };
 
-/** The events of an export in a format. @param take is shown each event, and gives the proof that goes along with it. */
+/**
+ * The events of an export in a format. @param take is shown each event, and gives the proof that goes along with it.
+ */
 function countedFile(
   { log, from, to, filters, seesPayloadsOf }: Export,
   format: ExportFormat,

@@ -38,7 +38,9 @@ const maxEarlier = 32;
 /** A checkpoint that is cosigned or time-stamped, as the formats have it. */
 export type Stamped = { checkpoint: string; tokens: KeptToken[] };
 
-/** A checkpoint of a log that proves what an archive holds, with the key that it is signed by, and other checkpoints. */
+/**
+ * A checkpoint of a log that proves what an archive holds, with the key that it is signed by, and other checkpoints.
+ */
 export type Proven = {
   log: LogReader;
   checkpoint: LogCheckpoint;
@@ -50,9 +52,9 @@ export type Proven = {
 };
 
 /**
- * Ties a checkpoint to earlier ones: the cosigned and time-stamped checkpoints for the event at a position and newest; the hand-overs
- * from key to key; and consistency proofs from the sizes of both, from those in `since`, and from the newest checkpoints. Checkpoints
- * of former keys to which no hand-over leads from the present one are left out.
+ * Ties a checkpoint to earlier ones: the cosigned and time-stamped checkpoints for the event at a position and newest;
+ * the hand-overs from key to key; and consistency proofs from the sizes of both, from those in `since`, and from the
+ * newest checkpoints. Checkpoints of former keys to which no hand-over leads from the present one are left out.
  */
 export async function provenBy(
   { events: log, notary }: Pick<App, 'events' | 'notary'>,

@@ -43,7 +43,10 @@ export const bundleParameters = {
   since,
 };
 
-/** Reads the query of an export; `to` is null for the end of the log. @throws DomainError `invalid` naming every wrong parameter. */
+/**
+ * Reads the query of an export; `to` is null for the end of the log. @throws DomainError `invalid` naming every wrong
+ * parameter.
+ */
 export function readExportQuery(app: Searched, query: Query) {
   const known = { ...knownTo(app), events: app.events };
   const asked = askedOf(exportParameters, query, known);
@@ -69,7 +72,10 @@ function readSince(value: unknown): number[] {
   return sizes;
 }
 
-/** Checks the sizes of kept checkpoints once it is known how large the log is. @throws DomainError `invalid` for larger ones. */
+/**
+ * Checks the sizes of kept checkpoints once it is known how large the log is. @throws DomainError `invalid` for larger
+ * ones.
+ */
 export function requireWithin(sizes: readonly number[], size: number): void {
   const beyond = sizes.filter((kept) => kept > size);
   refuse(

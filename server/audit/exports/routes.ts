@@ -154,8 +154,9 @@ export function exports(server: Server, app: App & Pick<RouteParts, 'places'>): 
 }
 
 /**
- * An export or a pack is put on record, so pages of other sites must not cause one by the cookie of a user (CSRF): by a link, or an image. The
- * browser has to say that none of them has, as for a write; or that its user has typed the address.
+ * An export or a pack is put on record, so pages of other sites must not cause one by the cookie of a user (CSRF): by a
+ * link, or an image. The browser has to say that none of them has, as for a write; or that its user has typed the
+ * address.
  */
 function refuseForeign({ baseUrl }: App, request: Request, what: string): void {
   const { 'x-api-key': key, authorization, 'sec-fetch-site': site } = request.headers;

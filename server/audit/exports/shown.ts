@@ -31,8 +31,8 @@ export function shownJson({ text, body, state }: ShownEvent, proof: readonly str
 }
 
 /**
- * The corrections of the clock at positions `from` to `to`: events shown without those between need them, since only they let
- * times be earlier than before, and they alone say that times before them may be wrong.
+ * The corrections of the clock at positions `from` to `to`: events shown without those between need them, since only
+ * they let times be earlier than before, and they alone say that times before them may be wrong.
  */
 export function correctionsWithin(log: LogReader, from: number, to: number): EventText[] {
   const positions = log.positionsWithin(clockStream, { after: from - 1, upTo: to, limit: Number.MAX_SAFE_INTEGER });
@@ -57,7 +57,8 @@ export function noteErased() {
   /**
    * The events of the first `size` that declare missing payloads and were not noted themselves.
    *
-   * @throws UndeclaredError when something is missing that none declares: an erasure came in between, or the log is not sound.
+   * @throws UndeclaredError when something is missing that none declares: an erasure came in between, or the log is not
+   * sound.
    */
   function declarations(log: LogReader, size: number): EventText[] {
     if (last.size === 0) return [];
@@ -81,8 +82,8 @@ export function noteErased() {
 }
 
 /**
- * Folds a stream's events into its document, in the names that fields had when they were written: without renames, so that
- * a verifier that has only the events gets the same result (docs/log-format.md).
+ * Folds a stream's events into its document, in the names that fields had when they were written: without renames, so
+ * that a verifier that has only the events gets the same result (docs/log-format.md).
  */
 export function foldShown(before: JsonObject | null, event: ShownEvent): JsonObject | null {
   const { type, stream } = event.header;

@@ -14,8 +14,9 @@ export type ZipEntry = {
 const textLevel = 4;
 
 /**
- * A ZIP archive as a stream. The entries are made one after the other, each when the one before has been read, so nothing is
- * held but what is on its way; destroying the stream ends the work. An error of an entry is an error of the stream.
+ * A ZIP archive as a stream. The entries are made one after the other, each when the one before has been read, so
+ * nothing is held but what is on its way; destroying the stream ends the work. An error of an entry is an error of the
+ * stream.
  */
 export function zipOf(entries: Iterable<ZipEntry>, mtime: Date): Readable {
   const zip = new ZipFile();

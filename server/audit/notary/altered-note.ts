@@ -9,7 +9,9 @@ const fileIn = (directory: string) => join(directory, 'altered.json');
 /** The last finding about a log, as its data directory remembers it until `annals verify` finds all sound. */
 export type AlteredNote = ReturnType<typeof openAlteredNote>;
 
-/** Opens the note of a data directory. A note that the disk does not take is remembered until the end of the process. */
+/**
+ * Opens the note of a data directory. A note that the disk does not take is remembered until the end of the process.
+ */
 export function openAlteredNote(directory: string) {
   let unsaved: Altered | null = null;
 
@@ -37,7 +39,10 @@ export function openAlteredNote(directory: string) {
   return { read, write };
 }
 
-/** The finding that a data directory remembers; null for none. A note that cannot be understood is one. @throws what the system does. */
+/**
+ * The finding that a data directory remembers; null for none. A note that cannot be understood is one. @throws what the
+ * system does.
+ */
 export function readAltered(directory: string): Altered | null {
   try {
     const { finding, from, to, at, part } = JSON.parse(readFileSync(fileIn(directory), 'utf8'));
@@ -56,7 +61,9 @@ export function readAltered(directory: string): Altered | null {
   }
 }
 
-/** Forgets it, where all was found sound. @returns false where this user may not, or the data directory is read-only. */
+/**
+ * Forgets it, where all was found sound. @returns false where this user may not, or the data directory is read-only.
+ */
 export function forgetAltered(directory: string): boolean {
   try {
     unlinkSync(fileIn(directory));

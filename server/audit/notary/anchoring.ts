@@ -24,7 +24,8 @@ import type { Authority } from './stamping.ts';
 /** Copies checkpoints to places where a person who can alter the log may not be able to alter them. */
 export type Anchoring = {
   /**
-   * Holds the log against the newest anchored checkpoints. A store that does not answer in a few seconds is asked later.
+   * Holds the log against the newest anchored checkpoints. A store that does not answer in a few seconds is asked
+   * later.
    *
    * @throws StartError when the log is not the one that was anchored.
    */
@@ -54,10 +55,14 @@ type Options = LogParts & {
 const usual = { patience: 5000, shortest: 2000, longest: 60_000 };
 /** A witness serves many logs, and is asked once a minute at most, whatever starts and stops in between. */
 const cosignedEach = 60_000;
-/** An authority is asked every ten minutes at most, in the same way: its tokens stay in the log, some kilobytes each. */
+/**
+ * An authority is asked every ten minutes at most, in the same way: its tokens stay in the log, some kilobytes each.
+ */
 const stampedEach = 600_000;
 
-/** Copies checkpoints to the store of files, and to a webhook if there is one; checks the stored copies at the start. */
+/**
+ * Copies checkpoints to the store of files, and to a webhook if there is one; checks the stored copies at the start.
+ */
 export function openAnchoring(options: Options): Anchoring {
   const { file, keys, store, onContradiction, log, upToDate = async () => {}, milliseconds = usual } = options;
   const db = openDatabase(file, { readonly: true, cacheMiB: 4 });
@@ -222,7 +227,10 @@ function allowedBy<T>(setting: string, sent: Promise<T>): Promise<T> {
   });
 }
 
-/** How much of a rest is left after a time; all of it at most, for a clock may be wrong. @param since ISO 8601; null for never. */
+/**
+ * How much of a rest is left after a time; all of it at most, for a clock may be wrong. @param since ISO 8601; null for
+ * never.
+ */
 function leftOf(rest: number, since: string | null, now: number): number {
   return since === null ? 0 : Math.min(Math.max(Date.parse(since) + rest - now, 0), rest);
 }

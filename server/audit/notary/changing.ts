@@ -14,8 +14,9 @@ type Parts = Pick<LogParts, 'keys' | 'now'> & {
 };
 
 /**
- * Of several nodes one changes the key at a time: the vault puts a new one in the place of the key that was looked at, with what that had
- * signed then, so no signature of it comes after the hand-over. Any node records the event, at the latest before it signs.
+ * Of several nodes one changes the key at a time: the vault puts a new one in the place of the key that was looked at,
+ * with what that had signed then, so no signature of it comes after the hand-over. Any node records the event, at the
+ * latest before it signs.
  */
 export function changeKeyWith({ keys, logId, now, head: look, told }: Parts): Notary['changeKey'] {
   async function replace(way: KeyWay, reason: string): Promise<ChangedKey> {

@@ -9,15 +9,17 @@ import { contradiction } from '../../../events/proof/seen-heads.ts';
 import { readKeyEvents } from '../../../events/service-events/key-events.ts';
 import type { KnownKey } from '../../../events/vault/log-keys.ts';
 
-/** The keys by which checkpoints of a log are checked; `disowned` holds the ids of those whose signatures count no more. */
+/**
+ * The keys by which checkpoints of a log are checked; `disowned` holds the ids of those whose signatures count no more.
+ */
 export type TrustedKeys = { verifiers: readonly Verifier[]; disowned: ReadonlySet<string> };
 
 /** A checkpoint, and its name in findings. */
 export type NamedNote = { name: string; note: string };
 
 /**
- * The verdict of a checkpoint. `sound`: the log is the one that was signed. `unknown`: the same, but the key is not known.
- * `disowned`: nothing, since its key signed events that are gone, which the operator accepted.
+ * The verdict of a checkpoint. `sound`: the log is the one that was signed. `unknown`: the same, but the key is not
+ * known. `disowned`: nothing, since its key signed events that are gone, which the operator accepted.
  */
 export type CheckpointVerdict = { finding: Finding } | { verdict: 'sound' | 'unknown' | 'disowned'; keyId: string };
 
@@ -94,8 +96,9 @@ export function signedSize(log: LogReader, checkpoints: CheckpointReader, { veri
 }
 
 /**
- * The name under which a checkpoint is anchored: sorted by these names, the largest tree is the last. The time is part of it, since one
- * key may sign one tree twice, as after a restored backup, and an anchored checkpoint is never overwritten.
+ * The name under which a checkpoint is anchored: sorted by these names, the largest tree is the last. The time is part
+ * of it, since one key may sign one tree twice, as after a restored backup, and an anchored checkpoint is never
+ * overwritten.
  */
 export function anchorName(size: number, note: string): string {
   const parsed = parseNote(note);

@@ -10,8 +10,8 @@ import { ask } from './asking.ts';
 export type Cosigner = Witness & { allowPrivate: boolean };
 
 /**
- * Has a witness cosign checkpoints (C2SP tlog-witness), and gives the signature line, which fits. The size that the witness has seen is
- * asked of it, so nothing has to be remembered.
+ * Has a witness cosign checkpoints (C2SP tlog-witness), and gives the signature line, which fits. The size that the
+ * witness has seen is asked of it, so nothing has to be remembered.
  *
  * @throws Error with the reason, as for a witness that has seen another log than this.
  */
@@ -20,7 +20,8 @@ export function cosignedBy({ key, prefix, allowPrivate }: Cosigner, log: LogRead
   let seen = 0;
 
   async function cosign({ size, note }: { size: number; note: string }, signal: AbortSignal): Promise<string> {
-    // Between the response with the size that it has seen and the next request, another client may have sent it another checkpoint.
+    // Between the response with the size that it has seen and the next request, another client may have sent it another
+    // checkpoint.
     for (let tries = 0; tries < 3; tries += 1) {
       const old = Math.min(seen, size);
       const proof = consistencyProof(old, size, log.hashes);

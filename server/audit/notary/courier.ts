@@ -22,11 +22,14 @@ type Options<T> = {
   mark: (checkpoint: KeptCheckpoint, came: T) => Promise<void>;
   log: Logger;
   /**
-   * Set for a destination that is rate-limited across restarts: the milliseconds left of the rest after the last delivery before the
-   * start.
+   * Set for a destination that is rate-limited across restarts: the milliseconds left of the rest after the last
+   * delivery before the start.
    */
   left?: number;
-  /** The rest after a delivery; the shortest and longest delay between retries, which doubles; the time that `close` may take. */
+  /**
+   * The rest after a delivery; the shortest and longest delay between retries, which doubles; the time that `close` may
+   * take.
+   */
   milliseconds?: { rest: number; shortest: number; longest: number; patience: number };
 };
 
@@ -34,8 +37,8 @@ type Options<T> = {
 export const usual = { rest: 10_000, shortest: 2000, longest: 300_000, patience: 3000 };
 
 /**
- * Delivers the newest checkpoint, and retries until that has worked. Older ones are skipped: the newest covers them. Deliveries run in
- * the background.
+ * Delivers the newest checkpoint, and retries until that has worked. Older ones are skipped: the newest covers them.
+ * Deliveries run in the background.
  */
 export function createCourier<T>(options: Options<T>): Courier {
   const { what, newest, send, mark, log, left, milliseconds = usual } = options;

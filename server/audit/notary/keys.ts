@@ -19,8 +19,9 @@ import type { KeyRecord } from '../../ports.ts';
 import { type TrustedKeys, trustedKeys } from './checkpoint-checks.ts';
 
 /**
- * The keys that are disowned, by their ids: those of which an event tells, unless the vault has the key and knows of nothing.
- * `untold`: those that the vault alone names, which are ignored; `denied`: those that the log alone names, of keys in the vault.
+ * The keys that are disowned, by their ids: those of which an event tells, unless the vault has the key and knows of
+ * nothing. `untold`: those that the vault alone names, which are ignored; `denied`: those that the log alone names, of
+ * keys in the vault.
  */
 export type Disownings = { ids: Set<string>; events: KeyEvent[]; untold: string[]; denied: KeyEvent[] };
 
@@ -91,8 +92,8 @@ type Recording = Pick<LogParts, 'file' | 'keys'> & {
 };
 
 /**
- * Tells the log what became of its keys. The vault remembers that until an event stands there; and where it has another key than
- * the one that signed before, that is such a change too. To be called before anything is signed.
+ * Tells the log what became of its keys. The vault remembers that until an event stands there; and where it has another
+ * key than the one that signed before, that is such a change too. To be called before anything is signed.
  */
 export async function recordKeyChanges(recording: Recording): Promise<void> {
   await withLog(recording, async (db, log) => {
@@ -101,7 +102,9 @@ export async function recordKeyChanges(recording: Recording): Promise<void> {
   });
 }
 
-/** Tells the log of the changes that the vault remembers. Of several nodes that do at the same time, one records each. */
+/**
+ * Tells the log of the changes that the vault remembers. Of several nodes that do at the same time, one records each.
+ */
 export async function recordUntoldChanges(recording: Recording): Promise<void> {
   await withLog(recording, (_db, log) => recordUntold(recording, log));
 }

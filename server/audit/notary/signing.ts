@@ -36,7 +36,9 @@ export type MainNotary = Omit<Notary, 'verification'> & {
 export type NotaryOptions = LogParts & {
   /** The key that the head of the log is sealed with. */
   sealKey: string;
-  /** Keeps a checkpoint in the log: what resolves is durable. @throws DomainError `unavailable` when there is no room. */
+  /**
+   * Keeps a checkpoint in the log: what resolves is durable. @throws DomainError `unavailable` when there is no room.
+   */
   keep: (change: CheckpointChange) => Promise<void>;
   /** Resolves when the log here has all that was recorded before the call, by any node. */
   upToDate?: () => Promise<void>;
@@ -53,15 +55,16 @@ export type NotaryOptions = LogParts & {
 };
 
 /**
- * Thrown when a signature would contradict an earlier one, or cover events that the writer did not write: the log is not the one it was.
+ * Thrown when a signature would contradict an earlier one, or cover events that the writer did not write: the log is
+ * not the one it was.
  */
 class ContradictionError extends Error {
   override name = 'ContradictionError';
 }
 
 /**
- * Signs the head of a log: when it grew, every 10 seconds at most, on demand, and at the end. A head that contradicts any that the
- * key or the log knows to be signed is never signed (C2SP tlog-checkpoint).
+ * Signs the head of a log: when it grew, every 10 seconds at most, on demand, and at the end. A head that contradicts
+ * any that the key or the log knows to be signed is never signed (C2SP tlog-checkpoint).
  */
 export function openNotary(options: NotaryOptions): MainNotary {
   const { upToDate = async () => {}, tell = async () => {}, onKey = async () => {} } = options;

@@ -4,12 +4,14 @@ import { ask, type Receiver } from './asking.ts';
 import { bytesOf, DerError, isNumber, membersOf, numberIn, readDer, timeStampQuery } from './der.ts';
 import { isVouchedFor, readToken, TokenError } from './time-stamp-tokens.ts';
 
-/** A time-stamp authority: its address, which may hold a secret, and whose certificates it has to lead up to; none: any. */
+/**
+ * A time-stamp authority: its address, which may hold a secret, and whose certificates it has to lead up to; none: any.
+ */
 export type Authority = Receiver & { trusted: readonly X509Certificate[] };
 
 /**
- * Has an authority say that a checkpoint, as the log signed it, was there (RFC 3161, over HTTP as section 3.4 says), and gives its
- * token, which fits.
+ * Has an authority say that a checkpoint, as the log signed it, was there (RFC 3161, over HTTP as section 3.4 says),
+ * and gives its token, which fits.
  *
  * @throws Error about a wrong response, or a missing one.
  */

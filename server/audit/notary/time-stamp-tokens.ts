@@ -19,8 +19,8 @@ import {
 } from './der.ts';
 
 /**
- * A time-stamp token (RFC 3161) whose signature fits: the holder of the key of `signer` made it. Whether that certificate
- * is trusted, {@link isVouchedFor} says.
+ * A time-stamp token (RFC 3161) whose signature fits: the holder of the key of `signer` made it. Whether that
+ * certificate is trusted, {@link isVouchedFor} says.
  */
 export type Token = {
   /** The hash that was there at `time` (ISO 8601): its algorithm as OpenSSL calls it. */
@@ -71,9 +71,9 @@ export class TokenError extends Error {
 }
 
 /**
- * Reads a time-stamp token and checks all of it but whether its maker is trusted: the signature over what it says (RFC 5652, section 5.4),
- * that the certificate is the one that the signature names (RFC 5816), is for nothing but time stamps, and was valid then (RFC 3161,
- * section 2.3).
+ * Reads a time-stamp token and checks all of it but whether its maker is trusted: the signature over what it says (RFC
+ * 5652, section 5.4), that the certificate is the one that the signature names (RFC 5816), is for nothing but time
+ * stamps, and was valid then (RFC 3161, section 2.3).
  *
  * @throws TokenError when it is not one, or does not fit.
  */
@@ -238,8 +238,8 @@ function isValidAt({ validFromDate, validToDate }: X509Certificate, time: string
 }
 
 /**
- * Whether the certificate of a token leads up to one of those that are trusted: each issued by the next, by one that may, and all
- * valid at the stated time. Revocations and name constraints are not checked.
+ * Whether the certificate of a token leads up to one of those that are trusted: each issued by the next, by one that
+ * may, and all valid at the stated time. Revocations and name constraints are not checked.
  */
 export function isVouchedFor({ signer, certificates, time }: Token, trusted: readonly X509Certificate[]): boolean {
   const isTrusted = (one: X509Certificate) =>

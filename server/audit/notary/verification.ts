@@ -42,8 +42,9 @@ type Options = {
 };
 
 /**
- * Holds a log against the vault, whose key seals its head, and against all checkpoints that there are of it: what the key has signed
- * last, those that the log keeps, those that are anchored. One log for all of them means that they are consistent with each other too.
+ * Holds a log against the vault, whose key seals its head, and against all checkpoints that there are of it: what the
+ * key has signed last, those that the log keeps, those that are anchored. One log for all of them means that they are
+ * consistent with each other too.
  */
 export async function verifyCheckpoints({ directory, blobs, outsiders, events }: Options): Promise<Verification> {
   const db = openLogToRead(logFile(directory));
@@ -128,9 +129,9 @@ export async function verifyCheckpoints({ directory, blobs, outsiders, events }:
 }
 
 /**
- * Gives up the key of a log that is not the one it signed any more, as the operator has accepted, and every key that signed what is
- * not true of it; the checkpoints of those leave the log. Nothing is done when nothing contradicts the log. The vault remembers
- * what was done until the log has been told.
+ * Gives up the key of a log that is not the one it signed any more, as the operator has accepted, and every key that
+ * signed what is not true of it; the checkpoints of those leave the log. Nothing is done when nothing contradicts the
+ * log. The vault remembers what was done until the log has been told.
  *
  * @returns what the operator should know, as lines.
  */
@@ -178,7 +179,8 @@ export async function disownContradicted(directory: string, blobs: BlobSettings,
 }
 
 /**
- * A service signs seconds after a change. A log with an event older than this, and nothing signed, has lost checkpoints, or had no service.
+ * A service signs seconds after a change. A log with an event older than this, and nothing signed, has lost
+ * checkpoints, or had no service.
  */
 const soonMilliseconds = 60_000;
 

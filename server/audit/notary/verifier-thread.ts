@@ -25,8 +25,8 @@ export type Job = { file: string; known: Known; percent: number };
 export type VerifierOrder = { kind: 'look'; id: number; job: Job } | { kind: 'stop'; id: number };
 
 /**
- * The result of a job: the position up to which the log was checked, and what was found of it; or why it was not done. `tables`: what was
- * found of its claims and its read tables, where it is sound itself.
+ * The result of a job: the position up to which the log was checked, and what was found of it; or why it was not done.
+ * `tables`: what was found of its claims and its read tables, where it is sound itself.
  */
 export type Looked = { to: number; trouble: Trouble | null; tables: Finding | null };
 export type VerifierMessage = { id: number } & ({ looked: Looked } | { stopped: true } | { failure: string });
@@ -103,8 +103,8 @@ async function look({ file, known, percent }: Job, signal: AbortSignal): Promise
 }
 
 /**
- * The vault's knowledge of a log: its keys, the ids of those that it says are disowned, the last head that its key has signed, and the
- * key that its head is sealed with.
+ * The vault's knowledge of a log: its keys, the ids of those that it says are disowned, the last head that its key has
+ * signed, and the key that its head is sealed with.
  */
 type Known = {
   keys: readonly KnownKey[];
@@ -118,9 +118,9 @@ type Found = Pick<Looked, 'trouble' | 'tables'>;
 type Parts = { log: LogReader; known: Known; checks: TableChecks | null };
 
 /**
- * Goes through a log in steps, and holds it against the checkpoints that it keeps, against what its key has signed, and its head
- * against the seal; then what follows from it. Each step is a read of its own, of some microseconds; it gives the position that was
- * reached.
+ * Goes through a log in steps, and holds it against the checkpoints that it keeps, against what its key has signed, and
+ * its head against the seal; then what follows from it. Each step is a read of its own, of some microseconds; it gives
+ * the position that was reached.
  */
 function* lookThrough(db: Sqlite, { log, known, checks }: Parts): Generator<number, Found> {
   const { keys, disowned, signed, sealKey } = known;

@@ -36,8 +36,9 @@ const advice = 'no checkpoint is signed until "annals verify" finds it sound';
 const tablesAdvice = 'stop the service, run "annals rebuild", then "annals verify"';
 
 /**
- * Starts to go through the log. A finding is logged once, and again when it is another or was gone in between. That it was
- * found is told, after a restart too, until `annals verify` finds all sound: restoring the old bytes is a second alteration.
+ * Starts to go through the log. A finding is logged once, and again when it is another or was gone in between. That it
+ * was found is told, after a restart too, until `annals verify` finds all sound: restoring the old bytes is a second
+ * alteration.
  */
 export function openVerifying(options: Options): Verifying {
   const { file, logId, keys, sealKey, percent, size, note, log, now, milliseconds } = options;
@@ -117,7 +118,10 @@ let thread: Thread | null = null;
 let users = 0;
 let newest = 0;
 
-/** Joins the verifier thread, which starts when a log is to be checked, and ends at rest and when the last member leaves. */
+/**
+ * Joins the verifier thread, which starts when a log is to be checked, and ends at rest and when the last member
+ * leaves.
+ */
 export function joinVerifier(): Verifier {
   const own = new Map<number, Promise<unknown>>();
   let hasLeft = false;

@@ -15,7 +15,9 @@ import { yieldToEventLoop } from '../../platform/yield.ts';
 /** The events that a bulk call has recorded in one stream: the versions that they made. */
 type Made = { stream: string; first: number; last: number };
 
-/** The document of a bulk call: how it was before and after it, how it is today, and the version of its stream today. */
+/**
+ * The document of a bulk call: how it was before and after it, how it is today, and the version of its stream today.
+ */
 export type Subject = {
   /** As errors name it: its slug and its id. */
   at: string;
@@ -27,8 +29,8 @@ export type Subject = {
 };
 
 /**
- * The way back for a document: delete it, restore this version, or give it these values again; null where others have done away with
- * what there was to undo.
+ * The way back for a document: delete it, restore this version, or give it these values again; null where others have
+ * done away with what there was to undo.
  */
 export type Step =
   | { kind: 'delete' }
@@ -43,7 +45,8 @@ const mostNamed = 20;
  * The documents that a bulk call has changed, in their order, each with the step that undoes it.
  *
  * @param isForced documents may have changed since.
- * @throws DomainError `forbidden`; `too-large`; `conflict` naming the documents that have gone on since, or of which too little is known.
+ * @throws DomainError `forbidden`; `too-large`; `conflict` naming the documents that have gone on since, or of which
+ * too little is known.
  */
 export async function stepsOf(
   app: App,

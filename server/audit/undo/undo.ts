@@ -50,8 +50,9 @@ export function readUndo(body: unknown): Omit<Undoing, 'batch'> {
 type UndoCall = RouteCall & { h: ResponseToolkit; rights: AuditRights; body: unknown };
 
 /**
- * Undoes a bulk call, all of it or nothing, in a bulk call of its own: deletes what it created, restores what it deleted, and gives
- * changed fields the values from before. With `isDry`, tells what that would come to, without a hook and without a trace.
+ * Undoes a bulk call, all of it or nothing, in a bulk call of its own: deletes what it created, restores what it
+ * deleted, and gives changed fields the values from before. With `isDry`, tells what that would come to, without a hook
+ * and without a trace.
  *
  * @throws DomainError as writes do; `not-found`; `conflict` where documents have gone on since, unless it is forced.
  */

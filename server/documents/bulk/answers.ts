@@ -35,7 +35,10 @@ export function headersIn({ events }: App, batch: string, position: number): Hea
     .filter((header) => header.batch === batch);
 }
 
-/** The results of an earlier bulk call for documents with these ids; `thenOf` gives the version of one that it did not change. */
+/**
+ * The results of an earlier bulk call for documents with these ids; `thenOf` gives the version of one that it did not
+ * change.
+ */
 export function pastResults(
   ids: readonly string[],
   headers: readonly Header[],

@@ -20,7 +20,10 @@ import { listerOf, loaded, refuseTooMuch, textsOf } from './loading.ts';
 import { gatherErrors, refuseClashes, refuseHeld, refuseInvalid } from './refusals.ts';
 import { type ChangeRequest, mostDocuments, type Selection } from './requests.ts';
 
-/** Changes or deletes many documents, all or none; with `isDry`, tells what that would come to, without a hook and without a trace. */
+/**
+ * Changes or deletes many documents, all or none; with `isDry`, tells what that would come to, without a hook and
+ * without a trace.
+ */
 export async function changeMany(
   bulk: BulkCall,
   operation: 'update' | 'delete',
@@ -73,7 +76,10 @@ async function checkData({ app, request, target }: BulkCall, data: unknown): Pro
   refuseInvalid(wrong.all());
 }
 
-/** The documents that are asked for: those with these ids, or those that the caller may read and that meet the condition. */
+/**
+ * The documents that are asked for: those with these ids, or those that the caller may read and that meet the
+ * condition.
+ */
 type Chosen = { ids: readonly string[] } | { where: Where; row: ListScope['row']; written: Written };
 
 async function chosenBy(bulk: BulkCall, selection: Selection): Promise<Chosen> {

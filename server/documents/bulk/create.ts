@@ -136,7 +136,10 @@ async function upsertMany(bulk: BulkCall, docs: readonly unknown[], key: Key): P
   });
 }
 
-/** The values that documents are found by, as the log has them. @throws DomainError `invalid` where one is missing, or came twice. */
+/**
+ * The values that documents are found by, as the log has them. @throws DomainError `invalid` where one is missing, or
+ * came twice.
+ */
 async function claimsIn(bulk: BulkCall, docs: readonly unknown[], { name, unique }: Key): Promise<Claim[]> {
   const errors = gatherErrors();
   const first = new Map<string, number>();

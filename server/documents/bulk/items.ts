@@ -43,15 +43,17 @@ export type Item = {
   /** The write of this document alone. */
   write: Write;
   /**
-   * The caller has found it by its content, so has to be allowed to read it. One who may not is answered as for this write, of a document
-   * that is new, where that is refused: else the refusal would tell that there is one.
+   * The caller has found it by its content, so has to be allowed to read it. One who may not is answered as for this
+   * write, of a document that is new, where that is refused: else the refusal would tell that there is one.
    */
   asNew?: Write;
   /** The state that its values are of, which the caller has to be allowed to read. */
   past?: { document: JsonObject; position: number };
 };
 
-/** The decision on one document: `change` is null where it stays as it is; `version` and `document` are those after it. */
+/**
+ * The decision on one document: `change` is null where it stays as it is; `version` and `document` are those after it.
+ */
 export type Decision = {
   item: Item;
   id: string;
@@ -66,7 +68,10 @@ export type Decision = {
 /** So many documents are worked on before other requests have a turn. */
 const atOnce = 25;
 
-/** The means of writing single documents of a collection within a bulk call: its headers and its key are those of the call. */
+/**
+ * The means of writing single documents of a collection within a bulk call: its headers and its key are those of the
+ * call.
+ */
 export function writableOf(app: App, target: Target<Collection>): Writable<Collection> {
   const steps = target.model.auth ? [accounts] : [];
   return { app, target, present: serializerFor(app, target), read: unread, steps };

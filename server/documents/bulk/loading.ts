@@ -27,8 +27,8 @@ const atOnce = 250;
 const [id] = ownSortKeys('id', []);
 
 /**
- * The texts of all documents that meet a condition, in the order of their ids: each that meets it all the while is given once,
- * whatever is written meanwhile.
+ * The texts of all documents that meet a condition, in the order of their ids: each that meets it all the while is
+ * given once, whatever is written meanwhile.
  *
  * @throws DomainError `too-large`.
  */

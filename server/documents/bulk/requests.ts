@@ -5,7 +5,10 @@ import type { Target } from '../../app.ts';
 
 /** So many documents may be in one call. */
 export const mostDocuments = 1000;
-/** So many characters they may be together, as they are stored: a call has all of them in memory, and so has the writer, several times. */
+/**
+ * So many characters they may be together, as they are stored: a call has all of them in memory, and so has the writer,
+ * several times.
+ */
 export const mostCharacters = 16 * 1024 * 1024;
 
 /** New documents; with `upsertBy` those that exist by that unique field are changed. */
@@ -28,7 +31,10 @@ export function readCreate(body: unknown, target: Target): CreateRequest {
   return { docs: list, upsertBy: upsertBy ?? null };
 }
 
-/** Reads the body of `POST …/bulk/update` and `…/bulk/delete`. @throws DomainError `invalid` naming what is wrong with it. */
+/**
+ * Reads the body of `POST …/bulk/update` and `…/bulk/delete`. @throws DomainError `invalid` naming what is wrong with
+ * it.
+ */
 export function readChange(body: unknown, target: Target, operation: 'update' | 'delete'): ChangeRequest {
   const known = ['where', 'ids', ...(operation === 'update' ? ['data'] : []), 'dryRun'];
   const { where, ids, data, dryRun } = membersOf(body, known);

@@ -92,8 +92,8 @@ function routesOf(server: Server, app: App, target: Target<Collection>): void {
 }
 
 /**
- * Refuses a caller without a credential, and an API key, that may create and change nothing here, before megabytes are read. To a user
- * the refusal names the documents.
+ * Refuses a caller without a credential, and an API key, that may create and change nothing here, before megabytes are
+ * read. To a user the refusal names the documents.
  */
 async function authorizeWriter(call: Call<Collection>): Promise<void> {
   requireCredential(call, 'create');

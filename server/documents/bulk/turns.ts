@@ -7,10 +7,11 @@ import { callerOf } from '../../http/caller.ts';
 const retrySeconds = 1;
 
 /**
- * Runs a call about many documents at the turn of its caller, one after the other in all threads: each has its documents in memory.
+ * Runs a call about many documents at the turn of its caller, one after the other in all threads: each has its
+ * documents in memory.
  *
- * @param run gets a function to call once the body is read: it waits for the calls of others. So a client that sends its body slowly
- * holds up only itself.
+ * @param run gets a function to call once the body is read: it waits for the calls of others. So a client that sends
+ * its body slowly holds up only itself.
  * @throws DomainError `unavailable` if too many wait; `malformed` if the client has gone before the call began.
  */
 export async function inBulkTurn<T>(

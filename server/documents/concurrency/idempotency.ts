@@ -22,11 +22,12 @@ const maxLength = 255;
 const maxDepth = 500;
 
 /**
- * Makes a write happen at most once for each `Idempotency-Key`: a client that sends it again gets the first answer again. Of two
- * that come at once the log decides which is first; the other one gets that answer, whatever it failed over.
+ * Makes a write happen at most once for each `Idempotency-Key`: a client that sends it again gets the first answer
+ * again. Of two that come at once the log decides which is first; the other one gets that answer, whatever it failed
+ * over.
  *
- * A step of writes: `repeated` throws DomainError `invalid` for a key that is not valid, `unprocessable` for one that came with
- * another request.
+ * A step of writes: `repeated` throws DomainError `invalid` for a key that is not valid, `unprocessable` for one that
+ * came with another request.
  */
 export function idempotency(write: Write): WriteStep {
   const { app, request, upload } = write;
@@ -81,8 +82,8 @@ function refuseOther({ fingerprint }: IdempotencyRecord, first: FirstAnswer): vo
 }
 
 /**
- * Gives the first answer to a write again: the document as it was after it, or before its end. Whether the caller may do such
- * a thing is asked again; nothing else is.
+ * Gives the first answer to a write again: the document as it was after it, or before its end. Whether the caller may
+ * do such a thing is asked again; nothing else is.
  *
  * @throws DomainError `unauthorized` or `forbidden`; `conflict` where what the document was has been erased.
  */
@@ -116,10 +117,11 @@ async function thenOf(
 }
 
 /**
- * Runs a write of many documents at most once for each `Idempotency-Key`, as {@link idempotency} does with those of one.
+ * Runs a write of many documents at most once for each `Idempotency-Key`, as {@link idempotency} does with those of
+ * one.
  *
- * @param again gives the first answer again, of the bulk call with this id, before which the log had come to a position, to a caller who may
- * do such a thing still.
+ * @param again gives the first answer again, of the bulk call with this id, before which the log had come to a
+ * position, to a caller who may do such a thing still.
  */
 export async function once(
   call: Pick<Write, 'app' | 'request' | 'body'>,

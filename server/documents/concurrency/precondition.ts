@@ -23,11 +23,12 @@ export function ifMatch(write: Write): WriteStep {
 }
 
 /**
- * Holds the `If-Match` of a request against the document: to be asked in each try of a write, once the caller is known to be
- * let in, and before anything is kept for it.
+ * Holds the `If-Match` of a request against the document: to be asked in each try of a write, once the caller is known
+ * to be let in, and before anything is kept for it.
  *
  * @param current null for a document that does not exist, which no tag can name.
- * @throws DomainError `precondition-failed` with the version that there is, and for readers its `etag` and the fields that differ.
+ * @throws DomainError `precondition-failed` with the version that there is, and for readers its `etag` and the fields
+ * that differ.
  */
 export async function requireExpected(call: ShownCall, current: Current | null): Promise<void> {
   const expected = expectedVersions(call.request);
@@ -46,7 +47,9 @@ async function stale(call: ShownCall, expected: Expected, current: Current | nul
   return new DomainError('precondition-failed', message, [], null, { version, ...shown });
 }
 
-/** A refusal must not be lost over what it tells: where a hook refuses to show the document, it tells the version only. */
+/**
+ * A refusal must not be lost over what it tells: where a hook refuses to show the document, it tells the version only.
+ */
 async function shownOf(call: ShownCall, current: Current, base: number): Promise<JsonObject | null> {
   const { app, request, target, present } = call;
   if (!(await mayRead(call, current.document))) return null;

@@ -32,8 +32,8 @@ export function media(server: Server, app: App, patience = stallMilliseconds): v
 }
 
 /**
- * Below `/api/media/`, a path that climbs or is no UTF-8 names no file: a 404, where hapi would find a route after climbing, and
- * other routes answer 400.
+ * Below `/api/media/`, a path that climbs or is no UTF-8 names no file: a 404, where hapi would find a route after
+ * climbing, and other routes answer 400.
  */
 export function refuseOddPath({ raw, path: found }: Request): void {
   const { url = '' } = raw.req;
@@ -152,8 +152,8 @@ async function openFile(
 }
 
 /**
- * Sees to it that bytes that do not come, or too many, end the connection: the client is to see that the file is not whole.
- * hapi would end the answer as if it were, and the client wait for the rest.
+ * Sees to it that bytes that do not come, or too many, end the connection: the client is to see that the file is not
+ * whole. hapi would end the answer as if it were, and the client wait for the rest.
  *
  * @param length how many bytes the client was promised.
  * @param onCut is told why, once; a client that leaves by itself is nothing to tell.

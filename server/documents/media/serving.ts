@@ -1,8 +1,8 @@
 import { canonicalType } from '../../files/inspection/mime-types.ts';
 
 /**
- * The rights of a document that a browser opens: it is shown, with its own styles and the images inside it, in an origin of its
- * own, without scripts, forms, frames or requests. As `<img>` an SVG does not even that.
+ * The rights of a document that a browser opens: it is shown, with its own styles and the images inside it, in an
+ * origin of its own, without scripts, forms, frames or requests. As `<img>` an SVG does not even that.
  */
 const sandbox = "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:; font-src data:";
 
@@ -10,12 +10,15 @@ const sandbox = "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src
 const active = /^text\/html$|[/+]xml$/;
 
 /**
- * Types that a browser shows or plays, or else saves. A PDF has no sandbox: browsers run its scripts in a viewer of their own,
- * which does not start in one.
+ * Types that a browser shows or plays, or else saves. A PDF has no sandbox: browsers run its scripts in a viewer of
+ * their own, which does not start in one.
  */
 const shown = /^(image|audio|video)\/|^(text\/plain|text\/vtt|application\/pdf)$/;
 
-/** How a file of a type may be served: with which content-type, shown or saved, and with which CSP (null: none is needed). */
+/**
+ * How a file of a type may be served: with which content-type, shown or saved, and with which CSP (null: none is
+ * needed).
+ */
 export function servingOf(mimeType: string): {
   contentType: string;
   disposition: 'inline' | 'attachment';

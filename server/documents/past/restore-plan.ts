@@ -32,7 +32,8 @@ export type Plan = {
  * Asks everything that stands between the caller and a restore, but for the hooks, and says what it comes to.
  *
  * @param id of the document; by default the one that the path names.
- * @throws DomainError in the order of a write; `forbidden` for a caller who may not see what was, `conflict` where it has been erased.
+ * @throws DomainError in the order of a write; `forbidden` for a caller who may not see what was, `conflict` where it
+ * has been erased.
  */
 export async function planOf(call: ShownCall, wanted: Wanted, id = idIn(call)): Promise<Plan> {
   const { app, request, target } = call;
@@ -108,7 +109,10 @@ function refusalOf(source: Past | null, wanted: Wanted, end: number): DomainErro
   return invalidField(field, `must be one at which there was something: at ${given} there was nothing yet`);
 }
 
-/** The last state of a deleted document: all that is recorded of it from now on is later. Null where it is known no longer. */
+/**
+ * The last state of a deleted document: all that is recorded of it from now on is later. Null where it is known no
+ * longer.
+ */
 async function lastOf(
   app: App,
   stream: string,

@@ -36,11 +36,11 @@ export function restoreRoute(path: string, writable: Writable, openApi: () => Op
 }
 
 /**
- * Makes a document or global what it was at an earlier version, one that was deleted too; with `dryRun`, tells what that would
- * change.
+ * Makes a document or global what it was at an earlier version, one that was deleted too; with `dryRun`, tells what
+ * that would change.
  *
- * @throws DomainError as writes do; `forbidden` for a caller who may not see what it was; `conflict` where that has been erased, where
- *   its file is gone, and where others have its unique values, naming them.
+ * @throws DomainError as writes do; `forbidden` for a caller who may not see what it was; `conflict` where that has
+ * been erased, where its file is gone, and where others have its unique values, naming them.
  */
 async function restore(writable: Writable, h: ResponseToolkit): Promise<ResponseObject> {
   const { app, target } = writable;
@@ -90,7 +90,10 @@ async function restoreTo(write: Write, wanted: Wanted): Promise<ResponseObject> 
   }
 }
 
-/** The change of a restore. That nothing changes would tell a caller who may not read the document what it is: then it is recorded. */
+/**
+ * The change of a restore. That nothing changes would tell a caller who may not read the document what it is: then it
+ * is recorded.
+ */
 async function changeSeenBy(call: Call, plan: Plan): Promise<Change | null> {
   const { at } = call.app.ids.next();
   const change = changeOf(call, plan, at);

@@ -9,14 +9,14 @@ import type { App, Call } from '../../app.ts';
 import { eventsOf } from './reading.ts';
 
 /**
- * The state of a stream at one of its versions: its fields, in today's names; null when it was deleted then. `isErased`: what
- * it held then is known no longer.
+ * The state of a stream at one of its versions: its fields, in today's names; null when it was deleted then.
+ * `isErased`: what it held then is known no longer.
  */
 export type Past = { version: number; position: number; document: JsonObject | null; isErased: boolean };
 
 /**
- * Folds a stream up to a version, or up to a position of the log; null when there was nothing of it yet. Piece by piece: a stream
- * may be as long as those who write it like, and as large.
+ * Folds a stream up to a version, or up to a position of the log; null when there was nothing of it yet. Piece by
+ * piece: a stream may be as long as those who write it like, and as large.
  */
 export async function pastOf(
   app: App,
@@ -51,8 +51,8 @@ export async function pastOf(
 }
 
 /**
- * Whether the caller may see what a document was: by the audit rule, or because its history is public; and by the rule for reading,
- * with the document as it was.
+ * Whether the caller may see what a document was: by the audit rule, or because its history is public; and by the rule
+ * for reading, with the document as it was.
  *
  * @param isThere whether there is a document today: the history of one that is gone is never public.
  */

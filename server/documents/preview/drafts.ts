@@ -21,7 +21,10 @@ type Options = {
 };
 
 const mib = 1024 * 1024;
-/** Behind a key there are many editors, who do not know of each other. The others take a tenth of all: sign-ups take no more. */
+/**
+ * Behind a key there are many editors, who do not know of each other. The others take a tenth of all: sign-ups take no
+ * more.
+ */
 const usual = {
   user: { count: 100, bytes: 32 * mib },
   key: { count: 1000, bytes: 256 * mib },

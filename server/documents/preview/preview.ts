@@ -11,8 +11,8 @@ import type { KeptDraft } from '../../ports.ts';
 import { openPreview, signPreview } from './tokens.ts';
 
 /**
- * Keeps a draft of a document that the caller may change, and gives the token that shows it. The content of the draft is
- * checked by the rule alone.
+ * Keeps a draft of a document that the caller may change, and gives the token that shows it. The content of the draft
+ * is checked by the rule alone.
  *
  * @throws DomainError `not-found`, `forbidden`; `unavailable` when there is no room for it.
  */

@@ -4,7 +4,8 @@ import { isCurrent, signedClaims, signToken } from '../../callers/tokens.ts';
 export const previewSeconds = 15 * 60;
 
 /**
- * Signs a preview token. It names its draft and nothing that a token of a session says, so that neither passes for the other.
+ * Signs a preview token. It names its draft and nothing that a token of a session says, so that neither passes for the
+ * other.
  *
  * @param site the site that the draft is of; null where the service has only one.
  * @param now milliseconds since the epoch.
@@ -13,7 +14,9 @@ export function signPreview(secrets: readonly string[], draft: string, site: str
   return signToken(secrets, { preview: draft, ...(site === null ? {} : { site }) }, previewSeconds, now);
 }
 
-/** The id of the draft that a preview token of this site opens; null for every other token, and one that has expired. */
+/**
+ * The id of the draft that a preview token of this site opens; null for every other token, and one that has expired.
+ */
 export function openPreview(
   secrets: readonly string[],
   token: string,

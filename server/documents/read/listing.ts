@@ -93,7 +93,10 @@ export async function allPassing(
   return passed(texts, { row, call });
 }
 
-/** A page of the documents that pass, without those that do not have to be looked at for it. @param start how many are passed over. */
+/**
+ * A page of the documents that pass, without those that do not have to be looked at for it. @param start how many are
+ * passed over.
+ */
 async function walk(
   call: Call,
   asked: ListRequest & { after: From },

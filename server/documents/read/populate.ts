@@ -21,17 +21,19 @@ type Slot = { slug: string; id: string; path: Path; selection: Selection; set: (
 /** The documents that were read, by their keys; null for one that this caller does not see. */
 type Shown = Map<string, JsonObject | null>;
 
-/** Makes stored documents what the caller may see of them, their relations still ids; more than is wanted may be left. */
+/**
+ * Makes stored documents what the caller may see of them, their relations still ids; more than is wanted may be left.
+ */
 export type Show = (call: Call, documents: readonly JsonObject[], wanted: Members) => Promise<JsonObject[]>;
 
 /** Branches multiply: a short query must not become an answer of gigabytes. */
 const maxPopulated = 20_000;
 
 /**
- * Leaves of documents what is selected, and puts related documents in the place of their ids: `depth` levels down (contract,
- * section 4.8), and where the selection goes through a relation; one query per collection and level. A document that is gone,
- * or that this caller may not read, stays its id; so does a document inside itself, and what a join names in documents other than
- * those that were asked for, unless a path goes through it.
+ * Leaves of documents what is selected, and puts related documents in the place of their ids: `depth` levels down
+ * (contract, section 4.8), and where the selection goes through a relation; one query per collection and level. A
+ * document that is gone, or that this caller may not read, stays its id; so does a document inside itself, and what a
+ * join names in documents other than those that were asked for, unless a path goes through it.
  *
  * @throws DomainError `invalid` when there would be too many of them.
  */
@@ -60,7 +62,8 @@ export async function populate(
 
 /**
  * A user as rules, hooks and mails see it (contract, section 2.2): the document as it is stored, which never holds a
- * password, its relations followed to `auth.depth` without asking the rights of anybody; null when there is no such user.
+ * password, its relations followed to `auth.depth` without asking the rights of anybody; null when there is no such
+ * user.
  */
 export function readUser(app: Collections, slug: string, id: string): User | null {
   const target = app.collections.get(slug);
@@ -131,7 +134,8 @@ async function look(
 }
 
 /**
- * On the last level all places share a document that is whole; above it each has its own, for what is around it decides how it goes on.
+ * On the last level all places share a document that is whole; above it each has its own, for what is around it decides
+ * how it goes on.
  *
  * @param below the levels that are left for those that are filled in.
  */

@@ -33,13 +33,13 @@ const briefMilliseconds = 25;
 const mostRankedCharacters = 400_000;
 
 /**
- * Reads many documents of a collection, today or as of the moment that the request looks back to. A read that may take long, or does, is
- * done by a thread of its own, in its turn, and ends when its time is over or its client has gone.
+ * Reads many documents of a collection, today or as of the moment that the request looks back to. A read that may take
+ * long, or does, is done by a thread of its own, in its turn, and ends when its time is over or its client has gone.
  *
  * @param written what the caller has written, of which a refusal may tell.
  * @param at another position than the request looks back to; null: today.
- * @throws DomainError `unavailable` for one that took too long, or where too many wait; `invalid` naming the index that is missing;
- * TooManyCombinationsError.
+ * @throws DomainError `unavailable` for one that took too long, or where too many wait; `invalid` naming the index that
+ * is missing; TooManyCombinationsError.
  */
 export async function readMany<K extends Kind>(
   call: Call,
@@ -186,7 +186,10 @@ export function advise({ request }: RouteCall, read: Read): void {
     'all documents before this page were passed over: with after, a page begins where the last one ended';
 }
 
-/** Tells the operator of the indexes that a read which took long was without: in the line of the request, and in the list of them. */
+/**
+ * Tells the operator of the indexes that a read which took long was without: in the line of the request, and in the
+ * list of them.
+ */
 function tellMissing({ app, request, target }: Call, slow: Slow, milliseconds: number): void {
   const missing = missingIn(slow, target.tables, app.search.servesWords(target.tables));
   if (missing.length === 0) return;
@@ -241,8 +244,8 @@ function goneOf({ request }: Call): { signal: AbortSignal; forget: () => void } 
 const sliceMilliseconds = 10;
 
 /**
- * Paces a loop over many documents: awaited after each, it lets others have their turns, and ends the loop when it has worked for too long,
- * or the client has gone.
+ * Paces a loop over many documents: awaited after each, it lets others have their turns, and ends the loop when it has
+ * worked for too long, or the client has gone.
  *
  * @throws DomainError `unavailable`.
  */

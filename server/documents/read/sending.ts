@@ -15,8 +15,8 @@ export function sendTexts(h: ResponseToolkit, texts: readonly string[]): Respons
 }
 
 /**
- * Sends a document of a read that nothing else is told of, as JSON text with its tag; as {@link sendTagged}, and at once if nothing is in
- * the way of it.
+ * Sends a document of a read that nothing else is told of, as JSON text with its tag; as {@link sendTagged}, and at
+ * once if nothing is in the way of it.
  */
 export function sendRead(h: ResponseToolkit, text: string, tag: Tag): ResponseObject | symbol {
   const { atOnce } = h.realm.plugins;

@@ -89,7 +89,8 @@ function isAsStored({ depth, select }: View): boolean {
 /** Documents as the caller may see them: their joins, then hooks, then without what is not for this caller. */
 async function showAll(call: Call, stored: readonly JsonObject[], wanted: Members = null): Promise<JsonObject[]> {
   const { target } = call;
-  // Hooks get whole documents. The events of a document do not hold the links to it, so an answer that is proven has no joins.
+  // Hooks get whole documents. The events of a document do not hold the links to it, so an answer that is proven has no
+  // joins.
   const isWanted = (name: string) => !wanted || target.hasReadHooks || wanted.has(name);
   const joins = asOfFor(call.request)?.fold ? [] : target.joins.filter(({ name }) => isWanted(name));
   const joined = (await withJoins(call, stored, joins)).map((one) => withFoundUrl(call, one));
@@ -117,8 +118,8 @@ function isOfFiles({ model }: Target): boolean {
 }
 
 /**
- * The URL of a file leads there from the host that clients call: below the path under which they reach the service, as of then to
- * the bytes of then, and of several sites it says of which.
+ * The URL of a file leads there from the host that clients call: below the path under which they reach the service, as
+ * of then to the bytes of then, and of several sites it says of which.
  */
 function withFoundUrl({ app, request, target }: Call, document: JsonObject): JsonObject {
   const { url } = document;
@@ -147,8 +148,8 @@ async function withJoins(call: Call, stored: readonly JsonObject[], joins: reado
 }
 
 /**
- * The documents that point at documents, today or as of then, as far as the caller may read them, and the field by which they do: the limit
- * counts these only.
+ * The documents that point at documents, today or as of then, as far as the caller may read them, and the field by
+ * which they do: the limit counts these only.
  */
 async function sourcesOf({ app, request }: RouteCall, join: Join, ids: readonly string[]): Promise<Sources> {
   const target = app.collections.get(join.collection);
@@ -171,7 +172,10 @@ async function sourcesOf({ app, request }: RouteCall, join: Join, ids: readonly 
   return new Map(shown);
 }
 
-/** The rule about each document that points by a field, with that about the field where it looks at the document; `none`: a rule or a hook hides it. */
+/**
+ * The rule about each document that points by a field, with that about the field where it looks at the document;
+ * `none`: a rule or a hook hides it.
+ */
 async function rowOf(call: Call, { row }: ListScope, name: string): Promise<ListScope['row'] | 'none'> {
   const isIn = (fields: readonly Field[]) => fields.some((field) => field.name === name);
   if (isIn(await filterableFields(call))) return row;
@@ -195,8 +199,8 @@ async function readableIn(
 }
 
 /**
- * The envelope of a list (contract, section 2.5) around documents that are text already. Of a list after a place it tells of the next one, and
- * not of pages.
+ * The envelope of a list (contract, section 2.5) around documents that are text already. Of a list after a place it
+ * tells of the next one, and not of pages.
  */
 export function listText(docs: readonly string[], page: Found, query: Listed): string {
   return listTexts(docs, page, query).join('');

@@ -13,18 +13,23 @@ export function membersOf({ select }: View): Members {
   return select && new Set(select.members.keys());
 }
 
-/** The members that it is enough to read of stored documents: hooks, and rules that look at the document, need it whole. */
+/**
+ * The members that it is enough to read of stored documents: hooks, and rules that look at the document, need it whole.
+ */
 export function membersToRead({ request, target }: Call, wanted: Members): Members {
   const isNeededWhole = target.hasReadHooks || (target.hasReadRules && !isTrusted(request, target.model));
   return isNeededWhole ? null : wanted;
 }
 
-/** A place in a document: the levels of related documents that are left there, and whether the document itself was asked for. */
+/**
+ * A place in a document: the levels of related documents that are left there, and whether the document itself was asked
+ * for.
+ */
 export type Place = { below: number; isFirst: boolean };
 
 /**
- * The part of a related document that stands in the place of its id; null where the id stays. `depth` follows joins only in the
- * documents that were asked for, a path follows all that it names.
+ * The part of a related document that stands in the place of its id; null where the id stays. `depth` follows joins
+ * only in the documents that were asked for, a path follows all that it names.
  */
 export function selectionBehind(field: Field, { isWhole, members }: Selection, place: Place): Selection | null {
   const isFollowed = place.below > 0 && isWhole && (place.isFirst || field.collection === undefined);
@@ -33,8 +38,8 @@ export function selectionBehind(field: Field, { isWhole, members }: Selection, p
 }
 
 /**
- * The members that a view asks for of the documents of each related collection, at whichever place: one set for each, since each document is
- * read once.
+ * The members that a view asks for of the documents of each related collection, at whichever place: one set for each,
+ * since each document is read once.
  */
 export function membersElsewhere(app: Pick<App, 'collections'>, target: Target, view: View): (slug: string) => Members {
   const found = new Map<string, Set<string> | null>();

@@ -26,8 +26,8 @@ export type Referred = { slug: string; id: string };
 type Source = { total: number; some: (start: number, count: number) => Promise<Reference[]> };
 
 /**
- * A page of what points at a document, as far as the caller may read it: collections in the order of the configuration, the newest
- * document first in each, then globals. A document stands there once for each path.
+ * A page of what points at a document, as far as the caller may read it: collections in the order of the configuration,
+ * the newest document first in each, then globals. A document stands there once for each path.
  */
 export async function referencesTo(
   { app, request }: RouteCall,

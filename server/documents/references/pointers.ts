@@ -7,8 +7,8 @@ import type { Call, Target } from '../../app.ts';
 import { leafOf } from '../../queries/paths.ts';
 
 /**
- * A path of fields by which documents point at one of a collection, without the places in lists, and the condition that a document
- * does so. `isOpen`: the caller may read it whatever the document.
+ * A path of fields by which documents point at one of a collection, without the places in lists, and the condition that
+ * a document does so. `isOpen`: the caller may read it whatever the document.
  */
 export type Pointer = { path: string; where: Where; isOpen: boolean };
 
@@ -16,8 +16,8 @@ export type Pointer = { path: string; where: Where; isOpen: boolean };
 type Way = { path: string; key: string; where: Where };
 
 /**
- * The paths of a target by which the caller may see that its documents point at one: those that may be read in some document, and that
- * no hook hides.
+ * The paths of a target by which the caller may see that its documents point at one: those that may be read in some
+ * document, and that no hook hides.
  */
 export async function pointersOf(call: Call, to: { slug: string; id: string }): Promise<Pointer[]> {
   const { fields } = call.target.model;

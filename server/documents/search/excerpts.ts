@@ -6,8 +6,8 @@ const before = 40;
 const most = 160;
 
 /**
- * A part of the first text that holds a term, as HTML: escaped, with `<mark>` around the words that were found. Empty where no text
- * holds one.
+ * A part of the first text that holds a term, as HTML: escaped, with `<mark>` around the words that were found. Empty
+ * where no text holds one.
  */
 export function excerptOf(texts: readonly string[], terms: readonly Term[]): string {
   for (const text of texts) {

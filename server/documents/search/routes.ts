@@ -55,8 +55,8 @@ type Scoped = { call: Call; scope: ListScope };
 /**
  * The collections that are searched: those that are named, else all that the caller may read.
  *
- * @throws DomainError as a list of a named collection does; `unauthorized` where a caller without a credential may read none; `invalid`
- * naming slugs of no collection, and of collections those alone that the caller may read.
+ * @throws DomainError as a list of a named collection does; `unauthorized` where a caller without a credential may read
+ * none; `invalid` naming slugs of no collection, and of collections those alone that the caller may read.
  */
 async function scopesOf(app: App, request: Request, slugs: readonly string[] | null): Promise<Scoped[]> {
   const unknown = slugs?.filter((slug) => !app.collections.has(slug)) ?? [];

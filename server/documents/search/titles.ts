@@ -9,8 +9,8 @@ import type { Call, Target } from '../../app.ts';
 export type Showable = (path: readonly string[]) => boolean;
 
 /**
- * The values that may be shown outside of their document: of fields that the caller may read whatever the document, and that no hook
- * changes when they are read.
+ * The values that may be shown outside of their document: of fields that the caller may read whatever the document, and
+ * that no hook changes when they are read.
  */
 export async function showableIn(call: Call): Promise<Showable> {
   if (readsAreHooked(call.target.model)) return () => false;

@@ -34,7 +34,10 @@ const needed = ['read', 'delete'] as const;
 /** How many deletions are looked for at a time. */
 const atOnce = 10_000;
 
-/** The trash of a collection; the name of the operation that the caller may do to none of its documents, if there is one. */
+/**
+ * The trash of a collection; the name of the operation that the caller may do to none of its documents, if there is
+ * one.
+ */
 export async function binOf(call: Call<Collection>): Promise<Bin | (typeof needed)[number]> {
   const asked: (typeof needed)[number][] = [];
   for (const operation of needed) {
@@ -46,8 +49,8 @@ export async function binOf(call: Call<Collection>): Promise<Bin | (typeof neede
 }
 
 /**
- * A page of deleted documents, the last deleted first, and how many there are for the caller: today, or as of the moment that the
- * request looks back to.
+ * A page of deleted documents, the last deleted first, and how many there are for the caller: today, or as of the
+ * moment that the request looks back to.
  *
  * @throws DomainError `unavailable` if the rules take too long.
  */

@@ -52,7 +52,8 @@ function routeOf(server: Server, app: App, target: Target<Collection>): void {
 /**
  * The trash of each collection of which the caller may see something.
  *
- * @throws DomainError `unauthorized` where a caller without a credential may see none, `forbidden` where an API key was made to see none.
+ * @throws DomainError `unauthorized` where a caller without a credential may see none, `forbidden` where an API key was
+ * made to see none.
  */
 async function binsOf(app: App, request: Request): Promise<Bin[]> {
   const bins: Bin[] = [];

@@ -53,7 +53,8 @@ export function subjectIn(app: App, { params }: Request): Subject {
 /**
  * Keeps what a user has typed, in the place of what was kept before.
  *
- * @throws DomainError `not-found`, `forbidden` where they may not write it; `precondition-failed`; `too-large` above their room.
+ * @throws DomainError `not-found`, `forbidden` where they may not write it; `precondition-failed`; `too-large` above
+ * their room.
  */
 export async function keepDraft(
   { app, request }: RouteCall,
@@ -132,7 +133,10 @@ async function requireWritable(call: Call, { kind, target, id }: Subject, data: 
   return authorize(call, 'update', { doc: () => current.document, data });
 }
 
-/** The typed content of a document that is not there yet is about none, so a rule that looks at the document says nothing of it. */
+/**
+ * The typed content of a document that is not there yet is about none, so a rule that looks at the document says
+ * nothing of it.
+ */
 async function requireReadable(call: Call, { kind, target, id }: Subject): Promise<void> {
   if (kind === 'new') return authorizeInAdvance(call, 'read', null);
   const current = currentOf(target, id);

@@ -7,7 +7,10 @@ const day = 24 * 60 * 60 * 1000;
 /** How long a draft is kept, in days. */
 export const draftDays = 30;
 const mib = 1024 * 1024;
-/** The room of each user, of all who are not of the admin collection, and of all: sign-ups take none from those who edit. */
+/**
+ * The room of each user, of all who are not of the admin collection, and of all: sign-ups take none from those who
+ * edit.
+ */
 export const ownRoom: OwnRoom = {
   user: { count: 100, bytes: 20 * mib },
   others: { count: 1000, bytes: Math.floor(102.4 * mib) },

@@ -11,7 +11,8 @@ import { checkRelations } from './relations.ts';
 type Writing = HookContext & { operation: 'create' | 'update' };
 
 /**
- * The values that a body comes to, checked in this order: field access (403), validation (400), field hooks, the collection's hooks.
+ * The values that a body comes to, checked in this order: field access (403), validation (400), field hooks, the
+ * collection's hooks.
  *
  * @param file the values of the file that came with it: hooks see them, and cannot change them.
  */
@@ -35,7 +36,9 @@ export async function validValues(hookContext: Writing, body: unknown): Promise<
   return values;
 }
 
-/** The values of a body as far as it tells by itself. @throws DomainError `invalid` with hints that are for this caller. */
+/**
+ * The values of a body as far as it tells by itself. @throws DomainError `invalid` with hints that are for this caller.
+ */
 export async function hintedValues(
   asked: Pick<Writing, 'request' | 'target'>,
   operation: Writing['operation'],

@@ -52,7 +52,9 @@ function keeping({ app: { passwords }, request }: RouteCall, password: string) {
   return { keep, refused };
 }
 
-/** Counts a call without a credential: where everybody may sign up, each costs a hash. @throws DomainError `too-many`. */
+/**
+ * Counts a call without a credential: where everybody may sign up, each costs a hash. @throws DomainError `too-many`.
+ */
 export async function countSignUp({ app, request }: RouteCall, operation: Write['operation']): Promise<void> {
   if (operation === 'create' && actorOf(request).type === 'anonymous') await countCall(app, request, null);
 }

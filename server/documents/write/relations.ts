@@ -9,8 +9,8 @@ import type { App, Call } from '../../app.ts';
 const maxErrors = 100;
 
 /**
- * Refuses ids of documents that do not exist, wherever in the values they stand. One that is deleted later stays its id,
- * so a field that comes as it is already is not looked at: a document read can be sent back.
+ * Refuses ids of documents that do not exist, wherever in the values they stand. One that is deleted later stays its
+ * id, so a field that comes as it is already is not looked at: a document read can be sent back.
  *
  * @param before the document that is changed; null for a new one.
  * @throws DomainError `invalid` naming each field, nested ones by dotted path.

@@ -7,8 +7,8 @@ import { fieldOf, taken } from './writes.ts';
 export type Rival = { field: string; id: string };
 
 /**
- * Refuses unique values that others are known to have, before anything is kept for a document that the log would refuse.
- * The log decides all the same.
+ * Refuses unique values that others are known to have, before anything is kept for a document that the log would
+ * refuse. The log decides all the same.
  *
  * @throws DomainError `conflict` naming the field.
  */

@@ -8,7 +8,10 @@ import { currentOf, idIn } from './current.ts';
 import { refuseTaken } from './unique.ts';
 import type { ShownCall, Write, WriteStep } from './write-steps.ts';
 
-/** Admits a caller, as far as can be told, before a body that may be large is read. @throws DomainError as the write does. */
+/**
+ * Admits a caller, as far as can be told, before a body that may be large is read. @throws DomainError as the write
+ * does.
+ */
 export async function admitInAdvance(call: ShownCall, operation: Write['operation']): Promise<void> {
   const current = operation === 'create' ? null : currentOf(call.target, idIn(call));
   // Whether it is what was done before, to a document that is gone by now, the whole body has to tell.

@@ -34,21 +34,23 @@ export type Write = ShownCall & {
 };
 
 /**
- * A decision on a document: `change` is null where it stays as it is. `version` is that of its stream before the change; `id` of
- * a global is its slug.
+ * A decision on a document: `change` is null where it stays as it is. `version` is that of its stream before the
+ * change; `id` of a global is its slug.
  */
 export type Decision = { id: string; change: Change | null; version: number };
 
 /**
- * The part that one feature has in a write, moment by moment. An error of `repeated`, `admitted` or `beforeAppend` refuses the write.
- * The state of a step is of one write, and its own.
+ * The part that one feature has in a write, moment by moment. An error of `repeated`, `admitted` or `beforeAppend`
+ * refuses the write. The state of a step is of one write, and its own.
  */
 export type WriteStep = {
   /** With the body: gives the answer where there is one already, so that nothing is written. */
   repeated?: () => Promise<ResponseObject | null>;
   /** In each try, once the caller is admitted; `current` is null for a new document. */
   admitted?: (current: Current | null) => Promise<void>;
-  /** In each try, once nothing but the log can refuse it: gives the changes of other streams that are recorded with it. */
+  /**
+   * In each try, once nothing but the log can refuse it: gives the changes of other streams that are recorded with it.
+   */
   beforeAppend?: (decision: Decision) => Promise<Change[]>;
   /** Once it is recorded. */
   recorded?: () => Promise<void>;

@@ -9,8 +9,8 @@ import { actorOf, contextOf, requestId } from '../../http/requests.ts';
 import { mostWaiting, tooMany } from '../../writer/waiting.ts';
 
 /**
- * The decision of a request on the current state: the change to append, if any, and the answer once it is durable. `also`: changes
- * of other streams, recorded with the decision, or without one.
+ * The decision of a request on the current state: the change to append, if any, and the answer once it is durable.
+ * `also`: changes of other streams, recorded with the decision, or without one.
  */
 export type Decided<T> = { decision: Change | null; also?: Change[]; answer: T };
 
@@ -54,8 +54,9 @@ export function write<T>(
 }
 
 /**
- * The decision of a bulk call: the changes of all its documents, recorded together or not at all, and the answer. `batch` is in each
- * event. `refuse` throws over a unique value that another document has, unless the decision is to be made anew.
+ * The decision of a bulk call: the changes of all its documents, recorded together or not at all, and the answer.
+ * `batch` is in each event. `refuse` throws over a unique value that another document has, unless the decision is to be
+ * made anew.
  */
 export type DecidedMany<T> = {
   changes: Change[];

@@ -12,8 +12,8 @@ import type { Write } from './write-steps.ts';
 const always: readonly string[] = ['id', 'createdAt', 'updatedAt'];
 
 /**
- * The answer to a write, as JSON text: the document as it is shown, or to a caller who may not read it its id, its times and the
- * fields that were sent.
+ * The answer to a write, as JSON text: the document as it is shown, or to a caller who may not read it its id, its
+ * times and the fields that were sent.
  *
  * @param isReadable whether the caller may read the document.
  */
@@ -32,8 +32,8 @@ function sentIn({ data, upload }: Write): string[] {
 }
 
 /**
- * Decides on new values of a document or global; null where they are those that it has. To a caller who may not read them this would
- * tell what they are: then they are recorded all the same.
+ * Decides on new values of a document or global; null where they are those that it has. To a caller who may not read
+ * them this would tell what they are: then they are recorded all the same.
  */
 export async function decideValues(
   call: Call,

@@ -2,14 +2,19 @@ import type { Logger } from 'pino';
 import { DomainError } from '../../../config/errors.ts';
 import { isStoreFailure } from '../../http/store-refusals.ts';
 
-/** Removes, some time later, files whose upload was refused after their bytes had been stored, unless an event names them. */
+/**
+ * Removes, some time later, files whose upload was refused after their bytes had been stored, unless an event names
+ * them.
+ */
 export type Discarding = { discard: (sha256: string) => void; close: () => void };
 
 /**
- * Creates the discarding of files. Files that come while the log is being read are looked for in one more reading, so that a client cannot
- * make the service read it over and over. Files that cannot be removed are left to `annals blobs gc`.
+ * Creates the discarding of files. Files that come while the log is being read are looked for in one more reading, so
+ * that a client cannot make the service read it over and over. Files that cannot be removed are left to `annals blobs
+ * gc`.
  *
- * @param erase removes those of the files that no event names, and no other upload has pinned: that one discards it in turn.
+ * @param erase removes those of the files that no event names, and no other upload has pinned: that one discards it in
+ * turn.
  */
 export function createDiscarding(erase: (sha256: readonly string[]) => Promise<unknown>, log: Logger): Discarding {
   const waiting = new Set<string>();

@@ -12,8 +12,8 @@ const chunk = 2000;
 /** Questions of erasures about files. */
 export type FileErasing = {
   /**
-   * Removes files that no event names any more, and gives those that may be still there: an upload of the same bytes is under way,
-   * or the store does not let go of them, for the reason in `held`.
+   * Removes files that no event names any more, and gives those that may be still there: an upload of the same bytes is
+   * under way, or the store does not let go of them, for the reason in `held`.
    *
    * @throws BlobsUnavailableError when the store does not answer; BlobsRefusedError when it never will.
    */
@@ -34,8 +34,9 @@ type Options = {
 };
 
 /**
- * Makes what removes the files of erased documents. Other documents may have the same bytes, which only the whole log can tell.
- * It is read before a file is withheld from uploads, and from there to its end afterwards: so the argument of the collector holds.
+ * Makes what removes the files of erased documents. Other documents may have the same bytes, which only the whole log
+ * can tell. It is read before a file is withheld from uploads, and from there to its end afterwards: so the argument of
+ * the collector holds.
  */
 export function openFileErasing({ db, pins, remove, ready, upToDate = async () => {} }: Options): FileErasing {
   const log = readLog(db);

@@ -19,11 +19,13 @@ import type { PinBoard } from './pins.ts';
 import { createReadiness } from './readiness.ts';
 import { blobSettingsOf, prepareIncoming, storeName } from './store.ts';
 
-/** Keeps uploaded files from being stored where they may not be, and removed while they are needed; in the main thread. */
+/**
+ * Keeps uploaded files from being stored where they may not be, and removed while they are needed; in the main thread.
+ */
 export type BlobGuard = FileErasing & {
   /**
-   * The functions for a thread that answers requests. `release` is called when the thread is gone, and lets go of what it had
-   * pinned, once that cannot be named any more.
+   * The functions for a thread that answers requests. `release` is called when the thread is gone, and lets go of what
+   * it had pinned, once that cannot be named any more.
    */
   join: () => Pins & { release: () => Promise<void> };
   /** The store itself, once it is ready. @throws BlobsUnavailableError, BlobsRefusedError */
@@ -46,8 +48,8 @@ type Options = {
 };
 
 /**
- * Makes the store ready, and opens what threads ask about it. A service that takes no files needs no store, unless it was told
- * of a bucket: then it is meant to be used.
+ * Makes the store ready, and opens what threads ask about it. A service that takes no files needs no store, unless it
+ * was told of a bucket: then it is meant to be used.
  *
  * @throws BlobsRefusedError when the store will not work as it is configured.
  */
@@ -124,7 +126,8 @@ export async function openBlobGuard(options: Options): Promise<BlobGuard> {
 const inDoubt = 'the writer of the log has failed: no file is removed before the service has been started again';
 
 /**
- * Requires that a bucket takes all files that a configuration does: else one could be sent whole, each time, and be refused in the end.
+ * Requires that a bucket takes all files that a configuration does: else one could be sent whole, each time, and be
+ * refused in the end.
  *
  * @throws BlobsRefusedError
  */

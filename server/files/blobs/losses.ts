@@ -22,13 +22,16 @@ type StoreCall = RouteCall & { app: App & Pick<RouteParts, 'store'> };
 /** At most as many files go in one call: a slow bucket has to answer for all of them before the caller gives up. */
 export const maxSuspects = 200;
 
-/** The recorded counts: files that are lost, and that are there again. `erased`: files whose versions are erased, so not recorded. */
+/**
+ * The recorded counts: files that are lost, and that are there again. `erased`: files whose versions are erased, so not
+ * recorded.
+ */
 export type Recorded = { lost: number; found: number; erased: number };
 
 /**
- * Looks for files in the store, and puts on record those that are not there and of which the log does not say so yet, and those of
- * which it does and that are there. The service looks itself before it appends, whatever the command says; and records each once,
- * however often a file is named.
+ * Looks for files in the store, and puts on record those that are not there and of which the log does not say so yet,
+ * and those of which it does and that are there. The service looks itself before it appends, whatever the command says;
+ * and records each once, however often a file is named.
  *
  * @throws DomainError `conflict` where another store is meant, `invalid` for what names no file.
  */

@@ -19,7 +19,9 @@ export function storeName(settings: BlobSettings): string {
   return settings.kind === 'folder' ? 'the folder "blobs" of the data directory' : `the bucket "${settings.bucket}"`;
 }
 
-/** Makes the folder in which files are received, and empties it. @throws BlobsRefusedError when it cannot be written. */
+/**
+ * Makes the folder in which files are received, and empties it. @throws BlobsRefusedError when it cannot be written.
+ */
 export function prepareIncoming(folder: string): void {
   try {
     clearIncoming(folder);

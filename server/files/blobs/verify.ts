@@ -37,8 +37,8 @@ const maxTold = 20;
 const missing = 'missing';
 
 /**
- * Holds every file of a store against its name, and the store against the log. Files that come and go meanwhile are not reported:
- * what an event names was stored before it and is not removed, so the log is read first.
+ * Holds every file of a store against its name, and the store against the log. Files that come and go meanwhile are not
+ * reported: what an event names was stored before it and is not removed, so the log is read first.
  */
 export async function verifyStore(
   db: Sqlite,

@@ -2,9 +2,9 @@
 type Box = { name: string; start: number; end: number };
 
 /**
- * Width and height of an AVIF or HEIC image as it is shown: of its primary item (not of a tile or thumbnail), cut to its clean
- * aperture and turned (ISO 23008-12). Null when the bytes do not hold them. image-size takes the largest of all items, turns
- * none, and reads the aperture wrong.
+ * Width and height of an AVIF or HEIC image as it is shown: of its primary item (not of a tile or thumbnail), cut to
+ * its clean aperture and turned (ISO 23008-12). Null when the bytes do not hold them. image-size takes the largest of
+ * all items, turns none, and reads the aperture wrong.
  *
  * @throws RangeError for headers that point outside of the bytes.
  */

@@ -8,22 +8,29 @@ import { hasMark, headText, markupOf } from './markup.ts';
 import { canonicalType, isAllowed } from './mime-types.ts';
 import { createTextCheck } from './text-check.ts';
 
-/** Facts from the bytes of a file. `width` and `height` are pixels as a browser shows the image, null for other files. */
+/**
+ * Facts from the bytes of a file. `width` and `height` are pixels as a browser shows the image, null for other files.
+ */
 export type Inspection = { mimeType: string; width: number | null; height: number | null };
 
 /** Looks at a file on its way in. */
 export type Inspector = {
-  /** Shown every chunk. @throws DomainError `too-large` as soon as it is, `invalid` on `file` for a type not allowed. */
+  /**
+   * Shown every chunk. @throws DomainError `too-large` as soon as it is, `invalid` on `file` for a type not allowed.
+   */
   look: (chunk: Buffer) => void | Promise<void>;
-  /** After the last chunk, with the whole file on disk. @throws DomainError as `look` does, and `invalid` for an empty file. */
+  /**
+   * After the last chunk, with the whole file on disk. @throws DomainError as `look` does, and `invalid` for an empty
+   * file.
+   */
   finish: (path: string) => Promise<Inspection>;
 };
 
 const headBytes = 64 * 1024;
 
 /**
- * Signatures that a text may have, by how it then begins. All others are not looked for in a text: not every text that begins with `BM`,
- * `GIF` or `solid` is an image or a model.
+ * Signatures that a text may have, by how it then begins. All others are not looked for in a text: not every text that
+ * begins with `BM`, `GIF` or `solid` is an image or a model.
  */
 const textual: Readonly<Record<string, RegExp>> = {
   'application/eps': /^%!PS-Adobe-/,
@@ -39,9 +46,9 @@ const textual: Readonly<Record<string, RegExp>> = {
 };
 
 /**
- * Finds the type of a file from its bytes, whatever the client says: a signature in the first 64 KiB, else HTML, SVG and XML by
- * how they begin, else `text/plain` for a file that is UTF-8 to its end, else `application/octet-stream`. A browser's reading of a
- * file that is two things at once is decided by the type it is served with.
+ * Finds the type of a file from its bytes, whatever the client says: a signature in the first 64 KiB, else HTML, SVG
+ * and XML by how they begin, else `text/plain` for a file that is UTF-8 to its end, else `application/octet-stream`. A
+ * browser's reading of a file that is two things at once is decided by the type it is served with.
  */
 export function inspectFile({ maxFileSize, mimeTypes }: UploadOptions): Inspector {
   const text = createTextCheck();

@@ -21,9 +21,9 @@ const inEmoji = [
 const unseenOrInEmoji = new RegExp(`(${inEmoji})|${unseen}`, 'gu');
 
 /**
- * A name that every file system, header and URL takes: the last part of a path, in NFC, without what cannot be seen and what
- * Windows refuses, at most 255 bytes of UTF-8, with the extension it had. A name of nothing else is `file`. Given its own
- * answer it answers the same.
+ * A name that every file system, header and URL takes: the last part of a path, in NFC, without what cannot be seen and
+ * what Windows refuses, at most 255 bytes of UTF-8, with the extension it had. A name of nothing else is `file`. Given
+ * its own answer it answers the same.
  */
 export function cleanFilename(given: string): string {
   const last = given.slice(Math.max(given.lastIndexOf('/'), given.lastIndexOf('\\')) + 1);

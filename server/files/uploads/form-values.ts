@@ -17,8 +17,8 @@ const isRepeatable = (field: Field) => field.type === 'multiSelect' || field.has
  * Prepares how the texts of a form become a body as JSON has it. A text without the form of its field's type stays the
  * text it is, for the validator to refuse as it refuses all others; so do unknown names.
  *
- * @throws DomainError `invalid` naming every field that is given twice and is not a list, is not JSON where any JSON may be, or
- *   holds whole numbers that JSON does not keep.
+ * @throws DomainError `invalid` naming every field that is given twice and is not a list, is not JSON where any JSON
+ * may be, or holds whole numbers that JSON does not keep.
  */
 export function compileTexts(fields: readonly Field[]): (texts: Texts) => JsonObject {
   const byName = new Map(fields.map((field) => [field.name, field]));

@@ -22,7 +22,9 @@ export const formType = 'multipart/form-data';
 
 const maxParts = 1000;
 const maxNameLength = 200;
-/** For boundaries and the headers of parts, and for a chunk that is counted before it is known to be part of the file. */
+/**
+ * For boundaries and the headers of parts, and for a chunk that is counted before it is known to be part of the file.
+ */
 const otherBytes = 1024 * 1024;
 const maxBoundaryLength = 70;
 
@@ -54,11 +56,12 @@ export function wrongType(): DomainError {
 }
 
 /**
- * Reads a form to its end: texts, and at most one file, which `take` reads while it arrives. The order of the parts does
- * not matter. An empty file input, as browsers send it, counts as absent.
+ * Reads a form to its end: texts, and at most one file, which `take` reads while it arrives. The order of the parts
+ * does not matter. An empty file input, as browsers send it, counts as absent.
  *
  * @param bounds `maxTextBytes`: of all texts together.
- * @throws DomainError `invalid` or `too-large`; `unsupported-type` for a compressed body, `too-slow` for one that arrives too slowly.
+ * @throws DomainError `invalid` or `too-large`; `unsupported-type` for a compressed body, `too-slow` for one that
+ * arrives too slowly.
  */
 export async function readForm<T>(
   request: Request,

@@ -73,8 +73,8 @@ export function intakeOf(app: App, { upload, fields }: Collection, admit: Admit)
       const received = isForm
         ? await receiveForm({ app, request, options: upload, readTexts })
         : await readJson(request);
-      // A body may take hours: rules and hooks are told of the user as they are now, not as they were admitted. For a user
-      // whose sessions were ended meanwhile none runs, and nothing is kept.
+      // A body may take hours: rules and hooks are told of the user as they are now, not as they were admitted. For a
+      // user whose sessions were ended meanwhile none runs, and nothing is kept.
       try {
         requireLiving(app, request);
       } catch (error) {

@@ -18,8 +18,8 @@ const maxPadding = 256;
 const carriageReturn = 13;
 
 /**
- * Reads a body of `multipart/form-data` (RFC 7578) part by part, to its end, and takes no more from its source than is asked
- * for. The rest of an unread part is skipped. Nothing is ignored: a part without a name is a refusal, and so is
+ * Reads a body of `multipart/form-data` (RFC 7578) part by part, to its end, and takes no more from its source than is
+ * asked for. The rest of an unread part is skipped. Nothing is ignored: a part without a name is a refusal, and so is
  * text that is not UTF-8.
  *
  * @throws DomainError `invalid` for a malformed or truncated body, and errors of the source.
@@ -41,7 +41,10 @@ export async function* readParts(source: Source, boundary: string): AsyncGenerat
 type Reader = ReturnType<typeof createReader>;
 
 function createReader(source: Source) {
-  /** Bytes received and not passed on yet. It begins with a line break, for the first delimiter may lack the one before it. */
+  /**
+   * Bytes received and not passed on yet. It begins with a line break, for the first delimiter may lack the one before
+   * it.
+   */
   let rest: Buffer = Buffer.from('\r\n');
 
   async function fill(): Promise<void> {
@@ -81,7 +84,10 @@ function createReader(source: Source) {
   return { upTo, isAt };
 }
 
-/** Where in `bytes` an end of them may be the beginning of `mark`, which begins with a line break; their length if nowhere. */
+/**
+ * Where in `bytes` an end of them may be the beginning of `mark`, which begins with a line break; their length if
+ * nowhere.
+ */
 function beginOf(mark: Buffer, bytes: Buffer): number {
   const from = Math.max(0, bytes.length - mark.length + 1);
   for (let at = bytes.indexOf(carriageReturn, from); at !== -1; at = bytes.indexOf(carriageReturn, at + 1)) {
@@ -133,11 +139,16 @@ function readHead(bytes: Buffer): PartHead {
   return { name, filename, type };
 }
 
-/** `form-data` and its parameters. A parameter without a value would be matched in more ways than one, and take for ever. */
+/**
+ * `form-data` and its parameters. A parameter without a value would be matched in more ways than one, and take for
+ * ever.
+ */
 const wholeDisposition = /^form-data(?:[ \t]*;[ \t]*[^\s=";]+[ \t]*=[ \t]*(?:"[^"]*"|[^\s";]+))*[ \t]*$/i;
 const parameterName = /;[ \t]*([^\s=";]+)[ \t]*=[ \t]*(?:"[^"]*")?/g;
 
-/** Refuses headers that `parse` would ignore: malformed or repeated parameters, and bytes outside of the stated charset. */
+/**
+ * Refuses headers that `parse` would ignore: malformed or repeated parameters, and bytes outside of the stated charset.
+ */
 function readDisposition(value: string): { name?: string; filename?: string } {
   // Browsers write `%22` for a quote, and so it is read; others write `\"`. A name may also end with a backslash.
   const unescaped = value.replace(/\\(["\\])/g, (_, char) => (char === '"' ? '%22' : char));

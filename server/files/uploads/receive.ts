@@ -22,9 +22,9 @@ export type Upload = {
   /** Holds the bytes and puts them into the store, once however often it is called. @throws BlobsUnavailableError. */
   keep: () => Promise<void>;
   /**
-   * Ends the upload, with the error that a write ended with, or null: the received file goes. Its bytes, if the write has kept them,
-   * are taken out of the store again only when it was refused; where it is not known whether it was recorded, they are held for
-   * as long as this process lives, and the next start knows.
+   * Ends the upload, with the error that a write ended with, or null: the received file goes. Its bytes, if the write
+   * has kept them, are taken out of the store again only when it was refused; where it is not known whether it was
+   * recorded, they are held for as long as this process lives, and the next start knows.
    */
   release: (error: unknown) => Promise<void>;
 };
@@ -42,7 +42,8 @@ type Receiving = {
 /**
  * Reads a form, its file into the folder of files that come in. The upload has to be released, whatever comes of it.
  *
- * @throws DomainError `invalid` or `too-large`; BlobsUnavailableError when there is no room for the file. Then nothing of it is left.
+ * @throws DomainError `invalid` or `too-large`; BlobsUnavailableError when there is no room for the file. Then nothing
+ * of it is left.
  */
 export async function receiveForm({ app, request, options, readTexts }: Receiving): Promise<Received> {
   const received: string[] = [];
@@ -90,7 +91,10 @@ export async function receiveForm({ app, request, options, readTexts }: Receivin
   }
 }
 
-/** True for a refusal by the log, a rule, a hook or the store. After any other error it is unknown whether the write was recorded. */
+/**
+ * True for a refusal by the log, a rule, a hook or the store. After any other error it is unknown whether the write was
+ * recorded.
+ */
 function isRefusal(error: unknown): boolean {
   if (error instanceof UnreadError) return false;
   return error instanceof DomainError || Boom.isBoom(error) || isStoreFailure(error);

@@ -86,7 +86,9 @@ const undoing: Record<string, Schema> = {
   Refusal: refusalOfWrite,
 };
 
-/** Every schema of the document of the audit routes by its name: but for one they are the same for every configuration. */
+/**
+ * Every schema of the document of the audit routes by its name: but for one they are the same for every configuration.
+ */
 export function auditSchemasOf({ audit }: Model): Record<string, Schema> {
   return audit ? schemas : { ...schemas, RecordedEvent: eventByRules };
 }

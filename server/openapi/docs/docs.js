@@ -1,4 +1,6 @@
-/* The script of the documentation page: it loads a description, with an API key where it is not public, and shows it. */
+/*
+ * The script of the documentation page: it loads a description, with an API key where it is not public, and shows it.
+ */
 
 const form = document.querySelector('#key');
 const problem = document.querySelector('#key-problem');
@@ -95,7 +97,9 @@ function withSlashes(url) {
   return path.includes('/api/audit/tile/') ? [path.replaceAll('%2F', '/'), ...rest].join('?') : url;
 }
 
-/** Swagger UI writes what is nested in a filter as JSON: where[name]={"equals":"x"}. It becomes where[name][equals]=x. */
+/**
+ * Swagger UI writes what is nested in a filter as JSON: where[name]={"equals":"x"}. It becomes where[name][equals]=x.
+ */
 function inBrackets(url) {
   const [path, query = ''] = url.split('?');
   const parameters = [...new URLSearchParams(query)].flatMap(([name, value]) => {
@@ -114,8 +118,8 @@ function readNested(value) {
 }
 
 /**
- * A list of conditions has an index in the name, and a list of values the same name several times. An empty value stays as
- * a name without a value: without it the service would not see that there was a condition.
+ * A list of conditions has an index in the name, and a list of values the same name several times. An empty value stays
+ * as a name without a value: without it the service would not see that there was a condition.
  */
 function flatten(name, value) {
   if (!isNested(value)) return [[name, String(value)]];

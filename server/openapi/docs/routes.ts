@@ -15,7 +15,10 @@ const files: Record<string, Pick<StaticFile, 'asset' | 'type'>> = {
 
 const headers = { 'content-security-policy': contentSecurityPolicy, 'cross-origin-opener-policy': 'same-origin' };
 
-/** The API's documentation for people: Swagger UI over `/api/openapi.json`. The page is public, the documents that it loads need not be. */
+/**
+ * The API's documentation for people: Swagger UI over `/api/openapi.json`. The page is public, the documents that it
+ * loads need not be.
+ */
 export function docs(server: Server): void {
   for (const [path, file] of Object.entries(files)) serveFile(server, path, { ...file, headers });
 }

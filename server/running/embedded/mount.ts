@@ -7,11 +7,14 @@ import { type EmbeddedReady, startEmbedded } from './service.ts';
 /** A service for a server of `node:http`, or of Express and the like. */
 export type Mount = {
   /**
-   * Answers a request. Bodies must not have been read before. A request that is not for the service goes to `next`; without one
-   * it is a 404.
+   * Answers a request. Bodies must not have been read before. A request that is not for the service goes to `next`;
+   * without one it is a 404.
    */
   handler: (request: IncomingMessage, response: ServerResponse, next?: (error?: unknown) => void) => void;
-  /** Resolves when requests are answered; until then they are 503. Rejects when the service cannot start, which is logged too. */
+  /**
+   * Resolves when requests are answered; until then they are 503. Rejects when the service cannot start, which is
+   * logged too.
+   */
   ready: Promise<EmbeddedReady>;
   /** Finishes the requests in flight and closes everything. Call it when the server takes no more requests. */
   close: () => Promise<void>;
@@ -46,7 +49,9 @@ export function mount(options: ServiceOptions): Mount {
 
 type Routed = IncomingMessage & { originalUrl?: string; baseUrl?: string };
 
-/** The path prefix before the service, and the url as that knows it. Express and connect have cut off the first already. */
+/**
+ * The path prefix before the service, and the url as that knows it. Express and connect have cut off the first already.
+ */
 function whereabouts(request: Routed, below: Below): { before: string; url: string | null } {
   const { url = '/', originalUrl = url, baseUrl } = request;
   if (baseUrl) return { before: baseUrl, url };

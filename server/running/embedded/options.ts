@@ -4,7 +4,9 @@ import { show } from '../../../config/suggest.ts';
 import { keysOf, objectIn, type Place, readObjectSettings } from '../../settings/objects.ts';
 import { defaultSettings, embeddedSettings, type Settings, UsageError } from '../../settings/settings.ts';
 
-/** The options of a service inside of another server. The environment is the server's: no `ANNALS_…` variable is read. */
+/**
+ * The options of a service inside of another server. The environment is the server's: no `ANNALS_…` variable is read.
+ */
 export type ServiceOptions = {
   /** The configuration, or the path of its module. A relative path is relative to the working directory. */
   config: string | Config;
@@ -40,7 +42,9 @@ export type ServiceOptions = {
   strictSchema?: boolean;
   /** Start with a configuration by which documents show less than before; default false. */
   acceptLoss?: boolean;
-  /** Start where the clock is behind the last event by more than a day: times stand still then until it has come there. */
+  /**
+   * Start where the clock is behind the last event by more than a day: times stand still then until it has come there.
+   */
   acceptClock?: boolean;
   /** Bring a log of an earlier format to this one without a backup before it; default false. */
   noBackup?: boolean;

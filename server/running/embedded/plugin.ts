@@ -12,9 +12,9 @@ declare module '@hapi/hapi' {
 }
 
 /**
- * A service as a plugin of a hapi server, under the prefix of its registration. It begins when it is registered and ends with the
- * server. That server's settings of routes (authentication, parsers, CORS, pages for errors) do not reach it, and the
- * reverse: requests are passed on as they came, to a server of its own that never listens.
+ * A service as a plugin of a hapi server, under the prefix of its registration. It begins when it is registered and
+ * ends with the server. That server's settings of routes (authentication, parsers, CORS, pages for errors) do not reach
+ * it, and the reverse: requests are passed on as they came, to a server of its own that never listens.
  */
 export const annals: Plugin<ServiceOptions> = {
   name: 'annals',

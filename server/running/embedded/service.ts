@@ -30,13 +30,19 @@ export type Embedded = {
   close: () => Promise<void>;
 };
 
-/** Facts about a running service. Spelled out, for it is a type of the package: what it imported, hosts would have to compile. */
+/**
+ * Facts about a running service. Spelled out, for it is a type of the package: what it imported, hosts would have to
+ * compile.
+ */
 export type EmbeddedReady = {
   /** The address of the admin application; null where it is turned off. */
   adminUrl: string | null;
   /** The API key that was generated because none was given; it is kept in the data directory. */
   apiKey: string | null;
-  /** The secret address of the page that makes the first user; null when there is one, or no collection of users may log in. */
+  /**
+   * The secret address of the page that makes the first user; null when there is one, or no collection of users may log
+   * in.
+   */
   setupUrl: string | null;
   /** Where mails are listed that are caught and not sent, as in development without settings; else null. */
   mailUrl: string | null;

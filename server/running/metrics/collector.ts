@@ -32,7 +32,10 @@ type Counts = { labels: Labels; statuses: Map<number, number>; tally: Tally };
 const resolutionMilliseconds = 10;
 const nanoseconds = 1e9;
 
-/** Collects the metrics of a process: what its threads count is added up, so that nothing goes back when a thread is replaced. */
+/**
+ * Collects the metrics of a process: what its threads count is added up, so that nothing goes back when a thread is
+ * replaced.
+ */
 export function createCollector(log: Logger, hasSites: boolean): Collector {
   const routes = new Map<string, Counts>();
   const waiting = new Map<object, Counted['waiting']>();

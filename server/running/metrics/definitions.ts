@@ -1,4 +1,7 @@
-/** A metric: its type of Prometheus, its labels beside `site`, whether it is of a site or of the process, and its meaning. */
+/**
+ * A metric: its type of Prometheus, its labels beside `site`, whether it is of a site or of the process, and its
+ * meaning.
+ */
 export type Definition = {
   type: 'counter' | 'gauge' | 'histogram';
   labels: readonly string[];

@@ -14,7 +14,9 @@ export type Listening = { url: string; close: () => Promise<void> };
 /** `tokenHash`: that of the token that callers need; null: none. */
 type Options = { text: () => Promise<string>; tokenHash: Buffer | null; log: Logger };
 
-/** Answers `GET /metrics` at an address of its own, from the main thread, however busy those are that answer requests. */
+/**
+ * Answers `GET /metrics` at an address of its own, from the main thread, however busy those are that answer requests.
+ */
 export async function listenForMetrics(address: string, { text, tokenHash, log }: Options): Promise<Listening> {
   const [, host = '', port = ''] = /^\[?(.*?)\]?:(\d+)$/.exec(address) ?? [];
   const server = createServer({ requestTimeout: 10_000, headersTimeout: 10_000 }, (request, response) => {

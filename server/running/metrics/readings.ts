@@ -39,8 +39,8 @@ export type Observed = {
 export type Reading = { name: MetricName; value: number; labels?: Record<string, string> };
 
 /**
- * Looks at a service that runs. Its files are opened for each look and closed again, for connections that stay open would have to be
- * closed before the last one of the service.
+ * Looks at a service that runs. Its files are opened for each look and closed again, for connections that stay open
+ * would have to be closed before the last one of the service.
  */
 export function readSite(observed: Observed): Reading[] {
   const { directory, logFile, readFile, state, standing } = observed;

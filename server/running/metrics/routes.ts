@@ -6,7 +6,10 @@ import type { ThreadMetrics } from './counting.ts';
 /** The exposition format of Prometheus, version 0.0.4. */
 export const metricsType = 'text/plain; version=0.0.4; charset=utf-8';
 
-/** `GET /metrics` for a caller with the token; without a token, or where metrics have an address of their own, there is no such route. */
+/**
+ * `GET /metrics` for a caller with the token; without a token, or where metrics have an address of their own, there is
+ * no such route.
+ */
 export function metricsRoute(server: Server, metrics: ThreadMetrics | null): void {
   const tokenHash = metrics?.tokenHash ?? null;
   if (!metrics || !tokenHash) return;

@@ -7,8 +7,8 @@ import type { Settings } from '../../settings/settings.ts';
 import { StartError } from '../../writer/writer.ts';
 
 /**
- * Looks whether a data directory is of the kind that the settings are for: a replica of the log in PostgreSQL, or one that has its log
- * to itself.
+ * Looks whether a data directory is of the kind that the settings are for: a replica of the log in PostgreSQL, or one
+ * that has its log to itself.
  *
  * @throws StartError where it is not.
  */

@@ -3,7 +3,10 @@ import { forgetMoved } from '../../../events/vault/vault-rows.ts';
 import { removeDatabase, webhooksFile } from '../../../projections/tables/files.ts';
 import { withDatabase } from '../../../storage/sqlite.ts';
 
-/** Deletes the passwords, keys, drafts and deliveries of a data directory whose log has moved to PostgreSQL, where they are now. */
+/**
+ * Deletes the passwords, keys, drafts and deliveries of a data directory whose log has moved to PostgreSQL, where they
+ * are now.
+ */
 export function forgetFormer(directory: string): void {
   withDatabase(join(directory, 'vault.db'), { durability: 'full', secureDelete: true, cacheMiB: 2 }, forgetMoved);
   removeDatabase(webhooksFile(directory));

@@ -23,8 +23,8 @@ type Options = {
 };
 
 /**
- * `mayTake` says whether this node may do it at all: one whose configuration is not that of the log records nothing. `upToDate` resolves
- * when this node has all that was recorded before the call.
+ * `mayTake` says whether this node may do it at all: one whose configuration is not that of the log records nothing.
+ * `upToDate` resolves when this node has all that was recorded before the call.
  */
 export type TurnOptions = Pick<Options, 'name' | 'onGained' | 'mayTake'> & { upToDate: () => Promise<void> };
 

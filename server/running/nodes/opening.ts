@@ -10,7 +10,9 @@ import { openLease, openTurn } from './leases.ts';
 import { createSharedPins } from './pins.ts';
 import type { NodeVault } from './vault.ts';
 
-/** The names of the secrets that are made where the settings give none, and of those that the service makes for itself. */
+/**
+ * The names of the secrets that are made where the settings give none, and of those that the service makes for itself.
+ */
 const secrets = ['api-key', 'signing', 'attempts', 'one-time-tokens', 'login-counters'] as const;
 
 /** PostgreSQL may be in the middle of a failover when a node starts, or start with it. */

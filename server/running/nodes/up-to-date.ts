@@ -20,7 +20,10 @@ const isOwn = /^\/(?:health|ready|metrics)$|^\/admin(?:\/|$)/;
 
 const readingMethods = new Set(['get', 'head']);
 
-/** Has requests wait, before anything of them is decided, until this node has what they are to see; and tells where it is after a write. */
+/**
+ * Has requests wait, before anything of them is decided, until this node has what they are to see; and tells where it
+ * is after a write.
+ */
 export function waitUntilUpToDate(server: Server, app: OpenApp): void {
   if (!app.upToDate) return;
   const { following, reads, agreement } = app.upToDate;
@@ -45,7 +48,10 @@ export function waitUntilUpToDate(server: Server, app: OpenApp): void {
     else if (need > app.readPosition()) await following.reach(need);
   }
 
-  /** Lets a read be answered as of the last position of the former configuration. @throws DomainError for all that must be as of now. */
+  /**
+   * Lets a read be answered as of the last position of the former configuration. @throws DomainError for all that must
+   * be as of now.
+   */
   async function admitOutdated(request: Request): Promise<void> {
     if (agreement() === 'waiting') throw unavailable('this node waits for its configuration to be applied');
     const isRead = readingMethods.has(request.method) && positionIn(request) <= app.readPosition();

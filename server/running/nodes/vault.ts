@@ -10,8 +10,8 @@ import type { Lease, TurnOptions } from './leases.ts';
 import { refuseForNodes } from './limits.ts';
 
 /**
- * All that nodes keep together but the log. `signed` are the heads that the keys of the log had signed when it was opened; `openTurn` takes part in
- * being the one node that does something.
+ * All that nodes keep together but the log. `signed` are the heads that the keys of the log had signed when it was
+ * opened; `openTurn` takes part in being the one node that does something.
  */
 export type NodeVault = Pick<PostgresVault, 'port' | 'secret' | 'opaqueId' | 'isOf' | 'now' | 'close'> & {
   signed: readonly SignedHead[];

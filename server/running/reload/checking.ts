@@ -6,8 +6,8 @@ import type { CheckInput, CheckResult } from '../threads/config-thread.ts';
 const checkMilliseconds = 60_000;
 
 /**
- * Loads a configuration in a thread that ends with it: nothing that its modules do there, a loop without end included, reaches the
- * service. A failure is a result.
+ * Loads a configuration in a thread that ends with it: nothing that its modules do there, a loop without end included,
+ * reaches the service. A failure is a result.
  */
 export async function checkConfiguration(input: CheckInput): Promise<CheckResult> {
   const worker = startThread('config', input);

@@ -35,8 +35,8 @@ type Options = {
 };
 
 /**
- * Makes the reloader of a service. A configuration is loaded and checked in a thread that ends with it, then made ready in all that
- * work by it, and only then taken over: until then an error changes nothing.
+ * Makes the reloader of a service. A configuration is loaded and checked in a thread that ends with it, then made ready
+ * in all that work by it, and only then taken over: until then an error changes nothing.
  */
 export function createReloader(options: Options): Reloader {
   const { settings, directory, ready, answering, onFailure, metrics, log } = options;

@@ -29,8 +29,8 @@ export type Common = {
   /** Has a request, which is passed on to the server right after, refused whatever it asks for. */
   refuse: (request: IncomingMessage, refusal: DomainError) => void;
   /**
-   * Lets pages of these origins ask and read. Browsers send no `x-site-id` when they ask whether a page may call: what any site
-   * opens is open then, and the call itself is for its site to answer.
+   * Lets pages of these origins ask and read. Browsers send no `x-site-id` when they ask whether a page may call: what
+   * any site opens is open then, and the call itself is for its site to answer.
    */
   openTo: (origins: readonly string[]) => void;
 };
@@ -54,7 +54,10 @@ export function noSite(): DomainError {
   return new DomainError('unauthorized', 'x-site-id must name a site that is served here');
 }
 
-/** Opens the routes that belong to no site: whether the process is well, and files that are the same for all. All else is a 401. */
+/**
+ * Opens the routes that belong to no site: whether the process is well, and files that are the same for all. All else
+ * is a 401.
+ */
 export async function openCommon(options: CommonOptions): Promise<Common> {
   const { state, counts, told, isProduction, backlog, metrics, log } = options;
   const refusals = new WeakMap<IncomingMessage, DomainError>();

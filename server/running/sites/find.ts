@@ -4,16 +4,19 @@ import { isObject } from '../../../config/schema.ts';
 /** The parts of a request that name its site. */
 export type Asked = Pick<IncomingMessage, 'url' | 'headers'>;
 
-/** Paths of links that browsers follow without our headers: pictures in pages, pages that mails lead to, the admin application. */
+/**
+ * Paths of links that browsers follow without our headers: pictures in pages, pages that mails lead to, the admin
+ * application.
+ */
 const linked = /^\/(?:(?:api\/media|account)\/|admin(?:\/|$))/;
 
 /** A token of ours has a few hundred characters. */
 const longestToken = 4096;
 
 /**
- * Which site a request says that it is for (contract's decisions, "Cloud mode"): `x-site-id`, else the parameter `site` of a
- * link, else the site that its token names. Null where it says none, or two. Nothing of it is proved yet: the site's own
- * keys, secrets and sessions decide what the caller may.
+ * Which site a request says that it is for (contract's decisions, "Cloud mode"): `x-site-id`, else the parameter `site`
+ * of a link, else the site that its token names. Null where it says none, or two. Nothing of it is proved yet: the
+ * site's own keys, secrets and sessions decide what the caller may.
  */
 export function siteOf({ url = '', headers }: Asked): string | null {
   const { 'x-site-id': header, authorization } = headers;

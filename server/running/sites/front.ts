@@ -6,10 +6,15 @@ import { endsSoon } from '../../platform/state.ts';
 import { type CommonOptions, type Counts, noSite, openCommon } from './common.ts';
 import { siteOf } from './find.ts';
 
-/** The one listener of a thread that serves several sites. It finds the site of each request and passes the request on. */
+/**
+ * The one listener of a thread that serves several sites. It finds the site of each request and passes the request on.
+ */
 export type Front = {
   listener: Listener;
-  /** From now on the server, which never listens, answers the requests of the site. @param origins whose pages may call it. */
+  /**
+   * From now on the server, which never listens, answers the requests of the site. @param origins whose pages may call
+   * it.
+   */
   open: (site: string, server: Server, origins: readonly string[]) => void;
   /** From now on they are refused; resolves when those are over that it has in hand, or took too long. */
   close: (site: string) => Promise<void>;

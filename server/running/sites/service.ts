@@ -23,7 +23,10 @@ export type SitesService = {
 
 type Options = { settings: Settings; sites: readonly SiteSettings[]; sink: LogSink; log: Logger };
 
-/** Starts the threads that answer requests, and then the sites, a few at a time. Each is there as soon as it has started. */
+/**
+ * Starts the threads that answer requests, and then the sites, a few at a time. Each is there as soon as it has
+ * started.
+ */
 export function startSites({ settings, sites: settingsOfSites, sink, log }: Options): SitesService {
   if (settings.threads === 0)
     throw new UsageError('--threads must be 1 at least where there are several sites, got "0"');

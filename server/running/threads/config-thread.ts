@@ -4,7 +4,10 @@ import { messageOf } from '../../../storage/errors.ts';
 import { loadConfiguration } from '../../settings/configuration.ts';
 import { recordedSources, type Sources } from '../../settings/modules.ts';
 
-/** The start data of the thread that loads a configuration to check it, and ends: its file, and the data directory of the service. */
+/**
+ * The start data of the thread that loads a configuration to check it, and ends: its file, and the data directory of
+ * the service.
+ */
 export type CheckInput = { config: string; directory: string };
 
 /** Its findings; `sources` are the modules that it has read, also of a configuration that is wrong. */

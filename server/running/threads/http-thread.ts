@@ -14,14 +14,14 @@ import { countHere, openThreadApp, type Ports, say, threadSink } from './http-ap
 import { reply } from './message-ports.ts';
 
 /**
- * The start data of a thread that answers requests. Functions do not pass between threads: each loads its own, from the texts that the
- * main thread has read, so that all have the same, whatever is in the files by now.
+ * The start data of a thread that answers requests. Functions do not pass between threads: each loads its own, from the
+ * texts that the main thread has read, so that all have the same, whatever is in the files by now.
  */
 export type HttpInput = { config: string; sources: Sources; logLevel: string };
 
 /**
- * Orders of the main thread: to answer requests; to make ready to answer by another configuration, to do so, or not to; to show that it
- * goes on; to finish the requests in flight and end.
+ * Orders of the main thread: to answer requests; to make ready to answer by another configuration, to do so, or not to;
+ * to show that it goes on; to finish the requests in flight and end.
  */
 export type HttpOrder =
   | Listen

@@ -35,7 +35,8 @@ export type HttpThreads = {
    */
   inTurn: (order: () => Asked) => Promise<void>;
   /**
-   * The same at once, for those that carried out the last orders in turn; from now on others are started with these data.
+   * The same at once, for those that carried out the last orders in turn; from now on others are started with these
+   * data.
    *
    * @throws StartError at once when one is not among them, which has taken the place of another: then none is told.
    */
@@ -76,8 +77,8 @@ export type MetricsWay = { port: MessagePort; tokenHash: Uint8Array | null };
 
 /**
  * Starts threads that load what they need and then wait to be told where to listen. One that ends unasked, by an error
- * that nothing caught, is replaced, and so is one that is stuck, in a loop without end for example: the requests it had are lost to
- * their callers, and nothing that was acknowledged is.
+ * that nothing caught, is replaced, and so is one that is stuck, in a loop without end for example: the requests it had
+ * are lost to their callers, and nothing that was acknowledged is.
  */
 export function startHttpThreads(options: ThreadsOptions): HttpThreads {
   const { count, log, metrics, onFailure, patience = usualPatience } = options;

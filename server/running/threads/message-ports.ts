@@ -9,7 +9,10 @@ import { StartError } from '../../writer/writer.ts';
 /** The reply to an order, through its port; `failure` is null on success. */
 export type Done = { failure: string | null };
 
-/** A port for one reply of a thread. `done` rejects with a StartError on a failure, and resolves also when the thread ends without one. */
+/**
+ * A port for one reply of a thread. `done` rejects with a StartError on a failure, and resolves also when the thread
+ * ends without one.
+ */
 export function replyPort(): { port: MessagePort; done: Promise<void> } {
   const { port1, port2 } = new MessageChannel();
   const done = new Promise<void>((resolve, reject) => {

@@ -10,7 +10,8 @@ const noBlobs: Shared['blobs'] = { kind: 'folder', folder: '' };
 const noCredentials: Shared['credentials'] = { apiKeys: [], secrets: [], operatorHash: Buffer.alloc(0) };
 
 /**
- * Generates an OpenAPI document in a worker thread that ends with it: the generator is large, and would keep requests waiting.
+ * Generates an OpenAPI document in a worker thread that ends with it: the generator is large, and would keep requests
+ * waiting.
  *
  * @param loaded the configuration.
  * @param shared its secrets are not passed on.

@@ -20,7 +20,10 @@ import { reply } from './message-ports.ts';
 /** The start data of a thread that answers the requests of several sites: the configurations that it will need. */
 export type SitesInput = { configs: readonly string[]; logLevel: string };
 
-/** Orders of the main thread: to listen, to answer the requests of a site, to refuse them, to show that it goes on, to end. */
+/**
+ * Orders of the main thread: to listen, to answer the requests of a site, to refuse them, to show that it goes on, to
+ * end.
+ */
 export type SitesOrder = Listen | Open | Close | { kind: 'beat' } | { kind: 'stop' };
 type Listen = {
   kind: 'listen';

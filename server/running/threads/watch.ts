@@ -14,9 +14,9 @@ export type Watched = {
 const looks = 10;
 
 /**
- * Looks at threads, and tells of each that did not go on for so long: that neither beat, though it was asked to, nor waited for something
- * to do. One that waits is seen to, and is not woken for that. Looks are counted, not time: where the process stood still, as on a laptop
- * that sleeps, no thread is taken for stuck, nor is one held up by a debugger.
+ * Looks at threads, and tells of each that did not go on for so long: that neither beat, though it was asked to, nor
+ * waited for something to do. One that waits is seen to, and is not woken for that. Looks are counted, not time: where
+ * the process stood still, as on a laptop that sleeps, no thread is taken for stuck, nor is one held up by a debugger.
  *
  * @returns ends the watch.
  */

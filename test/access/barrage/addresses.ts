@@ -10,7 +10,10 @@ const { collections, globals } = checkConfig(config);
 /** A request address; `isBase`: without a query. */
 export type Address = { route: Route; path: string; isBase: boolean };
 
-/** All addresses of routes: each place in each path, and behind each the values of each query parameter that the route declares. */
+/**
+ * All addresses of routes: each place in each path, and behind each the values of each query parameter that the route
+ * declares.
+ */
 export function addressesOf(routes: readonly Route[], ids: Ids): Address[] {
   return routes.flatMap((route) => pathsOf(route, ids).flatMap((path) => withQueries(route, path, ids)));
 }
@@ -129,7 +132,10 @@ const values: Record<string, (asked: Asked) => readonly string[]> = {
   proven: () => ['true'],
 };
 
-/** The paths of the fields of a collection or global, also of those inside of others, and of those that a relationship leads to. */
+/**
+ * The paths of the fields of a collection or global, also of those inside of others, and of those that a relationship
+ * leads to.
+ */
 export function fieldPaths(model: Collection | Global | undefined, hops = 1): string[] {
   if (!model) return ['id'];
   return ['id', 'createdAt', ...model.fields.flatMap((field) => pathsOfField(field, hops))];

@@ -1,6 +1,6 @@
 /**
- * The callers of the barrage, each with its rights in the configuration, or in its scopes. They stand in an order in which a few that are
- * spread over the list are the ones that differ most.
+ * The callers of the barrage, each with its rights in the configuration, or in its scopes. They stand in an order in
+ * which a few that are spread over the list are the ones that differ most.
  */
 export const callerNames = [
   ...(['admin', 'keyManager', 'anonymous', 'keyOfNothing', 'member', 'keyOfUpdates', 'editor'] as const),
@@ -9,8 +9,8 @@ export const callerNames = [
 export type CallerName = (typeof callerNames)[number];
 
 /**
- * A unique text at a place: the callers who may be shown it, the field by which it could be found, if it is one, and those who may find it
- * although they are not shown it.
+ * A unique text at a place: the callers who may be shown it, the field by which it could be found, if it is one, and
+ * those who may find it although they are not shown it.
  */
 type Place = {
   seenBy: readonly CallerName[];
@@ -18,7 +18,10 @@ type Place = {
   foundBy?: readonly CallerName[];
 };
 
-/** By the audit rule, by the scopes `payloads` and `read`, and by the key of the environment, which the audit rule refuses. */
+/**
+ * By the audit rule, by the scopes `payloads` and `read`, and by the key of the environment, which the audit rule
+ * refuses.
+ */
 const history = ['auditor', 'keyOfHistory'] as const;
 const editors = ['editor', 'keyManager', 'admin'] as const;
 const ofPosts = ['keyOfPosts', 'environment'] as const;

@@ -1,7 +1,10 @@
 import type { Operation } from '../../../server/openapi/operation.ts';
 import { tableOf, withApp } from '../../helpers/openapi.ts';
 
-/** A route of a service, with what it declares of itself; null where it stands in no document. `kind` and `slug` are those of its id. */
+/**
+ * A route of a service, with what it declares of itself; null where it stands in no document. `kind` and `slug` are
+ * those of its id.
+ */
 export type Route = {
   name: string;
   method: string;

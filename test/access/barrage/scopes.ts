@@ -8,7 +8,10 @@ export type AuditPart = 'headers' | 'payloads' | 'export' | 'erase';
 /** The one right of a key, or what a route needs of one. */
 export type Grant = { right: Right; kind: 'collection' | 'global'; slug: string } | { audit: AuditPart };
 
-/** Any key passes, whatever it may do, or none does, with why and how it is refused; else one of these lists, and all in it. */
+/**
+ * Any key passes, whatever it may do, or none does, with why and how it is refused; else one of these lists, and all in
+ * it.
+ */
 export type Need = 'any' | { never: string; status: 400 | 401 | 403 | 404 } | { oneOf: readonly (readonly Grant[])[] };
 
 export const auditParts: readonly AuditPart[] = ['headers', 'payloads', 'export', 'erase'];

@@ -5,7 +5,9 @@ import { request, type Sent } from '../../helpers/requests.ts';
 import type { Answer } from '../../helpers/service.ts';
 import { type CallerName, canary } from './canaries.ts';
 
-/** All that there is: ids of documents by their collections, and the values of other parameters of paths and queries. */
+/**
+ * All that there is: ids of documents by their collections, and the values of other parameters of paths and queries.
+ */
 export type Ids = {
   documents: Record<string, readonly string[]>;
   /** The address of each file, below its collection. */

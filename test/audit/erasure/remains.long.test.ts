@@ -23,8 +23,8 @@ const documents = 3000;
 const erased = 1500;
 
 /**
- * The mark of a document. Each number has four digits: in the free room of a page the rest of a row that is kept may be cut off by
- * another row, whose first byte, its length, reads `x` where that is 120, and 1402 would be taken for 140.
+ * The mark of a document. Each number has four digits: in the free room of a page the rest of a row that is kept may be
+ * cut off by another row, whose first byte, its length, reads `x` where that is 120, and 1402 would be taken for 140.
  */
 const markOf = (number: number) => `Potoroo-${String(number).padStart(4, '0')}x`;
 
@@ -50,7 +50,10 @@ describe('erasures of very many documents', () => {
     const { log } = directory;
     const random = createRandom(Number(process.env.TEST_SEED ?? 7));
     const upTo = (most: number) => Math.floor(random() * most);
-    /** The ends of all titles that a document ever had: of a title that is cut off the beginning may be gone, and the end not. */
+    /**
+     * The ends of all titles that a document ever had: of a title that is cut off the beginning may be gone, and the
+     * end not.
+     */
     const ends = Array.from({ length: documents }, (): number[] => []);
     const endOf = (number: number) => {
       const end = upTo(1e12);

@@ -20,7 +20,10 @@ function splitPlainly(row: string, separator: string): string[] {
   return row.split(separator);
 }
 
-/** Behind what programs pass over. A text that was made harmless begins with an apostrophe, which programs do not pass over. */
+/**
+ * Behind what programs pass over. A text that was made harmless begins with an apostrophe, which programs do not pass
+ * over.
+ */
 const formula = /^[\s"\u200b\u00a0\ufeff]*[=+\-@＝＋－＠﹦﹢﹣﹫−]/u;
 const nasty = fc.string({
   unit: fc.constantFrom(...'=+-@\t\r\n"\',; aé1＝＋－＠﹣−\u200b\u00a0\ufeff|'),

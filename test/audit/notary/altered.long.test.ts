@@ -17,7 +17,10 @@ const config = {
 };
 const headers = { 'x-api-key': apiKey };
 
-/** Events 2 and 3 are the first two versions of one document, 300 is its third: the log has a full tile, and a right edge. */
+/**
+ * Events 2 and 3 are the first two versions of one document, 300 is its third: the log has a full tile, and a right
+ * edge.
+ */
 const small = { from: 2, to: 3, late: 300 };
 
 function fill(folder: string): string {
@@ -150,7 +153,10 @@ const elsewhere: Lie = {
   at: null,
 };
 
-/** Writes into `log.db` as somebody does who has the file: without its triggers, and with no other mark. Gives what undoes it. */
+/**
+ * Writes into `log.db` as somebody does who has the file: without its triggers, and with no other mark. Gives what
+ * undoes it.
+ */
 function tamper(data: string, tell: Lie['tell']): () => void {
   const tables = ['events', 'payloads', 'tiles', 'head', 'checkpoints'];
   let kept: [string, Record<string, unknown>[]][] = [];

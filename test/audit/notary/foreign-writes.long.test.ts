@@ -31,8 +31,8 @@ const macs: Record<string, (head: Parameters<typeof macOf>[1]) => Buffer | null>
 };
 
 /**
- * Appends an event to a log as one does who knows all about it but the key of the vault: a right header, payload and commitment, the
- * head of the tree with it.
+ * Appends an event to a log as one does who knows all about it but the key of the vault: a right header, payload and
+ * commitment, the head of the tree with it.
  */
 function forge(data: string, stream: string, macFor: (head: Parameters<typeof macOf>[1]) => Buffer | null): number {
   const db = new Database(join(data, 'log.db'));

@@ -55,7 +55,10 @@ async function contentOf(service: Target): Promise<unknown> {
   return JSON.parse(text.replace(/[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}/g, (id) => names.get(id) ?? id));
 }
 
-/** The same without the order of joins, which is that in which documents were created: that of rows which were mended is another one. */
+/**
+ * The same without the order of joins, which is that in which documents were created: that of rows which were mended is
+ * another one.
+ */
 function inAnyOrder(content: unknown): unknown {
   return JSON.parse(JSON.stringify(content), (name, value) => (name === 'works' ? value.sort() : value));
 }

@@ -27,7 +27,10 @@ const service = useServiceHere(config);
 const folder = useFolder();
 const configFile = writeConfig(folder, config);
 
-/** Rows without a unique value, so that one that is written twice is not refused; some are wrong, and some name an earlier one. */
+/**
+ * Rows without a unique value, so that one that is written twice is not refused; some are wrong, and some name an
+ * earlier one.
+ */
 function rowsOf(start: string, count: number) {
   return Array.from({ length: count }, (_, index) => ({
     id: `${start}${index}`,
@@ -38,7 +41,10 @@ function rowsOf(start: string, count: number) {
 
 const linesOf = (rows: readonly object[]) => rows.map((row) => `${JSON.stringify(row)}\n`).join('');
 
-/** Starts an import as a process, and kills it as soon as the moment has come. True if it was killed, and had not ended before. */
+/**
+ * Starts an import as a process, and kills it as soon as the moment has come. True if it was killed, and had not ended
+ * before.
+ */
 async function killed(args: readonly string[], moment: () => boolean): Promise<boolean> {
   const [file = '', ...words] = annalsWords();
   const child = spawn(file, [...words, ...args], { env: inherited(), stdio: 'ignore' });

@@ -24,8 +24,8 @@ const works = (name: string, more: object = {}) => ({ name, type: 'relationship'
 const picture = { name: 'picture', type: 'upload', relationTo: 'pictures' };
 
 /**
- * Every type of field, and relationships in circles: of a collection with itself, of two, and within lists and blocks. An import comes to
- * `works` first, whose required author has to wait for `people`.
+ * Every type of field, and relationships in circles: of a collection with itself, of two, and within lists and blocks.
+ * An import comes to `works` first, whose required author has to wait for `people`.
  */
 export const config = {
   bcryptCost: 4,

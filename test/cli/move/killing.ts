@@ -1,10 +1,13 @@
 import Database from 'better-sqlite3';
 import pg from 'pg';
 
-// Loaded before a command (`NODE_OPTIONS=--import …`), it kills it at the step of that number: right before, or right after, a commit in
-// PostgreSQL or in a file of SQLite, and what changes the place of the log.
+// Loaded before a command (`NODE_OPTIONS=--import …`), it kills it at the step of that number: right before, or right
+// after, a commit in PostgreSQL or in a file of SQLite, and what changes the place of the log.
 
-/** The environment of a command that is killed at a step, counted from 1; at 0 it is not killed, and prints how many there were. */
+/**
+ * The environment of a command that is killed at a step, counted from 1; at 0 it is not killed, and prints how many
+ * there were.
+ */
 export function killedAt(step: number): Record<string, string> {
   return { NODE_OPTIONS: `--import=${import.meta.url}`, KILL_AT_STEP: String(step) };
 }

@@ -10,7 +10,10 @@ export function move(data: string, { address }: TestDatabase, ...more: string[])
   return runCommand(['log', 'move', '--to', urlOf(address), '--data', data, ...more]);
 }
 
-/** Writes posts, one after the other in each of some lines, until it is stopped: gives the titles of those that were acknowledged. */
+/**
+ * Writes posts, one after the other in each of some lines, until it is stopped: gives the titles of those that were
+ * acknowledged.
+ */
 export function writeTo(service: Service, lines = 4) {
   const acknowledged: { id: string; title: string }[] = [];
   const refused: { status: number; message: string }[] = [];

@@ -13,7 +13,10 @@ import { openReplicaNode } from './replica-node.ts';
 
 const gone = () => new SharedLogUnavailableError('no server takes writes');
 
-/** A log that loses the answer to the second shipment, which it has appended; `after` spoils what is done with it afterwards. */
+/**
+ * A log that loses the answer to the second shipment, which it has appended; `after` spoils what is done with it
+ * afterwards.
+ */
 function losingSecond(after: (log: SharedLog) => Partial<SharedLog>): (log: SharedLog) => SharedLog {
   let shipments = 0;
   let isLost = false;
@@ -58,7 +61,10 @@ function unconfirmed(log: SharedLog): Pick<SharedLog, 'take'> {
 describeWithPostgres('A write whose outcome was unknown, and that was recorded', () => {
   const database = useDatabase();
 
-  /** Where it cannot be found out, since the log does this afterwards, a client must not be told that nothing was recorded. */
+  /**
+   * Where it cannot be found out, since the log does this afterwards, a client must not be told that nothing was
+   * recorded.
+   */
   async function staysUnknown(
     t: Parameters<typeof openReplicaNode>[0],
     after: (log: SharedLog) => Partial<SharedLog>,

@@ -16,8 +16,8 @@ const parse = 'P'.charCodeAt(0);
 const bind = 'B'.charCodeAt(0);
 
 /**
- * A network that passes on whole messages of clients, up to the first that is the last: from then on nothing goes through, and all
- * connections stay open, as where the process behind them has stopped.
+ * A network that passes on whole messages of clients, up to the first that is the last: from then on nothing goes
+ * through, and all connections stay open, as where the process behind them has stopped.
  */
 async function openCutter(t: TestContext, { host, port }: Host, isLast: (message: Buffer) => boolean) {
   let isCut = false;

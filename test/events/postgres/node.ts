@@ -40,7 +40,10 @@ export async function openNode(
   let replica = emptyReplica(log.name);
   const copy = () => structuredCloneOf(replica);
 
-  /** Appends wishes, each if it fits; all in one shipment. An unknown outcome is found out, within the patience of the node. */
+  /**
+   * Appends wishes, each if it fits; all in one shipment. An unknown outcome is found out, within the patience of the
+   * node.
+   */
   async function append(wishes: readonly Wish[], whenTaken?: () => Promise<void>): Promise<Told[]> {
     const until = performance.now() + patience;
     let doubted: { shipped: Shipped; told: Told[] } | null = null;

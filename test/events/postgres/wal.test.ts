@@ -15,7 +15,10 @@ it('The names of files and the places of a write-ahead log are read as PostgreSQ
     assert.equal(readWalName(other, segment), null);
 });
 
-/** A server as PostgreSQL is one: files are written one after the other; a former one is removed, or gets the name of a later one. */
+/**
+ * A server as PostgreSQL is one: files are written one after the other; a former one is removed, or gets the name of a
+ * later one.
+ */
 type Server = { current: number; timeline: number; files: Map<number, { isOld: boolean }> };
 
 type Turn = 'write' | 'keep' | 'remove' | 'recycle' | 'look';

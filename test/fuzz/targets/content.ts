@@ -106,7 +106,9 @@ const words = [...signs, ...values];
 /** Text beside a pattern begins behind this. */
 const behind = '\n--\n';
 
-/** A pattern of a field and a text: it matches where Node's engine does, and so long a text takes no longer than others. */
+/**
+ * A pattern of a field and a text: it matches where Node's engine does, and so long a text takes no longer than others.
+ */
 const patterns: Target = {
   seeds: ['[a-k]{2,3}|b?\n--\nab', '(?:a|b)+?c*$\n--\naabcc', '\\p{L}+\\d\\b\n--\né1', '(?=a)[^b]\n--\na'].map((text) =>
     Buffer.from(text),

@@ -267,8 +267,8 @@ export const queried = {
 };
 
 /**
- * The address of a list and of what is like one: whatever the query is, it is answered, or refused with a 4xx that tells nothing of the
- * inside.
+ * The address of a list and of what is like one: whatever the query is, it is answered, or refused with a 4xx that
+ * tells nothing of the inside.
  */
 function queries(service: Pick<HereService, 'url' | 'lines'>): Target {
   return {

@@ -133,7 +133,8 @@ describeWithPostgres('Accounts of two nodes', () => {
     );
     const sentTo = (to: string) => mailbox.received.filter((one) => one.to.includes(to));
     await eventually(() => emails.every((to) => sentTo(to).length > 0));
-    // All that was sent is recorded before another is sent to the same address, so a second one would have come by then.
+    // All that was sent is recorded before another is sent to the same address, so a second one would have come by
+    // then.
     const asked = await two.b.call('POST', '/api/collections/users/forgot-password', { email }, { key: null });
     assert.equal(asked.status, 200);
     await mailbox.token(email);

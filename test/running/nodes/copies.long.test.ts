@@ -288,7 +288,10 @@ async function goBack({ sql }: TestDatabase, size: number): Promise<void> {
 
 const sealedConfig = { collections: [{ slug: 'posts', fields: [{ name: 'title', type: 'text' }] }] };
 
-/** Moves a log with segments of 20 events into a database. @returns the ids of the first posts, and the data directory of a node. */
+/**
+ * Moves a log with segments of 20 events into a database. @returns the ids of the first posts, and the data directory
+ * of a node.
+ */
 async function sealedLog(t: TestContext, folder: string, { address }: TestDatabase, titles: readonly string[]) {
   const usual = { ...usualSizes };
   Object.assign(usualSizes, { events: 20, hot: 5 });

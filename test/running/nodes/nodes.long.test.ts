@@ -143,7 +143,9 @@ describeWithPostgres('Two nodes with one log in PostgreSQL', () => {
   });
 });
 
-/** Each node clears its own files, and one of them those of PostgreSQL, some time after they were told of the erasure. */
+/**
+ * Each node clears its own files, and one of them those of PostgreSQL, some time after they were told of the erasure.
+ */
 async function untilErased(node: Service, position: number): Promise<void> {
   for (let tries = 0; ; tries += 1) {
     const { body } = await node.call('GET', `/api/audit/erasures/${position}`);

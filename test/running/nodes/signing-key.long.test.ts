@@ -344,7 +344,9 @@ describeWithServers('A change of the key that signs the log of nodes, with serve
     const session = await openClient(address, 'a test');
     t.after(session.end);
 
-    /** Asks a node for another key, whose commit waits for the standby then. @returns null where it was given up before. */
+    /**
+     * Asks a node for another key, whose commit waits for the standby then. @returns null where it was given up before.
+     */
     async function committing(node: Service): Promise<{ asked: ReturnType<typeof change> } | null> {
       await session.run('BEGIN');
       await session.run("SELECT * FROM annals_vault.locks WHERE subject = 'keys' FOR UPDATE");

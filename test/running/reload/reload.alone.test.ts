@@ -10,7 +10,10 @@ import { begin, type Files, filesOf, markOf, posts, write } from './reloading.ts
 
 const service = useStarted((t) => begin(t, 'serve', { ANNALS_THREADS: '1' }));
 
-/** Brings the configuration `one` back in force, where a test has left another one. @returns how many schemas the log has. */
+/**
+ * Brings the configuration `one` back in force, where a test has left another one. @returns how many schemas the log
+ * has.
+ */
 async function backAtOne(): Promise<number> {
   write(service.folder, filesOf('one'));
   if ((await markOf(service)) !== 'one') assert.equal((await service.reload()).code, 0);
@@ -74,7 +77,10 @@ describe('Nothing is reloaded', () => {
       [{ 'rules.ts': 'process.exit(3); export const canRead = null;' }, /the thread that loads it exited with 3/],
     ]));
 
-  /** Reloads configurations that need a restart. @param changes the text of the configuration, and the change that is told. */
+  /**
+   * Reloads configurations that need a restart. @param changes the text of the configuration, and the change that is
+   * told.
+   */
   async function postponed(changes: readonly (readonly [text: string, told: string])[]): Promise<void> {
     const schemas = await backAtOne();
     const { folder, reload, call, data } = service;

@@ -66,7 +66,10 @@ export type Begun = Awaited<ReturnType<typeof begin>>;
 /** The mark that a new document gets: that of the configuration in force. */
 export const markOf = async ({ call }: Begun) => (await call('POST', posts, { title: 'x' })).body.mark;
 
-/** Reads and writes until it is told to end, on connections that are kept and on new ones; gives all that was not as it should. */
+/**
+ * Reads and writes until it is told to end, on connections that are kept and on new ones; gives all that was not as it
+ * should.
+ */
 export function hammer({ url }: Begun): () => Promise<{ failures: string[]; count: number }> {
   let isOver = false;
   let count = 0;
@@ -105,7 +108,10 @@ export function hammer({ url }: Begun): () => Promise<{ failures: string[]; coun
   };
 }
 
-/** Reloads a service under load, marked as `one`, and checks that no client noticed, and that the log has each write beside its rules. */
+/**
+ * Reloads a service under load, marked as `one`, and checks that no client noticed, and that the log has each write
+ * beside its rules.
+ */
 export async function reloadUnderLoad(service: Begun): Promise<void> {
   const { folder, data, reload, call } = service;
   const end = hammer(service);

@@ -23,7 +23,10 @@ type Props = {
   isDealtWith?: (error: ApiError) => boolean;
 };
 
-/** A form of a few fields. A required field of the collection that is not among them is asked for once the service names it. */
+/**
+ * A form of a few fields. A required field of the collection that is not among them is asked for once the service names
+ * it.
+ */
 export function AccessForm({ fields, button, send, isDealtWith }: Props) {
   const [added, setAdded] = useState<AccessField[]>([]);
   const [problems, setProblems] = useState<Record<string, string>>({});

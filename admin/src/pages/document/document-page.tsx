@@ -77,7 +77,10 @@ export function SubjectPage({ subject }: { subject: Subject }) {
   );
 }
 
-/** The drafts of something, found once for each page, and again when another of them is opened; undefined until they are known. */
+/**
+ * The drafts of something, found once for each page, and again when another of them is opened; undefined until they are
+ * known.
+ */
 function useDrafts(target: ReturnType<typeof draftTarget> | null) {
   const account = nameOf(useAccount());
   const [choice, setChoice] = useState<Parameters<typeof findDrafts>[2]>(null);

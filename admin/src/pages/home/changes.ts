@@ -22,7 +22,10 @@ const shown = 12;
 /** Fields that each write sets, and that say nothing. */
 const silent = ['updatedAt', 'createdAt', 'id'];
 
-/** The newest changes of content that the user may see, the newest first; as of a moment, those until then, by the titles of then. */
+/**
+ * The newest changes of content that the user may see, the newest first; as of a moment, those until then, by the
+ * titles of then.
+ */
 export async function readChanges(model: Model, reading: Reading): Promise<Change[]> {
   const { signal, asOf } = reading;
   const upTo =

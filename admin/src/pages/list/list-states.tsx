@@ -44,7 +44,9 @@ export function ListEmpty({ state, total }: { state: ListState; total: number })
 
 type ProblemProps = { state: ListState; error: ApiError; again: () => void };
 
-/** A list that the service refused, with the parameters that it names; messages that stand at chips are not repeated. */
+/**
+ * A list that the service refused, with the parameters that it names; messages that stand at chips are not repeated.
+ */
 export function ListProblem({ state: { filter }, error, again }: ProblemProps) {
   const { list, shared } = useWords();
   const said = filter.items.map((_, index) => problemOf(filter, index, error.errors)).filter((text) => text !== null);

@@ -57,8 +57,9 @@ const marks: [RegExp, string][] = [
 const families = [/^image\//, /^(audio|video)\//, /^(text|application|font|model)\//];
 
 /**
- * The type of a file that its collection does not take; null for one that it may take. The service tells by the bytes, after all
- * of them have come: this refuses beforehand only what is certain, by the first bytes, else by the kind that the name tells.
+ * The type of a file that its collection does not take; null for one that it may take. The service tells by the bytes,
+ * after all of them have come: this refuses beforehand only what is certain, by the first bytes, else by the kind that
+ * the name tells.
  *
  * @param head the first bytes, each as a letter.
  */

@@ -14,7 +14,10 @@ const ShortcutsDialog = deferred(async () => (await import('./shortcuts-dialog.t
 
 type Props = { isOpen: boolean; setOpen: (isOpen: boolean) => void };
 
-/** The search over everything, and the keys of the whole application. Both dialogs are loaded when they are first opened. */
+/**
+ * The search over everything, and the keys of the whole application. Both dialogs are loaded when they are first
+ * opened.
+ */
 export function Palette({ isOpen, setOpen }: Props) {
   const [wasOpen, setWasOpen] = useState(isOpen);
   const [isHelpOpen, setHelpOpen] = useState(false);

@@ -1,4 +1,7 @@
-/** A document that was opened: its title is asked for when it is shown, for it may not be for everyone's eyes, and changes. */
+/**
+ * A document that was opened: its title is asked for when it is shown, for it may not be for everyone's eyes, and
+ * changes.
+ */
 export type Recent = { slug: string; id: string };
 
 /** As many documents as are remembered. */

@@ -78,7 +78,9 @@ function addressOf(collection: Collection, id: string): string {
   return collection.isAuth ? addresses.person(collection.slug, id) : addresses.document(collection.slug, id);
 }
 
-/** The documents that were opened last, those that are still there. Their titles are read for each collection at once. */
+/**
+ * The documents that were opened last, those that are still there. Their titles are read for each collection at once.
+ */
 function useRecentOptions(isShown: boolean): Option[] {
   const model = useModel();
   const { collection: of, user } = useAccount();

@@ -12,7 +12,9 @@ import type { Conflict } from './conflict.ts';
 import { type Difference, firstChoice, type Side, taken } from './merge.ts';
 import { relatedIn, shownValue } from './shown.ts';
 
-/** Another version was saved meanwhile: what was read, what is there now, what stands here, and for each field a choice. */
+/**
+ * Another version was saved meanwhile: what was read, what is there now, what stands here, and for each field a choice.
+ */
 export function ConflictDialog({ editor, conflict }: { editor: EditorView; conflict: Conflict }) {
   const dialog = useDialog(editor.closeConflict);
   const { form: words } = useWords();

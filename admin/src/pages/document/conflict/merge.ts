@@ -18,8 +18,8 @@ export type Difference = {
 };
 
 /**
- * Compares three states of a document, field by field. A field that only one side has changed is listed for who looks, but has
- * only one sensible choice; one that both have changed to the same is no difference.
+ * Compares three states of a document, field by field. A field that only one side has changed is listed for who looks,
+ * but has only one sensible choice; one that both have changed to the same is no difference.
  */
 export function compare(
   fields: readonly Field[],

@@ -33,7 +33,9 @@ export function DraftBand({ editor }: { editor: EditorView }) {
 
 type OtherProps = { editor: EditorView; others: readonly Found[]; open: (draft: Found, left: string) => void };
 
-/** Offers a draft of the same that was typed elsewhere: in a tab that is closed, on another device. This one is kept. */
+/**
+ * Offers a draft of the same that was typed elsewhere: in a tab that is closed, on another device. This one is kept.
+ */
 export function OtherDraft({ editor: { keeper, formId }, others, open }: OtherProps) {
   const { form: words } = useWords();
   const language = useLanguage();

@@ -11,8 +11,8 @@ type Target = ReturnType<typeof draftTarget>;
 export type FoundDrafts = { found: Found | null; others: Found[] };
 
 /**
- * The drafts of an account about something, of this device and of the service; a place that fails has none. Those of forms that
- * are open in other tabs are left to them.
+ * The drafts of an account about something, of this device and of the service; a place that fails has none. Those of
+ * forms that are open in other tabs are left to them.
  *
  * @param choice the form whose draft is wished for, and the one that was left for it.
  */
@@ -36,7 +36,10 @@ export async function findDrafts(
   return { found, others: closed.filter((one) => one !== found) };
 }
 
-/** Whether the service keeps a draft about something. To ask for one that is not there would be an error, so it looks at the list. */
+/**
+ * Whether the service keeps a draft about something. To ask for one that is not there would be an error, so it looks at
+ * the list.
+ */
 export async function hasDraft(target: Target): Promise<boolean> {
   return (await client.drafts.list()).some((draft) => isDraftOf(draft, target));
 }

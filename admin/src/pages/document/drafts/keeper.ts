@@ -63,7 +63,9 @@ export function openKeeper(form: Form, version: () => number | null, places: Pla
   return {
     state: () => state,
     subscribe,
-    /** Takes over the draft that was there when the form was opened; `keptAt` is the time of the copy of the service. */
+    /**
+     * Takes over the draft that was there when the form was opened; `keptAt` is the time of the copy of the service.
+     */
     adopt(take: () => Promise<void>, keptAt: string | null): void {
       copies.adopt(keptAt);
       set(keptAt === null ? 'here' : 'service');

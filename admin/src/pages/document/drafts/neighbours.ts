@@ -2,7 +2,10 @@ import { openListeners } from '../../../service/listeners.ts';
 import { storageName } from '../../../service/place.ts';
 import { newKey } from '../new-key.ts';
 
-/** A form tells the others of this browser whether something in it is not saved, asks them for the same, or is closed; `looks`: it opens. */
+/**
+ * A form tells the others of this browser whether something in it is not saved, asks them for the same, or is closed;
+ * `looks`: it opens.
+ */
 type Told = { target: string; form: string; isChanged: boolean; state: 'open' | 'asks' | 'closed' | 'looks' };
 
 /** Long enough for a tab in the background to answer. */

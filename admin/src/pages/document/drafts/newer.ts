@@ -17,8 +17,8 @@ export type Found = {
 };
 
 /**
- * The drafts of this device and that of the service, the newest first. One of this device is the same as that of the service, and
- * the newer copy of it, where it knows of it.
+ * The drafts of this device and that of the service, the newest first. One of this device is the same as that of the
+ * service, and the newer copy of it, where it knows of it.
  */
 export function newestFirst(
   here: readonly KeptHere[],

@@ -9,7 +9,10 @@ import type { Found } from './newer.ts';
 
 type About = { account: Account; target: ReturnType<typeof draftTarget>; form: string };
 
-/** The places for the draft of a form: this device, which keeps one for each form, and the service, which keeps one in all. */
+/**
+ * The places for the draft of a form: this device, which keeps one for each form, and the service, which keeps one in
+ * all.
+ */
 export function placesOf(
   { account, target, form }: About,
   found: Found | null,

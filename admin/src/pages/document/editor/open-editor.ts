@@ -34,7 +34,8 @@ export function openEditor({ subject, account, read, prefill, draftId, found, is
   const draft = isReadOnly ? null : found;
   const form = openForm(fields, base, { ...base, ...prefill, ...draft?.data });
   const isOlder = draft !== null && read !== null && draft.version !== null && draft.version !== versionOf(read.etag);
-  // A draft of an older version is saved as a change of that one, so that nothing which came since is overwritten unseen.
+  // A draft of an older version is saved as a change of that one, so that nothing which came since is overwritten
+  // unseen.
   const etag = isOlder && draft.version !== null ? tagOf(draft.version) : read?.etag;
   const root: { current: HTMLElement | null } = { current: null };
   const { tell, subscribe } = openListeners();

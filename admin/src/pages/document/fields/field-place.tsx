@@ -81,7 +81,10 @@ function isLocked({ admin, access, type }: DataField, { isNew, isReadOnly }: For
   return (isNew ? access?.create : access?.update) === false;
 }
 
-/** The values that a condition at a path looks at: those of the document, and before them those of the levels that it is in. */
+/**
+ * The values that a condition at a path looks at: those of the document, and before them those of the levels that it is
+ * in.
+ */
 function scopeOf(values: Values, path: string): Values {
   if (!path.includes('.')) return values;
   let scope = values;

@@ -2,7 +2,10 @@ import type { LevelProps } from '../form/context.ts';
 import { FieldPlace } from './field-place.tsx';
 import styles from './fields.module.css';
 
-/** The fields of one level, below each other; those of a row beside each other. `prefix` is the path of the level, with its dot. */
+/**
+ * The fields of one level, below each other; those of a row beside each other. `prefix` is the path of the level, with
+ * its dot.
+ */
 export function Level({ fields, prefix = '' }: LevelProps) {
   return (
     <div className={styles.level}>

@@ -2,8 +2,8 @@ import { type DataField, dataFields, type Field } from '../../../schema/fields.t
 import { emptyValues, isEmpty, isList, isObject, isSame, itemFields, type Values } from './values.ts';
 
 /**
- * The value of a field as the service takes it: an optional object in which nothing is filled in is no value, and what has
- * not been touched stays absent, so that the service fills in its default.
+ * The value of a field as the service takes it: an optional object in which nothing is filled in is no value, and what
+ * has not been touched stays absent, so that the service fills in its default.
  */
 export function sent(field: DataField, value: unknown): unknown {
   if (value === undefined) return undefined;

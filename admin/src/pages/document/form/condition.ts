@@ -1,10 +1,10 @@
 import { isObject } from './values.ts';
 
 /**
- * Whether values match a where object, with the operators of filters (docs/rest.md, Filtering), as `admin.condition` has it.
- * Several members must all match; `and`, `or` take lists. A path leads with dots through objects and lists; in a list some
- * item must match. A related document is its id here, so a path through one matches as one without a value. A condition that
- * cannot be understood matches: it is better to show a field than to hide it.
+ * Whether values match a where object, with the operators of filters (docs/rest.md, Filtering), as `admin.condition`
+ * has it. Several members must all match; `and`, `or` take lists. A path leads with dots through objects and lists; in
+ * a list some item must match. A related document is its id here, so a path through one matches as one without a value.
+ * A condition that cannot be understood matches: it is better to show a field than to hide it.
  */
 export function matches(where: unknown, values: unknown): boolean {
   if (!isObject(where)) return true;

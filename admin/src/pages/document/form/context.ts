@@ -40,7 +40,10 @@ export function useFormPlace(): FormPlace {
   return place;
 }
 
-/** A part of the form. It has to be the same value while nothing of it changes: a text, a number, true or false, a kept object. */
+/**
+ * A part of the form. It has to be the same value while nothing of it changes: a text, a number, true or false, a kept
+ * object.
+ */
 export function useFormState<State>(select: (form: Form) => State): State {
   const { form } = useFormPlace();
   return useFormStateOf(form, select);

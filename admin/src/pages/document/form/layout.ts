@@ -6,7 +6,9 @@ export type Tab = { name: string; fields: Field[]; names: string[] };
 /** Where the fields of the top level stand. */
 export type Layout = { main: Field[]; side: Field[]; tabs: Tab[] };
 
-/** Lays out fields: those of the side, those of each tab in the order in which the tabs come, and above them the others. */
+/**
+ * Lays out fields: those of the side, those of each tab in the order in which the tabs come, and above them the others.
+ */
 export function layoutOf(fields: readonly Field[]): Layout {
   const layout: Layout = { main: [], side: [], tabs: [] };
   for (const field of fields) {

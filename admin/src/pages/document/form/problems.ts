@@ -3,7 +3,10 @@ import { getAt, isObject, type Values } from './values.ts';
 
 type Problem = { field: string; message: string };
 
-/** Messages of the service as they are shown at their field: by the label that stands there, without the place in the body. */
+/**
+ * Messages of the service as they are shown at their field: by the label that stands there, without the place in the
+ * body.
+ */
 export function saidAtFields(fields: readonly Field[], values: Values, problems: readonly Problem[]): Problem[] {
   return problems.map(({ field, message }) => {
     const label = labelAt(fields, values, field);

@@ -4,7 +4,10 @@ import { openContents } from './contents.ts';
 import { openProblems } from './problem-store.ts';
 import { getAt, type Values } from './values.ts';
 
-/** The state of a form. Inputs hold what is typed; what they tell is here, by path, and only who asks for a part hears of it. */
+/**
+ * The state of a form. Inputs hold what is typed; what they tell is here, by path, and only who asks for a part hears
+ * of it.
+ */
 export type Form = ReturnType<typeof openForm>;
 
 /**

@@ -53,7 +53,10 @@ export function textOf(value: unknown): string {
   return typeof value === 'string' ? value : JSON.stringify(value);
 }
 
-/** A slug. That of a new document follows the field it is made of until it is written by hand; that of one that is there stands in addresses. */
+/**
+ * A slug. That of a new document follows the field it is made of until it is written by hand; that of one that is there
+ * stands in addresses.
+ */
 function SlugInput(props: InputProps<unknown>) {
   const { field, path, defaultValue, onChange, isDisabled } = props;
   const { form: words } = useWords();

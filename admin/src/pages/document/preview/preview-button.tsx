@@ -9,7 +9,9 @@ import { isWritable, type Subject } from '../save/subject.ts';
 /** The name of the parameter that opens the preview. */
 export const previewParameter = 'preview';
 
-/** The page that shows drafts of a document, as the configuration names it; null where there can be no preview of it. */
+/**
+ * The page that shows drafts of a document, as the configuration names it; null where there can be no preview of it.
+ */
 export function previewOf(subject: Subject): string | null {
   // A token is of a document that is there.
   if (subject.kind === 'global' || subject.id === null || !isWritable(subject)) return null;

@@ -25,8 +25,8 @@ type Deps = {
 };
 
 /**
- * Saves a form: one save is under way at a time, and one that is wished for meanwhile comes after it. A save whose answer did not
- * come is sent again under the key it had, so that it is done once.
+ * Saves a form: one save is under way at a time, and one that is wished for meanwhile comes after it. A save whose
+ * answer did not come is sent again under the key it had, so that it is done once.
  */
 export function openSaver({ form, isNew, write, focused, newKey, onState, ...deps }: Deps) {
   let etag = deps.etag;

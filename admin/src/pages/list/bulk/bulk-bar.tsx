@@ -60,7 +60,10 @@ export function BulkBar({ state, selection, total }: Props) {
   );
 }
 
-/** Reads the ids and titles of all documents that match the filter: what is selected is then certain, whatever is written meanwhile. */
+/**
+ * Reads the ids and titles of all documents that match the filter: what is selected is then certain, whatever is
+ * written meanwhile.
+ */
 function useAllThatMatch(state: ListState) {
   const titleOf = useRowTitle(state.collection);
   const [isReading, setReading] = useState(false);

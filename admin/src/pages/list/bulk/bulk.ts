@@ -32,8 +32,8 @@ export function changeable(places: readonly Place[]): Place[] {
 }
 
 /**
- * The words of a refused bulk call, line by line: the service names documents by their place in the call (`docs.3.title`) or
- * their id, people know them by their title.
+ * The words of a refused bulk call, line by line: the service names documents by their place in the call
+ * (`docs.3.title`) or their id, people know them by their title.
  */
 export function problemsOf(error: ApiError, chosen: ReadonlyMap<string, string>): string[] {
   const ids = [...chosen.keys()];

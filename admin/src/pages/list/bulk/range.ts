@@ -1,4 +1,6 @@
-/** The rows between two of them, both included, in the order of the list; only the second where the first is not there. */
+/**
+ * The rows between two of them, both included, in the order of the list; only the second where the first is not there.
+ */
 export function rangeOf<One extends { id: string }>(rows: readonly One[], from: string | null, to: string): One[] {
   const end = rows.findIndex(({ id }) => id === to);
   const start = rows.findIndex(({ id }) => id === from);

@@ -16,7 +16,9 @@ export type Selection = {
 /** A row and the words that it is called by. */
 export type Named = { id: string; title: string };
 
-/** The chosen rows of a list. They stay from page to page; other filters let them go, for what is not seen is not meant. */
+/**
+ * The chosen rows of a list. They stay from page to page; other filters let them go, for what is not seen is not meant.
+ */
 export function useSelection(about: string): Selection {
   const [state, setState] = useState<{ about: string; chosen: Chosen }>({ about, chosen: new Map() });
   const last = useRef<string | null>(null);

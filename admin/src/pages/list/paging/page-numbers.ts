@@ -1,4 +1,7 @@
-/** The numbers of pages that are shown: the first, the last, and those around this one. A number below 0 stands for a gap. */
+/**
+ * The numbers of pages that are shown: the first, the last, and those around this one. A number below 0 stands for a
+ * gap.
+ */
 export function pageNumbers(page: number, last: number): number[] {
   const near = [1, page - 1, page, page + 1, last].filter((number) => number >= 1 && number <= last);
   const numbers = [...new Set(near)].sort((one, other) => one - other);

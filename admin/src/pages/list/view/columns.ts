@@ -94,7 +94,10 @@ const weights: Partial<Record<FieldType, number>> = {
 
 const mostDefault = 4;
 
-/** The columns of a list before any are chosen: those of the configuration, else the title, what says most, and the last change. */
+/**
+ * The columns of a list before any are chosen: those of the configuration, else the title, what says most, and the last
+ * change.
+ */
 export function defaultColumns(collection: Collection, all: readonly Column[]): Column[] {
   const { defaultColumns: configured } = collection.hints;
   if (configured !== undefined && configured.length > 0) return named(all, configured);

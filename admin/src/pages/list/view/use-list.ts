@@ -91,8 +91,8 @@ export function useRows(state: ListState) {
 }
 
 /**
- * Keeps what a list shows for as long as the tab is open, so that coming back by any way finds it again. A list that was not
- * open yet begins with the view that the user has set.
+ * Keeps what a list shows for as long as the tab is open, so that coming back by any way finds it again. A list that
+ * was not open yet begins with the view that the user has set.
  */
 export function useKeptView({ collection: { slug } }: ListState): void {
   const [search, setSearch] = useSearchParams();

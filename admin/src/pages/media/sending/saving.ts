@@ -6,7 +6,10 @@ type Problems = { problem: string | null; problems: Record<string, string> };
 
 const none: Problems = { problem: null, problems: {} };
 
-/** Runs a write, one at a time, and keeps what the service said against it: of fields by their names, else in one sentence. */
+/**
+ * Runs a write, one at a time, and keeps what the service said against it: of fields by their names, else in one
+ * sentence.
+ */
 export function useSaving() {
   const [state, setState] = useState<Problems & { isBusy: boolean }>({ ...none, isBusy: false });
   const save = async (write: () => Promise<unknown>): Promise<void> => {

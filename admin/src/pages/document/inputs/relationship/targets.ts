@@ -26,8 +26,9 @@ export function useTargets(collection: Collection, ids: readonly string[]) {
 }
 
 /**
- * The documents that a search finds, the best first; without words the first of the collection. The last word is the beginning of
- * one: where too many begin so, those that hold the words whole come first, for a title that is typed to its end has to be among them.
+ * The documents that a search finds, the best first; without words the first of the collection. The last word is the
+ * beginning of one: where too many begin so, those that hold the words whole come first, for a title that is typed to
+ * its end has to be among them.
  */
 export function useFound(collection: Collection, words: string, isOpen: boolean) {
   const { slug } = collection;

@@ -6,7 +6,10 @@ function isJson(value: unknown): value is Json {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** Whether all of a value is in another: that one may have more attributes, those that the editor sets itself, and nothing else. */
+/**
+ * Whether all of a value is in another: that one may have more attributes, those that the editor sets itself, and
+ * nothing else.
+ */
 export function holds(all: unknown, value: unknown): boolean {
   if (Array.isArray(value)) {
     const items = Array.isArray(all) ? all : [];

@@ -9,8 +9,8 @@ const attribute = /\s([a-z][\w:-]*)(?:\s*=\s*("[^"]*"|'[^']*'|[^\s"'>]+))?/gi;
 const kept = /^(?:href|alt|start|type|class|colspan|rowspan|data-[\w-]+)$/i;
 
 /**
- * HTML of another program, as it is read for a text: without styles, handlers and scripts. None of them would come into the text,
- * which is made by the schema; but already to parse them is against the policy of the page.
+ * HTML of another program, as it is read for a text: without styles, handlers and scripts. None of them would come into
+ * the text, which is made by the schema; but already to parse them is against the policy of the page.
  */
 export function pasted(html: string): string {
   return html.replace(noText, '').replace(tag, (_all, name: string, attributes: string) => {

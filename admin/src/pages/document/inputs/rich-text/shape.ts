@@ -133,7 +133,10 @@ function isEmpty(attributes: unknown): boolean {
   return !isJson(attributes) || Object.keys(kept(attributes)).length === 0;
 }
 
-/** The address of a link, as it is kept: `http:`, `https:`, `mailto:`, `tel:`, a path or a place in the page; null for any other. */
+/**
+ * The address of a link, as it is kept: `http:`, `https:`, `mailto:`, `tel:`, a path or a place in the page; null for
+ * any other.
+ */
 export function linkOf(text: string): string | null {
   const address = text.trim();
   // Browsers leave out control characters, and read a backslash as a slash.

@@ -435,7 +435,8 @@ describe('The plan of admin/src/', () => {
 
 /** The folders that hold some of the files, and fewer than three. */
 function smallFolders(pattern: string): string[] {
-  const folders = Map.groupBy(filesOf(pattern), (file) => dirname(file));
+  const sources = filesOf(pattern).filter((file) => !file.endsWith('.md'));
+  const folders = Map.groupBy(sources, (file) => dirname(file));
   return [...folders].filter(([, files]) => files.length < 3).map(([folder]) => folder);
 }
 
@@ -524,12 +525,30 @@ describe('The status of an error', () => {
 });
 
 describe('docs/architecture.md', () => {
-  it('names every folder of server/ and every file of client/', () => {
+  it('names every room of events/, projections/ and server/', () => {
     const text = readFileSync(join(root, 'docs/architecture.md'), 'utf8');
-    const folders = readdirSync(join(root, 'server'), { withFileTypes: true }).filter((one) => one.isDirectory());
-    const told = [...folders.map(({ name }) => `\`${name}/\``), ...globSync('client/*.ts', { cwd: root })];
+    const told = Object.values(floors).flat();
     assert.deepEqual(
-      told.filter((name) => !text.includes(name.replaceAll('\\', '/'))),
+      told.filter((name) => !text.includes(name.includes('.') ? `\`${name}\`` : `\`${name}/\``)),
+      [],
+    );
+  });
+
+  it('leads to every page of a room', () => {
+    const pages = filesOf('{admin,cli,client,config,events,projections,runtime,server,storage}/**/README.md');
+    const text = readFileSync(join(root, 'docs/architecture.md'), 'utf8');
+    const missing = pages
+      .filter((page) => !page.includes('node_modules'))
+      .filter((page) => !text.includes(`](../${dirname(page)}/)`));
+    assert.deepEqual(missing, []);
+  });
+});
+
+describe('client/README.md', () => {
+  it('names every file of client/', () => {
+    const text = readFileSync(join(root, 'client/README.md'), 'utf8');
+    assert.deepEqual(
+      filesOf('client/*.ts').filter((file) => !text.includes(file)),
       [],
     );
   });

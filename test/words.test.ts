@@ -60,16 +60,20 @@ function filesOf(pattern: string): string[] {
     .sort();
 }
 
+/** The pages of the rooms: each tells the story of its folder. */
+const rooms = filesOf(
+  '{admin,bench,binary,cli,client,config,events,projections,runtime,server,storage,verify}/**/README.md',
+);
+const pages = [
+  ...['README.md', 'CONTRIBUTING.md', 'SECURITY.md', 'CHANGELOG.md'],
+  ...filesOf('{docs,examples}/**/*.md'),
+  ...rooms,
+];
+
 const textOf = (file: string) => readFileSync(join(root, file), 'utf8');
 
 describe('The words', () => {
-  for (const file of [
-    'README.md',
-    'CONTRIBUTING.md',
-    'SECURITY.md',
-    'CHANGELOG.md',
-    ...filesOf('{docs,examples}/**/*.md'),
-  ]) {
+  for (const file of pages) {
     it(`of ${file} are free of the old habits`, () => {
       assert.deepEqual(habitsIn(file, proseOf(textOf(file))), []);
     });
@@ -121,12 +125,23 @@ describe('The comments', () => {
   }
 });
 
+describe('The length of the pages', () => {
+  const mostOf: Record<string, number> = { 'docs/architecture.md': 300, 'docs/performance.md': 300 };
+
+  for (const file of [...rooms, ...Object.keys(mostOf)]) {
+    const most = mostOf[file] ?? 60;
+    it(`of ${file} is at most ${most} lines`, () => {
+      assert.ok(textOf(file).trimEnd().split('\n').length <= most);
+    });
+  }
+});
+
 /** A path of this repository in a text: of a folder with its slash, or of a file with its ending. */
 const paths =
   /(?<![\w/.-])(?:bench|binary|cli|client|config|events|examples|projections|runtime|server|storage|test|verify)\/(?:[\w.-]+\/)*(?:[\w-][\w.-]*\.\w+)?(?![\w*…])/g;
 
 describe('The paths of the pages', () => {
-  for (const file of ['README.md', 'CONTRIBUTING.md', 'SECURITY.md', ...filesOf('docs/*.md')]) {
+  for (const file of pages) {
     it(`of ${file} are those of files and folders`, () => {
       const wrong = [...new Set(textOf(file).match(paths))].filter((path) => !existsSync(join(root, path)));
       assert.deepEqual(wrong, []);
@@ -143,7 +158,6 @@ function anchorOf(heading: string): string {
 }
 
 describe('The links of the pages', () => {
-  const pages = ['README.md', 'CONTRIBUTING.md', 'SECURITY.md', 'CHANGELOG.md', ...filesOf('{docs,examples}/**/*.md')];
   const anchors = new Map(
     pages.map((file) => [
       file,

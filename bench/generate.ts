@@ -4,7 +4,7 @@ import { checkConfig } from '../config/check.ts';
 import type { JsonObject } from '../config/schema.ts';
 import { documentStream } from '../events/facts/catalogue.ts';
 import type { Command, NewEvent } from '../events/facts/log.ts';
-import { draftSegment, usualSizes } from '../events/segments/segment-writer.ts';
+import { usualSizes, writeSegment } from '../events/segments/segment-writer.ts';
 import { createIds, type Ids } from '../events/store/ids.ts';
 import { openVault } from '../events/vault/vault.ts';
 import { type BootOptions, boot } from '../projections/start/boot.ts';
@@ -64,8 +64,8 @@ export function generate(directory: string, events: number, mix: Mix): void {
   }
 
   function seal(): void {
-    const draft = draftSegment(db, usualSizes);
-    if (!draft || !log.segments.keep(draft)) throw new Error('the generated log could not be sealed');
+    const pending = writeSegment(db, usualSizes);
+    if (!pending || !log.segments.keep(pending)) throw new Error('the generated log could not be sealed');
     while (log.segments.shed(usualSizes.events));
   }
 }

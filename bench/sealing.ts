@@ -2,7 +2,7 @@ import { cpSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { usualSizes } from '../events/segments/segment-writer.ts';
-import { sealedUpTo } from '../events/segments/segments.ts';
+import { archivedUpTo } from '../events/segments/segments.ts';
 import { type Sqlite, withDatabase } from '../storage/sqlite.ts';
 import { creates } from './create.ts';
 import { type Load, load } from './load.ts';
@@ -44,7 +44,7 @@ export async function sealing(folder: string, plan: Plan): Promise<void> {
       const { perSecond, p50, p99, cpu } = mediansOf(loads);
       return [name, round(perSecond), round(p50 / 1000), round(p99 / 1000), round(cpu)];
     });
-    const sealed = inLog(data, sealedUpTo);
+    const sealed = inLog(data, archivedUpTo);
     table(`Durable creates of ~1 KB, 32 connections; ${sealed} events sealed meanwhile`, columns, rows);
     const ratioOf = (name: 'perSecond' | 'cpu') =>
       median(ours.loads.map((one: Load, at) => one[name] / (bare.loads[at]?.[name] ?? 1)));
@@ -64,14 +64,14 @@ export async function sealing(folder: string, plan: Plan): Promise<void> {
 
 /** Waits for the rest to be sealed, and to be gone from the table. @returns microseconds of CPU for an event. */
 async function sealRest({ pid }: Server, data: string): Promise<number> {
-  const [begun, from] = [cpuSeconds(pid), inLog(data, sealedUpTo)];
+  const [begun, from] = [cpuSeconds(pid), inLog(data, archivedUpTo)];
   const isDone = (log: Sqlite) => {
     const size = log.prepare<[], number>('SELECT size FROM head').pluck().get() ?? 0;
     const first = log.prepare<[], number | null>('SELECT min(position) FROM payloads').pluck().get() ?? 0;
-    return size - sealedUpTo(log) < usualSizes.events + usualSizes.hot && first > sealedUpTo(log);
+    return size - archivedUpTo(log) < usualSizes.events + usualSizes.hot && first > archivedUpTo(log);
   };
   while (!inLog(data, isDone)) await setTimeout(200);
-  return ((cpuSeconds(pid) - begun) * 1e6) / (inLog(data, sealedUpTo) - from);
+  return ((cpuSeconds(pid) - begun) * 1e6) / (inLog(data, archivedUpTo) - from);
 }
 
 function inLog<T>(data: string, read: (log: Sqlite) => T): T {

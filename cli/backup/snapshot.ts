@@ -3,7 +3,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { readLog } from '../../events/log/log-reader.ts';
 import type { Head } from '../../events/proof/seals.ts';
-import { isAway } from '../../events/segments/offloaded.ts';
+import { isOffloaded } from '../../events/segments/offload-folder.ts';
 import { openSegments } from '../../events/segments/segment-writer.ts';
 import { segmentFolder, segmentsOf, wholeSegment } from '../../events/segments/segments.ts';
 import { BrokenLogError, formatOf, isLog, openLogToRead } from '../../events/store/log-file.ts';
@@ -183,7 +183,7 @@ function copySegments(log: Sqlite, scratch: string): void {
       linkSync(join(from, file), join(to, file));
     } catch (error) {
       const isHere = codeOf(error) !== 'ENOENT';
-      if (!isHere && !isAway(join(from, file))) throw new StartError(`the file segments/${file} is missing`);
+      if (!isHere && !isOffloaded(join(from, file))) throw new StartError(`the file segments/${file} is missing`);
       if (isHere) copyFileSync(join(from, file), join(to, file));
       else writeFileSync(join(to, file), wholeSegment(join(from, file)), { mode: privateFile });
     }

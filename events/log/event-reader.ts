@@ -2,7 +2,7 @@ import { pluckLate, prepareLate, type Sqlite } from '../../storage/sqlite.ts';
 import { headerOf, payloadOf } from '../facts/envelope.ts';
 import { type IsErased, knowErased } from '../facts/erasures.ts';
 import { leafHash } from '../proof/merkle.ts';
-import { gathering } from '../segments/offloaded.ts';
+import { collectMissing } from '../segments/offloaded.ts';
 import { withSegments } from '../segments/segments.ts';
 import { alteredEvent, missingEvent } from '../store/altered.ts';
 import type { StoredTree } from '../store/stored-tree.ts';
@@ -156,7 +156,7 @@ function proveEvents(db: Sqlite, tree: StoredTree) {
   /** @param read is called after the erasures are known, so that an erased payload that it finds was put back. */
   function proven(read: () => Row[]): EventText[] {
     const isErased = erased();
-    return gathering(read).map((row) => {
+    return collectMissing(read).map((row) => {
       requireHeader(row);
       requirePayload(row, isErased);
       return textOf(row);
@@ -166,7 +166,7 @@ function proveEvents(db: Sqlite, tree: StoredTree) {
   /** The same for rows whose headers are proven otherwise. */
   function withPayloads(read: () => Row[]): Row[] {
     const isErased = erased();
-    const rows = gathering(read);
+    const rows = collectMissing(read);
     for (const row of rows) requirePayload(row, isErased);
     return rows;
   }
@@ -190,7 +190,7 @@ function proveEvents(db: Sqlite, tree: StoredTree) {
 
   /** The events that say which payloads were erased, of the first `upTo`. */
   function erasureTexts(upTo: number): EventText[] {
-    return gathering(() => selectErasures().all(upTo)).map((row) => {
+    return collectMissing(() => selectErasures().all(upTo)).map((row) => {
       // They say what is erased, and nothing takes what they say.
       requireHeader(row);
       requirePayload(row, noneErased, noneErased);

@@ -5,7 +5,7 @@ import { declaredBy, type ErasedStream, staysErased } from '../facts/erasures.ts
 import { keepIdempotencyRecords } from '../facts/idempotency.ts';
 import type { Change, Claim, Command, NewEvent, Outcome } from '../facts/log.ts';
 import { filesNamedIn } from '../facts/named-files.ts';
-import { gathering } from '../segments/offloaded.ts';
+import { collectMissing } from '../segments/offloaded.ts';
 import { payloadColumns, withSegments } from '../segments/segments.ts';
 import type { Ids } from '../store/ids.ts';
 import { BrokenLogError } from '../store/log-file.ts';
@@ -252,7 +252,7 @@ export function openErasing(db: Sqlite) {
    * @returns what there was of that.
    */
   function erase(position: number, streams: readonly ErasedStream[]): ShippedErasure {
-    const rows = gathering(() => streams.flatMap(({ stream, versions }) => selectPayloads.all(stream, versions)));
+    const rows = collectMissing(() => streams.flatMap(({ stream, versions }) => selectPayloads.all(stream, versions)));
     const gone = rows
       .flatMap(({ header, position, body }) => (body === null ? [] : [{ position, body, header: headerOf(header) }]))
       .filter(({ header }) => !staysErased(header.type));

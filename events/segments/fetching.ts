@@ -1,62 +1,61 @@
-import { readdirSync, rmSync, statSync } from 'node:fs';
-import { basename, dirname, join } from 'node:path';
+import { rmSync, statSync } from 'node:fs';
+import { basename, dirname } from 'node:path';
 import { codeOf } from '../../storage/errors.ts';
+import { fetchedFramesIn, keepFetchedFrame } from './offload-folder.ts';
 import {
-  type AwayFrame,
-  awayFile,
-  awayFolder,
-  fetchedFrame,
-  namesIn,
-  SegmentAwayError,
+  type OffloadedFrame,
   SegmentError,
+  SegmentOffloadedError,
   SegmentUnreachableError,
   storeOf,
   whichSegment,
-  writeWhole,
 } from './offloaded.ts';
 import type { Frame } from './segment-file.ts';
 
-/** A read may need other frames each time; more often than this it is given up. */
+/** A read may need other frames each time; after this many it is given up. */
 const mostTries = 1000;
 
 /**
- * Reads; where frames are away they are fetched, and it is called again. @throws SegmentUnreachableError, SegmentError.
+ * Reads. If the read misses frames that only the bucket has, fetches them and reads again.
+ *
+ * @throws SegmentUnreachableError, SegmentError.
  */
-export async function whenHere<T>(read: () => T | Promise<T>): Promise<T> {
+export async function retryAfterFetch<T>(read: () => T | Promise<T>): Promise<T> {
   for (let tries = 1; ; tries += 1) {
     try {
       return await read();
     } catch (error) {
-      if (!(error instanceof SegmentAwayError)) throw error;
+      if (!(error instanceof SegmentOffloadedError)) throw error;
       if (tries === mostTries || error.missing.length === 0)
         throw new SegmentUnreachableError('earlier events are in the bucket, and more of them than are read at a time');
-      await bringHere(error.missing);
+      await fetchFrames(error.missing);
     }
   }
 }
 
+/** Frames of one segment that follow on each other, from byte `start` to before `end`: one request fetches them. */
 type Run = { path: string; start: number; end: number; frames: Frame[] };
 
 const fetching = new Map<string, Promise<void>>();
 const atOnce = 8;
-/** So many bytes are fetched in one request at most. */
+/** The most bytes of one request. */
 const mostInRun = 4 * 1024 * 1024;
 
 /** Fetches frames into the folders of their segments. */
-export async function bringHere(missing: readonly AwayFrame[]): Promise<void> {
+export async function fetchFrames(missing: readonly OffloadedFrame[]): Promise<void> {
   const runs = runsOf(missing);
   for (let at = 0; at < runs.length; at += atOnce)
     await Promise.all(
       runs.slice(at, at + atOnce).map((run) => {
         const name = `${run.path}:${run.start}-${run.end}`;
-        const begun = fetching.get(name) ?? bring(run).finally(() => fetching.delete(name));
+        const begun = fetching.get(name) ?? fetchRun(run).finally(() => fetching.delete(name));
         fetching.set(name, begun);
         return begun;
       }),
     );
 }
 
-function runsOf(missing: readonly AwayFrame[]): Run[] {
+function runsOf(missing: readonly OffloadedFrame[]): Run[] {
   const runs: Run[] = [];
   const sorted = [...missing].sort((a, b) => a.path.localeCompare(b.path) || a.frame.offset - b.frame.offset);
   for (const { path, frame } of sorted) {
@@ -71,7 +70,7 @@ function runsOf(missing: readonly AwayFrame[]): Run[] {
   return runs;
 }
 
-async function bring({ path, start, end, frames }: Run): Promise<void> {
+async function fetchRun({ path, start, end, frames }: Run): Promise<void> {
   const bytes = await storeOf(path).fetch(basename(path), { start, end: end - 1 });
   if (bytes === null) throw new SegmentError(`${whichSegment(path)} is missing in the bucket`);
   if (bytes.length !== end - start)
@@ -80,16 +79,17 @@ async function bring({ path, start, end, frames }: Run): Promise<void> {
     keepFetched(path, first, bytes.subarray(offset - start, offset - start + length));
 }
 
-/** So many bytes of frames that were fetched stay here, of a log; and so often it is looked. */
+/** The most bytes of fetched frames of one log that stay here. */
 const mostFetched = 64 * 1024 * 1024;
+/** The bytes after which this looks at the sum again. */
 const lookAfter = 8 * 1024 * 1024;
 let sinceLook = 0;
 
 function keepFetched(path: string, first: number, bytes: Buffer): void {
   try {
-    writeWhole(join(awayFolder(path), fetchedFrame(first)), bytes);
+    keepFetchedFrame(path, first, bytes);
   } catch (error) {
-    // The segment has been written anew meanwhile, and its former object is gone.
+    // The segment has been rewritten meanwhile, and its former object is gone.
     if (codeOf(error) !== 'ENOENT') throw error;
   }
   sinceLook += bytes.length;
@@ -98,12 +98,9 @@ function keepFetched(path: string, first: number, bytes: Buffer): void {
   dropFetched(dirname(path), mostFetched);
 }
 
-/** Removes the frames that were fetched first, until so many bytes are left. */
+/** Removes the frames that were fetched first, until at most `most` bytes are left. */
 function dropFetched(folder: string, most: number): void {
-  const found = readdirSync(folder)
-    .filter((name) => awayFile(name) !== null)
-    .flatMap((name) => namesIn(join(folder, name)).map((frame) => join(folder, name, frame)))
-    .filter((path) => path.endsWith('.fetched'))
+  const found = fetchedFramesIn(folder)
     .flatMap((path) => {
       const { size, mtimeMs } = statSync(path, { throwIfNoEntry: false }) ?? {};
       return size === undefined || mtimeMs === undefined ? [] : [{ path, size, mtimeMs }];

@@ -6,13 +6,13 @@ const magic = Buffer.from('AnnsSeg\x01', 'latin1');
 const fixedBytes = magic.length + 8 + 8 + 4;
 const entryBytes = 12;
 
-/** So much of what is compressed goes into one frame: what the reader of a single payload decompresses. */
+/** The bytes of payloads in one frame, which the reader of a single payload decompresses. */
 const frameBytes = 64 * 1024;
 
-/** The most that a frame may say it has: a damaged one does not take all memory. */
+/** The most bytes that a frame may say it has, so that a damaged frame does not take all memory. */
 const mostRaw = 2 ** 31 - 1;
 
-/** Thrown for bytes that are no segment, or not a whole one. */
+/** Thrown for bytes that are not a whole segment. */
 export class SegmentFormatError extends Error {
   override name = 'SegmentFormatError';
 }
@@ -23,13 +23,13 @@ export class SegmentFormatError extends Error {
  */
 export type Frame = { first: number; count: number; offset: number; length: number; raw: number };
 
-/** The beginning of a segment: its positions, and where its frames are. `size` is the length of the whole file. */
+/** The beginning of a segment: its positions and its frames. `size`: length of the whole file. */
 export type SegmentIndex = { first: number; last: number; frames: readonly Frame[]; size: number };
 
-/** So many bytes of a file tell how long its index is. */
+/** The bytes at the beginning of a file that tell how long its index is. */
 export const headBytes = fixedBytes;
 
-/** A payload of a position in its bytes; null for an erased one. */
+/** The bytes of a payload; null for an erased one. */
 export type Body = Buffer | null;
 
 /** Makes a segment, payload by payload. */
@@ -40,7 +40,7 @@ export function buildSegment(first: number) {
   let held = 0;
   let raw = 0;
 
-  /** @returns the bytes so far, before they are compressed. */
+  /** @returns the bytes of all payloads so far, before compression. */
   function add(body: Body): number {
     bodies.push(body);
     held += 4 + (body?.length ?? 0);
@@ -66,7 +66,7 @@ export function buildSegment(first: number) {
   return { add, finish };
 }
 
-/** The same segment without some payloads: frames that hold none of them are copied as they are. */
+/** Copies a segment without some payloads; copies frames that hold none of them as they are. */
 export function withoutPayloads(bytes: Buffer, positions: ReadonlySet<number>): { bytes: Buffer; raw: number } {
   const index = readIndex(bytes);
   const entries: Omit<Frame, 'first' | 'offset'>[] = [];
@@ -100,22 +100,22 @@ function assemble(first: number, entries: readonly Omit<Frame, 'first' | 'offset
   head.writeBigUInt64LE(BigInt(last), 16);
   head.writeUInt32LE(entries.length, 24);
   entries.forEach(({ count, length, raw }, at) => {
-    const place = fixedBytes + entryBytes * at;
-    head.writeUInt32LE(count, place);
-    head.writeUInt32LE(length, place + 4);
-    head.writeUInt32LE(raw, place + 8);
+    const start = fixedBytes + entryBytes * at;
+    head.writeUInt32LE(count, start);
+    head.writeUInt32LE(length, start + 4);
+    head.writeUInt32LE(raw, start + 8);
   });
   return { bytes: Buffer.concat([head, ...frames]), last };
 }
 
-/** The length of the index of a segment, which begins the file. @param head its first {@link headBytes}. */
+/** The length of the index at the beginning of a segment. @param head the first {@link headBytes} of the file. */
 export function indexBytes(head: Buffer): number {
   if (head.length < fixedBytes || !head.subarray(0, 8).equals(magic))
     throw new SegmentFormatError('it does not begin as one');
   return fixedBytes + entryBytes * head.readUInt32LE(24);
 }
 
-/** Reads the index of a segment. @param bytes the file, or as much of it as {@link indexBytes} says. */
+/** Reads the index of a segment. @param bytes the file, or its first {@link indexBytes} bytes. */
 export function readIndex(bytes: Buffer): SegmentIndex {
   const length = indexBytes(bytes);
   if (bytes.length < length) throw new SegmentFormatError('it ends within its index');
@@ -124,8 +124,8 @@ export function readIndex(bytes: Buffer): SegmentIndex {
   const frames: Frame[] = [];
   let position = first;
   let offset = length;
-  for (let place = fixedBytes; place < length; place += entryBytes) {
-    const [count = 0, size = 0, raw = 0] = [0, 4, 8].map((at) => bytes.readUInt32LE(place + at));
+  for (let start = fixedBytes; start < length; start += entryBytes) {
+    const [count = 0, size = 0, raw = 0] = [0, 4, 8].map((at) => bytes.readUInt32LE(start + at));
     frames.push({ first: position, count, offset, length: size, raw });
     position += count;
     offset += size;
@@ -147,7 +147,7 @@ export function bodiesIn(frame: Frame, compressed: Buffer): Body[] {
  */
 export type OpenFrame = { raw: Buffer; ends: Uint32Array; isText: boolean };
 
-/** @throws SegmentFormatError for bytes that are not those of the frame. */
+/** Decompresses a frame. @throws SegmentFormatError if the bytes are not of this frame. */
 export function openFrame({ first, count, length, raw: size }: Frame, compressed: Buffer): OpenFrame {
   const fault = (why: string) => new SegmentFormatError(`the frame of event ${first} ${why}`);
   if (compressed.length !== length || size < 4 * count || size > mostRaw) throw fault('is not whole');
@@ -165,21 +165,21 @@ export function openFrame({ first, count, length, raw: size }: Frame, compressed
 
 function decompressed(compressed: Buffer, size: number): Buffer | null {
   try {
-    // In one piece, with room at its end: in many it takes twice as long.
+    // One output buffer with some space at its end: several buffers take twice as long.
     return zstdDecompressSync(compressed, { chunkSize: size + 64, maxOutputLength: size });
   } catch {
     return null;
   }
 }
 
-/** The payload at a place of a frame, counted from 0. */
+/** The payload of a frame at an index from 0. */
 export function bodyAt({ raw, ends }: OpenFrame, at: number): Body {
   const start = at === 0 ? 4 * ends.length : (ends[at - 1] as number);
   const end = ends[at] as number;
   return end === start ? null : raw.subarray(start, end);
 }
 
-/** The same as text, of a frame that is text. */
+/** The payload at an index as text, if the frame is text. */
 export function textAt({ raw, ends }: OpenFrame, at: number): string | null {
   const start = at === 0 ? 4 * ends.length : (ends[at - 1] as number);
   const end = ends[at] as number;

@@ -1,57 +1,50 @@
 import { hash } from 'node:crypto';
-import {
-  closeSync,
-  existsSync,
-  fsyncSync,
-  openSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  writeSync,
-} from 'node:fs';
+import { closeSync, existsSync, fsyncSync, openSync, readFileSync, renameSync, rmSync, writeSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { codeOf } from '../../storage/errors.ts';
 import { makePrivateFolderSync, privateFile } from '../../storage/private.ts';
 import { giveBackPages, prepareLate, type Sqlite } from '../../storage/sqlite.ts';
 import { commitmentOf } from '../facts/envelope.ts';
 import { alteredEvent } from '../store/altered.ts';
-import { awayFile, emptyAwayFolder } from './offloaded.ts';
+import { emptyOffloadFolder, namesIn, offloadedFile } from './offload-folder.ts';
 import { bodiesIn, buildSegment, readIndex, withoutPayloads } from './segment-file.ts';
-import { reading, type Segment, sealedUpTo, segmentFolder, segmentName, wholeSegment } from './segments.ts';
+import { archivedUpTo, reading, type Segment, segmentFolder, segmentName, wholeSegment } from './segments.ts';
 
-/**
- * How a log is sealed: so many `events` make a segment, and at least so many of the newest, `hot`, stay in `log.db`.
- */
-export type SealingSizes = { events: number; hot: number };
+/** `events`: the number of events in a segment; `hot`: the least number of newest events that stay in `log.db`. */
+export type SegmentSizes = { events: number; hot: number };
 
-export const usualSizes: SealingSizes = { events: 4096, hot: 2048 };
+export const usualSizes: SegmentSizes = { events: 4096, hot: 2048 };
 
-/** A segment ends before its number of events where their payloads have so many bytes: it is made in memory. */
+/** A segment with this many bytes of payloads has fewer events than usual, because it is made in memory. */
 const mostRaw = 32 * 1024 * 1024;
 
-/** So many unused pages stay in `log.db`: the payloads of the next segment take about as many. */
+/** The unused pages that stay in `log.db`: the payloads of the next segment take about as many. */
 const sparePages = 2048;
 
-/** So many payloads are read in one statement. */
+/** The number of payloads that one statement reads. */
 const atOnce = 100;
 
-/**
- * A segment that is written, but that no reader knows yet. `erasure`: the newest one when it was begun. `replaces`: the
- * file that it takes the place of, without the payloads of `removed`; null for a segment of further positions.
- */
-export type Draft = Segment & { draft: string; erasure: number; replaces: string | null; removed: number[] };
+/** A segment that is written to a file, but that the log does not name yet. */
+export type PendingSegment = Segment & {
+  /** The name of its file until the log names the segment. */
+  pending: string;
+  /** The position of the newest erasure when the writing began. */
+  erasure: number;
+  /** The file of the segment that it replaces; null for a segment of further positions. */
+  replaces: string | null;
+  /** The positions whose payloads it leaves out, and which the replaced segment had. */
+  removed: number[];
+};
 
-const draftName = 'draft.tmp';
+const pendingName = 'draft.tmp';
 
 /**
- * Writes the next segment of a log, if there are enough events for one. Needs nothing but to read the log; it is
- * {@link openSegments} that makes it one.
+ * Writes the next segment of a log if there are enough events for one; else gives null. It only reads the log;
+ * {@link openSegments} makes the log name the segment.
  *
- * @throws AlteredEventError where a payload is not the one that its header commits to: it stays where it is.
+ * @throws AlteredEventError if a payload is not the one that its header commits to: then no payload moves.
  */
-export function draftSegment(db: Sqlite, { events, hot }: SealingSizes): Draft | null {
-  const first = sealedUpTo(db) + 1;
+export function writeSegment(db: Sqlite, { events, hot }: SegmentSizes): PendingSegment | null {
+  const first = archivedUpTo(db) + 1;
   const size = db.prepare<[], number>('SELECT size FROM head').pluck().get() ?? 0;
   if (size < first - 1 + events + hot) return null;
   const erasure = newestErasure(db);
@@ -69,7 +62,7 @@ export function draftSegment(db: Sqlite, { events, hot }: SealingSizes): Draft |
   }
   const { bytes, raw } = building.finish();
   const { path, ...written } = write(db, bytes);
-  // The file alone is left of them, so it is the file that is compared.
+  // Later only the file will have the payloads, so this compares what is in the file.
   const found = readFileSync(path);
   const index = readIndex(found);
   for (const frame of index.frames) {
@@ -83,8 +76,12 @@ export function draftSegment(db: Sqlite, { events, hot }: SealingSizes): Draft |
   return { ...written, raw, first, last: index.last, ...named(index, written), erasure, replaces: null, removed: [] };
 }
 
-/** Writes a segment anew that still has payloads that were erased; null if no segment has any. @throws SegmentError. */
-export function draftRewriting(db: Sqlite): Draft | null {
+/**
+ * Writes the segment with the oldest erased payload again, without its erased payloads; null if no segment has any.
+ *
+ * @throws SegmentError.
+ */
+export function rewriteSegment(db: Sqlite): PendingSegment | null {
   const segment = db
     .prepare<[], Segment>(
       `SELECT first, last, file, sha256, bytes, raw FROM segments
@@ -120,31 +117,31 @@ function newestErasure(db: Sqlite): number {
   return db.prepare<[], number>('SELECT coalesce(max(position), 0) FROM erasures').pluck().get() ?? 0;
 }
 
-/** Writes bytes to a file that is on the disk when this returns. */
+/** Writes bytes to the pending file, which is on the disk when this returns. */
 function write(db: Sqlite, bytes: Buffer) {
   const folder = segmentFolder(db.name);
   makePrivateFolderSync(folder);
-  const path = join(folder, draftName);
+  const path = join(folder, pendingName);
   rmSync(path, { force: true });
   const file = openSync(path, 'wx', privateFile);
   try {
     for (let at = 0; at < bytes.length; ) at += writeSync(file, bytes, at);
     fsyncSync(file);
   } catch (error) {
-    // A part of a draft would take room that the log may need.
+    // A part of a file would take disk space that the log may need.
     rmSync(path, { force: true });
     throw error;
   } finally {
     closeSync(file);
   }
-  return { path, draft: draftName, sha256: hash('sha256', bytes, 'buffer'), bytes: bytes.length };
+  return { path, pending: pendingName, sha256: hash('sha256', bytes, 'buffer'), bytes: bytes.length };
 }
 
 export type SegmentKeeper = ReturnType<typeof openSegments>;
 
 /**
- * The part of the one writer of a log: short transactions that make segments of drafts, and take payloads out of the
- * table.
+ * Opens the segments of a log for its one writer: short transactions that make the log name pending segments, and
+ * delete archived payloads from the table.
  */
 export function openSegments(db: Sqlite) {
   const insert = prepareLate<[Segment], unknown>(
@@ -164,37 +161,37 @@ export function openSegments(db: Sqlite) {
   const remove = prepareLate<[upTo: number], unknown>(db, 'DELETE FROM payloads WHERE position <= ?');
 
   /**
-   * Makes a segment of a draft: its payloads are read from it from now on, where they are not in the table.
+   * Makes the log name a pending segment: readers take from it the payloads that are not in the table.
    *
-   * @returns false for a draft that has been overtaken by an erasure: another one is to be made.
+   * @returns false if an erasure happened since the segment was begun: it has to be written again.
    */
-  function keep(draft: Draft): boolean {
-    const { first, last, file, bytes, raw, replaces, removed } = draft;
+  function keep(pending: PendingSegment): boolean {
+    const { first, last, file, bytes, raw, replaces, removed } = pending;
     // Passed between threads, a Buffer becomes a Uint8Array.
-    const row = { first, last, file, sha256: Buffer.from(draft.sha256), bytes, raw };
+    const row = { first, last, file, sha256: Buffer.from(pending.sha256), bytes, raw };
     const put = db.transaction(() => {
       if (replaces === null) {
-        if (first !== sealedUpTo(db) + 1 || draft.erasure !== newestErasure(db)) return false;
+        if (first !== archivedUpTo(db) + 1 || pending.erasure !== newestErasure(db)) return false;
         insert().run(row);
       } else {
         if (selectFile().get(first)?.file !== replaces) return false;
         update().run(row);
         for (const position of removed) removeRemoval().run(position);
       }
-      // Before the commit: a row never names a file that is not there.
+      // Before the commit, so that a row never names a missing file.
       const folder = segmentFolder(db.name);
-      renameSync(join(folder, draft.draft), join(folder, file));
+      renameSync(join(folder, pending.pending), join(folder, file));
       syncFolderNow(folder);
-      // The first segment has made the folder.
+      // The folder is new if this is the first segment.
       syncFolderNow(dirname(folder));
       return true;
     });
     return put.immediate();
   }
 
-  /** Takes some of the payloads out of the table that are in a segment. @returns whether there are more. */
+  /** Deletes at most `limit` archived payloads from the table. @returns whether there are more. */
   function shed(limit: number): boolean {
-    const upTo = sealedUpTo(db);
+    const upTo = archivedUpTo(db);
     const first = selectEnd().get(upTo, 0)?.position;
     if (first === undefined) return false;
     const end = selectEnd().get(upTo, limit - 1)?.position;
@@ -205,13 +202,13 @@ export function openSegments(db: Sqlite) {
   return {
     keep,
     shed,
-    /** Gives some of the pages back that the payloads have left. @returns whether there are more. */
+    /** Gives at most `most` pages that the payloads have left back to the disk. @returns whether there are more. */
     shrink: (most: number): boolean => giveBackPages(db, most, sparePages),
-    /** The size of the log at which there are enough events for a further segment. */
-    dueAt: ({ events, hot }: SealingSizes): number => sealedUpTo(db) + events + hot,
-    /** Writes the segments anew, here and now, that still have erased payloads. @throws SegmentError. */
+    /** The size of the log at which the next segment is due. */
+    dueAt: ({ events, hot }: SegmentSizes): number => archivedUpTo(db) + events + hot,
+    /** Rewrites all segments that still have erased payloads, in this thread. @throws SegmentError. */
     rewriteNow(): void {
-      for (let draft = draftRewriting(db); draft; draft = draftRewriting(db)) keep(draft);
+      for (let pending = rewriteSegment(db); pending; pending = rewriteSegment(db)) keep(pending);
     },
     /** Whether a segment still has erased payloads. */
     hasRemovals: (): boolean => hasRemovals(db),
@@ -227,27 +224,28 @@ export function hasRemovals(db: Sqlite): boolean {
 }
 
 /**
- * Removes the files that are not of a segment: those that were replaced, and drafts. Only while no reader uses an older
- * state of the log, and nothing is being sealed. They are left alone otherwise: another log.db may have been put there
- * that does not know of them. Of one that the bucket may have, an empty folder stays, for {@link strayObjects}.
+ * Removes the files that the log does not name: replaced segments and pending ones. Call this only while no reader uses
+ * an older state of the log and no segment is being written. At any other time such files stay: an operator may have
+ * put another log.db there, which does not name them. If the bucket may have an object of a removed
+ * file, an empty folder stays for {@link strayObjects}.
  */
 export function removeStrays(db: Sqlite): void {
   const folder = segmentFolder(db.name);
   const known = knownFiles(db);
-  const strays = namesIn(folder).filter((name) => !known.has(awayFile(name) ?? name));
+  const strays = namesIn(folder).filter((name) => !known.has(offloadedFile(name) ?? name));
   for (const name of strays) {
-    if (awayFile(name) === null) rmSync(join(folder, name), { recursive: true, force: true });
-    else emptyAwayFolder(join(folder, name));
+    if (offloadedFile(name) === null) rmSync(join(folder, name), { recursive: true, force: true });
+    else emptyOffloadFolder(join(folder, name));
   }
-  // Also those that were removed before, by a try whose sync failed.
+  // An earlier try may have removed files and failed at this sync.
   if (existsSync(folder)) syncFolderNow(folder);
 }
 
-/** The files of former segments of which the bucket may have objects. */
+/** The files of former segments whose objects the bucket may still have. */
 export function strayObjects(db: Sqlite): string[] {
   const known = knownFiles(db);
   return namesIn(segmentFolder(db.name)).flatMap((name) => {
-    const file = awayFile(name);
+    const file = offloadedFile(name);
     return file === null || known.has(file) ? [] : [file];
   });
 }
@@ -256,16 +254,7 @@ function knownFiles(db: Sqlite): Set<string> {
   return new Set(db.prepare<[], string>('SELECT file FROM segments').pluck().all());
 }
 
-function namesIn(folder: string): string[] {
-  try {
-    return readdirSync(folder);
-  } catch (error) {
-    if (codeOf(error) === 'ENOENT') return [];
-    throw error;
-  }
-}
-
-/** Brings what was made, renamed and removed in a folder to the disk. */
+/** Syncs a folder, so that files made, renamed and removed in it are so on the disk. */
 export function syncFolderNow(path: string): void {
   // Windows opens no folder as a file.
   if (process.platform === 'win32') return;

@@ -3,12 +3,11 @@ import { dirname, join } from 'node:path';
 import { codeOf } from '../../storage/errors.ts';
 import type { Sqlite } from '../../storage/sqlite.ts';
 import { formatOf } from '../store/log-file.ts';
+import { isOffloaded, offloadedIndex } from './offload-folder.ts';
 import {
-  awayFrame,
-  awayIndex,
-  awayWhole,
-  isAway,
-  knowsStore,
+  hasStore,
+  readOffloadedFrame,
+  readOffloadedSegment,
   SegmentError,
   unnamedBucket,
   whichSegment,
@@ -27,12 +26,12 @@ import {
 } from './segment-file.ts';
 
 /**
- * The row of a segment: payloads of positions `first` to `last` in a file of so many `bytes`, `raw` before they were
- * compressed.
+ * The row of a segment: the payloads of positions `first` to `last`. `bytes`: size of the file; `raw`: size of the
+ * payloads before compression.
  */
 export type Segment = { first: number; last: number; file: string; sha256: Buffer; bytes: number; raw: number };
 
-/** The folder of the segments of a log, beside it. @param log the path of `log.db`. */
+/** The folder of the segments of a log. @param log the path of `log.db`. */
 export function segmentFolder(log: string): string {
   return join(dirname(log), 'segments');
 }
@@ -50,9 +49,9 @@ export function isSegmentName(name: string): boolean {
 
 /**
  * The payload of an event and its encoding, as columns `enc` and `body` of a query of `events`, or of `headers AS
- * events`, that LEFT JOINs `payloads`: of the table while it is there, else of the segment that holds the position,
- * unless it was erased since that was written. For a connection of {@link withSegments}. The file is read while the
- * statement runs, so nothing that this snapshot names has been removed by then.
+ * events`, that LEFT JOINs `payloads`. The payload comes from the table while the table has it; else from the segment
+ * of the position, unless it was erased after the segment was written. The connection must have gone through
+ * {@link withSegments}. The file is read while the statement runs, so no file that the snapshot names has been removed.
  */
 export const payloadColumns = `coalesce(payloads.enc, 0) AS enc,
   coalesce(payloads.body, CASE WHEN NOT EXISTS (SELECT 1 FROM removals WHERE removals.position = events.position) THEN
@@ -73,7 +72,7 @@ export function withSegments(db: Sqlite): Sqlite {
   return db;
 }
 
-/** So many bytes of frames are kept decompressed in a thread, and the indexes of so many files. */
+/** The most bytes of decompressed frames that a thread keeps, and the most indexes. */
 const mostHeld = 4 * 1024 * 1024;
 const mostIndexes = 64;
 
@@ -82,8 +81,8 @@ const frames = new Map<string, OpenFrame>();
 let held = 0;
 
 /**
- * The payload of a position as its segment has it; null for one that it has not. Bytes that are no text stay bytes: no
- * payload is committed to as these.
+ * The payload of a position in its segment; null if the segment has none for it. Invalid UTF-8 is returned as bytes, so
+ * that the commitment fails.
  *
  * @throws SegmentError.
  */
@@ -96,13 +95,13 @@ function bodyIn(folder: string, file: string, position: number): string | Buffer
     if (!frame) return null;
     const name = `${path}:${frame.first}`;
     const open = frames.get(name) ?? frameIn(path, name, frame);
-    // Others that are away are named with it.
+    // The read goes on, to find all the frames that it misses.
     if (open === null) return null;
     return open.isText ? textAt(open, position - frame.first) : bodyAt(open, position - frame.first);
   });
 }
 
-/** Says which events are concerned where their segment cannot be read. */
+/** Reads a segment; an error says which events cannot be read. @throws SegmentError. */
 export function reading<T>(path: string, read: () => T): T {
   try {
     return read();
@@ -125,42 +124,44 @@ function frameOf({ frames: all, last }: SegmentIndex, position: number): Frame |
   return frame && position >= frame.first && position <= last ? frame : null;
 }
 
-/** Reads a segment from its file; from the bucket where that is not here, and has arrived there. */
-function hereOrAway<T>(path: string, here: () => T, away: () => T): T {
+/** Reads a segment from its file; if the file is not here and the bucket has the segment, from there. */
+function localOrOffloaded<T>(path: string, here: () => T, offloaded: () => T): T {
   try {
     return here();
   } catch (error) {
-    if (codeOf(error) === 'ENOENT' && isAway(path)) return away();
+    if (codeOf(error) === 'ENOENT' && isOffloaded(path)) return offloaded();
     throw error;
   }
 }
 
 /**
- * All bytes of the file of a segment. @throws SegmentAwayError for one in the bucket, in a thread that does not wait.
+ * All bytes of a segment.
+ *
+ * @throws SegmentOffloadedError if only the bucket has the segment, in a thread that does not wait.
  */
 export function wholeSegment(path: string): Buffer {
-  return hereOrAway(
+  return localOrOffloaded(
     path,
     () => readFileSync(path),
-    () => awayWhole(path),
+    () => readOffloadedSegment(path),
   );
 }
 
 function frameIn(path: string, name: string, frame: Frame): OpenFrame | null {
-  const bytes = hereOrAway(
+  const bytes = localOrOffloaded(
     path,
     () => bytesOf(path, frame.offset, frame.length),
-    () => awayFrame(path, frame),
+    () => readOffloadedFrame(path, frame),
   );
   return bytes && keepFrame(name, openFrame(frame, bytes));
 }
 
 function keepIndex(path: string): SegmentIndex {
   const head = (length: number) =>
-    hereOrAway(
+    localOrOffloaded(
       path,
       () => bytesOf(path, 0, length),
-      () => awayIndex(path)?.subarray(0, length) ?? Buffer.alloc(0),
+      () => offloadedIndex(path)?.subarray(0, length) ?? Buffer.alloc(0),
     );
   const index = readIndex(head(indexBytes(head(headBytes))));
   const [oldest] = indexes.keys();
@@ -180,7 +181,7 @@ function keepFrame(name: string, frame: OpenFrame): OpenFrame {
   return frame;
 }
 
-/** Opened for each read: a file that is kept open would keep the bytes of a removed one on the disk. */
+/** Opens the file for each read: the disk keeps the bytes of a removed file while it is open. */
 function bytesOf(path: string, offset: number, length: number): Buffer {
   const file = openSync(path, 'r');
   try {
@@ -204,18 +205,17 @@ export function segmentsOf(db: Sqlite): Segment[] {
 }
 
 /**
- * Looks for the files of all segments, without reading them, and without asking the bucket for those that have arrived
- * there.
+ * Looks for the files of all segments, without reading them, and without asking the bucket about the segments it has.
  *
- * @throws SegmentError for one that is missing, or that has another length; for one in a bucket that was not named.
+ * @throws SegmentError if a file is missing or has another length, or if a segment is in a bucket that is not named.
  */
 export function requireSegments(db: Sqlite): void {
   const folder = segmentFolder(db.name);
   for (const { file, bytes } of segmentsOf(db)) {
     const path = join(folder, file);
     const found = statSync(path, { throwIfNoEntry: false })?.size;
-    if (found === undefined && isAway(path)) {
-      if (!knowsStore(folder)) throw unnamedBucket(path);
+    if (found === undefined && isOffloaded(path)) {
+      if (!hasStore(folder)) throw unnamedBucket(path);
       continue;
     }
     reading(path, () => {
@@ -225,25 +225,25 @@ export function requireSegments(db: Sqlite): void {
   }
 }
 
-/** Whether the segment of a position is in the bucket alone. */
+/** Whether only the bucket has the segment of a position. */
 export function isInBucket(db: Sqlite, position: number): boolean {
   const select = 'SELECT file FROM segments WHERE first <= ? AND last >= ? ORDER BY first DESC LIMIT 1';
   const file = db.prepare<[number, number], string>(select).pluck().get(position, position);
   return file !== undefined && isGone(db, file);
 }
 
-/** Whether any segment is in the bucket alone. Logs of a format before 4 have none. */
+/** Whether only the bucket has some segment. Logs of a format before 4 have no segments. */
 export function areSomeInBucket(db: Sqlite): boolean {
   return formatOf(db) >= 4 && segmentsOf(db).some(({ file }) => isGone(db, file));
 }
 
 function isGone(db: Sqlite, file: string): boolean {
   const path = join(segmentFolder(db.name), file);
-  return !statSync(path, { throwIfNoEntry: false }) && isAway(path);
+  return !statSync(path, { throwIfNoEntry: false }) && isOffloaded(path);
 }
 
 /** The last position whose payload is in a segment; 0 without one. */
-export function sealedUpTo(db: Sqlite): number {
+export function archivedUpTo(db: Sqlite): number {
   const last = db.prepare<[], number>('SELECT last FROM segments ORDER BY first DESC LIMIT 1').pluck();
   return last.get() ?? 0;
 }

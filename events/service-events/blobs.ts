@@ -3,7 +3,7 @@ import type { Sqlite } from '../../storage/sqlite.ts';
 import { type Header, headerOf } from '../facts/envelope.ts';
 import { filesNamedIn } from '../facts/named-files.ts';
 import { readLog } from '../log/log-reader.ts';
-import { gathering } from '../segments/offloaded.ts';
+import { collectMissing } from '../segments/offloaded.ts';
 import { payloadColumns, withSegments } from '../segments/segments.ts';
 import { BrokenLogError } from '../store/log-file.ts';
 
@@ -37,7 +37,7 @@ export function* readNamings(
   );
   for (let start = after; start < upTo; start += chunk) {
     const end = Math.min(start + chunk, upTo);
-    for (const row of gathering(() => select.all(start, end))) yield* namingsIn(row);
+    for (const row of collectMissing(() => select.all(start, end))) yield* namingsIn(row);
     progress(end - after, upTo - after);
   }
 }

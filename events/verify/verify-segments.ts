@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import { join } from 'node:path';
 import type { Sqlite } from '../../storage/sqlite.ts';
 import type { Finding, Trouble } from '../proof/seen-heads.ts';
-import { SegmentAwayError, SegmentError } from '../segments/offloaded.ts';
+import { SegmentError, SegmentOffloadedError } from '../segments/offloaded.ts';
 import { readIndex } from '../segments/segment-file.ts';
 import { reading, type Segment, segmentFolder, segmentName, wholeSegment } from '../segments/segments.ts';
 
@@ -51,7 +51,7 @@ function faultOf(db: Sqlite, row: Segment): Finding | null {
     });
   } catch (error) {
     // A thread that does not wait for the bucket leaves it to one that does.
-    if (error instanceof SegmentAwayError) return null;
+    if (error instanceof SegmentOffloadedError) return null;
     if (!(error instanceof SegmentError)) throw error;
     return `${error.message}: segments/${file}`;
   }

@@ -6,7 +6,7 @@ import { readLog } from '../log/log-reader.ts';
 import { appendLeaf, leafHash, rootOf, type Tree } from '../proof/merkle.ts';
 import type { Head } from '../proof/seals.ts';
 import { compareHeads, everywhere, type Finding, type SeenHead, type Trouble } from '../proof/seen-heads.ts';
-import { leavingOut } from '../segments/offloaded.ts';
+import { skipOffloaded } from '../segments/offloaded.ts';
 import { isInBucket } from '../segments/segments.ts';
 import { formatOf, isLog } from '../store/log-file.ts';
 import { expectedSchema, schemaOf } from '../store/log-tables.ts';
@@ -134,7 +134,7 @@ function* checkEvents(
   );
   for (;;) {
     checker.begin();
-    const { result: rows, isWhole } = leavingOut(read);
+    const { result: rows, isWhole } = skipOffloaded(read);
     const isLeftOut = ({ position }: EventRow) => !isWhole && isInBucket(db, position);
     for (const { row, isInPlace } of rows) {
       const position = tree.size + 1;

@@ -1,7 +1,7 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { SqliteLog } from '../../events/log/sqlite-log.ts';
-import { SegmentAwayError, SegmentError } from '../../events/segments/offloaded.ts';
+import { SegmentError, SegmentOffloadedError } from '../../events/segments/offloaded.ts';
 import { isSystemError } from '../../storage/disk.ts';
 import { codeOf, messageOf } from '../../storage/errors.ts';
 import { DamagedPageError } from '../../storage/pages.ts';
@@ -107,7 +107,7 @@ export function openScrubber({ directory, databases, searchFile = null, log }: O
   function hindered(error: unknown, ofOthers: 'disk' | null): Scrubbed {
     stop();
     // They are written anew by another thread, which may wait for the bucket.
-    if (error instanceof SegmentAwayError) return { isClean: false, because: 'segments' };
+    if (error instanceof SegmentOffloadedError) return { isClean: false, because: 'segments' };
     const isDamage = error instanceof DamagedPageError || error instanceof SegmentError;
     const because = isDamage ? 'damage' : (hindranceOf(error) ?? (isSystemError(error) ? ofOthers : null));
     if (because === null) throw error;

@@ -4,7 +4,7 @@ import { headerOf } from '../../events/facts/envelope.ts';
 import { schemaKey } from '../../events/facts/upcasters.ts';
 import { eventOf } from '../../events/log/log-reader.ts';
 import type { Finding } from '../../events/proof/seen-heads.ts';
-import { SegmentAwayError } from '../../events/segments/offloaded.ts';
+import { SegmentOffloadedError } from '../../events/segments/offloaded.ts';
 import { isDiskFull, openDatabase, type Sqlite } from '../../storage/sqlite.ts';
 import type { Projection } from '../tables/projection.ts';
 import { openProjector, type Projector } from '../tables/projector.ts';
@@ -86,7 +86,7 @@ function* fold(
       yield;
     }
   } catch (error) {
-    if (error instanceof SegmentAwayError) return false;
+    if (error instanceof SegmentOffloadedError) return false;
     throw error;
   }
 }

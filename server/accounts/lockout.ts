@@ -1,7 +1,7 @@
 import type { Counter } from '../../events/vault/vault.ts';
 import type { VaultPort } from '../../events/vault/vault-port.ts';
 import type { LockState } from '../ports.ts';
-import { canWait } from '../writer/no-room.ts';
+import { canWait } from '../writer/disk-full.ts';
 
 /** When an account is locked: after how many failures in a row, and for how many seconds. */
 export type LockRule = { maxLoginAttempts: number; lockTime: number };

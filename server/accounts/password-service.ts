@@ -15,7 +15,7 @@ import { createLimit, createMailLimit, networkOf } from '../http/limits.ts';
 import { createTurns } from '../platform/fair-queue.ts';
 import { oneByOne } from '../platform/one-by-one.ts';
 import type { Checked, LoginAttempt, PasswordService, TokenKind } from '../ports.ts';
-import { canWait, noRoom } from '../writer/no-room.ts';
+import { canWait, diskFull } from '../writer/disk-full.ts';
 import { hashThreads } from './hash.ts';
 import { createLockout, type LockRule } from './lockout.ts';
 import { createTokens } from './one-time-tokens.ts';
@@ -246,7 +246,7 @@ async function withRoom<T>(work: Promise<T>): Promise<T> {
   try {
     return await work;
   } catch (error) {
-    throw isDiskFull(error) ? noRoom() : error;
+    throw isDiskFull(error) ? diskFull() : error;
   }
 }
 

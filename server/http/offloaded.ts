@@ -1,7 +1,7 @@
 import type { Lifecycle, RequestRoute } from '@hapi/hapi';
 import { DomainError } from '../../config/errors.ts';
-import { bringHere, whenHere } from '../../events/segments/fetching.ts';
-import { SegmentAwayError, SegmentUnreachableError } from '../../events/segments/offloaded.ts';
+import { fetchFrames, retryAfterFetch } from '../../events/segments/fetching.ts';
+import { SegmentOffloadedError, SegmentUnreachableError } from '../../events/segments/offloaded.ts';
 
 declare module '@hapi/hapi' {
   interface PluginSpecificConfiguration {
@@ -21,7 +21,7 @@ export function awaitSegments({ method, settings }: RequestRoute): void {
   const onlyReads = method === 'get' && settings.plugins?.recordsAnEvent !== true;
   settings.handler = function (this: unknown, request, h, error) {
     const answer = async () => run.call(this as never, request, h, error);
-    return onlyReads ? whenHere(answer) : refusing(answer);
+    return onlyReads ? retryAfterFetch(answer) : refusing(answer);
   };
 }
 
@@ -29,8 +29,8 @@ async function refusing<T>(answer: () => Promise<T>): Promise<T> {
   try {
     return await answer();
   } catch (error) {
-    if (!(error instanceof SegmentAwayError)) throw error;
-    await bringHere(error.missing);
+    if (!(error instanceof SegmentOffloadedError)) throw error;
+    await fetchFrames(error.missing);
     throw new DomainError('unavailable', 'earlier events had to be fetched from the bucket: try again', [], 1);
   }
 }

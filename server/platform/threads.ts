@@ -3,14 +3,14 @@ import { bootstrapText, isBinary, ownModule } from './carried.ts';
 
 /** The modules that threads begin with, by their path from the root, without an extension. */
 export const threadModules = {
-  away: 'server/writer/away-thread',
+  archiver: 'server/writer/archiver-thread',
   config: 'server/running/threads/config-thread',
+  fetcher: 'server/writer/fetcher-thread',
   hash: 'server/accounts/hash-thread',
   helper: 'server/writer/helper-thread',
   http: 'server/running/threads/http-thread',
   openapi: 'server/running/threads/openapi-thread',
   reads: 'server/reads/lane-thread',
-  sealer: 'server/writer/sealer-thread',
   search: 'server/writer/search-thread',
   sites: 'server/running/threads/sites-thread',
   verifier: 'server/audit/notary/verifier-thread',
@@ -22,7 +22,7 @@ export const threadModules = {
  * speed, and V8 would keep 8 MB more for each. Those that answer requests: as much as they take by themselves, also
  * where many requests were sent ahead, for which V8 would take 100 MB more and keep them.
  */
-const roomForYoung: { [thread in ThreadName]?: number } = { sealer: 6, verifier: 6, http: 48, sites: 48 };
+const roomForYoung: { [thread in ThreadName]?: number } = { archiver: 6, verifier: 6, http: 48, sites: 48 };
 
 /** A thread of the service. */
 export type ThreadName = keyof typeof threadModules;

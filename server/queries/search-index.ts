@@ -6,7 +6,7 @@ import type { Where } from '../../projections/query/where.ts';
 import { type SearchTables, searchTablesOf } from '../../projections/tables/search-tables.ts';
 import type { Tables } from '../../projections/tables/tables.ts';
 import type { Sqlite } from '../../storage/sqlite.ts';
-import { fileNumber, type SearchCell, searchPosition, want } from '../writer/search-cell.ts';
+import { fileNumber, requestPosition, type SearchCell, searchPosition } from '../writer/search-cell.ts';
 
 /** The search index as one thread reads it. */
 export type SearchReader = {
@@ -58,7 +58,7 @@ export function openSearchReader(read: Sqlite, schema: Schema, shared: SharedSea
     const wanted = selectPosition.get() ?? 0;
     const until = performance.now() + patienceMilliseconds;
     while (searchPosition(cell) < wanted) {
-      want(cell, wanted);
+      requestPosition(cell, wanted);
       if (performance.now() > until) return false;
       await wait(lookMilliseconds);
     }

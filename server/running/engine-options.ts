@@ -1,4 +1,4 @@
-import type { SealingSizes } from '../../events/segments/segment-writer.ts';
+import type { SegmentSizes } from '../../events/segments/segment-writer.ts';
 import type { Progress } from '../../projections/start/rebuild.ts';
 import type { Log } from '../platform/logging.ts';
 import type { Reloading } from '../ports.ts';
@@ -31,5 +31,5 @@ export type EngineOptions = {
   /** True for a brief one that is sent files: else it leaves their store alone. */
   takesFiles?: boolean | undefined;
   /** How the log is sealed; as usual by default. */
-  sizes?: SealingSizes;
+  sizes?: SegmentSizes;
 };

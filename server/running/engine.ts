@@ -1,5 +1,5 @@
 import { DomainError } from '../../config/errors.ts';
-import { type Draft, usualSizes } from '../../events/segments/segment-writer.ts';
+import { type PendingSegment, usualSizes } from '../../events/segments/segment-writer.ts';
 import { withCategories } from '../../events/service-events/categories.ts';
 import { createClock, newClockCell } from '../../events/store/clock.ts';
 import { createIds, newestOf } from '../../events/store/ids.ts';
@@ -20,12 +20,12 @@ import type { Loaded } from '../settings/configuration.ts';
 import { readConditions } from '../webhooks/conditions.ts';
 import { createWebhookService, type WebhookService } from '../webhooks/service.ts';
 import { connectWriter } from '../writer/append.ts';
-import { findSegmentsOf } from '../writer/away.ts';
+import { openArchiving } from '../writer/archiving.ts';
 import type { Following, Kept } from '../writer/messages.ts';
-import { type Moving, openMoving } from '../writer/moving.ts';
-import { openSealing } from '../writer/sealing.ts';
+import { type Moving, openOffloading } from '../writer/offloading.ts';
 import { startSearch } from '../writer/search.ts';
 import { createSearchCell } from '../writer/search-cell.ts';
+import { findSegmentsOf } from '../writer/segment-store.ts';
 import { startWriter } from '../writer/writer.ts';
 import { type AccountLinks, createAccountService } from './account-service.ts';
 import { createCheckpointing } from './checkpointing.ts';
@@ -156,18 +156,18 @@ export function startEngine(options: EngineOptions): Engine {
       },
       onSealed: directory.vault.remembersSealed,
       onUpgrade: options.onUpgrade ?? ((line) => log.warn(line)),
-      onSealable: () => sealing.seal(),
+      onSegmentDue: () => sealing.seal(),
       onWarning: (message) => log.warn(message),
       onErased: () => erasures?.wake(),
     },
     (error) => onFailure(error, 'the writer failed, and the next start recovers from the log'),
   );
-  async function keep(draft: Draft): Promise<Kept> {
-    const kept = await writer.keepSegment(draft);
+  async function keep(pending: PendingSegment): Promise<Kept> {
+    const kept = await writer.keepSegment(pending);
     if (kept.isKept) moving?.wake();
     return kept;
   }
-  const sealing = openSealing({ file, sizes, blobs, keep, log });
+  const sealing = openArchiving({ file, sizes, blobs, keep, log });
   const mayRecord = () => agreementIn(state) === 'current';
   const upToDate = node ? callsThrough<Following>(writer.follow()).current : async () => {};
   const accounts = createAccountService({
@@ -216,7 +216,7 @@ export function startEngine(options: EngineOptions): Engine {
     const searchFile = searchFileOf(readFile, model.schema);
     if (search && searchFile !== null) {
       search.begin({ readFile, searchFile, schema: model.schema });
-      writer.tellSearch(search.pokes, searchCell);
+      writer.tellSearch(search.notifications, searchCell);
     }
     endRoom = watchRoom({ directory: directory.path, state, log });
     unwatch = watchClock({ clock, newest: () => newestOf(counter), log });
@@ -243,7 +243,7 @@ export function startEngine(options: EngineOptions): Engine {
       log,
     });
     guard = blobGuard;
-    const mover = openMoving({ file, blobs, ready: blobGuard.store, log });
+    const mover = openOffloading({ file, blobs, ready: blobGuard.store, log });
     moving = mover;
     if (!isBrief) mover.wake();
     const { notary, signedAtStart } = await checkpointing.start({

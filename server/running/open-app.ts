@@ -45,8 +45,8 @@ import type { TableState } from '../reads/kept.ts';
 import { joinLane } from '../reads/lane.ts';
 import type { Reads } from '../settings/settings.ts';
 import type { Writing } from '../writer/append.ts';
-import { findSegmentsOf } from '../writer/away.ts';
 import type { Following } from '../writer/messages.ts';
+import { findSegmentsOf } from '../writer/segment-store.ts';
 import type { ThreadMetrics } from './metrics/counting.ts';
 import type { UpToDate } from './nodes/up-to-date.ts';
 

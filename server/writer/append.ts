@@ -2,8 +2,8 @@ import type { MessagePort } from 'node:worker_threads';
 import { type Append, type Command, type Outcome, UnknownOutcomeError, UnreadError } from '../../events/facts/log.ts';
 import { SegmentUnreachableError } from '../../events/segments/offloaded.ts';
 import { clockJumped } from '../../events/store/clock.ts';
+import { diskFull } from './disk-full.ts';
 import type { WriterAnswer, WriterAnswers, WriterRequests } from './messages.ts';
-import { noRoom } from './no-room.ts';
 import { formerRules, logMoved, logUnreachable, mostWaiting, tooMany } from './waiting.ts';
 
 /** One command that waits for the writer: how long its text is, and since when. */
@@ -132,8 +132,8 @@ function openRate() {
 
 function errorOf(answer: Extract<WriterAnswer, { failure: string }>): Error {
   if (answer.failure === 'clock') return clockJumped();
-  if (answer.failure === 'full') return noRoom();
-  if (answer.failure === 'away') return new SegmentUnreachableError(answer.message);
+  if (answer.failure === 'full') return diskFull();
+  if (answer.failure === 'offloaded') return new SegmentUnreachableError(answer.message);
   if (answer.failure === 'former') return formerRules();
   if (answer.failure === 'unreachable') return logUnreachable();
   if (answer.failure === 'moved') return logMoved();

@@ -1,8 +1,8 @@
 import type { MessagePort } from 'node:worker_threads';
 import type { Outcome } from '../../events/facts/log.ts';
 import type { CheckpointChange } from '../../events/proof/checkpoints.ts';
-import type { AwayFrame } from '../../events/segments/offloaded.ts';
-import type { Draft, SealingSizes } from '../../events/segments/segment-writer.ts';
+import type { OffloadedFrame } from '../../events/segments/offloaded.ts';
+import type { PendingSegment, SegmentSizes } from '../../events/segments/segment-writer.ts';
 import type { Categories } from '../../events/service-events/categories.ts';
 import type { Booted, BootOptions } from '../../projections/start/boot.ts';
 import type { Declared } from '../../projections/tables/epochs.ts';
@@ -32,7 +32,7 @@ export type WriterInput = Required<
   /** Is told when there is no room for a write, and when there is. */
   state: StateCell;
   /** When a segment is due; null for one that seals nothing. */
-  sealing: SealingSizes | null;
+  sealing: SegmentSizes | null;
   /** Where segments are that are not here. */
   blobs: BlobSettings;
   noBackup: boolean;
@@ -59,22 +59,22 @@ export type WriterAnswers = { id: number; answer: WriterAnswer }[];
  * are those of this generation, whose schema and rules are recorded before them; null where the log has them. `settle`:
  * to say when all commands sent before are done. `scrub`: to clear files of erased bytes. `segment`: to make a segment
  * of a
- * draft. */
+ * pending. */
 export type WriterOrder =
   | { kind: 'connect'; port: MessagePort; generation: number | null }
   | { kind: 'adopt'; generation: number; declared: Declared | null }
   | { kind: 'settle' }
   /** To say there, and note in the cell, that the read tables have something new. */
-  | { kind: 'poke'; pokes: MessagePort; cell: SearchCell }
+  | { kind: 'search'; port: MessagePort; cell: SearchCell }
   | { kind: 'checkpoint'; change: CheckpointChange }
   | { kind: 'scrub'; remaining: Remaining[] }
-  | { kind: 'segment'; draft: Draft }
+  | { kind: 'segment'; pending: PendingSegment }
   /** Of a node: to answer the calls of {@link Following} that come through a port. */
   | { kind: 'following'; port: MessagePort }
   | { kind: 'close' };
 
 /**
- * Whether a draft is a segment now; not where it has been overtaken, or the log had no room. `failure`: why its file
+ * Whether a pending is a segment now; not where it has been overtaken, or the log had no room. `failure`: why its file
  * could not be.
  */
 export type Kept = { isKept: boolean; failure: string | null };
@@ -100,7 +100,7 @@ export type WriterMessage =
   | ({ kind: 'cleaning' } & Progress)
   | { kind: 'scrubbed'; scrubbed: Scrubbed }
   /** There are enough events for a segment. */
-  | { kind: 'sealable' }
+  | { kind: 'segment-due' }
   | ({ kind: 'segment' } & Kept)
   /** False: there was no room yet, and the next write tries again. */
   | { kind: 'adopted'; isRecorded: boolean }
@@ -114,21 +114,31 @@ export type WriterMessage =
   | { kind: 'failed'; message: string }
   | { kind: 'closed' };
 
-/**
- * `clock`: it has jumped, nothing was recorded. `full`: there was no room, nothing was recorded. `unread`: recorded,
- * but the read tables have no room for it, or too many files are open. `away`: it needs a segment that could not be
- * fetched, nothing was recorded. `former`: a rule admitted it that is not in force any more, nothing was recorded.
- * `unreachable`: the log could not be had in time, nothing was recorded. `moved`: it is in PostgreSQL now, nothing was
- * recorded. `unknown`: whether it was recorded there is not known.
- */
+/** The outcome of a command; or why it has none. */
 export type WriterAnswer =
   | Outcome
-  | {
-      ok: false;
-      failure: 'clock' | 'full' | 'unread' | 'away' | 'former' | 'unreachable' | 'unknown' | 'moved' | 'internal';
-      message: string;
-      missing?: readonly AwayFrame[];
-    };
+  | { ok: false; failure: WriteFailure; message: string; missing?: readonly OffloadedFrame[] };
+
+/** Why a command has no outcome. Nothing was recorded, except for `unread` and perhaps for `unknown`. */
+export type WriteFailure =
+  /** The clock has jumped. */
+  | 'clock'
+  /** The disk is full. */
+  | 'full'
+  /** The events are recorded, but the read tables cannot have them: the disk is full, or too many files are open. */
+  | 'unread'
+  /** It needs `missing` frames of segments that only the bucket has; or they could not be fetched. */
+  | 'offloaded'
+  /** A rule admitted it that is no longer in force. */
+  | 'former'
+  /** The log could not be had in time. */
+  | 'unreachable'
+  /** The shared log did not say in time whether it was recorded. */
+  | 'unknown'
+  /** The log has moved to PostgreSQL. */
+  | 'moved'
+  /** An error that no check foresaw. */
+  | 'internal';
 
 /**
  * The configuration of a node is that of the log now: `applied` by this call, or `current` before it. `position`: that

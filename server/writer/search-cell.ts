@@ -1,52 +1,59 @@
-/**
- * The numbers of the search index that threads share. 0: the position that it has come to. 1: whether the writer has
- * said that there is something new. 2: how many times its file was opened: a new one may be another file of the same
- * name. 3: the position that a search waits for.
- */
+/** The state of the search index that threads share: numbers at the indexes of {@link at}. */
 export type SearchCell = BigInt64Array<SharedArrayBuffer>;
+
+const at = {
+  /** The position that the index has reached. */
+  position: 0,
+  /** 1 if the writer has recorded events since the index last looked; else 0. */
+  isNotified: 1,
+  /** How many times the file of the index was opened: a new file may have the name of the former one. */
+  opened: 2,
+  /** The position that a search waits for. */
+  requested: 3,
+};
 
 /** Makes the cell of a service. */
 export function createSearchCell(): SearchCell {
   return new BigInt64Array(new SharedArrayBuffer(32));
 }
 
-/** Publishes the position that the index has come to. */
+/** Publishes the position that the index has reached. */
 export function publish(cell: SearchCell, position: number): void {
-  Atomics.store(cell, 0, BigInt(position));
+  Atomics.store(cell, at.position, BigInt(position));
 }
 
-/** The position that the index has come to. */
+/** The position that the index has reached. */
 export function searchPosition(cell: SearchCell): number {
-  return Number(Atomics.load(cell, 0));
+  return Number(Atomics.load(cell, at.position));
 }
 
-/** Notes that there is something new. True where it was not noted yet: then the thread of the index has to be told. */
-export function poke(cell: SearchCell): boolean {
-  return Atomics.exchange(cell, 1, 1n) === 0n;
+/** Notes that events were recorded. True if the cell did not say so yet: then the thread of the index must be told. */
+export function notify(cell: SearchCell): boolean {
+  return Atomics.exchange(cell, at.isNotified, 1n) === 0n;
 }
 
-/** Takes the note away, before looking for what is new. */
-export function takePoke(cell: SearchCell): void {
-  Atomics.store(cell, 1, 0n);
+/** Clears the notification; to be called before the index looks for events. */
+export function takeNotification(cell: SearchCell): void {
+  Atomics.store(cell, at.isNotified, 0n);
 }
 
-/** Notes that a search waits until the index has come to a position. */
-export function want(cell: SearchCell, position: number): void {
-  Atomics.store(cell, 3, BigInt(position));
+/** Notes that a search waits until the index has reached a position. */
+export function requestPosition(cell: SearchCell, position: number): void {
+  Atomics.store(cell, at.requested, BigInt(position));
 }
 
-/** Whether a search waits for more than is indexed. */
-export function isWanted(cell: SearchCell): boolean {
-  return Atomics.load(cell, 3) > Atomics.load(cell, 0);
+/** Whether a search waits for a position that the index has not reached. */
+export function isRequested(cell: SearchCell): boolean {
+  return Atomics.load(cell, at.requested) > Atomics.load(cell, at.position);
 }
 
-/** Notes that the file of the index was opened, and nothing of it is known yet. */
+/** Notes that the file of the index was opened, and that its position is not known yet. */
 export function announceFile(cell: SearchCell): void {
   publish(cell, 0);
-  Atomics.add(cell, 2, 1n);
+  Atomics.add(cell, at.opened, 1n);
 }
 
-/** Tells one opening of the file from another. */
+/** The number of the opening of the file, by which readers see that it was opened again. */
 export function fileNumber(cell: SearchCell): number {
-  return Number(Atomics.load(cell, 2));
+  return Number(Atomics.load(cell, at.opened));
 }

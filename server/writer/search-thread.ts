@@ -7,30 +7,38 @@ import { isDamage, isDiskTrouble } from '../../storage/sqlite.ts';
 import { parent } from '../platform/parent.ts';
 import { stepBack } from '../platform/priority.ts';
 import { giveBackAtRest } from '../platform/rest.ts';
-import { announceFile, isWanted, publish, type SearchCell, takePoke } from './search-cell.ts';
+import { announceFile, isRequested, publish, type SearchCell, takeNotification } from './search-cell.ts';
 
-/**
- * The start data of the thread that writes the search file. `pokes`: the writer says here that there is something new.
- */
-export type SearchInput = { cell: SearchCell; pokes: MessagePort };
+/** The start data of the thread that writes the search file. */
+export type SearchInput = {
+  cell: SearchCell;
+  /** The writer sends a message here when it has recorded events. */
+  notifications: MessagePort;
+};
 
-/** Orders of the main thread: which files it works on, and to end. */
-export type SearchOrder = { kind: 'begin'; source: SearchSource } | { kind: 'close' };
+/** An order of the main thread. */
+export type SearchOrder =
+  /** To work on the files of `source`. */
+  | { kind: 'begin'; source: SearchSource }
+  /** To end. */
+  | { kind: 'close' };
 
-/**
- * Messages to the main thread. `building`: the file is being made of so many documents, and `built`: it is made;
- * `failed`: it is tried again.
- */
+/** A message to the main thread. */
 export type SearchMessage =
+  /** The thread has begun to build the file from `documents` documents, since the file that `was` there did not do. */
   | { kind: 'building'; was: 'missing' | 'unusable'; documents: number }
+  /** The file is built. */
   | { kind: 'built' }
+  /** The file could not be written, and the thread tries again. */
   | { kind: 'failed'; message: string }
+  /** The file holds nothing of erased documents. */
   | { kind: 'cleaned' }
+  /** The thread is about to end. */
   | { kind: 'closed' };
 
 /**
- * All that comes within this time is indexed in one transaction, which by itself costs as much as several documents;
- * unless a search waits, which is looked for as often as it says here.
+ * Events that come within `most` milliseconds are indexed in one transaction, which by itself costs as much as several
+ * documents; but as soon as a search waits, for which the thread looks every `look` milliseconds.
  */
 const gatherMilliseconds = { most: 100, look: 4 };
 const retryMilliseconds = { shortest: 1000, longest: 30_000 };
@@ -38,13 +46,13 @@ const cleanMilliseconds = 250;
 
 const main = parent();
 giveBackAtRest();
-const { cell, pokes }: SearchInput = workerData;
+const { cell, notifications }: SearchInput = workerData;
 let source: SearchSource | null = null;
 let file: SearchFile | null = null;
 let building: Generator<void> | null = null;
 let pause = retryMilliseconds.shortest;
 let timer: NodeJS.Timeout | null = null;
-/** Since when something new waits; null while nothing does. */
+/** Since when an event waits to be indexed; null while none does. */
 let waitingSince: number | null = null;
 let isClosing = false;
 
@@ -52,7 +60,7 @@ function tell(message: SearchMessage): void {
   main.postMessage(message);
 }
 
-/** Does one piece of work, and says after how many milliseconds the next is due; null: not before something is new. */
+/** Does one piece of work. @returns the milliseconds until the next one; null if the next one waits for an event. */
 function work(): number | null {
   if (!source) return null;
   if (!file) {
@@ -69,7 +77,7 @@ function work(): number | null {
     return 0;
   }
   waitingSince = null;
-  takePoke(cell);
+  takeNotification(cell);
   publish(cell, file.fold.step().position);
   pause = retryMilliseconds.shortest;
   if (!file.isUnclean()) return null;
@@ -78,7 +86,7 @@ function work(): number | null {
   return null;
 }
 
-function turn(): void {
+function run(): void {
   timer = null;
   if (isClosing) return;
   let next: number | null;
@@ -90,7 +98,7 @@ function turn(): void {
   if (next !== null) schedule(next);
 }
 
-/** A disk that is full may have room later; a file that is damaged, or that the disk fails on, is made anew. */
+/** A full disk may have space later. A file that is damaged, or that the disk fails on, is removed and built again. */
 function fail(error: unknown): number {
   tell({ kind: 'failed', message: errorOf(error).message });
   const isLost = isDamage(error) || isDiskTrouble(error) || error instanceof DamagedPageError;
@@ -108,18 +116,18 @@ function fail(error: unknown): number {
 }
 
 function schedule(milliseconds: number): void {
-  if (timer === null && !isClosing) timer = setTimeout(turn, milliseconds);
+  if (timer === null && !isClosing) timer = setTimeout(run, milliseconds);
 }
 
-/** Gathers what is new. */
+/** Waits for further events, to index them together. */
 function gather(): void {
   timer = null;
   waitingSince ??= performance.now();
-  if (isWanted(cell) || performance.now() - waitingSince >= gatherMilliseconds.most) turn();
+  if (isRequested(cell) || performance.now() - waitingSince >= gatherMilliseconds.most) run();
   else if (!isClosing) timer = setTimeout(gather, gatherMilliseconds.look);
 }
 
-pokes.on('message', () => {
+notifications.on('message', () => {
   if (timer === null) gather();
 });
 
@@ -132,10 +140,10 @@ main.on('message', (order: SearchOrder) => {
   isClosing = true;
   if (timer) clearTimeout(timer);
   file?.close();
-  pokes.close();
+  notifications.close();
   tell({ kind: 'closed' });
   main.close();
 });
 
-// Requests and writes go first; a search waits for it at most for as long as it may.
+// Requests and writes have priority; a search waits for the index no longer than its own limit.
 stepBack(5);

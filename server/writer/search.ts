@@ -8,23 +8,23 @@ import type { SearchInput, SearchMessage, SearchOrder } from './search-thread.ts
 
 /** The thread that writes the search index, seen from the main thread. */
 export type SearchWriter = {
-  /** Where the writer says that there is something new. */
-  pokes: MessagePort;
+  /** The port through which the writer says that it has recorded events. */
+  notifications: MessagePort;
   /** Begins to work on files. */
   begin: (source: SearchSource) => void;
   close: () => Promise<void>;
 };
 
-/** `onCleaned`: the file has no trace of what was erased. */
+/** `onCleaned` is called when the file holds nothing of erased documents. */
 type Listener = { log: Logger; onCleaned: () => void };
 
 /**
- * Starts the thread that folds documents into the search file: it loads while the writer opens the log. A service
- * without it answers, but for searches.
+ * Starts the thread that folds documents into the search file: the thread loads while the writer opens the log. If it
+ * fails, the service answers everything but searches.
  */
 export function startSearch(cell: SearchCell, { log, onCleaned }: Listener): SearchWriter {
   const { port1, port2 } = new MessageChannel();
-  const input: SearchInput = { cell, pokes: port2 };
+  const input: SearchInput = { cell, notifications: port2 };
   const worker = startThread('search', input, [port2]);
   const ended = Promise.withResolvers<void>();
   let isTold = false;
@@ -32,7 +32,7 @@ export function startSearch(cell: SearchCell, { log, onCleaned }: Listener): Sea
     switch (message.kind) {
       case 'building': {
         const { was, documents } = message;
-        // Of a new service there is nothing to tell.
+        // A new service has no documents, and the operator need not know.
         isTold = was === 'unusable' || documents > 0;
         const why = was === 'missing' ? 'missing' : 'damaged, unfinished, or not of these documents';
         const text = `the search index was ${why}: it is made anew of ${counted(documents, 'document')}, and searches wait`;
@@ -57,7 +57,7 @@ export function startSearch(cell: SearchCell, { log, onCleaned }: Listener): Sea
   worker.on('exit', () => ended.resolve());
   const order = (message: SearchOrder) => worker.postMessage(message);
   return {
-    pokes: port1,
+    notifications: port1,
     begin: (source) => order({ kind: 'begin', source }),
     async close() {
       order({ kind: 'close' });

@@ -1,5 +1,5 @@
 import type { SqliteLog } from '../../events/log/sqlite-log.ts';
-import type { Draft, SealingSizes } from '../../events/segments/segment-writer.ts';
+import type { PendingSegment, SegmentSizes } from '../../events/segments/segment-writer.ts';
 import { isSystemError } from '../../storage/disk.ts';
 import { messageOf } from '../../storage/errors.ts';
 import type { Kept } from './messages.ts';
@@ -14,7 +14,7 @@ const retryMilliseconds = 5000;
 
 type Options = {
   /** Null: no further segment is written. */
-  sizes: SealingSizes | null;
+  sizes: SegmentSizes | null;
   /** Called when there are enough events for a segment. */
   onDue: () => void;
   /** Throws an error of the log that does not pass. */
@@ -45,9 +45,9 @@ export function keepSegments(
     onDue();
   }
 
-  function keep(draft: Draft): Kept {
+  function keep(pending: PendingSegment): Kept {
     try {
-      const isKept = segments.keep(draft);
+      const isKept = segments.keep(pending);
       findDue();
       shedSoon(0);
       return { isKept, failure: null };

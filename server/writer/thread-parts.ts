@@ -1,5 +1,5 @@
 import type { MessagePort } from 'node:worker_threads';
-import { SegmentAwayError } from '../../events/segments/offloaded.ts';
+import { SegmentOffloadedError } from '../../events/segments/offloaded.ts';
 import type { Clock } from '../../events/store/clock.ts';
 import type { Ids } from '../../events/store/ids.ts';
 import { isMovedAway } from '../../events/store/moved.ts';
@@ -27,7 +27,8 @@ export type Queued = { from: MessagePort; id: number; command: string };
 /** The answer to a command that was undone alone, by an error that no check foresaw. */
 export function internal(error: Error): WriterAnswer {
   const { message } = error;
-  if (error instanceof SegmentAwayError) return { ok: false, failure: 'away', message, missing: error.missing };
+  if (error instanceof SegmentOffloadedError)
+    return { ok: false, failure: 'offloaded', message, missing: error.missing };
   if (isMovedAway(error)) return { ok: false, failure: 'moved', message };
   return { ok: false, failure: isOutOfFiles(error) ? 'unreachable' : 'internal', message };
 }

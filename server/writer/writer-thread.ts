@@ -12,11 +12,11 @@ import { advised } from '../platform/advice.ts';
 import { parent } from '../platform/parent.ts';
 import { stepBack } from '../platform/priority.ts';
 import { giveBackAtRest } from '../platform/rest.ts';
-import { findSegmentsOf } from './away.ts';
 import { openHelpers } from './helpers.ts';
 import type { SharedInput, WriterInput, WriterMessage } from './messages.ts';
+import { findSegmentsOf } from './segment-store.ts';
+import { openStandaloneWriter } from './standalone-writer.ts';
 import type { Started } from './thread-parts.ts';
-import { serveAlone } from './turns.ts';
 
 const main = parent();
 const { counter, clockCell, meter, state, sealing, blobs, shared, noBackup, ...options }: WriterInput = workerData;
@@ -60,12 +60,12 @@ function start(means: Means): Started {
 /** The modules that only a node needs are loaded by one alone. */
 async function startNode({ appliesSchema, ...shared }: SharedInput): Promise<() => void> {
   const { joinLog } = await import('./joining.ts');
-  const { serveNode } = await import('./shared-turns.ts');
+  const { openNodeWriter } = await import('./node-writer.ts');
   const node = await joinLog({ ...options, ...shared, counter, clock, meter, say });
   try {
     const started = start({ ids: node.ids, now: node.clock.now, isReplica: true });
     const configured = { ...options, schema: started.schema, ids: node.ids };
-    return () => serveNode(started, node, { ...parts, configured, appliesSchema, marks: options.marks });
+    return () => openNodeWriter(started, node, { ...parts, configured, appliesSchema, marks: options.marks });
   } catch (error) {
     await node.membership.leave();
     await node.shared.close();
@@ -75,7 +75,7 @@ async function startNode({ appliesSchema, ...shared }: SharedInput): Promise<() 
 
 function startAlone(): () => void {
   const started = start({ ids: parts.ids, now: clock.believed });
-  return () => serveAlone(started, parts);
+  return () => openStandaloneWriter(started, parts);
 }
 
 let serve: (() => void) | null = null;

@@ -1,14 +1,14 @@
 import { MessageChannel, type MessagePort } from 'node:worker_threads';
 import type { CheckpointChange } from '../../events/proof/checkpoints.ts';
-import type { Draft } from '../../events/segments/segment-writer.ts';
+import type { PendingSegment } from '../../events/segments/segment-writer.ts';
 import type { Progress } from '../../projections/start/rebuild.ts';
 import type { Declared } from '../../projections/tables/epochs.ts';
 import type { Remaining, Scrubbed } from '../../projections/tables/scrub.ts';
 import { errorOf } from '../../storage/errors.ts';
 import { startThread } from '../platform/threads.ts';
+import { diskFullAtSigning } from './disk-full.ts';
 import type { NodeStanding } from './membership.ts';
 import type { Kept, WriterInput, WriterMessage, WriterOrder } from './messages.ts';
-import { noRoomToSign } from './no-room.ts';
 import type { SearchCell } from './search-cell.ts';
 import { writerEnded } from './waiting.ts';
 
@@ -65,10 +65,10 @@ export type Writer = {
   cleaned: () => number | null;
   /** Of a node: how it and all others are; null before its first report. */
   standing: () => NodeStanding | null;
-  /** Makes a segment of a draft. */
-  keepSegment: (draft: Draft) => Promise<Kept>;
+  /** Makes a segment of a pending. */
+  keepSegment: (pending: PendingSegment) => Promise<Kept>;
   /** Tells the thread of the search index from now on that there is something new. */
-  tellSearch: (pokes: MessagePort, cell: SearchCell) => void;
+  tellSearch: (port: MessagePort, cell: SearchCell) => void;
   /** A way for one thread to wait for what other nodes have appended; for a node alone. */
   follow: () => MessagePort;
   /** Records the queued commands, then ends the thread; one that is not ready yet is cut short, as by a crash. */
@@ -86,7 +86,7 @@ type Listener = {
   /** The log is brought to another format: a line for the operator. */
   onUpgrade?: (line: string) => void;
   /** There are enough events for a segment. */
-  onSealable: () => void;
+  onSegmentDue: () => void;
   /** Of a node: what the operator should know about the shared log. */
   onWarning?: (message: string) => void;
   /** Of a node: something was erased, by whichever node. */
@@ -106,7 +106,7 @@ export function startWriter(
     onChanges,
     onSealed,
     onUpgrade = () => {},
-    onSealable,
+    onSegmentDue,
     onWarning = () => {},
     onErased = () => {},
   }: Listener,
@@ -144,12 +144,12 @@ export function startWriter(
     } else if (message.kind === 'settled') settling.shift()?.(true);
     else if (message.kind === 'kept') {
       if (message.isKept) keeping.shift()?.resolve();
-      else keeping.shift()?.reject(noRoomToSign());
+      else keeping.shift()?.reject(diskFullAtSigning());
     } else if (message.kind === 'cleaning') {
       cleaned = message.share;
       if (message.isHindered) tellHindered();
     } else if (message.kind === 'scrubbed') scrubbing.shift()?.resolve(message.scrubbed);
-    else if (message.kind === 'sealable') onSealable();
+    else if (message.kind === 'segment-due') onSegmentDue();
     else if (message.kind === 'segment') sealing.shift()?.resolve(message);
     else if (message.kind === 'warning') onWarning(message.message);
     else if (message.kind === 'standing') standing = message.standing;
@@ -223,7 +223,7 @@ export function startWriter(
     adopt: (generation, declared) => ask({ kind: 'adopt', generation, declared }, adopting),
     settled,
     hasFailed: () => death !== null,
-    tellSearch: (pokes, cell) => worker.postMessage({ kind: 'poke', pokes, cell } satisfies WriterOrder, [pokes]),
+    tellSearch: (port, cell) => worker.postMessage({ kind: 'search', port, cell } satisfies WriterOrder, [port]),
     keepCheckpoint: (change) => ask({ kind: 'checkpoint', change }, keeping),
     scrub(remaining, onHindered) {
       tellHindered = onHindered;
@@ -231,7 +231,7 @@ export function startWriter(
     },
     cleaned: () => cleaned,
     standing: () => standing,
-    keepSegment: (draft) => ask({ kind: 'segment', draft }, sealing),
+    keepSegment: (pending) => ask({ kind: 'segment', pending }, sealing),
     close,
   };
 }

@@ -5,8 +5,8 @@ import { describe, it, type TestContext } from 'node:test';
 import fc from 'fast-check';
 import { eventOf, readLog } from '../../events/log/log-reader.ts';
 import { upgradeLog } from '../../events/log/upgrading.ts';
-import { draftRewriting, draftSegment } from '../../events/segments/segment-writer.ts';
-import { sealedUpTo, segmentFolder, segmentsOf } from '../../events/segments/segments.ts';
+import { rewriteSegment, writeSegment } from '../../events/segments/segment-writer.ts';
+import { archivedUpTo, segmentFolder, segmentsOf } from '../../events/segments/segments.ts';
 import { openLogToRead } from '../../events/store/log-file.ts';
 import { expectedSchema, schemaOf } from '../../events/store/log-tables.ts';
 import { verifyLog } from '../../events/verify/verify.ts';
@@ -18,7 +18,8 @@ const sizes = { events: 10, hot: 5 };
 
 /** Seals all that can be, and takes it out of the table. */
 function seal({ db, log }: Opened): void {
-  for (let draft = draftSegment(db, sizes); draft; draft = draftSegment(db, sizes)) assert.ok(log.segments.keep(draft));
+  for (let pending = writeSegment(db, sizes); pending; pending = writeSegment(db, sizes))
+    assert.ok(log.segments.keep(pending));
   while (log.segments.shed(3));
 }
 
@@ -128,15 +129,15 @@ describe('a log in segments', () => {
   it('drops a draft that an erasure has overtaken', (t) => {
     const opened = openTestLog(t);
     appendMany(opened, 20);
-    const draft = draftSegment(opened.db, sizes);
-    assert.ok(draft);
+    const pending = writeSegment(opened.db, sizes);
+    assert.ok(pending);
     erase(opened, 'posts/3');
-    assert.equal(opened.log.segments.keep(draft), false);
-    assert.equal(sealedUpTo(opened.db), 0);
+    assert.equal(opened.log.segments.keep(pending), false);
+    assert.equal(archivedUpTo(opened.db), 0);
     seal(opened);
     assert.equal(verdict(opened.db), null);
     erase(opened, 'posts/2');
-    const rewriting = draftRewriting(opened.db);
+    const rewriting = rewriteSegment(opened.db);
     opened.log.segments.rewriteNow();
     assert.equal(rewriting && opened.log.segments.keep(rewriting), false, 'it was written anew by another');
   });
@@ -145,7 +146,7 @@ describe('a log in segments', () => {
     const opened = openTestLog(t);
     appendMany(opened, 20);
     opened.db.exec(`DROP TRIGGER payloads_update; UPDATE payloads SET body = 'x' WHERE position = 7`);
-    assert.throws(() => draftSegment(opened.db, sizes), /event 7 .* not the one committed to/);
+    assert.throws(() => writeSegment(opened.db, sizes), /event 7 .* not the one committed to/);
   });
 
   it('is found out where a segment is missing, was altered, or is another one, and says which', (t) => {
@@ -203,7 +204,7 @@ describe('a log in segments', () => {
     assert.equal(upgradeLog(db, seals), null);
     const log = reopen();
     seal({ ...opened, log });
-    assert.equal(sealedUpTo(db), 10);
+    assert.equal(archivedUpTo(db), 10);
     assert.equal(verdict(db), null);
     // The seal of its head is the one that it had.
     db.prepare('UPDATE head SET mac = zeroblob(32)').run();
@@ -254,13 +255,13 @@ describe('a log in segments', () => {
             for (const event of model) if (event.stream === stream && event.text !== 'erasure') event.text = null;
             model.push({ stream, text: 'erasure' });
           } else if (one.kind === 'seal') {
-            const draft = draftSegment(db, sizes);
+            const pending = writeSegment(db, sizes);
             // A process that is killed in between leaves a draft.
-            if (draft && one.isKept) log.segments.keep(draft);
+            if (pending && one.isKept) log.segments.keep(pending);
             if (one.shed > 0) log.segments.shed(one.shed);
           } else if (one.kind === 'rewrite') {
-            const draft = draftRewriting(db);
-            if (draft && one.isKept) log.segments.keep(draft);
+            const pending = rewriteSegment(db);
+            if (pending && one.isKept) log.segments.keep(pending);
           } else if (one.kind === 'clean') log.segments.removeStrays();
           else log = opened.reopen();
           const found = log.texts(0, model.length).map((text) => {

@@ -74,11 +74,11 @@ export const diskMutations: readonly Mutation[] = [
   },
   {
     what: 'A thread is started for each segment.',
-    file: 'server/writer/lingering-sealer.ts',
+    file: 'server/writer/lingering-archiver.ts',
     text: 'if (lingering?.file !== input.file || lingering.isOver())',
     replacement: 'if (input.file)',
     test: {
-      file: 'test/writer/lingering-sealer.test.ts',
+      file: 'test/writer/lingering-archiver.test.ts',
       name: 'the thread that seals a log does its next work too, and gives way to that of another log',
     },
   },

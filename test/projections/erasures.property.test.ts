@@ -13,7 +13,7 @@ import {
 } from '../../events/facts/accounts.ts';
 import { accountStream, documentStream, inviteStream } from '../../events/facts/catalogue.ts';
 import type { Change } from '../../events/facts/log.ts';
-import { draftSegment } from '../../events/segments/segment-writer.ts';
+import { writeSegment } from '../../events/segments/segment-writer.ts';
 import { openScrubber } from '../../projections/tables/scrub.ts';
 import { withDatabase } from '../../storage/sqlite.ts';
 import { category } from '../helpers/category.ts';
@@ -90,8 +90,8 @@ function play(directory: Directory, steps: readonly Step[], salt: string): Perso
 /** Moves what is not of the newest events into segments. */
 function seal({ log, readFile }: Directory): void {
   withDatabase(join(dirname(readFile), 'log.db'), { readonly: true }, (db) => {
-    const draft = draftSegment(db, { events: 12, hot: 4 });
-    if (draft) log.segments.keep(draft);
+    const pending = writeSegment(db, { events: 12, hot: 4 });
+    if (pending) log.segments.keep(pending);
   });
   log.segments.shed(7);
 }

@@ -6,7 +6,7 @@ import fc from 'fast-check';
 import type { Config } from '../../config/define.ts';
 import { decideLogin, decidePassword } from '../../events/facts/accounts.ts';
 import { documentStream } from '../../events/facts/catalogue.ts';
-import { draftSegment } from '../../events/segments/segment-writer.ts';
+import { writeSegment } from '../../events/segments/segment-writer.ts';
 import type { Helpers, PieceResult } from '../../projections/start/helpers.ts';
 import { verifyDirectory } from '../../projections/verify/verify.ts';
 import { openHelpers } from '../../server/writer/helpers.ts';
@@ -100,8 +100,8 @@ function erase({ log, record }: Directory, id: string): void {
 
 function seal({ log, readFile }: Directory): void {
   withDatabase(join(dirname(readFile), 'log.db'), { readonly: true }, (db) => {
-    const draft = draftSegment(db, { events: 12, hot: 4 });
-    if (draft) log.segments.keep(draft);
+    const pending = writeSegment(db, { events: 12, hot: 4 });
+    if (pending) log.segments.keep(pending);
   });
   log.segments.shed(7);
 }

@@ -1,7 +1,7 @@
 import { checkConfig } from '../../config/check.ts';
 import { categoryOf, dataFields } from '../../config/schema.ts';
 import { uniqueFields } from '../../events/facts/claims.ts';
-import type { Draft } from '../../events/segments/segment-writer.ts';
+import type { PendingSegment } from '../../events/segments/segment-writer.ts';
 import type { Ids } from '../../events/store/ids.ts';
 import type { Booted } from '../../projections/start/boot.ts';
 import { payloadsIn } from '../helpers/leftovers.ts';
@@ -109,7 +109,7 @@ function checkRemains(disk: Disk, { erased }: Story): void {
   }
 }
 
-/** A draft need not be whole. */
+/** A pending segment need not be whole. */
 function readable(bytes: Buffer): Buffer {
   try {
     return payloadsIn(bytes);
@@ -202,13 +202,13 @@ function calmly<T>({ disk }: World, look: () => T): T {
 /** The thread that seals reads the log through a connection of its own. */
 function seal(world: World, { log, databases }: Life, what: 'seal' | 'rewrite'): void {
   const { random, disk } = world;
-  let draft: Draft | null = null;
+  let pending: PendingSegment | null = null;
   const sizes = { events: oneOf(random, [5, 12, 30]), hot: below(random, 6) };
   const isBad = (error: unknown) => error instanceof BrokenPromise || !isOfDisk(error);
   try {
     const db = product.openDatabase(databases[0].name, { readonly: true, cacheMiB: 2 });
     try {
-      draft = what === 'seal' ? product.draftSegment(db, sizes) : product.draftRewriting(db);
+      pending = what === 'seal' ? product.writeSegment(db, sizes) : product.rewriteSegment(db);
     } finally {
       db.close();
     }
@@ -217,7 +217,7 @@ function seal(world: World, { log, databases }: Life, what: 'seal' | 'rewrite'):
     if (disk.isOff()) throw new Ended('the power is cut', { cause: error });
     if (isBad(error)) throw unforeseen(error);
   }
-  const made = draft;
+  const made = pending;
   if (!made) return;
   tolerant(world, () => {
     try {

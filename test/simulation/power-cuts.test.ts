@@ -19,8 +19,8 @@ function appendMany(world: World, life: Life, count: number): void {
 }
 
 function seal(life: Life): void {
-  const draft = product.draftSegment(life.databases[0], { events: 5, hot: 0 });
-  assert.ok(draft && life.log.segments.keep(draft));
+  const pending = product.writeSegment(life.databases[0], { events: 5, hot: 0 });
+  assert.ok(pending && life.log.segments.keep(pending));
   while (life.log.segments.shed(5));
 }
 

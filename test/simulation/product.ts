@@ -44,7 +44,7 @@ export const { openDocuments, registerFunctions } = (await load(
 )) as typeof import('../../projections/query/documents.ts');
 export const { createIds } = (await load('events/store/ids.ts')) as typeof import('../../events/store/ids.ts');
 export const { verifyLog } = (await load('events/verify/verify.ts')) as typeof import('../../events/verify/verify.ts');
-export const { draftSegment, draftRewriting } = (await load(
+export const { writeSegment, rewriteSegment } = (await load(
   'events/segments/segment-writer.ts',
 )) as typeof import('../../events/segments/segment-writer.ts');
 export const { giveBackPages, openDatabase, isDiskFull } = (await load(

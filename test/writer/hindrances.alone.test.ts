@@ -4,7 +4,7 @@ import { cpSync, mkdirSync, readdirSync, renameSync, rmdirSync, rmSync } from 'n
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import type { Config } from '../../config/define.ts';
-import { draftSegment, usualSizes } from '../../events/segments/segment-writer.ts';
+import { usualSizes, writeSegment } from '../../events/segments/segment-writer.ts';
 import { segmentsOf } from '../../events/segments/segments.ts';
 import { hindranceOf } from '../../storage/scrub.ts';
 import { openDatabase, withDatabase } from '../../storage/sqlite.ts';
@@ -62,7 +62,7 @@ describe('A service that the disk hinders beside its log', () => {
     Object.assign(usualSizes, sizes);
     const copy = join(own, 'copy');
     cpSync(data, copy, { recursive: true });
-    const name = withDatabase(join(copy, 'log.db'), { readonly: true }, (db) => draftSegment(db, sizes)?.file ?? '');
+    const name = withDatabase(join(copy, 'log.db'), { readonly: true }, (db) => writeSegment(db, sizes)?.file ?? '');
     // No file takes the place of a folder.
     mkdirSync(join(data, 'segments', name, 'in-the-way'), { recursive: true });
     const service = await startHere(t, config, { data });

@@ -48,7 +48,7 @@ async function openWriter(t: TestContext, onDeath: (error: Error) => void) {
   };
   const writer = startWriter(
     input,
-    { progress: () => {}, onChanges: () => assert.fail(), onSealed: () => {}, onSealable: () => {} },
+    { progress: () => {}, onChanges: () => assert.fail(), onSealed: () => {}, onSegmentDue: () => {} },
     onDeath,
   );
   t.after(writer.close);

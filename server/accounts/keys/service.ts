@@ -1,7 +1,7 @@
 import type { VaultPort } from '../../../events/vault/vault-port.ts';
 import { isDiskFull } from '../../../storage/sqlite.ts';
 import type { KeyService } from '../../ports.ts';
-import { canWait, noRoom } from '../../writer/no-room.ts';
+import { canWait, diskFull } from '../../writer/disk-full.ts';
 
 /**
  * Creates the service that keeps the secrets of API keys, one per service.
@@ -24,7 +24,7 @@ async function withRoom<T>(work: Promise<T>): Promise<T> {
   try {
     return await work;
   } catch (error) {
-    throw isDiskFull(error) ? noRoom() : error;
+    throw isDiskFull(error) ? diskFull() : error;
   }
 }
 

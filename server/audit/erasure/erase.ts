@@ -5,7 +5,7 @@ import { show } from '../../../config/suggest.ts';
 import { decideNothing } from '../../../events/facts/accounts.ts';
 import { documentStream } from '../../../events/facts/catalogue.ts';
 import type { Change } from '../../../events/facts/log.ts';
-import { whenHere } from '../../../events/segments/fetching.ts';
+import { retryAfterFetch } from '../../../events/segments/fetching.ts';
 import { type Remaining, remainingAdministrator } from '../../access/administrators.ts';
 import { noteErasure } from '../../access/admission.ts';
 import { erasableOf, mayErase, requireOpenToKey } from '../../access/erasing.ts';
@@ -41,7 +41,7 @@ async function admit({ app, request }: ErasingCall, asked: ErasureRequest): Prom
   const erasable = await erasableOf(app, asked);
   if (!(await mayErase(call, asked, erasable))) {
     const { has } = await auditRightsOf(app, request);
-    if (!erasable && has('headers')) await whenHere(() => planErasure(app, collection, id));
+    if (!erasable && has('headers')) await retryAfterFetch(() => planErasure(app, collection, id));
     throw new DomainError('forbidden', `you may not erase ${show(`${collection}/${id}`)}`);
   }
   // The operator decides on every account.
@@ -54,7 +54,7 @@ async function admit({ app, request }: ErasingCall, asked: ErasureRequest): Prom
 export async function previewErasure(call: ErasingCall, asked: ErasureRequest): Promise<JsonObject> {
   await admit(call, asked);
   const { collection, id } = asked;
-  const plan = await whenHere(() => planErasure(call.app, collection, id));
+  const plan = await retryAfterFetch(() => planErasure(call.app, collection, id));
   return { collection, id, dryRun: true, erases: await takenBy(call.app, plan) };
 }
 
@@ -73,7 +73,7 @@ export async function eraseDocument(
   const context = { ...contextOf(request), reason };
   for (let count = 1; count <= maxTries; count += 1) {
     const remaining = await admit({ app, request }, asked);
-    const plan = await whenHere(() => planErasure(app, collection, id));
+    const plan = await retryAfterFetch(() => planErasure(app, collection, id));
     const erases = await takenBy(app, plan);
     requireLiving(app, request);
     const who = { actor: actorOf(request), correlationId: requestId(request), context };

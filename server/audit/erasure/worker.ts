@@ -10,7 +10,7 @@ import type { BlobGuard } from '../../files/blobs/guard.ts';
 import { isStoreFailure } from '../../http/store-refusals.ts';
 import { every } from '../../platform/ticks.ts';
 import type { ErasurePort } from '../../ports.ts';
-import type { Moving } from '../../writer/moving.ts';
+import type { Moving } from '../../writer/offloading.ts';
 import type { Writer } from '../../writer/writer.ts';
 
 /** Finishes erasures that are recorded: removes bytes from the data files and the store. */

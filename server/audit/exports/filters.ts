@@ -3,7 +3,7 @@ import { show } from '../../../config/suggest.ts';
 import { type Header, headerOf } from '../../../events/facts/envelope.ts';
 import type { EventText } from '../../../events/log/event-checks.ts';
 import type { LogReader } from '../../../events/log/log-reader.ts';
-import { whenHere } from '../../../events/segments/fetching.ts';
+import { retryAfterFetch } from '../../../events/segments/fetching.ts';
 import type { Names } from '../../../events/service-events/categories.ts';
 import type { EventFilter } from '../../../projections/tables/audit.ts';
 import { headersBetween } from '../../documents/past/reading.ts';
@@ -60,7 +60,7 @@ export async function* eventsThatFit(log: LogReader, range: Range): AsyncGenerat
   for await (const positions of positionsThatFit(log, range)) {
     for (let at = 0; at < positions.length; at += eventsAtOnce) {
       const wanted = positions.slice(at, at + eventsAtOnce);
-      yield await whenHere(() => wanted.flatMap((position) => log.texts(position - 1, position)));
+      yield await retryAfterFetch(() => wanted.flatMap((position) => log.texts(position - 1, position)));
       await yieldToEventLoop();
     }
   }

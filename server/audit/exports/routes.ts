@@ -3,7 +3,7 @@ import type { Request, ResponseObject, ResponseToolkit, Server } from '@hapi/hap
 import { create as dispositionOf } from 'content-disposition';
 import { DomainError } from '../../../config/errors.ts';
 import { show } from '../../../config/suggest.ts';
-import { whenHere } from '../../../events/segments/fetching.ts';
+import { retryAfterFetch } from '../../../events/segments/fetching.ts';
 import { type AuditRights, requireAudit } from '../../access/rights.ts';
 import { hiddenByRules, type Sight } from '../../access/sight.ts';
 import type { App, RouteParts } from '../../app.ts';
@@ -105,7 +105,7 @@ export function exports(server: Server, app: App & Pick<RouteParts, 'places'>): 
     const madeAt = new Date(app.clock.believed());
     noteReason(request, null);
     // All segments that it needs are here before it is recorded, and a refusal is no event.
-    const pack = await whenHere(() => bundleZip(made, madeAt));
+    const pack = await retryAfterFetch(() => bundleZip(made, madeAt));
     const answer = archive(h, pack, name).header('annals-checkpoint', `${checkpoint.size} ${checkpoint.root}`);
     const events = last?.version ?? 0;
     try {

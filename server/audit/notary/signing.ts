@@ -11,7 +11,7 @@ import type { LogKey } from '../../../events/vault/log-keys.ts';
 import { isDiskFull, openDatabase } from '../../../storage/sqlite.ts';
 import { every } from '../../platform/ticks.ts';
 import type { Altered, LogCheckpoint, Notary } from '../../ports.ts';
-import { noRoomToSign } from '../../writer/no-room.ts';
+import { diskFullAtSigning } from '../../writer/disk-full.ts';
 import { changeKeyWith } from './changing.ts';
 import { signedSize } from './checkpoint-checks.ts';
 import { type LogParts, trustedKeysOf } from './keys.ts';
@@ -225,7 +225,7 @@ function refusalOfAltered({ finding }: Altered): DomainError {
 }
 
 function roomless(error: unknown): never {
-  throw isDiskFull(error) ? noRoomToSign() : error;
+  throw isDiskFull(error) ? diskFullAtSigning() : error;
 }
 
 function describe({ size, note, signedAt }: Pick<KeptCheckpoint, 'size' | 'note' | 'signedAt'>): LogCheckpoint {

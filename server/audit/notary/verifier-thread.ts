@@ -5,7 +5,7 @@ import { readCheckpoints } from '../../../events/proof/checkpoints.ts';
 import type { TreeHead } from '../../../events/proof/proofs.ts';
 import { isSealed } from '../../../events/proof/seals.ts';
 import type { Finding, SeenHead, Trouble } from '../../../events/proof/seen-heads.ts';
-import { leaveAway } from '../../../events/segments/offloaded.ts';
+import { refuseOffloaded } from '../../../events/segments/offloaded.ts';
 import { segmentFolder } from '../../../events/segments/segments.ts';
 import { BrokenLogError, unsealed } from '../../../events/store/log-file.ts';
 import type { KnownKey } from '../../../events/vault/log-keys.ts';
@@ -74,7 +74,7 @@ async function answer(id: number, job: Job, signal: AbortSignal): Promise<Verifi
 async function look({ file, known, percent }: Job, signal: AbortSignal): Promise<Looked | null> {
   if (signal.aborted) return null;
   // It goes round all day: to fetch them each time would cost more than they are worth. "annals verify" does.
-  leaveAway(segmentFolder(file));
+  refuseOffloaded(segmentFolder(file));
   const db = openDatabase(file, { readonly: true, cacheMiB: 4 });
   let to = 0;
   let checks: TableChecks | null = null;

@@ -1,6 +1,6 @@
 import type { EventText } from '../../../events/log/event-checks.ts';
 import type { LogReader } from '../../../events/log/log-reader.ts';
-import { whenHere } from '../../../events/segments/fetching.ts';
+import { retryAfterFetch } from '../../../events/segments/fetching.ts';
 import { missingEvent } from '../../../events/store/altered.ts';
 import { yieldToEventLoop } from '../../platform/yield.ts';
 
@@ -10,7 +10,7 @@ const chunkLength = 1 << 18;
 /** The events at positions `from` to `to`, chunk by chunk; other requests have their turn between two. */
 export async function* eventsBetween(log: LogReader, from: number, to: number): AsyncGenerator<EventText[]> {
   for (let next = from; next <= to; ) {
-    const chunk = await whenHere(() => log.textsWithin(next - 1, to, chunkLength));
+    const chunk = await retryAfterFetch(() => log.textsWithin(next - 1, to, chunkLength));
     if (chunk.length === 0) throw missingEvent(next);
     yield chunk;
     next += chunk.length;
@@ -21,7 +21,9 @@ export async function* eventsBetween(log: LogReader, from: number, to: number): 
 /** The events of a stream that stand at positions up to `upTo`, chunk by chunk, oldest first. */
 export async function* eventsOf(log: LogReader, stream: string, upTo: number): AsyncGenerator<EventText[]> {
   for (let version = 0; ; ) {
-    const chunk = await whenHere(() => log.streamTextsWithin(stream, { after: version, upTo, bytes: chunkLength }));
+    const chunk = await retryAfterFetch(() =>
+      log.streamTextsWithin(stream, { after: version, upTo, bytes: chunkLength }),
+    );
     if (chunk.length === 0) return;
     yield chunk;
     version += chunk.length;

@@ -1,6 +1,6 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { readLog } from '../../../events/log/log-reader.ts';
-import { whenHere } from '../../../events/segments/fetching.ts';
+import { retryAfterFetch } from '../../../events/segments/fetching.ts';
 import { openTail, readNamings } from '../../../events/service-events/blobs.ts';
 import { BlobHeldError, type BlobStore } from '../../../storage/blobs.ts';
 import type { Sqlite } from '../../../storage/sqlite.ts';
@@ -45,7 +45,7 @@ export function openFileErasing({ db, pins, remove, ready, upToDate = async () =
     const sought = new Set(sha256);
     const found = new Set<string>();
     for (let after = 0; after < upTo && found.size < sought.size; after += chunk) {
-      for (const naming of await whenHere(() => [...readNamings(db, after, Math.min(after + chunk, upTo))])) {
+      for (const naming of await retryAfterFetch(() => [...readNamings(db, after, Math.min(after + chunk, upTo))])) {
         if (sought.has(naming.sha256) && isOther(naming.stream)) found.add(naming.sha256);
       }
       await turn();

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { type LogReader, readLog } from '../../../events/log/log-reader.ts';
 import { obstacleOf } from '../../../events/postgres/standing.ts';
 import { readCheckpoints } from '../../../events/proof/checkpoints.ts';
-import { namesIn } from '../../../events/segments/offloaded.ts';
+import { namesIn } from '../../../events/segments/offload-folder.ts';
 import { segmentFolder, segmentsOf } from '../../../events/segments/segments.ts';
 import { webhooksFile } from '../../../projections/tables/files.ts';
 import { freeBytes } from '../../../storage/disk.ts';

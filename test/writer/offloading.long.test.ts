@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { after, before, it, type TestContext } from 'node:test';
 import type { Config } from '../../config/define.ts';
 import { readLog } from '../../events/log/log-reader.ts';
-import { leaveAway } from '../../events/segments/offloaded.ts';
+import { refuseOffloaded } from '../../events/segments/offloaded.ts';
 import { usualSizes } from '../../events/segments/segment-writer.ts';
 import { segmentFolder, segmentsOf } from '../../events/segments/segments.ts';
 import { verifyInSteps } from '../../events/verify/verify.ts';
@@ -223,7 +223,7 @@ describeWithBucket('A service whose segments are in a bucket', () => {
     const verified = await runCommand(['verify', '--data', data], { environment });
     assert.match(verified.stdout, /^sound: the log is whole/m, verified.stdout + verified.stderr);
     await service.stop();
-    leaveAway(segmentFolder(join(data, 'log.db')));
+    refuseOffloaded(segmentFolder(join(data, 'log.db')));
     const troubles = withDatabase(join(data, 'log.db'), { readonly: true }, (db) => {
       for (const steps = verifyInSteps(db, readLog(db).head(), { seen: [], look: () => {} }); ; ) {
         const step = steps.next();

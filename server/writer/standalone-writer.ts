@@ -1,8 +1,8 @@
 import { type MessagePort, receiveMessageOnPort } from 'node:worker_threads';
 import type { Command, RecordedEvent } from '../../events/facts/log.ts';
 import type { CheckpointChange } from '../../events/proof/checkpoints.ts';
-import { bringHere } from '../../events/segments/fetching.ts';
-import type { AwayFrame } from '../../events/segments/offloaded.ts';
+import { fetchFrames } from '../../events/segments/fetching.ts';
+import type { OffloadedFrame } from '../../events/segments/offloaded.ts';
 import { jumpMilliseconds } from '../../events/store/clock.ts';
 import { schemaCommand } from '../../projections/start/boot.ts';
 import { catchUp } from '../../projections/start/rebuild.ts';
@@ -13,12 +13,12 @@ import { setFull } from '../platform/state.ts';
 import { tallyUp } from '../platform/tally.ts';
 import { openCleaning } from './cleaning.ts';
 import type { WriterAnswer, WriterAnswers, WriterOrder, WriterRequests } from './messages.ts';
-import { poke } from './search-cell.ts';
+import { notify } from './search-cell.ts';
 import { keepSegments } from './segment-keeping.ts';
 import { internal, type Queued, refusalsOf, type Started, type ThreadParts } from './thread-parts.ts';
 
 /** Takes commands and orders, for a log that is this service's alone: all of a turn is done before another begins. */
-export function serveAlone({ log, projector, scrubber }: Started, parts: ThreadParts): void {
+export function openStandaloneWriter({ log, projector, scrubber }: Started, parts: ThreadParts): void {
   const { main, say, clock, ids, meter, state, sealing } = parts;
   let queue: Queued[] = [];
   const senders = new Map<MessagePort, number | null>();
@@ -39,17 +39,21 @@ export function serveAlone({ log, projector, scrubber }: Started, parts: ThreadP
     onProgress: (progress) => say({ kind: 'cleaning', ...progress }),
     onEnd: (scrubbed) => say({ kind: 'scrubbed', scrubbed }),
   });
-  const segments = keepSegments(log, { sizes: sealing, onDue: () => say({ kind: 'sealable' }), onFailure: failsOnly });
+  const segments = keepSegments(log, {
+    sizes: sealing,
+    onDue: () => say({ kind: 'segment-due' }),
+    onFailure: failsOnly,
+  });
 
   main.on('message', (order: WriterOrder) => {
     if (order.kind === 'connect') {
       listenTo(order.port, order.generation);
       return;
     }
-    if (order.kind === 'poke') {
-      const { pokes, cell } = order;
+    if (order.kind === 'search') {
+      const { port, cell } = order;
       tellSearch = () => {
-        if (poke(cell)) pokes.postMessage(null);
+        if (notify(cell)) port.postMessage(null);
       };
       return;
     }
@@ -62,7 +66,7 @@ export function serveAlone({ log, projector, scrubber }: Started, parts: ThreadP
       return;
     }
     if (order.kind === 'segment') {
-      say({ kind: 'segment', ...segments.keep(order.draft) });
+      say({ kind: 'segment', ...segments.keep(order.pending) });
       return;
     }
     // Only a node follows another log.
@@ -150,11 +154,11 @@ export function serveAlone({ log, projector, scrubber }: Started, parts: ThreadP
   }
 
   /** An erasure needs the payloads that it takes: it has its turn again when they are here, and writes go on. */
-  function fetchFor(queued: Queued, missing: readonly AwayFrame[]): void {
-    bringHere(missing).then(
+  function fetchFor(queued: Queued, missing: readonly OffloadedFrame[]): void {
+    fetchFrames(missing).then(
       () => take(queued.from, [queued]),
       (error) => {
-        const answer = { ok: false, failure: 'away', message: messageOf(error) } as const;
+        const answer = { ok: false, failure: 'offloaded', message: messageOf(error) } as const;
         queued.from.postMessage([{ id: queued.id, answer }] satisfies WriterAnswers);
       },
     );

@@ -5,7 +5,7 @@ import { createRowMarks } from '../../projections/tables/row-marks.ts';
 import { createMeter } from '../../server/platform/meter.ts';
 import { createState } from '../../server/platform/state.ts';
 import { connectWriter } from '../../server/writer/append.ts';
-import { openSealing } from '../../server/writer/sealing.ts';
+import { openArchiving } from '../../server/writer/archiving.ts';
 import { startWriter } from '../../server/writer/writer.ts';
 import { withDatabase } from '../../storage/sqlite.ts';
 import { command, noon, seals } from '../events/logs.ts';
@@ -36,7 +36,7 @@ const writer = startWriter(
     noBackup: false,
     blobs,
   },
-  { progress: () => {}, onChanges: () => {}, onSealed: () => {}, onSealable: () => sealing.seal() },
+  { progress: () => {}, onChanges: () => {}, onSealed: () => {}, onSegmentDue: () => sealing.seal() },
   (error) => {
     process.stdout.write(`died ${error.message}\n`);
     process.exit(1);
@@ -44,7 +44,7 @@ const writer = startWriter(
 );
 const quiet = { error: console.error, warn: console.error } as never;
 const file = `${directory}/log.db`;
-const sealing = openSealing({ file, sizes, blobs, keep: writer.keepSegment, log: quiet });
+const sealing = openArchiving({ file, sizes, blobs, keep: writer.keepSegment, log: quiet });
 const { size } = await writer.ready;
 const { append } = connectWriter(writer.connect());
 const at = new Date(noon).toISOString();

@@ -1,10 +1,10 @@
 import type { Logger } from 'pino';
-import { type Draft, hasRemovals, type SealingSizes } from '../../events/segments/segment-writer.ts';
+import { hasRemovals, type PendingSegment, type SegmentSizes } from '../../events/segments/segment-writer.ts';
 import type { BlobSettings } from '../../storage/blobs.ts';
 import { withDatabase } from '../../storage/sqlite.ts';
-import { endLingering, release, takeSealer } from './lingering-sealer.ts';
+import type { ArchiverMessage, ArchiverOrder } from './archiver-thread.ts';
+import { endLingering, release, takeArchiver } from './lingering-archiver.ts';
 import type { Kept } from './messages.ts';
-import type { SealerMessage, SealerOrder } from './sealer-thread.ts';
 
 /** Makes segments of a log, and writes them anew, beside the writer. */
 export type Sealing = {
@@ -12,7 +12,7 @@ export type Sealing = {
   seal: () => void;
   /**
    * Writes the segments anew that still have erased payloads, one after the other. Nothing is sealed until the function
-   * is called that this gives: then no draft has what was erased meanwhile. A segment that could not be written is
+   * is called that this gives: then no pending has what was erased meanwhile. A segment that could not be written is
    * logged, and left as it was.
    */
   rewriteSegments: () => Promise<() => void>;
@@ -22,10 +22,10 @@ export type Sealing = {
 type Options = {
   /** The path of the log. */
   file: string;
-  sizes: SealingSizes;
+  sizes: SegmentSizes;
   /** Where segments are that are not here. */
   blobs: BlobSettings;
-  keep: (draft: Draft) => Promise<Kept>;
+  keep: (pending: PendingSegment) => Promise<Kept>;
   log: Logger;
 };
 
@@ -46,7 +46,7 @@ function inLine<T>(run: () => Promise<T>): Promise<T> {
 }
 
 /** Opens the sealing of a log. Its thread runs while there is something to do, and lingers. */
-export function openSealing({ file, sizes, blobs, keep, log }: Options): Sealing {
+export function openArchiving({ file, sizes, blobs, keep, log }: Options): Sealing {
   let last: Promise<unknown> = Promise.resolve();
   let isClosed = false;
   let isSealing = false;
@@ -63,25 +63,25 @@ export function openSealing({ file, sizes, blobs, keep, log }: Options): Sealing
   }
 
   /** Does what there is to do of a kind. @returns whether there may be more. */
-  async function work(order: SealerOrder, most: number): Promise<boolean> {
+  async function work(order: ArchiverOrder, most: number): Promise<boolean> {
     if (isClosed) return false;
-    const sealer = takeSealer({ file, sizes, blobs }, (err) => {
+    const archiver = takeArchiver({ file, sizes, blobs }, (err) => {
       log.error({ err }, 'the thread that seals the log has failed; it is tried again with further events');
     });
     const ended = new Promise<null>((resolve) => {
       ending = () => resolve(null);
     });
-    const drafted = async (): Promise<Draft | null> => {
-      const message = await Promise.race([sealer.ask(order), ended]);
+    const ask = async (): Promise<PendingSegment | null> => {
+      const message = await Promise.race([archiver.ask(order), ended]);
       if (message && 'failure' in message) fail(order, message);
-      return message && 'draft' in message ? message.draft : null;
+      return message && 'pending' in message ? message.pending : null;
     };
     try {
       let made = 0;
       for (let tries = 0; tries < maxTries && made < most && !isClosed; ) {
-        const draft = await drafted();
-        if (!draft || isClosed) return false;
-        const { isKept, failure } = await keep(draft);
+        const pending = await ask();
+        if (!pending || isClosed) return false;
+        const { isKept, failure } = await keep(pending);
         if (failure !== null) {
           fail(order, { failure, isLogs: false, isFull: false });
           return false;
@@ -93,8 +93,8 @@ export function openSealing({ file, sizes, blobs, keep, log }: Options): Sealing
       }
       return made === most;
     } finally {
-      if (isClosed) await sealer.worker.terminate();
-      else await release(sealer);
+      if (isClosed) await archiver.worker.terminate();
+      else await release(archiver);
     }
   }
 
@@ -116,7 +116,10 @@ export function openSealing({ file, sizes, blobs, keep, log }: Options): Sealing
       });
   }
 
-  function fail(order: SealerOrder, { failure, isLogs, isFull }: Extract<SealerMessage, { failure: string }>): void {
+  function fail(
+    order: ArchiverOrder,
+    { failure, isLogs, isFull }: Extract<ArchiverMessage, { failure: string }>,
+  ): void {
     clearTimeout(timer);
     if (!isLogs && order === 'seal') timer = setTimeout(seal, retryMilliseconds).unref();
     if (told === failure) return;

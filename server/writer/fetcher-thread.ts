@@ -6,16 +6,16 @@ import { messageOf } from '../../storage/errors.ts';
 /**
  * The start data of the thread that fetches segments for one that waits: the cell becomes 1 when the answer is there.
  */
-export type AwayInput = {
+export type FetcherInput = {
   bucket: Extract<BlobSettings, { kind: 'bucket' }>;
   port: MessagePort;
   cell: Int32Array<SharedArrayBuffer>;
 };
 
 /** The bytes of an object, null for a missing one; or why they could not be read. */
-export type AwayAnswer = { bytes: Uint8Array | null } | { failure: string };
+export type FetcherAnswer = { bytes: Uint8Array | null } | { failure: string };
 
-const { bucket, port, cell }: AwayInput = workerData;
+const { bucket, port, cell }: FetcherInput = workerData;
 const segments = openBucketSegments(bucket);
 
 port.on('message', async (file: string) => {
@@ -24,7 +24,7 @@ port.on('message', async (file: string) => {
   Atomics.notify(cell, 0);
 });
 
-async function answer(file: string): Promise<AwayAnswer> {
+async function answer(file: string): Promise<FetcherAnswer> {
   try {
     return { bytes: await segments.read(file) };
   } catch (error) {

@@ -21,7 +21,7 @@ import type { Following, WriterAnswer, WriterAnswers, WriterOrder, WriterRequest
 import { kindOf, openTelling, told, undecided } from './outages.ts';
 import { openReadTables } from './read-tables.ts';
 import { openAgreement } from './schema-agreement.ts';
-import { poke } from './search-cell.ts';
+import { notify } from './search-cell.ts';
 import { keepSegments } from './segment-keeping.ts';
 import { internal, type Queued, refusalsOf, type Started, type ThreadParts } from './thread-parts.ts';
 
@@ -42,7 +42,7 @@ const forgetMilliseconds = 10 * 60_000;
  * Takes commands and orders, for a log that other nodes append to as well: turns wait for the shared log, and what else
  * writes to the replica is done between them.
  */
-export function serveNode({ scrubber, ...started }: Started, node: Node, parts: NodeParts): void {
+export function openNodeWriter({ scrubber, ...started }: Started, node: Node, parts: NodeParts): void {
   const { main, say, clock, meter, state, sealing, configured } = parts;
   const { log, isPending, readFile, databases } = started;
   const [, read] = databases;
@@ -95,7 +95,7 @@ export function serveNode({ scrubber, ...started }: Started, node: Node, parts: 
   });
   const segments = keepSegments(log, {
     sizes: sealing,
-    onDue: () => say({ kind: 'sealable' }),
+    onDue: () => say({ kind: 'segment-due' }),
     onFailure: failsOnly,
     between,
   });
@@ -122,9 +122,9 @@ export function serveNode({ scrubber, ...started }: Started, node: Node, parts: 
       case 'following':
         answerCalls<Following>(order.port, following);
         return;
-      case 'poke':
+      case 'search':
         tellSearch = () => {
-          if (poke(order.cell)) order.pokes.postMessage(null);
+          if (notify(order.cell)) order.port.postMessage(null);
         };
         return;
       case 'checkpoint':
@@ -134,7 +134,7 @@ export function serveNode({ scrubber, ...started }: Started, node: Node, parts: 
         cleaning.take(order.remaining);
         return;
       case 'segment':
-        between(() => say({ kind: 'segment', ...segments.keep(order.draft) }));
+        between(() => say({ kind: 'segment', ...segments.keep(order.pending) }));
         return;
       case 'adopt':
         say({ kind: 'adopted', isRecorded: false });

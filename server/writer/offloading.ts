@@ -3,7 +3,14 @@ import { rmSync, statSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { Logger } from 'pino';
-import { awayFile, awayFolder, isAway, makeAwayFolder, namesIn, noteAway } from '../../events/segments/offloaded.ts';
+import {
+  isOffloaded,
+  makeOffloadFolder,
+  markOffloaded,
+  namesIn,
+  offloadedFile,
+  offloadFolder,
+} from '../../events/segments/offload-folder.ts';
 import { indexBytes, readIndex } from '../../events/segments/segment-file.ts';
 import { strayObjects, syncFolderNow } from '../../events/segments/segment-writer.ts';
 import { isSegmentName, type Segment, segmentFolder, segmentsOf } from '../../events/segments/segments.ts';
@@ -43,7 +50,7 @@ const closeMilliseconds = 5000;
 /**
  * Opens it. Without a bucket it does nothing; without a bound for what stays here it only looks what the bucket has.
  */
-export function openMoving({ file, blobs, ready, log }: Options): Moving {
+export function openOffloading({ file, blobs, ready, log }: Options): Moving {
   if (blobs.kind !== 'bucket')
     return { wake() {}, findObjects: async () => {}, removeObjects: async () => {}, async close() {} };
   const bucket = blobs;
@@ -113,13 +120,13 @@ export function openMoving({ file, blobs, ready, log }: Options): Moving {
     if (isNoted) return;
     const { list } = await objects();
     const unknown = (await list()).filter((name) => isSegmentName(name)).map((name) => join(folder, name));
-    for (const path of unknown) makeAwayFolder(path);
+    for (const path of unknown) makeOffloadFolder(path);
     if (unknown.length > 0) syncFolderNow(folder);
     isNoted = true;
   }
 
   function mayHaveObjects(): boolean {
-    return most < Number.POSITIVE_INFINITY || namesIn(folder).some((name) => awayFile(name) !== null);
+    return most < Number.POSITIVE_INFINITY || namesIn(folder).some((name) => offloadedFile(name) !== null);
   }
 
   /** Moves the oldest segment that is not to stay. @returns whether there may be more. */
@@ -129,7 +136,7 @@ export function openMoving({ file, blobs, ready, log }: Options): Moving {
     for (const segment of here) {
       if (held <= most || isClosed) return false;
       const path = join(folder, segment.file);
-      if (!isAway(path) && !(await send(segment, path))) continue;
+      if (!isOffloaded(path) && !(await send(segment, path))) continue;
       // One that was written anew meanwhile is removed with its object, when no reader knows of it.
       if (!isCurrent(segment)) continue;
       rmSync(path, { force: true });
@@ -148,7 +155,7 @@ export function openMoving({ file, blobs, ready, log }: Options): Moving {
   async function send(segment: Segment, path: string): Promise<boolean> {
     const { file, bytes, sha256 } = segment;
     // From here on an erasure looks for the object too.
-    makeAwayFolder(path);
+    makeOffloadFolder(path);
     syncFolderNow(folder);
     const own = isCurrent(segment) ? await readOrNull(path) : null;
     if (own === null) {
@@ -162,8 +169,8 @@ export function openMoving({ file, blobs, ready, log }: Options): Moving {
     const found = await readBack(file);
     if (!found || !hash('sha256', found, 'buffer').equals(sha256))
       throw new Error(`the bucket does not give back what was put there as segments/${file}`);
-    noteAway(path, own.subarray(0, indexBytes(own)), framesOfStart(segment, own));
-    syncFolderNow(awayFolder(path));
+    markOffloaded(path, own.subarray(0, indexBytes(own)), framesOfStart(segment, own));
+    syncFolderNow(offloadFolder(path));
     return true;
   }
 
@@ -197,7 +204,7 @@ export function openMoving({ file, blobs, ready, log }: Options): Moving {
         for (const stray of read(strayObjects)) {
           const { remove } = await heldBucket();
           await remove(stray);
-          rmSync(awayFolder(join(folder, stray)), { recursive: true, force: true });
+          rmSync(offloadFolder(join(folder, stray)), { recursive: true, force: true });
           syncFolderNow(folder);
         }
       }),

@@ -14,7 +14,7 @@ import { roundsOf } from '../helpers/rounds.ts';
 import { temporaryFolder } from '../helpers/service.ts';
 
 const rounds = roundsOf(12, 5);
-const child = new URL('./sealing-child.ts', import.meta.url).pathname;
+const child = new URL('./archiving-child.ts', import.meta.url).pathname;
 
 describe('a log that is sealed, killed at any moment', () => {
   it('has every payload that was answered, or the erasure of it, and goes on', async (t) => {

@@ -1,23 +1,23 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { endLingering, release, takeSealer } from '../../server/writer/lingering-sealer.ts';
-import type { SealerInput } from '../../server/writer/sealer-thread.ts';
+import type { ArchiverInput } from '../../server/writer/archiver-thread.ts';
+import { endLingering, release, takeArchiver } from '../../server/writer/lingering-archiver.ts';
 import { openTestLog } from '../events/logs.ts';
 
 it('the thread that seals a log does its next work too, and gives way to that of another log', async (t) => {
-  const inputOf = (file: string): SealerInput => {
+  const inputOf = (file: string): ArchiverInput => {
     return { file, sizes: { events: 20, hot: 5 }, blobs: { kind: 'folder', folder: '' } };
   };
   const [one, other] = [inputOf(openTestLog(t).path), inputOf(openTestLog(t).path)];
   const failed = (error: unknown) => assert.fail(String(error));
   t.after(() => Promise.all([one, other].map(({ file }) => endLingering(file))));
-  const first = takeSealer(one, failed);
-  assert.deepEqual(await first.ask('seal'), { draft: null });
+  const first = takeArchiver(one, failed);
+  assert.deepEqual(await first.ask('seal'), { pending: null });
   await release(first);
-  assert.equal(takeSealer(one, failed), first);
-  assert.deepEqual(await first.ask('seal'), { draft: null });
+  assert.equal(takeArchiver(one, failed), first);
+  assert.deepEqual(await first.ask('seal'), { pending: null });
   await release(first);
-  const second = takeSealer(other, failed);
+  const second = takeArchiver(other, failed);
   assert.notEqual(second, first);
   assert.equal(first.isOver(), false);
   await release(second);

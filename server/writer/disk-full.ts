@@ -2,12 +2,12 @@ import { DomainError } from '../../config/errors.ts';
 import { isDiskFull } from '../../storage/sqlite.ts';
 
 /** The refusal of what would have to be written to a disk that is full. */
-export function noRoom(): DomainError {
+export function diskFull(): DomainError {
   return new DomainError('unavailable', 'there is no room on the disk: nothing was written, try again later');
 }
 
 /** The refusal of a signature for which there is no room: a later try may succeed. */
-export function noRoomToSign(): DomainError {
+export function diskFullAtSigning(): DomainError {
   return new DomainError('unavailable', 'there is no room on the disk to sign a checkpoint, try again later');
 }
 

@@ -1,14 +1,14 @@
 import type { Worker } from 'node:worker_threads';
 import { startThread } from '../platform/threads.ts';
-import type { SealerInput, SealerMessage, SealerOrder } from './sealer-thread.ts';
+import type { ArchiverInput, ArchiverMessage, ArchiverOrder } from './archiver-thread.ts';
 
 /**
  * A thread that seals. `ask` gives null where the thread ended in place of an answer; `onFailure` is told of the error
  * by which it failed.
  */
-export type Sealer = {
+export type Archiver = {
   file: string;
-  ask: (order: SealerOrder) => Promise<SealerMessage | null>;
+  ask: (order: ArchiverOrder) => Promise<ArchiverMessage | null>;
   onFailure: (err: unknown) => void;
   isOver: () => boolean;
   worker: Worker;
@@ -21,15 +21,15 @@ export type Sealer = {
 const lingerMilliseconds = 30_000;
 
 /** The thread that has nothing to do: one of a process. */
-let idle: { sealer: Sealer; timer: NodeJS.Timeout } | null = null;
+let idle: { archiver: Archiver; timer: NodeJS.Timeout } | null = null;
 
 /**
  * Gives the thread of a log that has nothing to do, or a new one. It is to be given back with {@link release}, or
  * ended.
  */
-export function takeSealer(input: SealerInput, onFailure: (err: unknown) => void): Sealer {
-  const lingering = idle?.sealer;
-  if (lingering?.file !== input.file || lingering.isOver()) return startSealer(input, onFailure);
+export function takeArchiver(input: ArchiverInput, onFailure: (err: unknown) => void): Archiver {
+  const lingering = idle?.archiver;
+  if (lingering?.file !== input.file || lingering.isOver()) return startArchiver(input, onFailure);
   clearTimeout(idle?.timer);
   idle = null;
   lingering.onFailure = onFailure;
@@ -38,30 +38,30 @@ export function takeSealer(input: SealerInput, onFailure: (err: unknown) => void
 }
 
 /** Keeps a thread for a while, in place of the one that was kept before. */
-export async function release(sealer: Sealer): Promise<void> {
-  const former = idle?.sealer;
+export async function release(archiver: Archiver): Promise<void> {
+  const former = idle?.archiver;
   clearTimeout(idle?.timer);
-  sealer.worker.unref();
-  const timer = setTimeout(() => endLingering(sealer.file), lingerMilliseconds).unref();
-  idle = { sealer, timer };
+  archiver.worker.unref();
+  const timer = setTimeout(() => endLingering(archiver.file), lingerMilliseconds).unref();
+  idle = { archiver, timer };
   await former?.worker.terminate();
 }
 
 /** Ends the thread of a log that has nothing to do, if there is one. */
 export async function endLingering(file: string): Promise<void> {
-  if (idle?.sealer.file !== file) return;
-  const { sealer, timer } = idle;
+  if (idle?.archiver.file !== file) return;
+  const { archiver, timer } = idle;
   clearTimeout(timer);
   idle = null;
-  await sealer.worker.terminate();
+  await archiver.worker.terminate();
 }
 
-function startSealer(input: SealerInput, onFailure: (err: unknown) => void): Sealer {
-  const worker = startThread('sealer', input);
+function startArchiver(input: ArchiverInput, onFailure: (err: unknown) => void): Archiver {
+  const worker = startThread('archiver', input);
   let isOver = false;
   const ended = new Promise<null>((resolve) => {
     worker.on('error', (err) => {
-      sealer.onFailure(err);
+      archiver.onFailure(err);
       isOver = true;
       resolve(null);
     });
@@ -70,16 +70,16 @@ function startSealer(input: SealerInput, onFailure: (err: unknown) => void): Sea
       resolve(null);
     });
   });
-  const sealer: Sealer = {
+  const archiver: Archiver = {
     file: input.file,
     onFailure,
     worker,
     isOver: () => isOver,
     ask(order) {
-      const answer = new Promise<SealerMessage>((resolve) => worker.once('message', resolve));
+      const answer = new Promise<ArchiverMessage>((resolve) => worker.once('message', resolve));
       worker.postMessage(order);
       return Promise.race([answer, ended]);
     },
   };
-  return sealer;
+  return archiver;
 }

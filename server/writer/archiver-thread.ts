@@ -1,36 +1,43 @@
 import { workerData } from 'node:worker_threads';
-import { type Draft, draftRewriting, draftSegment, type SealingSizes } from '../../events/segments/segment-writer.ts';
+import {
+  type PendingSegment,
+  rewriteSegment,
+  type SegmentSizes,
+  writeSegment,
+} from '../../events/segments/segment-writer.ts';
 import { BrokenLogError } from '../../events/store/log-file.ts';
 import type { BlobSettings } from '../../storage/blobs.ts';
 import { messageOf } from '../../storage/errors.ts';
 import { isDiskFull, openDatabase } from '../../storage/sqlite.ts';
 import { parent } from '../platform/parent.ts';
 import { stepBack } from '../platform/priority.ts';
-import { findSegmentsOf } from './away.ts';
+import { findSegmentsOf } from './segment-store.ts';
 
 /** The start data of the sealer thread: the path of the log. */
-export type SealerInput = { file: string; sizes: SealingSizes; blobs: BlobSettings };
+export type ArchiverInput = { file: string; sizes: SegmentSizes; blobs: BlobSettings };
 
 /** To write the next segment, or one anew that has erased payloads. */
-export type SealerOrder = 'seal' | 'rewrite';
+export type ArchiverOrder = 'seal' | 'rewrite';
 
-/** `draft`: null where there is nothing to do. `failure`: `isLogs` where the log itself is the reason. */
-export type SealerMessage = { draft: Draft | null } | { failure: string; isLogs: boolean; isFull: boolean };
+/** `pending`: null where there is nothing to do. `failure`: `isLogs` where the log itself is the reason. */
+export type ArchiverMessage =
+  | { pending: PendingSegment | null }
+  | { failure: string; isLogs: boolean; isFull: boolean };
 
 const main = parent();
-const { file, sizes, blobs }: SealerInput = workerData;
+const { file, sizes, blobs }: ArchiverInput = workerData;
 findSegmentsOf(file, blobs, true);
 
 // After all that answers.
 stepBack(15);
 
-main.on('message', (order: SealerOrder) => main.postMessage(answer(order)));
+main.on('message', (order: ArchiverOrder) => main.postMessage(answer(order)));
 
-function answer(order: SealerOrder): SealerMessage {
+function answer(order: ArchiverOrder): ArchiverMessage {
   try {
     const db = openDatabase(file, { readonly: true, cacheMiB: 2 });
     try {
-      return { draft: order === 'seal' ? draftSegment(db, sizes) : draftRewriting(db) };
+      return { pending: order === 'seal' ? writeSegment(db, sizes) : rewriteSegment(db) };
     } finally {
       db.close();
     }

@@ -1,11 +1,11 @@
 import { MessageChannel, receiveMessageOnPort } from 'node:worker_threads';
-import { knowStore, SegmentUnreachableError } from '../../events/segments/offloaded.ts';
+import { registerStore, SegmentUnreachableError } from '../../events/segments/offloaded.ts';
 import { segmentFolder } from '../../events/segments/segments.ts';
 import type { BlobSettings } from '../../storage/blobs.ts';
 import { type BucketSegments, openBucketSegments } from '../../storage/bucket/segments.ts';
 import { messageOf } from '../../storage/errors.ts';
 import { startThread } from '../platform/threads.ts';
-import type { AwayAnswer, AwayInput } from './away-thread.ts';
+import type { FetcherAnswer, FetcherInput } from './fetcher-thread.ts';
 
 type Bucket = Extract<BlobSettings, { kind: 'bucket' }>;
 
@@ -18,7 +18,7 @@ export function findSegmentsOf(logFile: string, blobs: BlobSettings, mayWait: bo
   if (blobs.kind !== 'bucket') return;
   let opened: BucketSegments | null = null;
   let waiting: ((file: string) => Buffer | null) | null = null;
-  knowStore(segmentFolder(logFile), {
+  registerStore(segmentFolder(logFile), {
     async fetch(file, range) {
       opened ??= openBucketSegments(blobs);
       try {
@@ -43,13 +43,13 @@ const mostMilliseconds = 10 * 60_000;
 function openWaiting(bucket: Bucket): (file: string) => Buffer | null {
   const cell = new Int32Array(new SharedArrayBuffer(4));
   const { port1, port2 } = new MessageChannel();
-  startThread('away', { bucket, port: port2, cell } satisfies AwayInput, [port2]).unref();
+  startThread('fetcher', { bucket, port: port2, cell } satisfies FetcherInput, [port2]).unref();
   port1.unref();
   return (file) => {
     Atomics.store(cell, 0, 0);
     port1.postMessage(file);
     Atomics.wait(cell, 0, 0, mostMilliseconds);
-    const answer: AwayAnswer | undefined = receiveMessageOnPort(port1)?.message;
+    const answer: FetcherAnswer | undefined = receiveMessageOnPort(port1)?.message;
     if (!answer) throw unreachable('the bucket does not answer');
     if ('failure' in answer) throw unreachable(answer.failure);
     return answer.bytes && Buffer.from(answer.bytes.buffer, answer.bytes.byteOffset, answer.bytes.byteLength);

@@ -21,7 +21,7 @@ import { readConditions } from '../webhooks/conditions.ts';
 import { createWebhookService, type WebhookService } from '../webhooks/service.ts';
 import { connectWriter } from '../writer/append.ts';
 import { openArchiving } from '../writer/archiving.ts';
-import type { Following, Kept } from '../writer/messages.ts';
+import type { Following, SegmentOutcome } from '../writer/messages.ts';
 import { type Moving, openOffloading } from '../writer/offloading.ts';
 import { startSearch } from '../writer/search.ts';
 import { createSearchCell } from '../writer/search-cell.ts';
@@ -142,7 +142,7 @@ export function startEngine(options: EngineOptions): Engine {
       acceptsClock: settings.acceptClock,
       isStrict: settings.strictSchema,
       acceptsLoss: settings.acceptLoss,
-      sealing: isBrief ? null : sizes,
+      segmentSizes: isBrief ? null : sizes,
       blobs,
       noBackup: settings.noBackup,
       ...(settings.log !== undefined && {
@@ -162,7 +162,7 @@ export function startEngine(options: EngineOptions): Engine {
     },
     (error) => onFailure(error, 'the writer failed, and the next start recovers from the log'),
   );
-  async function keep(pending: PendingSegment): Promise<Kept> {
+  async function keep(pending: PendingSegment): Promise<SegmentOutcome> {
     const kept = await writer.keepSegment(pending);
     if (kept.isKept) moving?.wake();
     return kept;

@@ -4,7 +4,7 @@ import type { BlobSettings } from '../../storage/blobs.ts';
 import { withDatabase } from '../../storage/sqlite.ts';
 import type { ArchiverMessage, ArchiverOrder } from './archiver-thread.ts';
 import { endLingering, release, takeArchiver } from './lingering-archiver.ts';
-import type { Kept } from './messages.ts';
+import type { SegmentOutcome } from './messages.ts';
 
 /** Makes segments of a log, and writes them anew, beside the writer. */
 export type Sealing = {
@@ -25,7 +25,7 @@ type Options = {
   sizes: SegmentSizes;
   /** Where segments are that are not here. */
   blobs: BlobSettings;
-  keep: (pending: PendingSegment) => Promise<Kept>;
+  keep: (pending: PendingSegment) => Promise<SegmentOutcome>;
   log: Logger;
 };
 

@@ -15,9 +15,7 @@ import type { Progress } from './cleaning.ts';
 import type { NodeStanding } from './membership.ts';
 import type { SearchCell } from './search-cell.ts';
 
-/**
- * The start data of the writer thread: the cells of ids and of the clock, and the options of a boot that can be sent.
- */
+/** The start data of the writer thread: cells that threads share, and the options of a boot that can be sent. */
 export type WriterInput = Required<
   Pick<
     BootOptions,
@@ -29,89 +27,109 @@ export type WriterInput = Required<
   /** For {@link markRows}. */
   marks: RowMarks;
   meter: WriterMeter;
-  /** Is told when there is no room for a write, and when there is. */
+  /** Is told when the disk is full, and when a write has succeeded again. */
   state: StateCell;
-  /** When a segment is due; null for one that seals nothing. */
-  sealing: SegmentSizes | null;
-  /** Where segments are that are not here. */
+  /** When a segment is due; null for a writer that writes no segments. */
+  segmentSizes: SegmentSizes | null;
+  /** The store of the segments that are not in the data directory. */
   blobs: BlobSettings;
   noBackup: boolean;
 } & {
-  /** Where the log is that several nodes append to; absent: the data directory has the log to itself. */
+  /** The log that several nodes append to; absent if the log belongs to this data directory. */
   shared?: SharedInput;
 };
 
-/**
- * `address` is that of PostgreSQL, as the setting has it: it holds a password. `node`: the name that was given to this
- * node. `appliesSchema`: a new configuration is applied at once.
- */
-export type SharedInput = { address: string; node: string | undefined; appliesSchema: boolean };
+/** The log of several nodes, and this node of it. */
+export type SharedInput = {
+  /** The address of PostgreSQL as the setting has it, with its password. */
+  address: string;
+  /** The name that the setting gives to this node. */
+  node: string | undefined;
+  /** Whether the node applies a new configuration at once. */
+  appliesSchema: boolean;
+};
 
-/** Commands on their way to the writer: the JSON text is cheaper to send than the object. */
+/** Commands on their way to the writer, as JSON text: a text is cheaper to send than an object. */
 export type WriterRequests = { id: number; command: string }[];
 
 /** The outcomes of commands. */
 export type WriterAnswers = { id: number; answer: WriterAnswer }[];
 
-/**
- * Orders of the main thread. `connect`: to take the commands of a thread that works by a generation of the
- * configuration; null for those that no rule admits. Commands of a later generation wait. `adopt`: from now on commands
- * are those of this generation, whose schema and rules are recorded before them; null where the log has them. `settle`:
- * to say when all commands sent before are done. `scrub`: to clear files of erased bytes. `segment`: to make a segment
- * of a
- * pending. */
+/** An order of the main thread to the writer. */
 export type WriterOrder =
+  /**
+   * To take the commands of a thread. `generation`: the one of the configuration by which the thread admits them; null
+   * if no rule admits them. Commands of a later generation wait until it is adopted.
+   */
   | { kind: 'connect'; port: MessagePort; generation: number | null }
+  /**
+   * To take commands by this generation of the configuration from now on. `declared`: its schema and rules, to be
+   * recorded first; null if the log has them. Answered by `adopted`.
+   */
   | { kind: 'adopt'; generation: number; declared: Declared | null }
+  /** To answer with `settled` when all commands that were sent before are recorded or refused. */
   | { kind: 'settle' }
-  /** To say there, and note in the cell, that the read tables have something new. */
+  /** To say through the port, and in the cell, when events were recorded: the search index follows them. */
   | { kind: 'search'; port: MessagePort; cell: SearchCell }
+  /** To keep a checkpoint of the log, or that a copy of it has arrived. Answered by `kept`. */
   | { kind: 'checkpoint'; change: CheckpointChange }
+  /** To clear the data files of erased bytes. `remaining`: the stored files of each erasure. Answered by `scrubbed`. */
   | { kind: 'scrub'; remaining: Remaining[] }
+  /** To make the log name a pending segment. Answered by `segment`. */
   | { kind: 'segment'; pending: PendingSegment }
-  /** Of a node: to answer the calls of {@link Following} that come through a port. */
+  /** To answer the calls of {@link Following} that come through a port; to a node only. */
   | { kind: 'following'; port: MessagePort }
+  /** To record the commands that wait, and end. Answered by `closed`. */
   | { kind: 'close' };
 
-/**
- * Whether a pending is a segment now; not where it has been overtaken, or the log had no room. `failure`: why its file
- * could not be.
- */
-export type Kept = { isKept: boolean; failure: string | null };
+/** The outcome of an order to keep a pending segment. */
+export type SegmentOutcome = {
+  /** True if the log names the segment now; false if an erasure has overtaken it, or if it could not be kept. */
+  isKept: boolean;
+  /** Why its file could not be put in place; null if there was no error of files. */
+  failure: string | null;
+};
 
-/**
- * Messages to the main thread. `changes`: those that a new schema makes to documents. `refused`: why it did not start.
- */
+/** A message of the writer to the main thread. */
 export type WriterMessage =
+  /** The read tables are being built: `done` of `total` events. */
   | { kind: 'progress'; done: number; total: number }
+  /** Lines for the operator: the changes that a new schema makes to documents. */
   | { kind: 'changes'; lines: readonly string[] }
+  /** The head of the log is sealed, and must always be from now on. */
   | { kind: 'sealed'; log: string }
-  /** For the operator, about the upgrade of the log. */
+  /** A line for the operator about the upgrade of the log to another format. */
   | { kind: 'upgrade'; line: string }
-  /** `log` is its id, `size` its number of events by now. */
+  /** The writer takes commands. `log`: the id of the log; `size`: its number of events. */
   | ({ kind: 'ready'; log: string; size: number; categories: Categories } & Pick<
       Booted,
       'readFile' | 'found' | 'foundAt' | 'upgradedFrom'
     >)
+  /** The writer does not start, and why. `isLoss`: documents would show less, and that is not accepted. */
   | { kind: 'refused'; message: string; isLoss: boolean }
+  /** Answers `settle`. */
   | { kind: 'settled' }
-  /** False: there was no room. */
+  /** Answers `checkpoint`. False: the disk is full. */
   | { kind: 'kept'; isKept: boolean }
+  /** How far a `scrub` is. */
   | ({ kind: 'cleaning' } & Progress)
+  /** Answers `scrub`. */
   | { kind: 'scrubbed'; scrubbed: Scrubbed }
-  /** There are enough events for a segment. */
+  /** The log has enough events for a segment. */
   | { kind: 'segment-due' }
-  | ({ kind: 'segment' } & Kept)
-  /** False: there was no room yet, and the next write tries again. */
+  /** Answers `segment`. */
+  | ({ kind: 'segment' } & SegmentOutcome)
+  /** Answers `adopt`. False: the schema could not be recorded yet, and the next write tries again. */
   | { kind: 'adopted'; isRecorded: boolean }
-  /** For the operator, about the shared log. */
+  /** A line for the operator about the shared log. */
   | { kind: 'warning'; message: string }
-  /** How this node and all others are, each second. */
+  /** The state of this node and of all others, each second. */
   | { kind: 'standing'; standing: NodeStanding }
-  /** Other nodes have erased something: the files here are to be cleared too. */
+  /** Some node has erased something, so the files here are to be cleared too. */
   | { kind: 'erased' }
-  /** Why this node may not go on. */
+  /** Why this node cannot go on. */
   | { kind: 'failed'; message: string }
+  /** Answers `close`. */
   | { kind: 'closed' };
 
 /** The outcome of a command; or why it has none. */
@@ -140,22 +158,24 @@ export type WriteFailure =
   /** An error that no check foresaw. */
   | 'internal';
 
-/**
- * The configuration of a node is that of the log now: `applied` by this call, or `current` before it. `position`: that
- * of the last event of the log.
- */
-export type AppliedSchema = { outcome: 'applied' | 'current'; position: number };
+/** The configuration of a node is in force in the log. */
+export type AppliedSchema = {
+  /** `applied` by this call; `current`: it was in force before. */
+  outcome: 'applied' | 'current';
+  /** The position of the last event of the log. */
+  position: number;
+};
 
 /**
- * The functions of the writer of a node for the threads that answer requests. The first two throw DomainError
- * `unavailable` after some seconds.
+ * The functions of a node's writer that threads call when they answer requests. `current`, `reach` and `durable` throw
+ * DomainError `unavailable` after some seconds.
  */
 export type Following = {
-  /** Waits until this node has all that was appended before the call, by any node. */
+  /** Waits until this node has all that any node appended before the call. */
   current: () => Promise<void>;
-  /** Waits until this node can be read up to a position. */
+  /** Waits until reads of this node see a position. */
   reach: (position: number) => Promise<void>;
-  /** Waits until all that this node has is durable in the shared log: only then may it say that something was done. */
+  /** Waits until all that this node has is durable in the shared log; an answer may say so only then. */
   durable: () => Promise<void>;
   /** Applies the configuration of this node. @throws DomainError as {@link openApplying}. */
   apply: (options?: { acceptsLoss: boolean }) => Promise<AppliedSchema>;

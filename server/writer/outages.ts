@@ -5,18 +5,18 @@ import { messageOf } from '../../storage/errors.ts';
 import type { ThreadParts } from './thread-parts.ts';
 
 /** Why a write has no outcome; null for an error that is not of the shared log. */
-export function kindOf(error: unknown): 'unknown' | 'unreachable' | null {
+export function failureOf(error: unknown): 'unknown' | 'unreachable' | null {
   if (error instanceof UnknownOutcomeError) return 'unknown';
   return error instanceof SharedLogUnavailableError ? 'unreachable' : null;
 }
 
-/** Makes what tells the operator once that something stops, and once that it goes on. */
-export function openTelling(say: ThreadParts['say'], [stopped, goesOn]: readonly [string, string]) {
-  let isTold = false;
+/** Tells the operator when something stops, and when it goes on: once each. */
+export function openOutageNotice(say: ThreadParts['say'], [stopped, goesOn]: readonly [string, string]) {
+  let isStopped = false;
 
   function tell(isNow: boolean, message: string): void {
-    if (isNow !== isTold) say({ kind: 'warning', message });
-    isTold = isNow;
+    if (isNow !== isStopped) say({ kind: 'warning', message });
+    isStopped = isNow;
   }
 
   return {
@@ -29,15 +29,15 @@ const retrySeconds = 1;
 
 const unseen = 'this node does not see what other nodes have written: try again later';
 
-/** The answer to a write that can be seen and may yet be lost. */
+/** The answer to a write that readers can see and that may still be lost. */
 export const undecided = 'it is not known yet whether this was done: send it again later';
 
-/** Waits for what this node has to see. @throws DomainError `unavailable`, where it does not see it in time. */
-export async function told(waiting: Promise<void>, message = unseen): Promise<void> {
+/** Waits for the shared log. @throws DomainError `unavailable` with `message` if the log does not answer in time. */
+export async function orUnavailable(waiting: Promise<void>, message = unseen): Promise<void> {
   try {
     await waiting;
   } catch (error) {
-    if (kindOf(error) === null) throw error;
+    if (failureOf(error) === null) throw error;
     throw new DomainError('unavailable', message, [], retrySeconds);
   }
 }

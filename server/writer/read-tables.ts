@@ -12,6 +12,9 @@ import type { Started } from './thread-parts.ts';
 /** @param onApplied is told when they have the event by which the log has this schema. */
 type Options = { started: Omit<Started, 'scrubber'>; schema: Schema; marks: RowMarks; onApplied: () => void };
 
+/** The read tables of a node. */
+export type ReadTables = ReturnType<typeof openReadTables>;
+
 /** The read tables of a node, which follow its replica. */
 export function openReadTables({ started, schema, marks, onApplied }: Options) {
   const { log, databases } = started;

@@ -2,7 +2,7 @@ import type { SqliteLog } from '../../events/log/sqlite-log.ts';
 import type { PendingSegment, SegmentSizes } from '../../events/segments/segment-writer.ts';
 import { isSystemError } from '../../storage/disk.ts';
 import { messageOf } from '../../storage/errors.ts';
-import type { Kept } from './messages.ts';
+import type { SegmentOutcome } from './messages.ts';
 
 /**
  * A slice of rows or pages is as many as are gone in about so many milliseconds; then the writer rests for so many
@@ -45,7 +45,7 @@ export function keepSegments(
     onDue();
   }
 
-  function keep(pending: PendingSegment): Kept {
+  function keep(pending: PendingSegment): SegmentOutcome {
     try {
       const isKept = segments.keep(pending);
       findDue();

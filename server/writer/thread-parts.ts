@@ -10,22 +10,19 @@ import { isBusy, isDiskFull, isOutOfFiles, isUnopened } from '../../storage/sqli
 import { type StateCell, setFull } from '../platform/state.ts';
 import type { WriterAnswer, WriterInput, WriterMessage } from './messages.ts';
 
-/** The data directory as the writer has opened it. */
+/** A data directory that a writer has opened. */
 export type Started = Booted & { scrubber: Scrubber };
 
-/** The surroundings of the writer: its thread, the clock, and what it was started with. */
-export type ThreadParts = Pick<WriterInput, 'meter' | 'state' | 'sealing'> & {
+/** The surroundings of a writer: the port to the main thread, the clock, and parts of the start data. */
+export type ThreadParts = Pick<WriterInput, 'meter' | 'state' | 'segmentSizes'> & {
   main: MessagePort;
   say: (message: WriterMessage) => void;
   clock: Clock;
   ids: Ids;
 };
 
-/** A command in the queue. */
-export type Queued = { from: MessagePort; id: number; command: string };
-
-/** The answer to a command that was undone alone, by an error that no check foresaw. */
-export function internal(error: Error): WriterAnswer {
+/** The answer to a command that an error has undone by itself, and not with its batch. */
+export function answerOf(error: Error): WriterAnswer {
   const { message } = error;
   if (error instanceof SegmentOffloadedError)
     return { ok: false, failure: 'offloaded', message, missing: error.missing };
@@ -33,18 +30,22 @@ export function internal(error: Error): WriterAnswer {
   return { ok: false, failure: isOutOfFiles(error) ? 'unreachable' : 'internal', message };
 }
 
-/** Makes what tells errors that pass from all others. No room is noted in the cell. */
+/** Tells the errors that pass from all others. */
+export type Refusals = ReturnType<typeof refusalsOf>;
+
+/** @param state is told that the disk is full. */
 export function refusalsOf(state: StateCell) {
   /**
-   * No room, and too many open files, are answered and may pass. Anything else, a failed fsync first of all, leaves no
-   * state to trust: stop.
+   * The answer to all commands of a batch after an error that may pass, such as a full disk or too many open files.
+   *
+   * @throws any other error, such as a failed fsync: it leaves no state to trust, so the writer must stop.
    */
   function failure(error: unknown, kind: 'full' | 'unread') {
     const message = messageOf(error);
     if (isMovedAway(error)) return { ok: false, failure: 'moved', message } as const;
     // A command that moves the log has it to itself for a moment.
     if (kind === 'full' && isBusy(error)) return { ok: false, failure: 'unreachable', message } as const;
-    // A temporary file of a statement, which was undone with all that was to be committed with it.
+    // A statement could not open its temporary file, and was undone with its transaction.
     if (isOutOfFiles(error) || isUnopened(error))
       return { ok: false, failure: kind === 'full' ? 'unreachable' : kind, message } as const;
     if (!isDiskFull(error)) throw error;
@@ -54,8 +55,8 @@ export function refusalsOf(state: StateCell) {
 
   return {
     failure,
-    /** @throws unless it passes. */
-    failsOnly(error: unknown): void {
+    /** @throws the error, unless it may pass. */
+    throwUnlessPassing(error: unknown): void {
       failure(error, 'full');
     },
   };

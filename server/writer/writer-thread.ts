@@ -19,9 +19,9 @@ import { openStandaloneWriter } from './standalone-writer.ts';
 import type { Started } from './thread-parts.ts';
 
 const main = parent();
-const { counter, clockCell, meter, state, sealing, blobs, shared, noBackup, ...options }: WriterInput = workerData;
+const { counter, clockCell, meter, state, segmentSizes, blobs, shared, noBackup, ...options }: WriterInput = workerData;
 const clock = createClock(clockCell);
-const parts = { main, say, clock, ids: createIds(counter, clock.believed), meter, state, sealing };
+const parts = { main, say, clock, ids: createIds(counter, clock.believed), meter, state, segmentSizes };
 
 function say(message: WriterMessage): void {
   main.postMessage(message);

@@ -8,89 +8,100 @@ import { errorOf } from '../../storage/errors.ts';
 import { startThread } from '../platform/threads.ts';
 import { diskFullAtSigning } from './disk-full.ts';
 import type { NodeStanding } from './membership.ts';
-import type { Kept, WriterInput, WriterMessage, WriterOrder } from './messages.ts';
+import type { SegmentOutcome, WriterInput, WriterMessage, WriterOrder } from './messages.ts';
+import { openReplies, type Replies, type ReplyKind, type ReplyOf } from './replies.ts';
 import type { SearchCell } from './search-cell.ts';
-import { writerEnded } from './waiting.ts';
 
-/** Thrown when the data directory cannot be opened for writing: a broken log, or documents against the schema. */
+/** Thrown if the data directory cannot be opened for writing: a broken log, or documents that the schema refuses. */
 export class StartError extends Error {
   override name = 'StartError';
 }
 
-/** Thrown when documents would show less by the schema, and that is not accepted. */
+/** Thrown if documents would show less by the schema, and that is not accepted. */
 export class LossError extends StartError {
   override name = 'LossError';
 }
 
 /** The writer thread, seen from the main thread. */
 export type Writer = {
-  /** Resolves when it takes writes; rejects with a StartError when the data directory refuses. */
+  /** Resolves when the writer takes commands; rejects with a StartError if the data directory cannot be opened. */
   ready: Promise<Ready>;
   /**
-   * A way in for one thread that answers requests.
+   * Opens a port through which one thread sends commands.
    *
-   * @param generation of the configuration by which it admits them: its commands wait until that is adopted; null by
-   * default, for the service's own.
+   * @param generation the one of the configuration by which the thread admits commands, which wait until it is adopted;
+   * null, the default, for the service's own commands.
    */
   connect: (generation?: number | null) => MessagePort;
   /**
-   * Adopts a generation of the configuration, after all commands that were sent before: from now on its commands are
-   * recorded, and those that a rule of an earlier one admitted are refused.
+   * Adopts a generation of the configuration after all commands that were sent before. From then on its commands are
+   * recorded, and commands that a rule of an earlier generation admitted are refused.
    *
-   * @param declared its schema and rules, to be recorded before them; null where they are those of the log.
-   * @returns false when there was no room to record them: the next write tries again.
+   * @param declared its schema and rules, to be recorded first; null if the log has them.
+   * @returns false if they could not be recorded, as on a full disk: the next write tries again.
    */
   adopt: (generation: number, declared: Declared | null) => Promise<boolean>;
   /**
-   * Resolves when all that threads have sent until now, also those that have ended, is recorded or refused; with false
-   * when the writer ended before, so that is not known.
+   * Resolves when all commands that threads have sent until now are recorded or refused, also of threads that have
+   * ended; with false if the writer ended before.
    */
   settled: () => Promise<boolean>;
-  /** True when it ended unasked. Then the log may hold events that its readers do not see yet. */
+  /** True if the thread ended unasked. Then the log may hold events that its readers do not see yet. */
   hasFailed: () => boolean;
   /**
-   * Keeps a checkpoint, or that a copy of it has arrived, in the log. @throws DomainError `unavailable` when there is
-   * no room for it.
+   * Keeps a checkpoint of the log, or that a copy of it has arrived. @throws DomainError `unavailable` if the disk is
+   * full.
    */
   keepCheckpoint: (change: CheckpointChange) => Promise<void>;
   /**
-   * Clears the data files of erased bytes, and ends the erasures that have no stored file left. Writes go on in
-   * between.
+   * Clears the data files of erased bytes between writes, and ends the erasures that have no stored file left.
    *
-   * @param remaining the files that are left of each erasure that is not finished.
+   * @param remaining the stored files that are left of each unfinished erasure.
    * @param onHindered called while a reader is in the way.
    */
   scrub: (remaining: Remaining[], onHindered: () => void) => Promise<Scrubbed>;
-  /** How much of the data files {@link Writer.scrub} has cleaned, from 0 to 1; null when it does not work. */
+  /** How much of the data files {@link Writer.scrub} has cleaned, from 0 to 1; null if it is not running. */
   cleaned: () => number | null;
-  /** Of a node: how it and all others are; null before its first report. */
+  /** Of a node: the state of all nodes; null before its first report. */
   standing: () => NodeStanding | null;
-  /** Makes a segment of a pending. */
-  keepSegment: (pending: PendingSegment) => Promise<Kept>;
-  /** Tells the thread of the search index from now on that there is something new. */
+  /** Makes the log name a pending segment. */
+  keepSegment: (pending: PendingSegment) => Promise<SegmentOutcome>;
+  /** Has the writer tell the thread of the search index, from now on, when events were recorded. */
   tellSearch: (port: MessagePort, cell: SearchCell) => void;
-  /** A way for one thread to wait for what other nodes have appended; for a node alone. */
+  /** Of a node: opens a port for the calls of {@link Following} by one thread. */
   follow: () => MessagePort;
-  /** Records the queued commands, then ends the thread; one that is not ready yet is cut short, as by a crash. */
+  /** Records the commands that wait, then ends the thread; a thread that is not ready yet is stopped at once. */
   close: () => Promise<void>;
 };
 
 type Ready = Extract<WriterMessage, { kind: 'ready' }>;
 
-/** Callbacks for the start of the writer. */
+/** The callbacks for messages of the writer. */
 type Listener = {
   progress: Progress;
   onChanges: (lines: readonly string[]) => void;
-  /** The head of the log is sealed: from here on it must always be. */
+  /** The head of the log is sealed, and must always be from now on. */
   onSealed: (log: string) => void;
-  /** The log is brought to another format: a line for the operator. */
+  /** A line for the operator about the upgrade of the log to another format. */
   onUpgrade?: (line: string) => void;
-  /** There are enough events for a segment. */
+  /** The log has enough events for a segment. */
   onSegmentDue: () => void;
-  /** Of a node: what the operator should know about the shared log. */
+  /** Of a node: a line for the operator about the shared log. */
   onWarning?: (message: string) => void;
-  /** Of a node: something was erased, by whichever node. */
+  /** Of a node: some node has erased something. */
   onErased?: () => void;
+};
+
+/** The state of the writer thread, as the main thread knows it. */
+type State = {
+  ready: PromiseWithResolvers<Ready>;
+  closed: PromiseWithResolvers<void>;
+  isReady: boolean;
+  /** True if the thread was told to end, or has refused to start. */
+  isEnding: boolean;
+  cleaned: number | null;
+  standing: NodeStanding | null;
+  onHindered: () => void;
 };
 
 /**
@@ -99,139 +110,150 @@ type Listener = {
  * @param onDeath called once, when the thread ends unasked: the outcome of its commands is unknown until the next
  * start.
  */
-export function startWriter(
-  input: WriterInput,
-  {
-    progress,
-    onChanges,
-    onSealed,
-    onUpgrade = () => {},
-    onSegmentDue,
-    onWarning = () => {},
-    onErased = () => {},
-  }: Listener,
-  onDeath: (error: Error) => void,
-): Writer {
+export function startWriter(input: WriterInput, listener: Listener, onDeath: (error: Error) => void): Writer {
   const worker = startThread('writer', input);
-  const ready = Promise.withResolvers<Ready>();
-  // It may be refused before anybody waits for it: the start waits for passwords first.
-  ready.promise.catch(() => {});
-  const closed = Promise.withResolvers<void>();
-  const settling: ((isSettled: boolean) => void)[] = [];
-  const keeping: PromiseWithResolvers<void>[] = [];
-  const scrubbing: PromiseWithResolvers<Scrubbed>[] = [];
-  const adopting: PromiseWithResolvers<boolean>[] = [];
-  const sealing: PromiseWithResolvers<Kept>[] = [];
-  let isReady = false;
-  let isClosing = false;
-  let cleaned: number | null = null;
-  let standing: NodeStanding | null = null;
-  let tellHindered = () => {};
-  let death: Error | null = null;
-
-  worker.on('message', (message: WriterMessage) => {
-    if (message.kind === 'ready') {
-      isReady = true;
-      ready.resolve(message);
-    } else if (message.kind === 'progress') progress(message.done, message.total);
-    else if (message.kind === 'changes') onChanges(message.lines);
-    else if (message.kind === 'sealed') onSealed(message.log);
-    else if (message.kind === 'upgrade') onUpgrade(message.line);
-    else if (message.kind === 'refused') {
-      // The thread ends by itself now, and that is not a death.
-      isClosing = true;
-      ready.reject(message.isLoss ? new LossError(message.message) : new StartError(message.message));
-    } else if (message.kind === 'settled') settling.shift()?.(true);
-    else if (message.kind === 'kept') {
-      if (message.isKept) keeping.shift()?.resolve();
-      else keeping.shift()?.reject(diskFullAtSigning());
-    } else if (message.kind === 'cleaning') {
-      cleaned = message.share;
-      if (message.isHindered) tellHindered();
-    } else if (message.kind === 'scrubbed') scrubbing.shift()?.resolve(message.scrubbed);
-    else if (message.kind === 'segment-due') onSegmentDue();
-    else if (message.kind === 'segment') sealing.shift()?.resolve(message);
-    else if (message.kind === 'warning') onWarning(message.message);
-    else if (message.kind === 'standing') standing = message.standing;
-    else if (message.kind === 'erased') onErased();
-    else if (message.kind === 'failed') die(new Error(message.message));
-    else if (message.kind === 'adopted') adopting.shift()?.resolve(message.isRecorded);
-    else closed.resolve();
-  });
+  const replies = openReplies();
+  const state: State = {
+    ready: Promise.withResolvers(),
+    closed: Promise.withResolvers(),
+    isReady: false,
+    isEnding: false,
+    cleaned: null,
+    standing: null,
+    onHindered: () => {},
+  };
+  // It may be rejected before anything waits for it: the start waits for passwords first.
+  state.ready.promise.catch(() => {});
+  let isDead = false;
+  worker.on('message', (message: WriterMessage) => receive(message, { state, replies, listener, die }));
   worker.on('error', (error) => die(errorOf(error)));
   worker.on('exit', () => {
-    closed.resolve();
-    if (!isClosing) die(new Error('the writer thread ended'));
+    state.closed.resolve();
+    if (!state.isEnding) die(new Error('the writer thread ended'));
   });
+  const order = (message: WriterOrder, ports: MessagePort[] = []) => worker.postMessage(message, ports);
 
   function die(error: Error): void {
-    if (death) return;
-    death = error;
-    ready.reject(error);
-    for (const { reject } of [
-      ...keeping.splice(0),
-      ...scrubbing.splice(0),
-      ...adopting.splice(0),
-      ...sealing.splice(0),
-    ])
-      reject(writerEnded());
-    for (const resolve of settling.splice(0)) resolve(false);
+    if (isDead) return;
+    isDead = true;
+    state.ready.reject(error);
+    replies.refuse();
     onDeath(error);
   }
 
   function connect(generation: number | null = null): MessagePort {
     const { port1, port2 } = new MessageChannel();
-    worker.postMessage({ kind: 'connect', port: port1, generation } satisfies WriterOrder, [port1]);
+    order({ kind: 'connect', port: port1, generation }, [port1]);
     return port2;
   }
 
   function follow(): MessagePort {
     const { port1, port2 } = new MessageChannel();
-    worker.postMessage({ kind: 'following', port: port1 } satisfies WriterOrder, [port1]);
+    order({ kind: 'following', port: port1 }, [port1]);
     return port2;
   }
 
-  function settled(): Promise<boolean> {
-    if (death) return Promise.resolve(false);
-    const { promise, resolve } = Promise.withResolvers<boolean>();
-    settling.push(resolve);
-    worker.postMessage({ kind: 'settle' } satisfies WriterOrder);
-    return promise;
-  }
-
-  function ask<T>(order: WriterOrder, waiting: PromiseWithResolvers<T>[]): Promise<T> {
-    if (death) return Promise.reject(writerEnded());
-    const asked = Promise.withResolvers<T>();
-    waiting.push(asked);
-    worker.postMessage(order);
-    return asked.promise;
+  function ask<K extends ReplyKind>(message: WriterOrder, kind: K): Promise<ReplyOf<K>> {
+    const reply = replies.next(kind);
+    if (!isDead) order(message);
+    return reply;
   }
 
   async function close(): Promise<void> {
-    isClosing = true;
-    if (isReady && !death) {
-      worker.postMessage({ kind: 'close' } satisfies WriterOrder);
-      await closed.promise;
+    state.isEnding = true;
+    if (state.isReady && !isDead) {
+      order({ kind: 'close' });
+      await state.closed.promise;
     }
     await worker.terminate();
   }
 
   return {
-    ready: ready.promise,
+    ready: state.ready.promise,
     connect,
     follow,
-    adopt: (generation, declared) => ask({ kind: 'adopt', generation, declared }, adopting),
-    settled,
-    hasFailed: () => death !== null,
-    tellSearch: (port, cell) => worker.postMessage({ kind: 'search', port, cell } satisfies WriterOrder, [port]),
-    keepCheckpoint: (change) => ask({ kind: 'checkpoint', change }, keeping),
-    scrub(remaining, onHindered) {
-      tellHindered = onHindered;
-      return ask({ kind: 'scrub', remaining }, scrubbing);
+    async adopt(generation, declared) {
+      const { isRecorded } = await ask({ kind: 'adopt', generation, declared }, 'adopted');
+      return isRecorded;
     },
-    cleaned: () => cleaned,
-    standing: () => standing,
-    keepSegment: (pending) => ask({ kind: 'segment', pending }, sealing),
+    settled: () =>
+      ask({ kind: 'settle' }, 'settled').then(
+        () => true,
+        () => false,
+      ),
+    hasFailed: () => isDead,
+    tellSearch: (port, cell) => order({ kind: 'search', port, cell }, [port]),
+    async keepCheckpoint(change) {
+      const { isKept } = await ask({ kind: 'checkpoint', change }, 'kept');
+      if (!isKept) throw diskFullAtSigning();
+    },
+    async scrub(remaining, onHindered) {
+      state.onHindered = onHindered;
+      const { scrubbed } = await ask({ kind: 'scrub', remaining }, 'scrubbed');
+      return scrubbed;
+    },
+    cleaned: () => state.cleaned,
+    standing: () => state.standing,
+    keepSegment: (pending) => ask({ kind: 'segment', pending }, 'segment'),
     close,
   };
+}
+
+type Receiving = { state: State; replies: Replies; listener: Listener; die: (error: Error) => void };
+
+function receive(message: WriterMessage, { state, replies, listener, die }: Receiving): void {
+  switch (message.kind) {
+    case 'progress':
+      listener.progress(message.done, message.total);
+      break;
+    case 'changes':
+      listener.onChanges(message.lines);
+      break;
+    case 'sealed':
+      listener.onSealed(message.log);
+      break;
+    case 'upgrade':
+      listener.onUpgrade?.(message.line);
+      break;
+    case 'ready':
+      state.isReady = true;
+      state.ready.resolve(message);
+      break;
+    case 'refused':
+      // The thread ends by itself now, and that is not a death.
+      state.isEnding = true;
+      state.ready.reject(message.isLoss ? new LossError(message.message) : new StartError(message.message));
+      break;
+    case 'settled':
+    case 'kept':
+    case 'scrubbed':
+    case 'segment':
+    case 'adopted':
+      replies.settle(message);
+      break;
+    case 'cleaning':
+      state.cleaned = message.share;
+      if (message.isHindered) state.onHindered();
+      break;
+    case 'segment-due':
+      listener.onSegmentDue();
+      break;
+    case 'warning':
+      listener.onWarning?.(message.message);
+      break;
+    case 'standing':
+      state.standing = message.standing;
+      break;
+    case 'erased':
+      listener.onErased?.();
+      break;
+    case 'failed':
+      die(new Error(message.message));
+      break;
+    case 'closed':
+      state.closed.resolve();
+      break;
+    default:
+      message satisfies never;
+  }
 }

@@ -32,7 +32,7 @@ const writer = startWriter(
     acceptsClock: false,
     isStrict: false,
     acceptsLoss: false,
-    sealing: sizes,
+    segmentSizes: sizes,
     noBackup: false,
     blobs,
   },

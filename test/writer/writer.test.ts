@@ -42,7 +42,7 @@ async function openWriter(t: TestContext, onDeath: (error: Error) => void) {
     acceptsClock: false,
     isStrict: false,
     acceptsLoss: false,
-    sealing: null,
+    segmentSizes: null,
     noBackup: false,
     blobs: { kind: 'folder' as const, folder: directory },
   };

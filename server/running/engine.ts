@@ -22,7 +22,7 @@ import { createWebhookService, type WebhookService } from '../webhooks/service.t
 import { connectWriter } from '../writer/append.ts';
 import { openArchiving } from '../writer/archiving.ts';
 import type { Following, SegmentOutcome } from '../writer/messages.ts';
-import { type Moving, openOffloading } from '../writer/offloading.ts';
+import { type Offloading, openOffloading } from '../writer/offloading.ts';
 import { startSearch } from '../writer/search.ts';
 import { createSearchCell } from '../writer/search-cell.ts';
 import { findSegmentsOf } from '../writer/segment-store.ts';
@@ -156,7 +156,7 @@ export function startEngine(options: EngineOptions): Engine {
       },
       onSealed: directory.vault.remembersSealed,
       onUpgrade: options.onUpgrade ?? ((line) => log.warn(line)),
-      onSegmentDue: () => sealing.seal(),
+      onSegmentDue: () => archiving.archive(),
       onWarning: (message) => log.warn(message),
       onErased: () => erasures?.wake(),
     },
@@ -167,7 +167,7 @@ export function startEngine(options: EngineOptions): Engine {
     if (kept.isKept) moving?.wake();
     return kept;
   }
-  const sealing = openArchiving({ file, sizes, blobs, keep, log });
+  const archiving = openArchiving({ file, sizes, blobs, keep, log });
   const mayRecord = () => agreementIn(state) === 'current';
   const upToDate = node ? callsThrough<Following>(writer.follow()).current : async () => {};
   const accounts = createAccountService({
@@ -190,7 +190,7 @@ export function startEngine(options: EngineOptions): Engine {
   const pins = node?.pins ?? createPins();
   let guard: BlobGuard | null = null;
   let erasures: ErasureWorker | null = null;
-  let moving: Moving | null = null;
+  let moving: Offloading | null = null;
   let unwatch = () => {};
   let closeWays = () => {};
   let endRoom = async () => {};
@@ -261,7 +261,7 @@ export function startEngine(options: EngineOptions): Engine {
       logFile: file,
       guard: blobGuard,
       scrub: writer.scrub,
-      rewriteSegments: sealing.rewriteSegments,
+      rewriteSegments: archiving.rewriteSegments,
       objects: mover,
       forgetKept: accounts.passwords.forgetKept,
       logger: log,
@@ -384,7 +384,7 @@ export function startEngine(options: EngineOptions): Engine {
       await accounts.closeMail();
       await webhooks?.close();
       await erasures?.close();
-      await sealing.close();
+      await archiving.close();
       await moving?.close();
       await checkpointing.close();
       guard?.close();

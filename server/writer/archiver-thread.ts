@@ -13,22 +13,29 @@ import { parent } from '../platform/parent.ts';
 import { stepBack } from '../platform/priority.ts';
 import { findSegmentsOf } from './segment-store.ts';
 
-/** The start data of the sealer thread: the path of the log. */
+/** The start data of the archiver thread. `file`: the path of the log. */
 export type ArchiverInput = { file: string; sizes: SegmentSizes; blobs: BlobSettings };
 
-/** To write the next segment, or one anew that has erased payloads. */
-export type ArchiverOrder = 'seal' | 'rewrite';
+/** To write the next segment, or to rewrite a segment that still has erased payloads. */
+export type ArchiverOrder = 'write' | 'rewrite';
 
-/** `pending`: null where there is nothing to do. `failure`: `isLogs` where the log itself is the reason. */
-export type ArchiverMessage =
-  | { pending: PendingSegment | null }
-  | { failure: string; isLogs: boolean; isFull: boolean };
+/** Why a segment could not be written. */
+export type ArchiverFailure = {
+  failure: string;
+  /** True if the log is broken. */
+  isLogs: boolean;
+  /** True if the disk is full. */
+  isFull: boolean;
+};
+
+/** The answer to an order: a segment, null if no segment is due, or why it could not be written. */
+export type ArchiverMessage = { pending: PendingSegment | null } | ArchiverFailure;
 
 const main = parent();
 const { file, sizes, blobs }: ArchiverInput = workerData;
 findSegmentsOf(file, blobs, true);
 
-// After all that answers.
+// Threads that answer requests have priority.
 stepBack(15);
 
 main.on('message', (order: ArchiverOrder) => main.postMessage(answer(order)));
@@ -37,7 +44,7 @@ function answer(order: ArchiverOrder): ArchiverMessage {
   try {
     const db = openDatabase(file, { readonly: true, cacheMiB: 2 });
     try {
-      return { pending: order === 'seal' ? writeSegment(db, sizes) : rewriteSegment(db) };
+      return { pending: order === 'write' ? writeSegment(db, sizes) : rewriteSegment(db) };
     } finally {
       db.close();
     }

@@ -1,20 +1,22 @@
 import type { Remaining, Scrubbed, Scrubber } from '../../projections/tables/scrub.ts';
 
-/** Scrubs between the batches of a writer. */
+/** Clears data files of erased bytes between the batches of a writer. */
 export type Cleaning = {
-  /** Takes an order; they are done one after the other. */
+  /** Takes an order. Orders are done one after the other. */
   take: (remaining: Remaining[]) => void;
   /** To be called after each batch. */
   noteBatch: () => void;
-  /** Ends without an answer to the orders that are left: the next start goes on with them. */
+  /** Ends without an answer to the remaining orders: the next start goes on with them. */
   stop: () => void;
 };
 
-/**
- * `share`: how much is clean, from 0 to 1; null when nothing is being cleaned. `isHindered`: a reader has been in the
- * way for a while.
- */
-export type Progress = { share: number | null; isHindered: boolean };
+/** How far the cleaning is. */
+export type Progress = {
+  /** How much is clean, from 0 to 1; null if nothing is being cleaned. */
+  share: number | null;
+  /** True if a reader has been in the way for a while. */
+  isHindered: boolean;
+};
 
 type Options = {
   scrubber: Scrubber;
@@ -22,30 +24,24 @@ type Options = {
   isSearchKept: () => boolean;
   onProgress: (progress: Progress) => void;
   onEnd: (scrubbed: Scrubbed) => void;
-  /** Runs a step between the turns of the writer; at once by default. */
-  between?: (run: () => void) => void;
+  /** Runs a step at a time when the writer does not write. */
+  between: (run: () => void) => void;
 };
 
 /**
- * A reader that is in the way is looked for this often, told of after a while, and waited for this long at most:
- * meanwhile the write-ahead log grows. Then the order is given up, for later.
+ * How often to look whether a reader is still in the way, after how long to report it, and after how long to give up
+ * the order for later: the write-ahead log grows meanwhile.
  */
-const busyMilliseconds = { pause: 100, told: 1000, most: 30_000 };
+const busyMilliseconds = { pause: 100, reported: 1000, most: 30_000 };
 const progressMilliseconds = 250;
 
-/** Makes what cleans the data files in steps: while there are writes, they have as much time as the steps. */
-export function openCleaning({
-  scrubber,
-  isSearchKept,
-  onProgress,
-  onEnd,
-  between = (run) => run(),
-}: Options): Cleaning {
+/** Opens the cleaning. It works in steps; while there are writes, they get as much time as the steps. */
+export function openCleaning({ scrubber, isSearchKept, onProgress, onEnd, between }: Options): Cleaning {
   const orders: Remaining[][] = [];
   let timer: NodeJS.Timeout | null = null;
   let isBusySince: number | null = null;
   let isWriting = false;
-  let lastTold = 0;
+  let lastReport = 0;
   let isStopped = false;
 
   function begin(): void {
@@ -57,22 +53,22 @@ export function openCleaning({
   }
 
   function schedule(milliseconds: number): void {
-    timer = setTimeout(() => between(turn), milliseconds);
+    timer = setTimeout(() => between(step), milliseconds);
   }
 
-  function turn(): void {
+  function step(): void {
     if (isStopped) return;
     const started = performance.now();
     const result = scrubber.step(isSearchKept());
     if (result === 'going') {
       isBusySince = null;
-      tell();
+      report();
       schedule(isWriting ? performance.now() - started : 0);
       isWriting = false;
     } else if (result === 'busy') {
       isBusySince ??= started;
       const waited = started - isBusySince;
-      if (waited >= busyMilliseconds.told) tell(true);
+      if (waited >= busyMilliseconds.reported) report(true);
       if (waited < busyMilliseconds.most) schedule(busyMilliseconds.pause);
       else {
         scrubber.stop();
@@ -81,10 +77,10 @@ export function openCleaning({
     } else end(result);
   }
 
-  function tell(isHindered = false): void {
+  function report(isHindered = false): void {
     const now = performance.now();
-    if (now - lastTold < progressMilliseconds) return;
-    lastTold = now;
+    if (now - lastReport < progressMilliseconds) return;
+    lastReport = now;
     onProgress({ share: scrubber.progress(), isHindered });
   }
 

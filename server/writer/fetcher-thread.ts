@@ -3,16 +3,16 @@ import type { BlobSettings } from '../../storage/blobs.ts';
 import { openBucketSegments } from '../../storage/bucket/segments.ts';
 import { messageOf } from '../../storage/errors.ts';
 
-/**
- * The start data of the thread that fetches segments for one that waits: the cell becomes 1 when the answer is there.
- */
+/** The start data of the thread that fetches segments for a thread that waits. */
 export type FetcherInput = {
   bucket: Extract<BlobSettings, { kind: 'bucket' }>;
+  /** Takes the names of files, and gives the answers. */
   port: MessagePort;
+  /** Becomes 1 when the port has an answer. */
   cell: Int32Array<SharedArrayBuffer>;
 };
 
-/** The bytes of an object, null for a missing one; or why they could not be read. */
+/** The bytes of an object, null for a missing object; or why they could not be read. */
 export type FetcherAnswer = { bytes: Uint8Array | null } | { failure: string };
 
 const { bucket, port, cell }: FetcherInput = workerData;

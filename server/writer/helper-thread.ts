@@ -5,18 +5,19 @@ import type { Beat, Piece, PieceResult } from '../../projections/start/helpers.t
 import { messageOf } from '../../storage/errors.ts';
 import { helperCells } from './helpers.ts';
 
-/**
- * The start data of a thread that helps: its pieces of work, where the answer goes, the cells that all share, and its
- * own of them.
- */
+/** The start data of a helper thread. */
 export type HelperInput = {
+  /** Its pieces of work. */
   pieces: readonly Piece[];
+  /** Takes the answer. */
   port: MessagePort;
+  /** {@link helperCells}, which all helper threads share. */
   cells: Int32Array<SharedArrayBuffer>;
+  /** The index of its own cell. */
   own: number;
 };
 
-/** The end of a thread: the results of its pieces, or why there are not all. */
+/** The answer of a helper thread: the results of its pieces, or why some are missing. */
 export type HelperMessage = { results: PieceResult[] } | { failure: string };
 
 const { pieces, port, cells, own }: HelperInput = workerData;

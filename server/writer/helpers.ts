@@ -4,27 +4,31 @@ import type { Helpers, Piece, PieceResult, Work } from '../../projections/start/
 import { startThread } from '../platform/threads.ts';
 import type { HelperInput, HelperMessage } from './helper-thread.ts';
 
-/**
- * The cells that helping threads share: whether all are to end, how many have; then one for each, of the events that it
- * has gone through.
- */
-export const helperCells = { isOver: 0, ended: 1, first: 2 } as const;
+/** The indexes of the cells that helper threads share. */
+export const helperCells = {
+  /** 1 if all threads are to end. */
+  isOver: 0,
+  /** The number of threads that have ended. */
+  ended: 1,
+  /** The first of one cell for each thread: the number of events that the thread has gone through. */
+  first: 2,
+} as const;
 
-/** A thread takes a fifth of a second to begin, in which one goes through some thousand events. */
+/** The fewest events for which threads are started: a start takes a fifth of a second, or some thousand events. */
 const usualFewest = 50_000;
 
-/** With more, the files of their shares would be more than SQLite attaches to one. */
+/** The shares of more threads would have more files than SQLite attaches to one connection. */
 const mostThreads = 8;
 
 const tickMilliseconds = 500;
-/** A thread that has gone through nothing for so long, in ticks, has died without a word, as for want of memory. */
+/** The ticks without progress after which the threads count as dead: one may have died without a message. */
 const mostTicks = 240;
 
 /**
- * Threads that help one that does not return meanwhile: it waits for them in memory that they share, so no event of
- * theirs reaches it.
+ * Threads that help the calling thread. The caller blocks while it waits for them, so it reads their progress from
+ * shared memory: messages and events would not reach it.
  *
- * @returns null on a machine with one core, where they would only take turns.
+ * @returns null on a machine with one core.
  */
 export function openHelpers(cores: number = availableParallelism(), fewest: number = usualFewest): Helpers | null {
   const threads = Math.min(cores, mostThreads);
@@ -37,7 +41,7 @@ function begin(pieces: readonly Piece[][], told: (events: number) => void): Work
     const { port1, port2 } = new MessageChannel();
     const input: HelperInput = { pieces: own, port: port2, cells, own: helperCells.first + at };
     const worker = startThread('helper', input, [port2]);
-    // A failure is told through the port; without a listener, one of the thread itself would be thrown here.
+    // The port reports failures of the work; without a listener, an error of the thread itself would be thrown here.
     worker.on('error', () => {});
     worker.unref();
     return { worker, port: port1, answer: null as HelperMessage | null };

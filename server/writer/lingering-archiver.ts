@@ -2,31 +2,28 @@ import type { Worker } from 'node:worker_threads';
 import { startThread } from '../platform/threads.ts';
 import type { ArchiverInput, ArchiverMessage, ArchiverOrder } from './archiver-thread.ts';
 
-/**
- * A thread that seals. `ask` gives null where the thread ended in place of an answer; `onFailure` is told of the error
- * by which it failed.
- */
+/** An archiver thread. */
 export type Archiver = {
+  /** The path of its log. */
   file: string;
+  /** Gives null if the thread ends before it answers. */
   ask: (order: ArchiverOrder) => Promise<ArchiverMessage | null>;
+  /** Called with the error if the thread fails. */
   onFailure: (err: unknown) => void;
   isOver: () => boolean;
   worker: Worker;
 };
 
 /**
- * To start a thread takes the CPU of two to three thousand events that are sealed; in a busy log the next segment is
- * due before this is over.
+ * How long an idle thread stays. A start costs as much CPU as archiving two to three thousand events, and in a busy log
+ * the next segment is due within this time.
  */
 const lingerMilliseconds = 30_000;
 
-/** The thread that has nothing to do: one of a process. */
+/** The idle thread: at most one in a process. */
 let idle: { archiver: Archiver; timer: NodeJS.Timeout } | null = null;
 
-/**
- * Gives the thread of a log that has nothing to do, or a new one. It is to be given back with {@link release}, or
- * ended.
- */
+/** Gives the idle thread of a log, or a new one. The caller gives it back with {@link release}, or ends it. */
 export function takeArchiver(input: ArchiverInput, onFailure: (err: unknown) => void): Archiver {
   const lingering = idle?.archiver;
   if (lingering?.file !== input.file || lingering.isOver()) return startArchiver(input, onFailure);
@@ -37,7 +34,7 @@ export function takeArchiver(input: ArchiverInput, onFailure: (err: unknown) => 
   return lingering;
 }
 
-/** Keeps a thread for a while, in place of the one that was kept before. */
+/** Keeps a thread for a while, and ends the idle thread that was kept before. */
 export async function release(archiver: Archiver): Promise<void> {
   const former = idle?.archiver;
   clearTimeout(idle?.timer);
@@ -47,7 +44,7 @@ export async function release(archiver: Archiver): Promise<void> {
   await former?.worker.terminate();
 }
 
-/** Ends the thread of a log that has nothing to do, if there is one. */
+/** Ends the idle thread of a log, if there is one. */
 export async function endLingering(file: string): Promise<void> {
   if (idle?.archiver.file !== file) return;
   const { archiver, timer } = idle;

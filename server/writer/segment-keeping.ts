@@ -4,33 +4,28 @@ import { isSystemError } from '../../storage/disk.ts';
 import { messageOf } from '../../storage/errors.ts';
 import type { SegmentOutcome } from './messages.ts';
 
-/**
- * A slice of rows or pages is as many as are gone in about so many milliseconds; then the writer rests for so many
- * times as long.
- */
+/** The milliseconds that the deletion of a slice of rows or pages takes, about. */
 const sliceMilliseconds = 8;
+/** After a slice the writer rests for this many times as long. */
 const restFactor = 9;
 const retryMilliseconds = 5000;
 
 type Options = {
-  /** Null: no further segment is written. */
+  /** Null if no further segment is to be written. */
   sizes: SegmentSizes | null;
-  /** Called when there are enough events for a segment. */
+  /** Called when a segment is due. */
   onDue: () => void;
-  /** Throws an error of the log that does not pass. */
+  /** Throws an error of the log, unless it may pass. */
   onFailure: (error: unknown) => void;
-  /** Runs what writes to the log when the writer does not; at once by default. */
-  between?: (run: () => void) => void;
+  /** Runs what writes to the log at a time when the writer does not. */
+  between: (run: () => void) => void;
 };
 
 /**
- * The writer's part in sealing: makes segments of drafts, and empties the table and the file of what they hold in
- * slices between its batches.
+ * The writer's part in archiving: makes the log name pending segments, and deletes archived payloads from the table and
+ * their pages from the file, in slices between batches.
  */
-export function keepSegments(
-  { head, segments }: SqliteLog,
-  { sizes, onDue, onFailure, between = (run) => run() }: Options,
-) {
+export function keepSegments({ head, segments }: SqliteLog, { sizes, onDue, onFailure, between }: Options) {
   let timer: NodeJS.Timeout | undefined;
   let slice = 50;
   let dueAt = Number.POSITIVE_INFINITY;
@@ -40,7 +35,7 @@ export function keepSegments(
   function look(): void {
     const { size } = head();
     if (size < dueAt) return;
-    // Again with further events, where it could not be done.
+    // If the segment cannot be written, it is due again after further events.
     dueAt = size + Math.ceil(size / 100);
     onDue();
   }
@@ -52,7 +47,7 @@ export function keepSegments(
       shedSoon(0);
       return { isKept, failure: null };
     } catch (error) {
-      // Of its file or folder: the log is as it was.
+      // An error of its file or folder: the log is as it was.
       if (isSystemError(error)) return { isKept: false, failure: messageOf(error) };
       onFailure(error);
       return { isKept: false, failure: null };

@@ -10,9 +10,10 @@ import type { FetcherAnswer, FetcherInput } from './fetcher-thread.ts';
 type Bucket = Extract<BlobSettings, { kind: 'bucket' }>;
 
 /**
- * Tells this thread where segments of a log are that are not in its folder. Nothing is opened before one is needed.
+ * Tells this thread which bucket has the segments of a log that are not in its folder. The bucket is opened when a
+ * segment is needed.
  *
- * @param mayWait whether the thread may stand still while one is fetched; one that answers may not.
+ * @param mayWait whether a fetch may block the thread; false for a thread that answers requests.
  */
 export function findSegmentsOf(logFile: string, blobs: BlobSettings, mayWait: boolean): void {
   if (blobs.kind !== 'bucket') return;
@@ -36,10 +37,10 @@ export function findSegmentsOf(logFile: string, blobs: BlobSettings, mayWait: bo
   });
 }
 
-/** The bucket gives up after 20 s of silence; a slow one has its time. */
+/** A request to the bucket ends after 20 s of silence; a slow bucket has this long for a segment. */
 const mostMilliseconds = 10 * 60_000;
 
-/** A thread of its own fetches, since this one stands still. */
+/** Starts the fetcher thread, for which this thread waits. */
 function openWaiting(bucket: Bucket): (file: string) => Buffer | null {
   const cell = new Int32Array(new SharedArrayBuffer(4));
   const { port1, port2 } = new MessageChannel();

@@ -2,33 +2,30 @@ import { DomainError } from '../../config/errors.ts';
 import { UnknownOutcomeError } from '../../events/facts/log.ts';
 import { movedAway } from '../../events/store/moved.ts';
 
-/** How much may wait in one thread to be written, before callers are told to come again. */
+/** How many commands of one thread may wait for the writer, before further ones are refused. */
 export const mostWaiting = {
-  /** So many wait as long as it takes, even where a writer is held up for minutes. */
+  /** So few wait as long as it takes, even if something holds up the writer for minutes. */
   few: 64,
-  /** Where there are more, this is for how long the first of them may have waited, in milliseconds. */
+  /** If more wait: the milliseconds that the first of them may have waited. */
   milliseconds: 250,
-  /**
-   * And for how long the last of them will have waited, in milliseconds, by what the writer has done in the last second
-   * of such a load.
-   */
+  /** If more wait: the milliseconds that the last of them may have to wait, by the writer's rate in the last second. */
   foreseen: 300,
   commands: 1000,
-  /** Of the texts of the commands. */
+  /** The length of the commands as texts. */
   bytes: 32 * 1024 * 1024,
-  /** Writes of one document, which are decided one after the other. */
+  /** Writes of one document, which the service decides one after the other. */
   ofOneStream: 128,
 };
 
 const retrySeconds = 1;
 
-/** The refusal of a write that would have to wait behind too many others. */
+/** The refusal of a write because too many others wait. */
 export function tooMany(): DomainError {
   const message = 'too many writes wait already: nothing of this one was recorded, try again later';
   return new DomainError('unavailable', message, [], retrySeconds);
 }
 
-/** The refusal of a write that was admitted under a configuration which is not in force any more. */
+/** The refusal of a write that a former configuration admitted. */
 export function formerRules(): DomainError {
   const message = 'the configuration was changed meanwhile: nothing of this write was recorded, try again';
   return new DomainError('unavailable', message, [], retrySeconds);
@@ -45,7 +42,7 @@ export function logMoved(): DomainError {
   return new DomainError('unavailable', movedAway);
 }
 
-/** The refusal of what waits for a writer that has ended: the next start goes on. */
+/** The refusal of an order because the writer has ended: the next start goes on. */
 export function writerEnded(): DomainError {
   return new DomainError(
     'unavailable',
@@ -55,7 +52,7 @@ export function writerEnded(): DomainError {
   );
 }
 
-/** The refusal of a write of which the writer did not say in time whether it was recorded; null for another error. */
+/** The refusal of a write if the writer did not say in time whether it was recorded; null for another error. */
 export function unknownRefusal(error: unknown): DomainError | null {
   if (!(error instanceof UnknownOutcomeError)) return null;
   const message =

@@ -79,7 +79,7 @@ export const diskMutations: readonly Mutation[] = [
     replacement: 'if (input.file)',
     test: {
       file: 'test/writer/lingering-archiver.test.ts',
-      name: 'the thread that seals a log does its next work too, and gives way to that of another log',
+      name: 'the archiver thread of a log does its next work too, and gives way to that of another log',
     },
   },
   {

@@ -10,7 +10,7 @@ import { startWriter } from '../../server/writer/writer.ts';
 import { withDatabase } from '../../storage/sqlite.ts';
 import { command, noon, seals } from '../events/logs.ts';
 
-// Writes, seals and erases as a service does, until it is killed. Prints what was answered: `at N`, `erased STREAM`,
+// Writes, archives and erases as a service does, until it is killed. Prints what was answered: `at N`, `erased STREAM`,
 // `clean POSITION`.
 const [directory = ''] = process.argv.slice(2);
 const blobs = { kind: 'folder', folder: directory } as const;
@@ -36,7 +36,7 @@ const writer = startWriter(
     noBackup: false,
     blobs,
   },
-  { progress: () => {}, onChanges: () => {}, onSealed: () => {}, onSegmentDue: () => sealing.seal() },
+  { progress: () => {}, onChanges: () => {}, onSealed: () => {}, onSegmentDue: () => archiving.archive() },
   (error) => {
     process.stdout.write(`died ${error.message}\n`);
     process.exit(1);
@@ -44,7 +44,7 @@ const writer = startWriter(
 );
 const quiet = { error: console.error, warn: console.error } as never;
 const file = `${directory}/log.db`;
-const sealing = openArchiving({ file, sizes, blobs, keep: writer.keepSegment, log: quiet });
+const archiving = openArchiving({ file, sizes, blobs, keep: writer.keepSegment, log: quiet });
 const { size } = await writer.ready;
 const { append } = connectWriter(writer.connect());
 const at = new Date(noon).toISOString();
@@ -61,7 +61,7 @@ for (let count = size; ; count += 1) {
   const outcome = await append(command(stream, versions, { events: [erased], erases: [stream] }));
   if (!outcome.ok) continue;
   process.stdout.write(`erased ${stream}\n`);
-  const release = await sealing.rewriteSegments();
+  const release = await archiving.rewriteSegments();
   const { isClean } = await writer.scrub([], () => {}).finally(release);
   if (isClean) process.stdout.write(`clean ${stream}\n`);
 }

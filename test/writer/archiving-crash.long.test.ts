@@ -16,14 +16,14 @@ import { temporaryFolder } from '../helpers/service.ts';
 const rounds = roundsOf(12, 5);
 const child = new URL('./archiving-child.ts', import.meta.url).pathname;
 
-describe('a log that is sealed, killed at any moment', () => {
+describe('a log that is archived, killed at any moment', () => {
   it('has every payload that was answered, or the erasure of it, and goes on', async (t) => {
     const directory = join(temporaryFolder(t), 'data');
     mkdirSync(directory);
     const answered = new Map<number, string>();
     const erased = new Set<string>();
     const clean = new Set<string>();
-    let sealed = 0;
+    let archived = 0;
     for (let round = 0; round < rounds; round += 1) {
       const running = spawn(process.execPath, [child, directory], { stdio: ['ignore', 'pipe', 'inherit'] });
       let text = '';
@@ -47,7 +47,7 @@ describe('a log that is sealed, killed at any moment', () => {
           verifyLog(db, () => {}),
           null,
         );
-        sealed = segmentsOf(db).length;
+        archived = segmentsOf(db).length;
         const log = readLog(db);
         for (const [position, id] of answered) {
           const [text] = log.texts(position - 1, position);
@@ -64,8 +64,8 @@ describe('a log that is sealed, killed at any moment', () => {
       assert.deepEqual(remainsIn(directory, gone), []);
     }
     assert.ok(
-      answered.size > (100 * rounds) / 12 && sealed > rounds / 12 && clean.size > 0,
-      `${answered.size} ${sealed} ${clean.size}`,
+      answered.size > (100 * rounds) / 12 && archived > rounds / 12 && clean.size > 0,
+      `${answered.size} ${archived} ${clean.size}`,
     );
   });
 });

@@ -52,7 +52,7 @@ describe('a service whose segments have no room', () => {
     return found;
   }
 
-  it('goes on with its writes, and seals when there is room again', { skip: disk.skip }, async (t) => {
+  it('goes on with its writes, and archives when there is room again', { skip: disk.skip }, async (t) => {
     const data = join(own, 'data');
     mkdirSync(data);
     symlinkSync(disk.folder, join(data, 'segments'));
@@ -68,7 +68,7 @@ describe('a service whose segments have no room', () => {
     };
     await write(60);
     await eventually(() =>
-      service.lines().some(({ msg }) => /could not be sealed further: there is no room/.test(msg)),
+      service.lines().some(({ msg }) => /could not be archived further: there is no room/.test(msg)),
     );
     await write(40);
     assert.deepEqual([segments(data), readdirSync(disk.folder)], [[], ['ballast']]);

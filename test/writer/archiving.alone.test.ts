@@ -29,7 +29,7 @@ Object.assign(usualSizes, { events: 20, hot: 5 });
 
 const config: Config = { collections: [{ slug: 'posts', fields: [{ name: 'title', type: 'text' }] }] };
 
-describe('a service that seals its log', () => {
+describe('a service that archives its log', () => {
   const service = useServiceHere(config);
   const folder = useFolder();
   const inLog = <T>(sql: string) =>
@@ -129,7 +129,7 @@ describe('a service whose segments are on another disk', () => {
     withDatabase(join(data, 'log.db'), { readonly: true }, (db) => db.prepare<[], T>(sql).pluck().get());
   const [segments, there] = [join(data, 'segments'), join(other, 'segments')];
 
-  it('seals there, reads and erases from there', async (t) => {
+  it('archives there, reads and erases from there', async (t) => {
     const post = async (service: HereService, title: string): Promise<string> => {
       const { status, body } = await service.call('POST', '/api/collections/posts', { title });
       assert.equal(status, 201);

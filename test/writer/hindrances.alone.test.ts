@@ -53,8 +53,8 @@ function mountOn(t: TestContext, folder: string): boolean {
 describe('A service that the disk hinders beside its log', () => {
   const own = useFolder();
 
-  it('goes on if a segment cannot be put in its place, and seals when it can', async (t) => {
-    const data = join(own, 'unsealed');
+  it('goes on if a segment cannot be put in its place, and archives when it can', async (t) => {
+    const data = join(own, 'unarchived');
     Object.assign(usualSizes, { events: 1e6 });
     const first = await startHere(t, config, { data });
     for (let at = 0; at < 15; at += 1) await post(first, `Bilby-${at}`);
@@ -67,7 +67,7 @@ describe('A service that the disk hinders beside its log', () => {
     mkdirSync(join(data, 'segments', name, 'in-the-way'), { recursive: true });
     const service = await startHere(t, config, { data });
     await eventually(() =>
-      service.lines().some(({ level, msg }) => level === 40 && /sealed further: E[A-Z]+: /.test(msg)),
+      service.lines().some(({ level, msg }) => level === 40 && /archived further: E[A-Z]+: /.test(msg)),
     );
     await post(service, 'Wombat');
     assert.deepEqual(segments(data), []);

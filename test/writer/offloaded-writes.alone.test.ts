@@ -66,9 +66,9 @@ describeWithBucket('A write that needs earlier events, which are in a bucket', (
     await fillSegment();
     kept = { changed, deleted, batch: body.batch, erased: await post('Bettong') };
     await fillSegment();
-    const sealed = () => withDatabase(join(data, 'log.db'), { readonly: true }, segmentsOf).at(-1)?.last ?? 0;
-    const isMoved = () => sealed() >= 120 && names().every((name) => !name.endsWith('.seg'));
-    await eventually(() => isMoved() && inLog('SELECT min(position) FROM payloads') > sealed());
+    const archived = () => withDatabase(join(data, 'log.db'), { readonly: true }, segmentsOf).at(-1)?.last ?? 0;
+    const isMoved = () => archived() >= 120 && names().every((name) => !name.endsWith('.seg'));
+    await eventually(() => isMoved() && inLog('SELECT min(position) FROM payloads') > archived());
     await service.stop();
   });
 

@@ -267,8 +267,8 @@ describeWithBucket('A service whose segments are in a bucket', () => {
       await service.stop();
     }
     service = await open();
-    const unsealed = () => Number(inLog('SELECT size FROM head')) - (segments().at(-1)?.last ?? 0);
-    await eventually(() => unsealed() < usualSizes.events + usualSizes.hot);
+    const unarchived = () => Number(inLog('SELECT size FROM head')) - (segments().at(-1)?.last ?? 0);
+    await eventually(() => unarchived() < usualSizes.events + usualSizes.hot);
     await allAway();
     const found = (await objects()).filter(({ name }) => name.endsWith('.seg')).map(({ name }) => name);
     assert.deepEqual(

@@ -16,6 +16,7 @@ it('a writer gives the pages back that an earlier one has left unused in its log
   const unused = () => Number(db.pragma('freelist_count', { simple: true }));
   assert.ok(unused() > 2400);
   const keeping = keepSegments(log, {
+    between: (run) => run(),
     sizes: null,
     onDue: assert.fail,
     onFailure: (error) => assert.fail(String(error)),

@@ -10,7 +10,7 @@ import type { BlobGuard } from '../../files/blobs/guard.ts';
 import { isStoreFailure } from '../../http/store-refusals.ts';
 import { every } from '../../platform/ticks.ts';
 import type { ErasurePort } from '../../ports.ts';
-import type { Moving } from '../../writer/offloading.ts';
+import type { Offloading } from '../../writer/offloading.ts';
 import type { Writer } from '../../writer/writer.ts';
 
 /** Finishes erasures that are recorded: removes bytes from the data files and the store. */
@@ -30,7 +30,7 @@ type Options = {
   /** Writes the segments anew that have erased payloads; nothing is sealed until what this gives is called. */
   rewriteSegments: () => Promise<() => void>;
   /** The objects of segments in the bucket. */
-  objects: Pick<Moving, 'findObjects' | 'removeObjects'>;
+  objects: Pick<Offloading, 'findObjects' | 'removeObjects'>;
   /** Forgets the drafts about a document, and all that it keeps itself, where it is a user. */
   forgetKept: (category: Category, id: string) => Promise<void>;
   logger: Logger;

@@ -14,7 +14,7 @@ import { runCommand, startService } from '../helpers/service.ts';
 import { eventually, useFolder } from '../helpers/shared.ts';
 
 const rounds = roundsOf(12, 5);
-const child = fileURLToPath(new URL('moving-child.ts', import.meta.url));
+const child = fileURLToPath(new URL('offloading-child.ts', import.meta.url));
 const config = { collections: [{ slug: 'posts', fields: [{ name: 'title', type: 'text' as const }] }] };
 
 describeWithBucket('A service that is killed while it moves segments into a bucket, and erases from them', () => {

@@ -3,33 +3,33 @@ import { type Append, type Command, type Outcome, UnknownOutcomeError, UnreadErr
 import { SegmentUnreachableError } from '../../events/segments/offloaded.ts';
 import { clockJumped } from '../../events/store/clock.ts';
 import { diskFull } from './disk-full.ts';
-import type { WriterAnswer, WriterAnswers, WriterRequests } from './messages.ts';
+import type { WriteFailure, WriterAnswer, WriterAnswers, WriterRequests } from './messages.ts';
 import { formerRules, logMoved, logUnreachable, mostWaiting, tooMany } from './waiting.ts';
 
-/** One command that waits for the writer: how long its text is, and since when. */
+/** A command that waits for the writer. `bytes`: length of its text; `since`: when it was sent. */
 type Waiting = { bytes: number; since: number; resolve: (outcome: Outcome) => void; reject: (error: Error) => void };
 
-/** The writer as another thread calls it. */
+/** The writer, as another thread calls it. */
 export type Writing = {
-  /** Refuses a command when too many wait. @throws DomainError `unavailable`: nothing was recorded. */
+  /** Sends a command. @throws DomainError `unavailable` if too many wait: nothing was recorded. */
   append: Append;
-  /** The same for commands that no client would send again: it waits, however long the queue is. */
+  /** Sends a command that no client would send again: it waits, however many wait before. */
   appendAnyway: Append;
-  /** Whether too much waits for one more to be appended, where so many more are to come before that. */
+  /** Whether a command would be refused. @param ahead the number of commands that will come before it. */
   isCrowded: (ahead?: number) => boolean;
   /** How many commands wait. */
   waiting: () => number;
 };
 
 /**
- * So much of a load is measured, in milliseconds; an answer that took as long is of a writer that was held up, and
- * tells nothing.
+ * The milliseconds of a load that the rate is measured over. An answer that takes `most` says nothing about the rate:
+ * something has held up the writer.
  */
 const measured = { least: 100, most: 1000 };
 
 /**
- * Connects a thread that answers requests with the writer thread: commands go there, outcomes come back when the events
- * are durable and every thread can read them.
+ * Connects a thread that answers requests with the writer thread. An outcome comes back when the events are durable and
+ * every thread can read them.
  *
  * @param now milliseconds of a monotonic clock.
  */
@@ -59,7 +59,7 @@ export function connectWriter(port: MessagePort, now = () => performance.now()):
     if (!request) return;
     waiting.delete(id);
     bytes -= request.bytes;
-    if ('failure' in answer) request.reject(errorOf(answer));
+    if ('failure' in answer) request.reject(errors[answer.failure](answer.message));
     else request.resolve(answer);
   }
 
@@ -74,7 +74,7 @@ export function connectWriter(port: MessagePort, now = () => performance.now()):
     const id = lastId;
     const text = JSON.stringify(command);
     bytes += text.length;
-    // One message carries all that the requests of one turn of the event loop want to append.
+    // One message carries the commands of all requests of one turn of the event loop.
     if (queue.length === 0) setImmediate(flush);
     queue.push({ id, command: text });
     return new Promise((resolve, reject) => waiting.set(id, { bytes: text.length, since: now(), resolve, reject }));
@@ -101,17 +101,14 @@ export function connectWriter(port: MessagePort, now = () => performance.now()):
   };
 }
 
-/**
- * Measures how many commands are answered while more of them wait than a few: with fewer, it is those who send them
- * that take the time.
- */
+/** Measures how many commands the writer answers under load; without load, the senders take the time. */
 function openRate() {
   let answered = 0;
   let elapsed = 0;
   let since: number | null = null;
 
   return {
-    /** So many were answered. */
+    /** Notes that `count` commands were answered. */
     note(count: number, at: number): void {
       const took = since === null ? Number.POSITIVE_INFINITY : at - since;
       if (took >= measured.most) return;
@@ -121,26 +118,23 @@ function openRate() {
       answered *= measured.most / elapsed;
       elapsed = measured.most;
     },
-    /** From now on others are waited for. */
+    /** Begins to measure the time to the next answer. @param isLoaded whether more than a few commands wait. */
     begin(isLoaded: boolean, at: number): void {
       since = isLoaded ? at : null;
     },
-    /** How long so many would take; 0 where that is not known. */
+    /** The milliseconds that `count` commands will take; 0 if that is not known. */
     millisecondsFor: (count: number): number => (elapsed < measured.least ? 0 : (count * elapsed) / answered),
   };
 }
 
-function errorOf(answer: Extract<WriterAnswer, { failure: string }>): Error {
-  if (answer.failure === 'clock') return clockJumped();
-  if (answer.failure === 'full') return diskFull();
-  if (answer.failure === 'offloaded') return new SegmentUnreachableError(answer.message);
-  if (answer.failure === 'former') return formerRules();
-  if (answer.failure === 'unreachable') return logUnreachable();
-  if (answer.failure === 'moved') return logMoved();
-  if (answer.failure === 'unknown')
-    return new UnknownOutcomeError('the shared log did not answer in time: it may be recorded yet');
-  if (answer.failure === 'unread') {
-    return new UnreadError('unavailable', 'the change was recorded, but the disk does not let it be shown yet');
-  }
-  return new Error(answer.message);
-}
+const errors: Record<WriteFailure, (message: string) => Error> = {
+  clock: clockJumped,
+  full: diskFull,
+  unread: () => new UnreadError('unavailable', 'the change was recorded, but the disk does not let it be shown yet'),
+  offloaded: (message) => new SegmentUnreachableError(message),
+  former: formerRules,
+  unreachable: logUnreachable,
+  unknown: () => new UnknownOutcomeError('the shared log did not answer in time: it may be recorded yet'),
+  moved: logMoved,
+  internal: (message) => new Error(message),
+};

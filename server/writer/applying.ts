@@ -16,24 +16,25 @@ import type { NodeAgreement } from './schema-agreement.ts';
 /** The configuration with which a node was started. */
 export type Configured = Pick<BootOptions, 'directory' | 'schema' | 'rules' | 'isStrict' | 'acceptsLoss' | 'ids'>;
 
-/** The parts of a node that waits. `read`, `readFile`: its read tables, which are those of its configuration. */
+/** The parts of a node that applies its configuration. */
 type Parts = {
   log: SqliteLog;
+  /** The read tables, which are those of the node's configuration, and the path of their file. */
   read: Sqlite;
   readFile: string;
   configured: Configured;
   agreement: NodeAgreement;
   writer: Pick<SharedWriter, 'appendWith' | 'between'>;
-  /** Up to where the read tables are. */
+  /** The position of the read tables. */
   readable: () => number;
 };
 
-/** A claim of each document may be sent with it. */
+/** The milliseconds that the append may take: the shipment may have a claim of each document. */
 const patience = 60_000;
 
 /**
- * The log is free again after so many milliseconds where this node stops: longer by the time that the checks took
- * before.
+ * If this node stops while it applies, the log is free after this many milliseconds, and a multiple of the time that
+ * the checks took before.
  */
 const shortestHold = 2000;
 const slowerUnderLoad = 4;
@@ -41,61 +42,34 @@ const slowerUnderLoad = 4;
 const renamedMeanwhile =
   'since this node was started, the collections of the log have become others than those that renamedFrom names: start it again';
 
-/** Thrown where there is nothing left to apply. */
+/** Thrown if the log has the configuration of this node already. */
 class NothingToApplyError extends Error {}
 
-/** Records the schema and rules of a node in the log of all nodes, with the claims that hold under them. */
-export function openApplying({ log, read, readFile, configured, agreement, writer, readable }: Parts) {
-  const { schema, rules, isStrict = false } = configured;
-  // By whether losses are accepted.
+/** Opens what records the schema and rules of a node in the log of all nodes, with the claims that hold under them. */
+export function openApplying(parts: Parts) {
+  const { log, configured, agreement, writer } = parts;
+  /** The calls that run, by whether they accept losses. */
   const running = new Map<boolean, Promise<AppliedSchema>>();
 
-  /** @throws SchemaError when documents stand against it; NothingToApplyError; DomainError. */
-  function prepare(acceptsLoss: boolean): Prepared {
-    if (!agreement.isWaiting()) throw new NothingToApplyError();
-    if (readable() < log.head().size) throw noRoomHere();
-    const epochs = epochsOf(log);
-    // Others may have renamed a collection meanwhile, or written to one that was empty.
-    const { schema: settled } = settledIn(log, epochs, schema);
-    if (JSON.stringify(settled) !== JSON.stringify(schema)) throw new SchemaError(renamedMeanwhile);
-    const command = schemaCommand(log, configured);
-    if (!differenceTo(epochs.at(-1), { schema, rules }).isChanged) return log.prepare([command]);
-    if (isStrict || !acceptsLoss) lookAtChanges({ ...configured, acceptsLoss }, log, epochs);
-    requireFit(log, schema, readFile);
-    return log.prepareSchema(command, claimsIn(read, schema));
-  }
-
-  /**
-   * Decides all of it while others can write, so that what stands against it is found, and for how long they will have
-   * to wait.
-   */
-  function rehearse(acceptsLoss: boolean): number {
-    const begun = performance.now();
-    prepare(acceptsLoss).rollBack();
-    return performance.now() - begun;
-  }
-
   async function run(acceptsLoss: boolean): Promise<AppliedSchema> {
-    const former = agreement.outdated();
-    if (former !== null) throw new DomainError('conflict', `this node is outdated, and applies nothing: ${former}`);
+    const outdated = agreement.outdated();
+    if (outdated !== null) throw new DomainError('conflict', `this node is outdated, and applies nothing: ${outdated}`);
     try {
-      const took = await writer.between(() => rehearse(acceptsLoss));
-      await writer.appendWith(() => prepare(acceptsLoss), patience, shortestHold + slowerUnderLoad * took);
+      const took = await writer.between(() => rehearse(parts, acceptsLoss));
+      await writer.appendWith(() => prepare(parts, acceptsLoss), patience, shortestHold + slowerUnderLoad * took);
       return { outcome: 'applied', position: log.head().size };
     } catch (error) {
       if (error instanceof NothingToApplyError) return { outcome: 'current', position: log.head().size };
-      if (error instanceof SchemaError) throw new DomainError('conflict', error.message);
-      if (error instanceof OutdatedError) throw new DomainError('conflict', `it was not applied: ${error.message}`);
-      if (isDiskFull(error)) throw noRoomHere();
-      if (error instanceof UnknownShipmentError)
-        throw unavailable('it is not known whether the configuration was applied: try again, it is applied once');
-      if (error instanceof SharedLogUnavailableError)
-        throw unavailable('the log in PostgreSQL could not be written: the configuration was not applied, try again');
-      throw error;
+      throw refusalOf(error) ?? error;
     }
   }
 
-  /** Once for all that ask at the same time. */
+  /**
+   * Applies the configuration of this node, once for all calls at the same time.
+   *
+   * @throws DomainError `conflict` naming the documents that the schema refuses, `unavailable` if the log could not be
+   * written.
+   */
   function apply(options = { acceptsLoss: false }): Promise<AppliedSchema> {
     const acceptsLoss = options.acceptsLoss || configured.acceptsLoss === true;
     const found = running.get(acceptsLoss);
@@ -106,49 +80,85 @@ export function openApplying({ log, read, readFile, configured, agreement, write
   }
 
   let timer: NodeJS.Timeout | undefined;
-  let told = '';
+  let warned = '';
 
-  /**
-   * Begins to wait, and says so. Where it is wanted, applies it as soon as this node answers requests; but none that
-   * the log had before: the log must not go back to it when a node that was not upgraded yet starts again.
-   */
+  /** Tells the operator that the configuration is not applied, or applies it when this node takes writes. */
   function begin(options: Beginning): void {
     const { isWanted, warn } = options;
-    const isFormer = epochsOf(log).some((one) => !Object.values(differenceTo(one, { schema, rules })).includes(true));
+    const isFormer = hadBefore(log, configured);
     if (isWanted && !isFormer) applySoon(options, 0);
     else warn(isFormer ? formerConfiguration : newConfiguration);
   }
 
-  function applySoon({ state, warn, ...rest }: Beginning, milliseconds: number): void {
-    const again = (later: number) => applySoon({ state, warn, ...rest }, later);
+  function applySoon(options: Beginning, milliseconds: number): void {
+    const { state, warn } = options;
     timer = setTimeout(() => {
       if (!agreement.isWaiting() || agreement.outdated() !== null) return;
-      // Until then it would take the writes of no client.
-      if (stateIn(state) !== 'waiting') return again(lookMilliseconds);
+      // Before the node answers requests, clients could not write to it anyway.
+      if (stateIn(state) !== 'waiting') return applySoon(options, lookMilliseconds);
       apply().catch((error) => {
         const message = `the configuration is not applied yet: ${messageOf(error)}`;
-        if (message !== told) warn(message);
-        told = message;
-        again(againMilliseconds);
+        if (message !== warned) warn(message);
+        warned = message;
+        applySoon(options, againMilliseconds);
       });
     }, milliseconds);
   }
 
-  return {
-    /**
-     * @throws DomainError `conflict` naming the documents that stand against it, `unavailable` where the log could not
-     * be written.
-     */
-    apply,
-    begin,
-    close: () => clearTimeout(timer),
-  };
+  return { apply, begin, close: () => clearTimeout(timer) };
 }
 
+/** `isWanted`: whether the configuration is to be applied as soon as the node takes writes. */
 type Beginning = { state: StateCell; isWanted: boolean; warn: (message: string) => void };
 
 const lookMilliseconds = 50;
 const againMilliseconds = 5000;
+
+/**
+ * Whether the log had this configuration before. Then it must not go back to it when a node starts that is not
+ * upgraded yet.
+ */
+function hadBefore(log: SqliteLog, { schema, rules }: Configured): boolean {
+  return epochsOf(log).some((epoch) => !Object.values(differenceTo(epoch, { schema, rules })).includes(true));
+}
+
+/** Makes the event and its claims. @throws SchemaError if it refuses documents; NothingToApplyError; DomainError. */
+function prepare({ log, read, readFile, configured, agreement, readable }: Parts, acceptsLoss: boolean): Prepared {
+  const { schema, rules, isStrict = false } = configured;
+  if (!agreement.isWaiting()) throw new NothingToApplyError();
+  if (readable() < log.head().size) throw diskFullHere();
+  const epochs = epochsOf(log);
+  // Other nodes may have renamed a collection meanwhile, or written to an empty one.
+  const { schema: settled } = settledIn(log, epochs, schema);
+  if (JSON.stringify(settled) !== JSON.stringify(schema)) throw new SchemaError(renamedMeanwhile);
+  const command = schemaCommand(log, configured);
+  if (!differenceTo(epochs.at(-1), { schema, rules }).isChanged) return log.prepare([command]);
+  if (isStrict || !acceptsLoss) lookAtChanges({ ...configured, acceptsLoss }, log, epochs);
+  requireFit(log, schema, readFile);
+  return log.prepareSchema(command, claimsIn(read, schema));
+}
+
+/**
+ * Prepares it and undoes it, while other nodes can write: it finds what stands against the schema, and how long other
+ * nodes will have to wait. @returns milliseconds.
+ */
+function rehearse(parts: Parts, acceptsLoss: boolean): number {
+  const begun = performance.now();
+  prepare(parts, acceptsLoss).rollBack();
+  return performance.now() - begun;
+}
+
+/** The refusal of a call that failed with an error that may happen; null for another error. */
+function refusalOf(error: unknown): DomainError | null {
+  if (error instanceof SchemaError) return new DomainError('conflict', error.message);
+  if (error instanceof OutdatedError) return new DomainError('conflict', `it was not applied: ${error.message}`);
+  if (isDiskFull(error)) return diskFullHere();
+  if (error instanceof UnknownShipmentError)
+    return unavailable('it is not known whether the configuration was applied: try again, it is applied once');
+  if (error instanceof SharedLogUnavailableError)
+    return unavailable('the log in PostgreSQL could not be written: the configuration was not applied, try again');
+  return null;
+}
 
 const byCommand = 'this node takes no requests until annals schema apply applies it, or another node does';
 const newConfiguration = `the configuration is another one than the log in PostgreSQL has: ${byCommand}`;
@@ -156,7 +166,7 @@ const formerConfiguration = `the log in PostgreSQL had this configuration before
 
 const retrySeconds = 1;
 
-function noRoomHere(): DomainError {
+function diskFullHere(): DomainError {
   return unavailable('there is no room on the disk of this node: the configuration was not applied');
 }
 

@@ -31,7 +31,7 @@ type Options = {
  * while there are any. Group commit: all commands that come while a batch is being recorded are the next batch.
  */
 export function openInbox({ main, say, handle, drain, close, onFailure }: Options) {
-  const senders = new Set<Sender>();
+  const { connect, takeSent } = openSenders(put);
   let queue: Queued[] = [];
   let since = 0;
   let settling = 0;
@@ -57,27 +57,6 @@ export function openInbox({ main, say, handle, drain, close, onFailure }: Option
         handle(order);
     }
   });
-
-  function connect(sender: Sender): void {
-    senders.add(sender);
-    sender.port.on('message', (requests: WriterRequests) => take(sender, requests));
-    sender.port.on('close', () => senders.delete(sender));
-  }
-
-  /**
-   * Takes the commands that threads have sent before an order. Ports keep no order between each other, so their
-   * messages may not have been read yet.
-   */
-  function takeSent(): void {
-    for (const sender of senders) {
-      const next = () => receiveMessageOnPort(sender.port);
-      for (let sent = next(); sent; sent = next()) take(sender, sent.message);
-    }
-  }
-
-  function take(from: Sender, requests: WriterRequests): void {
-    for (const { id, command } of requests) put({ from, id, command });
-  }
 
   function put(command: Queued): void {
     if (queue.length === 0) since = performance.now();
@@ -120,6 +99,33 @@ export function openInbox({ main, say, handle, drain, close, onFailure }: Option
     /** Has the writer work soon, also if no command waits. */
     schedule,
   };
+}
+
+function openSenders(put: (command: Queued) => void) {
+  const senders = new Set<Sender>();
+
+  function connect(sender: Sender): void {
+    senders.add(sender);
+    sender.port.on('message', (requests: WriterRequests) => take(sender, requests));
+    sender.port.on('close', () => senders.delete(sender));
+  }
+
+  /**
+   * Takes the commands that threads have sent before an order. Ports keep no order between each other, so their
+   * messages may not have been read yet.
+   */
+  function takeSent(): void {
+    for (const sender of senders) {
+      const next = () => receiveMessageOnPort(sender.port);
+      for (let sent = next(); sent; sent = next()) take(sender, sent.message);
+    }
+  }
+
+  function take(from: Sender, requests: WriterRequests): void {
+    for (const { id, command } of requests) put({ from, id, command });
+  }
+
+  return { connect, takeSent };
 }
 
 /** The answers of a batch: one message to each thread. */

@@ -22,18 +22,18 @@ import { tallyUp } from '../platform/tally.ts';
 import { type Membership, scrubbedOf, startMembership } from './membership.ts';
 import type { WriterMessage } from './messages.ts';
 
-/** The shared log of a node, the clock that it has from there, and its place among the nodes. */
+/** The shared log of a node, the clock that follows it, and the node's row in the list of nodes. */
 export type Node = { shared: PostgresLog; clock: SharedClock; ids: Ids; membership: Membership };
 
 type Options = Pick<BootOptions, 'directory' | 'schema' | 'rules' | 'logId' | 'seals'> & {
-  /** Of PostgreSQL. */
+  /** The address of PostgreSQL. */
   address: string;
-  /** The name of this node, where one was given. */
+  /** The name that the setting gives to this node. */
   node: string | undefined;
   meter: WriterMeter;
   /** As for {@link createIds}. */
   counter: BigInt64Array<SharedArrayBuffer>;
-  /** That of this machine. */
+  /** The clock of this machine. */
   clock: Clock;
   say: (message: WriterMessage) => void;
 };
@@ -41,25 +41,25 @@ type Options = Pick<BootOptions, 'directory' | 'schema' | 'rules' | 'logId' | 's
 /** PostgreSQL may be in the middle of a failover when a node starts, or start with it. */
 const patience = { opening: 10_000, appending: 5000, page: 30_000 };
 
-/** So many events are asked for at a time. */
+/** The events of one request. */
 const page = 1000;
 
 /**
- * So many events, characters of them, or what comes within so many milliseconds, are taken into the replica in one
- * transaction: events that are far from each other in an index share its pages then, which a commit writes. Through a
- * slow network each page is taken in at once, so that one that does not come costs nothing of those before it.
+ * The most events and characters that go into the replica in one transaction, and the time after which one is committed
+ * in any case. A commit writes the pages of indexes once for all its events. Through a slow network each page of events
+ * is committed by itself, so that a missing page does not cost the ones before.
  */
 const most = { events: 16_000, characters: 32_000_000, milliseconds: 2000 };
 
-/** So many pages of the write-ahead log, of 4 KB each, are moved into the file at a time. */
+/** The pages of 4 KB of the write-ahead log after which SQLite moves them into the file. */
 const checkpointPages = 16_384;
 
 /**
- * Brings the replica of a data directory up to the log that several nodes append to; makes it where the directory is
- * empty, and records the schema where the log is.
+ * Brings the replica of a data directory up to the log that several nodes append to. Makes the replica if the directory
+ * is empty, and records the schema if the log is.
  *
- * @throws SharedLogUnavailableError; UnfitServerError; DivergedError; NewerEventError; Error for a directory that is
- * the replica of another log.
+ * @throws SharedLogUnavailableError; UnfitServerError; DivergedError; NewerEventError; Error if the directory is the
+ * replica of another log.
  */
 export async function joinLog(options: Options): Promise<Node> {
   const { directory, address, logId, counter, clock: local, meter, say } = options;
@@ -100,7 +100,7 @@ function requireReplica(directory: string, { name, token }: PostgresLog): void {
   }
 }
 
-/** A log that was here before must be the one that is in PostgreSQL now. */
+/** Requires that a log in the data directory is the one that was moved to PostgreSQL. */
 function requireMovedHere(file: string, token: string): void {
   if (!existsSync(file)) return;
   const moved = withDatabase(file, { readonly: true, cacheMiB: 1 }, movedTo);
@@ -112,7 +112,7 @@ async function catchUp(options: Options, begun: Omit<Node, 'membership'>): Promi
   const { shared, clock, ids } = begun;
   let membership: Membership | null = null;
   const db = openDatabase(logFile(directory), { durability: 'normal', shrinks: true, cacheMiB: 128 });
-  // Most pages of the indexes are written again and again meanwhile.
+  // Most pages of the indexes are written again and again while the replica catches up.
   db.pragma(`wal_autocheckpoint = ${checkpointPages}`);
   try {
     upgradeLog(db, seals);
@@ -149,7 +149,7 @@ async function catchUp(options: Options, begun: Omit<Node, 'membership'>): Promi
     db.close();
   }
 
-  /** Of several nodes that begin a log at the same time, one does; the others find it there. */
+  /** Records the schema, unless another node that begins the log at the same time has done it. */
   async function recordSchema(replica: SqliteLog): Promise<void> {
     const apply = (_recorded: readonly RecordedEvent[]) => {};
     const writer = openSharedWriter({ replica, shared, clock, apply, patience: patience.appending });
@@ -159,9 +159,9 @@ async function catchUp(options: Options, begun: Omit<Node, 'membership'>): Promi
 }
 
 /**
- * Looks whether the log in PostgreSQL goes on from a replica, before anything is written to that: it may be a copy, of
- * whatever age. If it is another log from some event on, it is so in its last event, for each has an id of its own;
- * altered events are found by the root.
+ * Requires that the log in PostgreSQL continues a replica, before anything writes to the replica: it may be an old
+ * copy. Two logs that differ from some event on differ in every later id, so the last event tells; the root tells of
+ * altered events.
  *
  * @throws LogWentBackError.
  */
@@ -176,9 +176,9 @@ async function requireBeginning(db: Sqlite, shared: PostgresLog): Promise<void> 
 }
 
 /**
- * Takes into a replica all that it lacks. PostgreSQL looks for the next page while one is taken in.
+ * Takes all missing events into a replica. PostgreSQL reads the next page meanwhile.
  *
- * @throws SharedLogUnavailableError where a page does not come within 30 seconds; LogWentBackError, DivergedError,
+ * @throws SharedLogUnavailableError if a page does not come within 30 seconds; LogWentBackError, DivergedError,
  * NewerEventError.
  */
 export async function ingestAll(
@@ -195,7 +195,7 @@ export async function ingestAll(
     const missed: Missed = await coming;
     const end = missed.events.at(-1)?.position ?? missed.from;
     coming = missed.head === null ? next({ size: end }) : null;
-    // Its error is thrown above, unless taking in what came before fails first.
+    // The next round throws its error, unless the ingestion below fails first.
     coming?.catch(() => {});
     gathered.push(missed);
     room.events -= missed.events.length;
@@ -213,7 +213,7 @@ function roomNow() {
   return { ...most, until: performance.now() + most.milliseconds };
 }
 
-/** The rows of pages that follow on each other. */
+/** Joins pages that follow on each other. */
 function inOne(pages: readonly Missed[]): Missed {
   return {
     from: pages[0]?.from ?? 0,

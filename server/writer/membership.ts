@@ -16,29 +16,29 @@ import { privateFile } from '../../storage/private.ts';
 import { version } from '../platform/version.ts';
 
 /**
- * The state of a node by its own knowledge. `levelAt`: when it last had all of the log, in milliseconds since the
+ * The state of a node, as it knows it. `levelAt`: when the node last had all of the log, in milliseconds since the
  * epoch.
  */
 export type OwnState = Pick<NodeReport, 'state' | 'applied' | 'scrubbed'> & { levelAt: number };
 
-/** How a node and the log are, as of its last report; `reportedAt` in milliseconds since the epoch, by this machine. */
+/** The state of a node and of the log at its last report. `reportedAt`: milliseconds since the epoch, local clock. */
 export type NodeStanding = Standing & { own: OwnState; replication: Replication | null; reportedAt: number };
 
-/** The place of a node among all nodes of a log. */
+/** A node on the list of all nodes of a log. */
 export type Membership = {
-  /** Resolves when it is on their list. Before that it must take nothing from the log: no erasure would wait for it. */
+  /** Resolves when the node is listed. Before, it must take nothing from the log: no erasure would wait for it. */
   listed: Promise<unknown>;
-  /** From now on the node says this of itself. */
+  /** Sets what the node reports of itself. */
   tell: (own: () => OwnState) => void;
-  /** Takes the node off the list: it ends in order. */
+  /** Takes the node off the list, when it ends in order. */
   leave: () => Promise<void>;
 };
 
 type Options = {
   directory: string;
-  /** Of PostgreSQL. */
+  /** The address of PostgreSQL. */
   address: string;
-  /** The name that was given; undefined: one is made up, and kept. */
+  /** The name that the setting gives; undefined for a generated name, which the data directory keeps. */
   name: string | undefined;
   shared: PostgresLog;
   schema: unknown;
@@ -47,15 +47,15 @@ type Options = {
   warn: (message: string) => void;
 };
 
-/** A node that ends waits for its cleaning no longer than so many milliseconds. */
+/** The milliseconds that a node which ends waits for its cleaning. */
 const leaveMilliseconds = 1000;
 
 /** The file of a data directory that keeps the name of its node. */
 const nameFile = 'node';
 
 /**
- * Puts a node on the list, and keeps its line up to date; where something was erased, the tables of the log are cleaned
- * by one node.
+ * Puts a node on the list, and keeps its row up to date. If something was erased, one node cleans the tables of the
+ * log.
  */
 export function startMembership(options: Options): Membership {
   const { directory, address: text, shared, schema, onStanding, warn } = options;
@@ -103,14 +103,14 @@ export function startMembership(options: Options): Membership {
     async leave() {
       isLeaving = true;
       await cleaner.close();
-      // A server may take a minute to answer; another node goes on with it.
+      // PostgreSQL may take a minute to answer; another node goes on with the cleaning.
       await Promise.race([cleaning, pause(leaveMilliseconds, undefined, { ref: false })]);
       await reporting.close(true);
     },
   };
 }
 
-/** Up to where the files of a node have nothing of erasures. */
+/** The position up to which the files of a node hold nothing erased. */
 export function scrubbedOf({ erasures, head }: Pick<SqliteLog, 'erasures' | 'head'>): number {
   const [oldest] = erasures.unfinished();
   return oldest ? oldest.position - 1 : head().size;

@@ -9,23 +9,28 @@ import type { RowMarks } from '../../projections/tables/row-marks.ts';
 import { tablesOf } from '../../projections/tables/tables.ts';
 import type { Started } from './thread-parts.ts';
 
-/** @param onApplied is told when they have the event by which the log has this schema. */
-type Options = { started: Omit<Started, 'scrubber'>; schema: Schema; marks: RowMarks; onApplied: () => void };
+type Options = {
+  started: Omit<Started, 'scrubber'>;
+  schema: Schema;
+  marks: RowMarks;
+  /** Called when the read tables have the event that brings this schema into the log. */
+  onApplied: () => void;
+};
 
 /** The read tables of a node. */
 export type ReadTables = ReturnType<typeof openReadTables>;
 
-/** The read tables of a node, which follow its replica. */
+/** Opens the read tables of a node, to which the events of its replica are applied. */
 export function openReadTables({ started, schema, marks, onApplied }: Options) {
   const { log, databases } = started;
   let { projector } = started;
   let position = projector.checkpoint()?.position ?? 0;
   let isApplied = false;
 
-  /** Takes in what the replica has, by whichever node it was recorded. @param recorded the last events of it. */
+  /** Applies the events of the replica, from whichever node. @param recorded its last events. */
   function apply(recorded: readonly RecordedEvent[]): void {
     if (recorded.some(({ header }) => header.stream === schemaStream)) {
-      // Only now is it known from where on events are those of this schema.
+      // The position of this event says from where on events have this schema.
       projector = openProjector(databases[1], tablesOf(schema), compileUpcaster(epochsOf(log)), { marks });
       isApplied = true;
     }
@@ -38,7 +43,7 @@ export function openReadTables({ started, schema, marks, onApplied }: Options) {
 
   return {
     apply,
-    /** Up to where they are; behind the replica while there is no room for them. */
+    /** The position of the read tables; behind that of the replica while the disk is full. */
     position: () => position,
   };
 }

@@ -8,23 +8,23 @@ import { type Declared, differenceTo, epochIn } from '../../projections/tables/e
 import { type StateCell, setAgreement } from '../platform/state.ts';
 
 /**
- * So many milliseconds a node answers reads as of before another configuration: what sends it requests has noticed by
- * then.
+ * The milliseconds for which an outdated node still answers reads, as of before the other configuration: by then the
+ * load balancer has noticed.
  */
 const servedMilliseconds = 60_000;
 
-/** @param isPending whether the log still has another configuration. */
 type Options = {
   state: StateCell;
   shared: Pick<SharedLog, 'tail'>;
   declared: Declared;
+  /** Whether the log still has another configuration. */
   isPending: boolean;
   warn: (message: string) => void;
 };
 
 export type NodeAgreement = ReturnType<typeof openAgreement>;
 
-/** How the configuration of a node agrees with that of the log, which all nodes have in common. */
+/** Opens the agreement between the configuration of a node and that of the log, which all nodes share. */
 export function openAgreement({ state, shared, declared, isPending, warn }: Options) {
   let isWaiting = isPending;
   let outdated: { reason: string; timer: NodeJS.Timeout; isOver: boolean } | null = null;
@@ -32,7 +32,7 @@ export function openAgreement({ state, shared, declared, isPending, warn }: Opti
   const content = new Set(declared.schema.collections.filter(({ auth }) => !auth).map(categoryOf));
   if (isPending) setAgreement(state, 'waiting');
 
-  /** Why a replica for this configuration may not have an event; null where it may. */
+  /** Why a replica for this configuration may not have an event; null if it may. */
   function refuses({ stream, position, body }: Missed['events'][number]): string | null {
     if (stream !== schemaStream) return null;
     const { isChanged, hasOtherRules } = differenceTo(epochIn(position, payloadOf(body)?.data ?? null), declared);
@@ -42,14 +42,14 @@ export function openAgreement({ state, shared, declared, isPending, warn }: Opti
   }
 
   /**
-   * From here on the node answers reads as of now, and for some time.
+   * Makes the node outdated: for some time it answers reads as of now.
    *
-   * @param reached where it is.
-   * @throws Error for a node that waits.
+   * @param reached the position of its read tables.
+   * @throws Error if the node waits.
    */
   function end(error: OutdatedError, reached: number): void {
     if (outdated) return;
-    // Its read tables are those of a configuration that never was in force: the next start makes others.
+    // Its read tables have a configuration that never was in force: the next start builds others.
     if (isWaiting) throw new Error(`this node cannot wait any more, and is to be started again: ${error.message}`);
     setAgreement(state, 'outdated');
     const timer = setTimeout(endReads, servedMilliseconds);
@@ -62,8 +62,9 @@ export function openAgreement({ state, shared, declared, isPending, warn }: Opti
   }
 
   /**
-   * Looks at what others append, which is not taken in: whether accounts are what they were. @returns how many events
-   * there were.
+   * Looks whether other nodes have changed accounts, in events that this node does not take in.
+   *
+   * @returns the number of events.
    */
   async function scan(limit: number): Promise<number> {
     const { events } = await shared.tail({ size: scanned }, limit);
@@ -87,17 +88,17 @@ export function openAgreement({ state, shared, declared, isPending, warn }: Opti
     refuses,
     end,
     scan,
-    /** Of a node that is outdated: the last event that it has looked at; else null. */
+    /** The last position that {@link scan} has reached; null if the node is not outdated. */
     scanned: () => (outdated ? scanned : null),
     isWaiting: () => isWaiting,
     mayWrite: () => !isWaiting && !outdated,
-    /** The configuration is that of the log now. */
+    /** Notes that the log has the configuration of the node. */
     settle(): void {
       if (!isWaiting) return;
       isWaiting = false;
       setAgreement(state, 'current');
     },
-    /** Why no more can be taken; null for a node that is up to date, or waits. */
+    /** Why the node is outdated; null if it is not. */
     outdated: () => outdated?.reason ?? null,
     close(): void {
       clearTimeout(outdated?.timer);

@@ -104,6 +104,18 @@ type State = {
   onHindered: () => void;
 };
 
+function newState(): State {
+  return {
+    ready: Promise.withResolvers(),
+    closed: Promise.withResolvers(),
+    isReady: false,
+    isEnding: false,
+    cleaned: null,
+    standing: null,
+    onHindered: () => {},
+  };
+}
+
 /**
  * Starts the writer thread.
  *
@@ -113,15 +125,7 @@ type State = {
 export function startWriter(input: WriterInput, listener: Listener, onDeath: (error: Error) => void): Writer {
   const worker = startThread('writer', input);
   const replies = openReplies();
-  const state: State = {
-    ready: Promise.withResolvers(),
-    closed: Promise.withResolvers(),
-    isReady: false,
-    isEnding: false,
-    cleaned: null,
-    standing: null,
-    onHindered: () => {},
-  };
+  const state = newState();
   // It may be rejected before anything waits for it: the start waits for passwords first.
   state.ready.promise.catch(() => {});
   let isDead = false;
@@ -141,15 +145,9 @@ export function startWriter(input: WriterInput, listener: Listener, onDeath: (er
     onDeath(error);
   }
 
-  function connect(generation: number | null = null): MessagePort {
+  function openPort(orderOf: (port: MessagePort) => WriterOrder): MessagePort {
     const { port1, port2 } = new MessageChannel();
-    order({ kind: 'connect', port: port1, generation }, [port1]);
-    return port2;
-  }
-
-  function follow(): MessagePort {
-    const { port1, port2 } = new MessageChannel();
-    order({ kind: 'following', port: port1 }, [port1]);
+    order(orderOf(port1), [port1]);
     return port2;
   }
 
@@ -170,8 +168,8 @@ export function startWriter(input: WriterInput, listener: Listener, onDeath: (er
 
   return {
     ready: state.ready.promise,
-    connect,
-    follow,
+    connect: (generation = null) => openPort((port) => ({ kind: 'connect', port, generation })),
+    follow: () => openPort((port) => ({ kind: 'following', port })),
     async adopt(generation, declared) {
       const { isRecorded } = await ask({ kind: 'adopt', generation, declared }, 'adopted');
       return isRecorded;

@@ -33,7 +33,7 @@ export class SegmentUnreachableError extends Error {
 }
 
 /** The bucket that has segments of a log. Both functions throw SegmentUnreachableError, and give null for no object. */
-export type SegmentStore = {
+type SegmentStore = {
   /** Reads a part of an object. */
   fetch: (file: string, range: ByteRange) => Promise<Buffer | null>;
   /** Reads a whole object and blocks the thread meanwhile; null in a thread that must not be blocked. */

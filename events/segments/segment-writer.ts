@@ -137,8 +137,6 @@ function write(db: Sqlite, bytes: Buffer) {
   return { path, pending: pendingName, sha256: hash('sha256', bytes, 'buffer'), bytes: bytes.length };
 }
 
-export type SegmentKeeper = ReturnType<typeof openSegments>;
-
 /**
  * Opens the segments of a log for its one writer: short transactions that make the log name pending segments, and
  * delete archived payloads from the table.

@@ -8,7 +8,7 @@ import type { SegmentOutcome } from './messages.ts';
 import { openSerialQueue, type SerialQueue } from './serial-queue.ts';
 
 /** Has the archiver thread write segments of a log, and the writer keep them; in the main thread. */
-export type Archiving = {
+type Archiving = {
   /** Writes all segments that are due. */
   archive: () => void;
   /**

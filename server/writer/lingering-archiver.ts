@@ -3,7 +3,7 @@ import { startThread } from '../platform/threads.ts';
 import type { ArchiverInput, ArchiverMessage, ArchiverOrder } from './archiver-thread.ts';
 
 /** An archiver thread. */
-export type Archiver = {
+type Archiver = {
   /** The path of its log. */
   file: string;
   /** Gives null if the thread ends before it answers. */

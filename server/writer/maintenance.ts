@@ -6,7 +6,7 @@ import { keepSegments } from './segment-keeping.ts';
 import type { Refusals, Started, ThreadParts } from './thread-parts.ts';
 
 /** The orders that change files of the data directory without a command. */
-export type MaintenanceOrder = Extract<WorkOrder, { kind: 'search' | 'checkpoint' | 'scrub' | 'segment' }>;
+type MaintenanceOrder = Extract<WorkOrder, { kind: 'search' | 'checkpoint' | 'scrub' | 'segment' }>;
 
 /** The work of a writer between its batches: it keeps checkpoints and segments, and cleans files. */
 export type Maintenance = ReturnType<typeof openMaintenance>;

@@ -19,7 +19,7 @@ import { version } from '../platform/version.ts';
  * The state of a node, as it knows it. `levelAt`: when the node last had all of the log, in milliseconds since the
  * epoch.
  */
-export type OwnState = Pick<NodeReport, 'state' | 'applied' | 'scrubbed'> & { levelAt: number };
+type OwnState = Pick<NodeReport, 'state' | 'applied' | 'scrubbed'> & { levelAt: number };
 
 /** The state of a node and of the log at its last report. `reportedAt`: milliseconds since the epoch, local clock. */
 export type NodeStanding = Standing & { own: OwnState; replication: Replication | null; reportedAt: number };

@@ -13,7 +13,7 @@ import { scrubbedOf } from './membership.ts';
 import type { Following, WriterAnswer } from './messages.ts';
 import { type NodeParts, openReplica, type Replica, shipMilliseconds } from './node-replica.ts';
 import { failureOf, openOutageNotice, orUnavailable, undecided } from './outages.ts';
-import { answerOf, type Started } from './thread-parts.ts';
+import { answerOf, answersTo, type Started } from './thread-parts.ts';
 
 /** The milliseconds that a write has to be shipped, however long it has waited behind others. */
 const leastMilliseconds = 300;
@@ -99,8 +99,8 @@ async function append(
   within: number,
 ): Promise<WriterAnswer[]> {
   const { log, state, refusals, agreement, tables, shared, follower } = replica;
-  if (clock.lead() > jumpMilliseconds) return commands.map(() => ({ ok: false, failure: 'clock', message: '' }));
-  if (!agreement.mayWrite()) return commands.map(() => ({ ok: false, failure: 'former', message: '' }));
+  if (clock.lead() > jumpMilliseconds) return answersTo(commands, 'clock');
+  if (!agreement.mayWrite()) return answersTo(commands, 'former');
   try {
     const { outcomes, recorded } = await shared.append(commands, within);
     tallyUp(meter.batch, batchBounds, commands.length);
@@ -115,11 +115,11 @@ async function append(
   } catch (error) {
     if (error instanceof OutdatedError) {
       agreement.end(error, tables.position());
-      return commands.map(() => ({ ok: false, failure: 'former', message: '' }));
+      return answersTo(commands, 'former');
     }
     const failure = failureOf(error);
     if (failure === null) return commands.map(() => refusals.failure(error, 'full'));
     notice.stops(error);
-    return commands.map(() => ({ ok: false, failure, message: '' }));
+    return answersTo(commands, failure);
   }
 }

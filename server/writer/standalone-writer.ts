@@ -11,7 +11,7 @@ import { type Generations, openGenerations } from './generations.ts';
 import { addAnswer, type Outbox, openInbox, type Queued, send, type WorkOrder } from './inbox.ts';
 import { type Maintenance, openMaintenance } from './maintenance.ts';
 import type { WriterAnswer, WriterAnswers } from './messages.ts';
-import { answerOf, type Refusals, refusalsOf, type Started, type ThreadParts } from './thread-parts.ts';
+import { answerOf, answersTo, type Refusals, refusalsOf, type Started, type ThreadParts } from './thread-parts.ts';
 
 /** The parts of a writer that has the log to itself. */
 type Writer = Pick<Started, 'log' | 'projector'> & {
@@ -110,8 +110,8 @@ function record(writer: Writer, commands: readonly Command[]): WriterAnswer[] {
   const { log, projector, generations, maintenance } = writer;
   const { clock, meter, state } = writer.parts;
   const { failure } = writer.refusals;
-  if (clock.lead() > jumpMilliseconds) return commands.map(() => ({ ok: false, failure: 'clock', message: '' }));
-  if (!generations.recordDeclared()) return commands.map(() => ({ ok: false, failure: 'full', message: '' }));
+  if (clock.lead() > jumpMilliseconds) return answersTo(commands, 'clock');
+  if (!generations.recordDeclared()) return answersTo(commands, 'full');
   try {
     // A full disk has kept earlier events out of the read tables.
     if ((projector.checkpoint()?.position ?? 0) < log.head().size) catchUp(projector, { log });

@@ -1,4 +1,5 @@
 import type { MessagePort } from 'node:worker_threads';
+import type { Command } from '../../events/facts/log.ts';
 import { SegmentOffloadedError } from '../../events/segments/offloaded.ts';
 import type { Clock } from '../../events/store/clock.ts';
 import type { Ids } from '../../events/store/ids.ts';
@@ -8,7 +9,7 @@ import type { Scrubber } from '../../projections/tables/scrub.ts';
 import { messageOf } from '../../storage/errors.ts';
 import { isBusy, isDiskFull, isOutOfFiles, isUnopened } from '../../storage/sqlite.ts';
 import { type StateCell, setFull } from '../platform/state.ts';
-import type { WriterAnswer, WriterInput, WriterMessage } from './messages.ts';
+import type { WriteFailure, WriterAnswer, WriterInput, WriterMessage } from './messages.ts';
 
 /** A data directory that a writer has opened. */
 export type Started = Booted & { scrubber: Scrubber };
@@ -28,6 +29,11 @@ export function answerOf(error: Error): WriterAnswer {
     return { ok: false, failure: 'offloaded', message, missing: error.missing };
   if (isMovedAway(error)) return { ok: false, failure: 'moved', message };
   return { ok: false, failure: isOutOfFiles(error) ? 'unreachable' : 'internal', message };
+}
+
+/** The same answer to all commands of a batch. */
+export function answersTo(commands: readonly Command[], failure: WriteFailure): WriterAnswer[] {
+  return commands.map(() => ({ ok: false, failure, message: '' }));
 }
 
 /** Tells the errors that pass from all others. */

@@ -224,8 +224,8 @@ export function hasRemovals(db: Sqlite): boolean {
 /**
  * Removes the files that the log does not name: replaced segments and pending ones. Call this only while no reader uses
  * an older state of the log and no segment is being written. At any other time such files stay: an operator may have
- * put another log.db there, which does not name them. If the bucket may have an object of a removed
- * file, an empty folder stays for {@link strayObjects}.
+ * put another log.db there, which does not name them. If the bucket may have an object of a removed file, an empty
+ * folder stays for {@link strayObjects}.
  */
 export function removeStrays(db: Sqlite): void {
   const folder = segmentFolder(db.name);
@@ -252,9 +252,9 @@ function knownFiles(db: Sqlite): Set<string> {
   return new Set(db.prepare<[], string>('SELECT file FROM segments').pluck().all());
 }
 
-/** Syncs a folder, so that files made, renamed and removed in it are so on the disk. */
+/** Syncs a folder: the files that were made, renamed and removed in it are so on the disk when this returns. */
 export function syncFolderNow(path: string): void {
-  // Windows opens no folder as a file.
+  // Windows cannot open a folder as a file.
   if (process.platform === 'win32') return;
   const folder = openSync(path, 'r');
   try {

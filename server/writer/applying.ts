@@ -139,8 +139,8 @@ function prepare({ log, read, readFile, configured, agreement, readable }: Parts
 }
 
 /**
- * Prepares it and undoes it, while other nodes can write: it finds what stands against the schema, and how long other
- * nodes will have to wait. @returns milliseconds.
+ * Prepares the event and undoes it, while other nodes can write: to find what stands against the schema, and how long
+ * other nodes will have to wait. @returns milliseconds.
  */
 function rehearse(parts: Parts, acceptsLoss: boolean): number {
   const begun = performance.now();

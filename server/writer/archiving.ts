@@ -78,7 +78,7 @@ export function openArchiving(options: Options): Archiving {
     }
   }
 
-  /** Does at most so much of a kind of work. @returns whether there may be more. */
+  /** Has at most `most` segments written or rewritten, and reports a failure. @returns whether there may be more. */
   async function work(order: ArchiverOrder, most: number): Promise<boolean> {
     const { hasMore, failure } = await writeSegments(state, order, most);
     if (failure) report(state, order, failure);

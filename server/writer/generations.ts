@@ -11,7 +11,7 @@ type AdoptOrder = Extract<WriterOrder, { kind: 'adopt' }>;
 /** The generations of the configuration by which threads admit commands, and which of them is in force. */
 export type Generations = ReturnType<typeof openGenerations>;
 
-/** Opens them; generation 0 is in force. */
+/** Opens the generations; 0 is in force. */
 export function openGenerations(
   { log, projector }: Pick<Started, 'log' | 'projector'>,
   { say, clock, ids }: ThreadParts,
@@ -47,8 +47,8 @@ export function openGenerations(
     /** Whether a sender's generation is not in force yet. */
     isLater: ({ generation: own }: Sender): boolean => own !== null && own > generation,
     /**
-     * Whether a rule admitted a command that is no longer in force. The log names the rule of a command, which must be
-     * one of the schema before the event.
+     * Whether the rule that admitted a command is no longer in force. The log names the rule, so the rule must belong
+     * to the schema before the event.
      */
     isFormer: ({ generation: own }: Sender, { context }: Command): boolean =>
       own !== null && own < generation && context.rule !== undefined,

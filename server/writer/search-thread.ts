@@ -25,7 +25,7 @@ export type SearchOrder =
 
 /** A message to the main thread. */
 export type SearchMessage =
-  /** The thread has begun to build the file from `documents` documents, since the file that `was` there did not do. */
+  /** The thread has begun to build the file from this many documents, because the file `was` missing or unusable. */
   | { kind: 'building'; was: 'missing' | 'unusable'; documents: number }
   /** The file is built. */
   | { kind: 'built' }
@@ -37,8 +37,8 @@ export type SearchMessage =
   | { kind: 'closed' };
 
 /**
- * Events that come within `most` milliseconds are indexed in one transaction, which by itself costs as much as several
- * documents; but as soon as a search waits, for which the thread looks every `look` milliseconds.
+ * Events that come within `most` milliseconds are indexed in one transaction, because a transaction costs as much as
+ * several documents. If a search waits, which the thread checks every `look` milliseconds, they are indexed at once.
  */
 const gatherMilliseconds = { most: 100, look: 4 };
 const retryMilliseconds = { shortest: 1000, longest: 30_000 };

@@ -41,14 +41,14 @@ function start(means: Means): Started {
     progress: (done, total) => say({ kind: 'progress', done, total }),
     helpers: openHelpers(),
   });
-  // From here on writes would wait.
+  // From here on waiting for a segment would hold up writes.
   findSegmentsOf(file, blobs, false);
   const { directory } = options;
   const { schema, databases, log } = booted;
   const searchFile = searchFileOf(booted.readFile, schema);
   const scrubber = openScrubber({ directory, databases, searchFile, log });
-  // Finishes erasures of a killed process before any reader opens the files; those in other stores are for the main
-  // thread.
+  // Finishes the erasures of a killed process in these files before a reader opens them; the main thread finishes them
+  // in other stores.
   scrubber.scrub([]);
   const { readFile, found, foundAt, upgradedFrom } = booted;
   const head = log.head();
@@ -57,7 +57,7 @@ function start(means: Means): Started {
   return { ...booted, scrubber };
 }
 
-/** The modules that only a node needs are loaded by one alone. */
+/** Starts the writer of a node, and loads the modules that only a node needs. */
 async function startNode({ appliesSchema, ...shared }: SharedInput): Promise<() => void> {
   const { joinLog } = await import('./joining.ts');
   const { openNodeWriter } = await import('./node-writer.ts');
@@ -86,7 +86,7 @@ try {
   say({ kind: 'refused', message: advised(errorOf(error)), isLoss });
 }
 if (serve) {
-  // Where the cores are too few for all, reads go first: a write waits for the disk anyway.
+  // With too few cores reads have priority: a write waits for the disk anyway.
   stepBack(5);
   giveBackAtRest();
   serve();

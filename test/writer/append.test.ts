@@ -13,7 +13,7 @@ const refusal = {
   message: /^too many writes wait already: nothing of this one was/,
 };
 
-/** A way to a writer that answers when it is told to, and a clock that stands still until it is set. */
+/** A connection to a writer that answers when a test says so, and a clock that stands still until a test sets it. */
 function connected(t: TestContext) {
   const { port1, port2 } = new MessageChannel();
   t.after(() => port1.close());
@@ -57,7 +57,7 @@ describe('The way to the writer', () => {
     assert.equal(isCrowded(), false);
     clock.now += 1;
     assert.equal(isCrowded(), true);
-    // The first that is left has come later than those that are answered.
+    // The oldest command that waits came later than the answered ones.
     await answer(few);
     assert.equal(isCrowded(), false);
   });
@@ -69,7 +69,7 @@ describe('The way to the writer', () => {
       clock.now += 50;
       await answer(few);
     }
-    // So it takes 50 ms for as many as are few; how long the first took is of a writer that had little to do before.
+    // So `few` commands take 50 ms; the time of the first answer does not count, since the writer was idle before.
     const most = Math.floor((foreseen / 50) * few);
     append(most - 2 * few);
     assert.equal(isCrowded(), false);

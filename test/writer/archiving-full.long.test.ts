@@ -23,7 +23,7 @@ describe('a service whose segments have no room', () => {
   before(() => Object.assign(usualSizes, { events: 40, hot: 10 }));
   after(() => Object.assign(usualSizes, usual));
 
-  /** Takes all of a disk but some bytes. */
+  /** Fills a disk but for some bytes. */
   function takeRoom(folder: string, but: number): void {
     const { bavail, bsize } = statfsSync(folder);
     writeFileSync(join(folder, 'ballast'), Buffer.alloc(Math.max(bavail * bsize - but, 0)));
@@ -84,7 +84,7 @@ describe('a service whose segments have no room', () => {
     const data = join(whole.folder, 'data');
     const service = await startHere(t, config, { data });
     const titles: string[] = [];
-    // Segments are made all the time; the disk is full before, in the midst of, and after one.
+    // Segments are written all the time; the disk is full before, during and after a segment.
     for (let round = 1; round <= 6; round += 1) {
       takeRoom(whole.folder, 1_500_000 + round * 137_000);
       for (let isFull = false; !isFull; ) {
@@ -100,7 +100,7 @@ describe('a service whose segments have no room', () => {
     for (let count = 0; count < 15; count += 1) titles.push((await post(service)).title);
     await eventually(() => (segments(data).at(-1)?.last ?? 0) > size(data) - 51);
     assert.ok(segments(data).length > 2, `${size(data)} events`);
-    // One that was recorded and could not be shown was a 503 too.
+    // A write that was recorded and could not be shown was a 503 too.
     const answered = new Set(titles);
     assert.deepEqual(
       (await titlesIn(service)).filter((title) => answered.has(title)),

@@ -63,7 +63,7 @@ describe('A service that the disk hinders beside its log', () => {
     const copy = join(own, 'copy');
     cpSync(data, copy, { recursive: true });
     const name = withDatabase(join(copy, 'log.db'), { readonly: true }, (db) => writeSegment(db, sizes)?.file ?? '');
-    // No file takes the place of a folder.
+    // A file cannot replace a folder.
     mkdirSync(join(data, 'segments', name, 'in-the-way'), { recursive: true });
     const service = await startHere(t, config, { data });
     await eventually(() =>
@@ -139,7 +139,7 @@ describe('A service that the disk hinders beside its log', () => {
   it('takes what SQLite could not open for one file too many', () => {
     const unopened = () => openDatabase(join(own, 'none.db'), { readonly: true });
     assert.throws(unopened, (error) => hindranceOf(error) === 'files');
-    // The form of those that Node throws without a code.
+    // Node throws such errors without a code.
     const unnamed = (text: string) =>
       Object.assign(new Error(`, Unknown error: ${text} '/a'`), { code: '', syscall: 'rm', errno: -4094 });
     assert.equal(hindranceOf(unnamed('No space left on device')), 'room');

@@ -43,14 +43,14 @@ describeWithBucket('A write that needs earlier events, which are in a bucket', (
     return body.id;
   }
 
-  /** Each write needs a segment that no read has been in: this thread keeps what it has read. */
+  /** Each write needs a segment that no read has used, because the thread keeps what it has read. */
   async function fillSegment(): Promise<void> {
     for (let count = 0; count < 20; count += 1) await post(`Quokka-${count}`);
   }
 
   before(async () => {
     service = await open();
-    // The part of the first one with the service's own events stays here.
+    // The frames of the first segment with the service's own events stay here.
     await fillSegment();
     const changed = await post('Wombat');
     await call('PATCH', `${posts}/${changed}`, { title: 'Wombat too' });

@@ -3,7 +3,7 @@ import { usualSizes } from '../../events/segments/segment-writer.ts';
 import { mount } from '../../server/index.ts';
 
 // A service that makes a segment of every 20 events, and moves each into a bucket. Writes and erases until it is
-// killed; prints the titles that were answered, and those that it was told to erase.
+// killed; prints the titles of answered writes, and the titles to erase.
 const { data, bucket } = JSON.parse(process.argv[2] ?? '{}');
 Object.assign(usualSizes, { events: 20, hot: 5 });
 

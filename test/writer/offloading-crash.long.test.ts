@@ -52,7 +52,7 @@ describeWithBucket('A service that is killed while it moves segments into a buck
       // No checkpoint may have been signed yet.
       assert.match(verified.stdout, /^sound: the log is whole/m, verified.stdout + verified.stderr);
     }
-    // An object that the last kill has left, and nothing here tells of: as after a restore.
+    // As after a restore: an object of which the data directory does not know.
     const strayed = [...(await objects()).keys()].at(0)?.replace('segments/', '') ?? '';
     if (existsSync(join(data, 'segments', strayed)))
       rmSync(join(data, 'segments', `${strayed}.away`), { recursive: true });
@@ -71,7 +71,7 @@ describeWithBucket('A service that is killed while it moves segments into a buck
     assert.ok(known.size > rounds / 4);
     const found = await objects();
     for (const file of known) assert.ok(found.has(file), file);
-    // The last one may not have arrived before the kill.
+    // The last erasure may not have arrived before the kill.
     const asked = names('erased');
     const erasures = Number(inLog('SELECT count(*) FROM erasures'));
     assert.ok(erasures > rounds / 6 && erasures >= asked.length - rounds, `${erasures} of ${asked.length}`);

@@ -78,7 +78,7 @@ describe('The writer thread', () => {
     for (let round = 0; round < 5; round += 1) {
       const port = writer.connect();
       assert.equal(await writer.settled(), true);
-      // While it is busy with these, the others and the question come, and it is not said which it sees first.
+      // While the writer is busy with these, the other commands and the order come, in an order that nothing says.
       busy.postMessage(requestsOf(500));
       await new Promise(setImmediate);
       for (let sent = 0; sent < 3; sent += 1) port.postMessage(requestsOf(1));
@@ -111,7 +111,7 @@ describe('The writer thread', () => {
     await assert.rejects(former(ruled(4)), { code: 'unavailable', retryAfter: 1 });
     // Events that no rule admits are recorded in any case.
     assert.deepEqual([(await former(creation(5))).ok, (await own(ruled(6))).ok], [true, true]);
-    // Nothing new is recorded where the log has the rules.
+    // Nothing new is recorded if the log has the rules.
     assert.equal(await writer.adopt(2, null), true);
     await assert.rejects(next(ruled(7)), { code: 'unavailable' });
     const recorded = recordedEvents(directory)

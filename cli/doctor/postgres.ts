@@ -9,17 +9,18 @@ import {
   readReplication,
   unnamedStandbys,
 } from '../../events/postgres/standbys.ts';
-import { absentMilliseconds, obstacleOf, type Standing } from '../../events/postgres/standing.ts';
+import { obstacleOf, type Standing } from '../../events/postgres/standing.ts';
 import { refuseTooManyRights } from '../../events/postgres/tables.ts';
 import { messageOf } from '../../storage/errors.ts';
 import {
   type Connection,
   connectToHost,
   type Host,
+  type HostConnection,
   hostName,
   type PostgresAddress,
-  type Reached,
 } from '../../storage/postgres/connection.ts';
+import { reportMilliseconds } from '../../storage/postgres/durations.ts';
 import { refuseUnfit } from '../../storage/postgres/fitness.ts';
 import { type Finding, note, ok, trouble } from './findings.ts';
 import { checkLock } from './log-lock.ts';
@@ -39,7 +40,7 @@ export async function checkPostgres(log: string): Promise<Finding[]> {
 }
 
 /** An address that was tried. `instance` is null where the server was not reached, or is no PostgreSQL. */
-type Tried = { name: string; reached: Reached | null; instance: Instance | null; reason?: string };
+type Tried = { name: string; reached: HostConnection | null; instance: Instance | null; reason?: string };
 
 async function tryHost(address: PostgresAddress, host: Host): Promise<Tried> {
   const name = hostName(host);
@@ -78,7 +79,7 @@ function checkServers(tried: readonly Tried[]): Finding {
   return ok('log servers', told);
 }
 
-async function checkPrimary({ connection, settings }: Reached, { user }: PostgresAddress): Promise<Finding[]> {
+async function checkPrimary({ connection, settings }: HostConnection, { user }: PostgresAddress): Promise<Finding[]> {
   const standing = await standingOf(connection);
   return [
     checkFitness(settings),
@@ -101,7 +102,7 @@ async function standingOf(connection: Connection): Promise<Standing | null> {
   }
 }
 
-function checkFitness(settings: Reached['settings']): Finding {
+function checkFitness(settings: HostConnection['settings']): Finding {
   try {
     refuseUnfit(settings);
     return ok('log settings', 'fsync and full_page_writes are on, and the encoding is UTF8');
@@ -192,7 +193,7 @@ const manyEvents = 10_000;
 
 function checkNodes(standing: Standing): Finding {
   const { nodes, now, size, erased } = standing;
-  const absent = nodes.filter(({ seen }) => now - seen > absentMilliseconds);
+  const absent = nodes.filter(({ seen }) => now - seen > reportMilliseconds.absent);
   const late = nodes.filter((node) => !absent.includes(node) && size - node.applied > manyEvents);
   const versions = new Set(nodes.map(({ version }) => version));
   const obstacle = obstacleOf(standing, erased);

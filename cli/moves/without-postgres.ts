@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { counted } from '../../config/counted.ts';
-import { MoveError } from '../../events/postgres/arrival.ts';
+import { MoveError } from '../../events/postgres/move-error.ts';
 import { readReplicaMark, unmarkReplica } from '../../events/replica/replica-mark.ts';
 import { createIds } from '../../events/store/ids.ts';
 import { type Settings, UsageError } from '../../server/settings/settings.ts';

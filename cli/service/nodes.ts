@@ -1,11 +1,12 @@
 import { counted } from '../../config/counted.ts';
 import { readAddress } from '../../events/postgres/address.ts';
-import { forgetMilliseconds, forgetNode, readLateness, readLogs, readStanding } from '../../events/postgres/nodes.ts';
-import { absentMilliseconds, type NodeRow, obstacleOf, type Standing } from '../../events/postgres/standing.ts';
+import { forgetNode, readLateness, readLogs, readStanding } from '../../events/postgres/nodes.ts';
+import { type NodeRow, obstacleOf, type Standing } from '../../events/postgres/standing.ts';
 import { readSettings } from '../../server/settings/command.ts';
 import { UsageError } from '../../server/settings/settings.ts';
 import { codeOf, messageOf } from '../../storage/errors.ts';
 import { type Connection, connect } from '../../storage/postgres/connection.ts';
+import { reportMilliseconds } from '../../storage/postgres/durations.ts';
 import { CallError } from '../call-error.ts';
 import { printLine, refused, row, terminalOf, widthOf } from '../terminal.ts';
 
@@ -44,7 +45,7 @@ export async function forget(args: readonly string[], environment: NodeJS.Proces
   if (outcome === 'forgotten') return printLine(`forgot ${node}: no erasure waits for its files any more`);
   if (outcome === 'unknown') return refused(`there is no node ${JSON.stringify(node)}; annals nodes lists them`);
   return refused(
-    `${node} was seen within the last ${forgetMilliseconds / 1000} seconds, and comes back while it runs: stop it, or wait; ` +
+    `${node} was seen within the last ${reportMilliseconds.forgettable / 1000} seconds, and comes back while it runs: stop it, or wait; ` +
       '--force does not wait',
   );
 }
@@ -75,7 +76,7 @@ async function withLog<T>(
 function shown(node: NodeRow, { now, size }: Standing, since: number | undefined): Shown {
   return {
     ...node,
-    state: now - node.seen > absentMilliseconds ? 'absent' : node.state,
+    state: now - node.seen > reportMilliseconds.absent ? 'absent' : node.state,
     seen: new Date(node.seen).toISOString(),
     lagEvents: Math.max(size - node.applied, 0),
     lagSeconds: since === undefined ? 0 : Math.max(Math.round((now - since) / 1000), 0),

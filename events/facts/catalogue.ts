@@ -73,7 +73,7 @@ export function setupStream(category: Category): string {
   return `accounts/${category}/setup`;
 }
 
-/** The name under which an attempt at a bulk call is kept. No event is recorded in such a stream. */
+/** The name under which the idempotency record of a bulk call is kept. No event is recorded in such a stream. */
 export function batchStream(batch: string): string {
   return `batches/${batch}`;
 }

@@ -1,7 +1,7 @@
 import type { Sqlite } from '../../storage/sqlite.ts';
 import type { FirstAnswer, IdempotencyRecord } from './log.ts';
 
-/** How long an attempt may be repeated, in milliseconds: 7 days. */
+/** How long a write may be repeated under its idempotency key, in milliseconds: 7 days. */
 export const idempotencyMilliseconds = 7 * 24 * 3600 * 1000;
 
 /** How many are looked at in one go when old ones are forgotten: no write waits for more than that. */
@@ -10,13 +10,13 @@ const pauseMilliseconds = 60_000;
 
 export type IdempotencyRecords = ReturnType<typeof readIdempotencyRecords>;
 
-/** Reads which attempts a log has recorded. */
+/** Reads the idempotency records of a log. */
 export function readIdempotencyRecords(db: Sqlite) {
   const select = db.prepare<[key: string, since: number], FirstAnswer>(
     'SELECT fingerprint, stream, position, version FROM commands WHERE key = ? AND recorded_at > ?',
   );
 
-  /** The first answer to an attempt; null where there was none, or too long ago. */
+  /** The first answer under a key; null without one, or if it was too long ago. */
   function find(key: string, now: number): FirstAnswer | null {
     return select.get(key, now - idempotencyMilliseconds) ?? null;
   }

@@ -40,7 +40,7 @@ export type Command = Change & {
    */
   otherStreams?: Change[];
   /** Kept with it for as long as the client may repeat it. */
-  attempt?: IdempotencyRecord;
+  idempotency?: IdempotencyRecord;
   /** Streams whose payloads so far go, with all that was derived from them: the command's event says that they did. */
   erases?: string[];
   actor: Actor;
@@ -54,13 +54,14 @@ export type Command = Change & {
 export type RecordedEvent = { header: Header; data: JsonObject | null; context: Context | null };
 
 /**
- * How a client names one attempt, so that it can send it again: both are keyed hashes, so nothing is learnt from them.
- * `key` is over the actor, the route and the `Idempotency-Key`; `fingerprint` over the body.
+ * The name of a write that a client may send again, to get the first answer again. Both are keyed hashes, so nothing is
+ * learnt from them. `key`: of the actor, the route and the `Idempotency-Key`; `fingerprint`: of the body.
  */
 export type IdempotencyRecord = { key: string; fingerprint: string };
 
 /**
- * The first answer to an attempt: what is needed to give it again. `position` and `version` are those of its stream.
+ * The first answer under an idempotency key: what is needed to give it again. `position` and `version` are those of its
+ * stream.
  */
 export type FirstAnswer = { fingerprint: string; stream: string; position: number; version: number };
 
@@ -73,8 +74,8 @@ export type Outcome =
   | { ok: true; position: number; version: number; recordedAt: string }
   | { ok: false; conflict: 'version'; version: number }
   | { ok: false; conflict: 'claim'; claim: Claim }
-  /** The attempt was recorded before. */
-  | { ok: false; conflict: 'attempt'; first: FirstAnswer };
+  /** A command with this idempotency key was recorded before. */
+  | { ok: false; conflict: 'idempotency'; first: FirstAnswer };
 
 /**
  * The append port: the only way anything changes. Each command is answered once it is durable and can be read.

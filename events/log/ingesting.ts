@@ -11,7 +11,7 @@ import { openHeaderRows } from './header-rows.ts';
 import { eventOf } from './log-reader.ts';
 import type { Tip } from './log-tip.ts';
 import type { Recorder } from './recorder.ts';
-import type { Missed, SharedHead, ShippedClaim } from './shipped.ts';
+import type { MissingRows, SharedHead, ShippedClaim } from './shipment.ts';
 import type { Transactions } from './transactions.ts';
 
 /**
@@ -36,13 +36,17 @@ export class NewerEventError extends Error {
   }
 }
 
-type Parts = Pick<Recorder, 'prune' | 'erasing' | 'attempts'> & { tip: Tip; ids: Ids; transaction: Transactions };
+type Parts = Pick<Recorder, 'prune' | 'erasing' | 'idempotencyRecords'> & {
+  tip: Tip;
+  ids: Ids;
+  transaction: Transactions;
+};
 
 /**
- * Gives the function that writes rows that another node has appended: {@link Missed} into a log that is a replica. It
- * computes the tree anew and holds it against the head; nothing is written where that differs.
+ * Gives the function that writes the rows of other nodes, {@link MissingRows}, into a log that is a replica. It
+ * computes the tree anew and compares it with the head; nothing is written if they differ.
  */
-export function openIngest(db: Sqlite, { tip, ids, transaction, prune, erasing, attempts }: Parts) {
+export function openIngest(db: Sqlite, { tip, ids, transaction, prune, erasing, idempotencyRecords }: Parts) {
   const headers = openHeaderRows(db, () => tip.head().log);
   const insertPayload = prepareLate<[position: number, body: string], unknown>(
     db,
@@ -65,7 +69,7 @@ export function openIngest(db: Sqlite, { tip, ids, transaction, prune, erasing, 
    * @throws NewerEventError; DivergedError where the head is behind this replica, or is not the one that the events
    * give; Error where they do not begin after the last event here.
    */
-  function ingest({ head, events, claims, attempts: kept, erasures, from }: Missed): RecordedEvent[] {
+  function ingest({ head, events, claims, idempotencyRecords: kept, erasures, from }: MissingRows): RecordedEvent[] {
     const before = tip.head();
     if (head) requireSame(before, head);
     if (from !== before.size) throw new Error(`the rows begin after ${from}, and this log ends at ${before.size}`);
@@ -75,7 +79,7 @@ export function openIngest(db: Sqlite, { tip, ids, transaction, prune, erasing, 
         recorded.push(write(before.log, from + recorded.length + 1, event));
         leaves.push(event.header);
       }
-      follow(recorded, { claims, attempts: kept, erasures });
+      follow(recorded, { claims, idempotencyRecords: kept, erasures });
     });
     const { recorded } = batch;
     if (head && !isSame(head, after)) {
@@ -88,7 +92,7 @@ export function openIngest(db: Sqlite, { tip, ids, transaction, prune, erasing, 
     return recorded;
   }
 
-  function write(log: string, position: number, event: Missed['events'][number]): RecordedEvent {
+  function write(log: string, position: number, event: MissingRows['events'][number]): RecordedEvent {
     const { id, stream, version, header: text, body } = event;
     const header = parseHeader(text);
     if (!header) throw diverged(`the header of event ${position} cannot be read`);
@@ -103,23 +107,23 @@ export function openIngest(db: Sqlite, { tip, ids, transaction, prune, erasing, 
     return eventOf({ header: text, body });
   }
 
-  /** Writes the rest in the order of {@link Shipped}. */
+  /** Writes the rest in the order of {@link Shipment}. */
   function follow(
     recorded: readonly RecordedEvent[],
-    { claims, attempts: kept, erasures }: Pick<Missed, 'claims' | 'attempts' | 'erasures'>,
+    { claims, idempotencyRecords: kept, erasures }: Pick<MissingRows, 'claims' | 'idempotencyRecords' | 'erasures'>,
   ): void {
     const files = new Map(erasures.map((erasure) => [erasure.position, erasure.files]));
     let nextClaim = 0;
-    let nextAttempt = 0;
-    /** The claims up to a position, and the attempts before it. */
+    let nextRecord = 0;
+    /** The claims up to a position, and the idempotency records before it. */
     const followTo = (position: number) => {
       for (let one = claims[nextClaim]; one && one.position <= position; one = claims[nextClaim]) {
         (one.isTaken ? take : giveUp)().run(one);
         nextClaim += 1;
       }
-      for (let one = kept[nextAttempt]; one && one.position < position; one = kept[nextAttempt]) {
-        attempts.keep(one, one, one.recordedAt);
-        nextAttempt += 1;
+      for (let one = kept[nextRecord]; one && one.position < position; one = kept[nextRecord]) {
+        idempotencyRecords.keep(one, one, one.recordedAt);
+        nextRecord += 1;
       }
     };
     for (const { header, data } of recorded) {

@@ -5,7 +5,7 @@ import { appendLeaf, leafHash, rootOf, type Tree, tileWidth, treeAt } from '../p
 import { type Head, macOf, type Seals, sealKeyOf } from '../proof/seals.ts';
 import { BrokenLogError, requireSealed } from '../store/log-file.ts';
 import type { LogReader } from './log-reader.ts';
-import type { Rows } from './shipped.ts';
+import type { Rows } from './shipment.ts';
 
 /**
  * The events that a transaction has recorded so far, and their headers as they are stored. `rows`: the rest of what it

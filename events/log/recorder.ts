@@ -12,7 +12,7 @@ import { BrokenLogError } from '../store/log-file.ts';
 import { openHeaderRows } from './header-rows.ts';
 import type { LogReader } from './log-reader.ts';
 import { type Batch, lastTime, type Tip } from './log-tip.ts';
-import type { Rows, ShippedClaim, ShippedErasure } from './shipped.ts';
+import type { Rows, ShippedClaim, ShippedErasure } from './shipment.ts';
 
 export type Recorder = ReturnType<typeof openRecorder>;
 
@@ -35,15 +35,15 @@ export function openRecorder(db: Sqlite, { reader, tip, ids, now }: Recorded) {
   const headers = openHeaderRows(db, () => tip.head().log);
   const insertPayload = db.prepare('INSERT INTO payloads VALUES (?, 0, ?)');
   const claims = openClaims(db, reader.holderOf);
-  const attempts = keepIdempotencyRecords(db);
+  const idempotencyRecords = keepIdempotencyRecords(db);
   const erasing = openErasing(db);
 
   /** Records a command. Nothing is written before every conflict of every change has been looked for. */
   function record(command: Command, batch: Batch): Outcome {
-    const { stream, events, otherStreams = [], attempt } = command;
-    // Before all else: an attempt that was recorded conflicts with itself.
-    const first = attempt && attempts.find(attempt.key, now());
-    if (first) return { ok: false, conflict: 'attempt', first };
+    const { stream, events, otherStreams = [], idempotency } = command;
+    // Before all else: a command that was recorded conflicts with itself.
+    const first = idempotency && idempotencyRecords.find(idempotency.key, now());
+    if (first) return { ok: false, conflict: 'idempotency', first };
     const before = reader.versionOf(stream);
     const conflict = conflictOf(command, before);
     if (conflict) return conflict;
@@ -60,11 +60,11 @@ export function openRecorder(db: Sqlite, { reader, tip, ids, now }: Recorded) {
       batch.rows?.erasures.push(taken);
     }
     const version = before + events.length;
-    if (attempt) {
+    if (idempotency) {
       const answer = { stream, position, version };
       const keptAt = now();
-      attempts.keep(attempt, answer, keptAt);
-      batch.rows?.attempts.push({ ...attempt, ...answer, recordedAt: keptAt });
+      idempotencyRecords.keep(idempotency, answer, keptAt);
+      batch.rows?.idempotencyRecords.push({ ...idempotency, ...answer, recordedAt: keptAt });
     }
     return { ok: true, position, version, recordedAt };
   }
@@ -143,13 +143,13 @@ export function openRecorder(db: Sqlite, { reader, tip, ids, now }: Recorded) {
     return new Date(now()).toISOString();
   }
 
-  /** Forgets attempts that are too old. */
+  /** Forgets idempotency records that are too old. */
   function prune(): void {
     // The log's own time stays ahead where a clock that was wrong for a moment has been put back.
-    attempts.prune(Math.min(Date.parse(tip.head().recordedAt) || 0, now()));
+    idempotencyRecords.prune(Math.min(Date.parse(tip.head().recordedAt) || 0, now()));
   }
 
-  return { record, prune, claims, erasing, attempts };
+  return { record, prune, claims, erasing, idempotencyRecords };
 }
 
 /** Notes in rows which values a change has given up, and which it has taken. */
@@ -246,7 +246,7 @@ export function openErasing(db: Sqlite) {
   const updateDone = db.prepare("UPDATE erasures SET done = 1 WHERE done = 0 AND position <= ? AND files = '[]'");
 
   /**
-   * Deletes what streams have said so far, what they claim, and the attempts kept for them.
+   * Deletes what streams have said so far, what they claim, and the idempotency records kept for them.
    *
    * @param position of the event.
    * @returns what there was of that.
@@ -260,16 +260,16 @@ export function openErasing(db: Sqlite) {
     // From here on payloads may be deleted.
     insert.run(position, JSON.stringify(files));
     const names = streams.map(({ stream }) => stream);
-    const attemptsOf = new Set(names);
+    const idempotencyOf = new Set(names);
     for (const { position, header } of gone) {
       deletePayload.run(position);
       insertRemoval.run(position, position);
-      if (header.batch !== undefined) attemptsOf.add(batchStream(header.batch));
+      if (header.batch !== undefined) idempotencyOf.add(batchStream(header.batch));
     }
     for (const stream of names) deleteClaims.run(stream);
-    for (const stream of attemptsOf) deleteCommands.run(stream);
+    for (const stream of idempotencyOf) deleteCommands.run(stream);
     const payloads = gone.map(({ position }) => position);
-    return { position, payloads, streams: names, attemptsOf: [...attemptsOf], files };
+    return { position, payloads, streams: names, idempotencyOf: [...idempotencyOf], files };
   }
 
   return {

@@ -10,7 +10,7 @@ import { openIngest } from './ingesting.ts';
 import { readLog } from './log-reader.ts';
 import { type Batch, openTip } from './log-tip.ts';
 import { openRecorder } from './recorder.ts';
-import { newRows, type Rows, type Shipped, shippedOf } from './shipped.ts';
+import { newRows, type Rows, type Shipment, shipmentOf } from './shipment.ts';
 import { openTransactions } from './transactions.ts';
 
 export type SqliteLog = ReturnType<typeof openLog>;
@@ -22,7 +22,7 @@ export type LogTools = { ids: Ids; now: () => number; seals: Seals };
 export type BatchResult = { outcomes: (Outcome | Error)[]; recorded: RecordedEvent[] };
 
 /** A batch that is decided and written, and not committed yet. One of both functions is to be called, once. */
-export type Prepared = BatchResult & { shipped: Shipped; commit: () => void; rollBack: () => void };
+export type Prepared = BatchResult & { shipment: Shipment; commit: () => void; rollBack: () => void };
 
 /**
  * Opens a log for appending, after the checks that can be made without reading it all: the newest event is where the
@@ -41,7 +41,7 @@ export function openLog(db: Sqlite, { ids, now, seals }: LogTools) {
   if (newest) ids.raise(Math.max(timeOfId(newest.header.id), Date.parse(head.recordedAt)));
   if (!seals.acceptsUnsealed) requireSealed(seals, head);
 
-  const { record, prune, claims, erasing, attempts } = openRecorder(db, { reader, tip, ids, now });
+  const { record, prune, claims, erasing, idempotencyRecords } = openRecorder(db, { reader, tip, ids, now });
   const transaction = openTransactions(db, tip);
 
   /**
@@ -67,7 +67,7 @@ export function openLog(db: Sqlite, { ids, now, seals }: LogTools) {
     const { result, batch, after } = transaction.begin((batch) => run(batch, rows), rows);
     return {
       ...result,
-      shipped: shippedOf({ ...batch, rows }, { before, after }),
+      shipment: shipmentOf({ ...batch, rows }, { before, after }),
       commit: () => transaction.settle(batch),
       rollBack: () => transaction.rollBack(batch),
     };
@@ -136,7 +136,7 @@ export function openLog(db: Sqlite, { ids, now, seals }: LogTools) {
     head: tip.head,
     append,
     prepare,
-    ingest: openIngest(db, { tip, ids, transaction, prune, erasing, attempts }),
+    ingest: openIngest(db, { tip, ids, transaction, prune, erasing, idempotencyRecords }),
     /** How many milliseconds the last commit took: its fsync most of all. */
     commitMilliseconds: transaction.milliseconds,
     changeSchema,

@@ -2,7 +2,7 @@ import { errorOf } from '../../storage/errors.ts';
 import { isFailure, type Sqlite } from '../../storage/sqlite.ts';
 import type { Head } from '../proof/seals.ts';
 import type { Batch, Tip } from './log-tip.ts';
-import { markRows, type Rows } from './shipped.ts';
+import { markRows, type Rows } from './shipment.ts';
 
 export type Transactions = ReturnType<typeof openTransactions>;
 

@@ -4,7 +4,7 @@ import { isIP } from 'node:net';
 import { didYouMean, show, showAll } from '../../config/suggest.ts';
 import type { PostgresAddress } from '../../storage/postgres/connection.ts';
 
-/** Thrown for an address that is not one. The message names the part, and never the password. */
+/** Thrown for a wrong address. The message names the wrong part, and never the password. */
 export class AddressError extends Error {
   override name = 'AddressError';
 }
@@ -17,10 +17,10 @@ const modes = ['verify-full', 'disable'];
 type Tls = PostgresAddress['tls'];
 
 /**
- * Reads the address of PostgreSQL, with any number of hosts of which one takes writes, as libpq writes it (PostgreSQL
- * 15, section 34.1.1.2). Connections are encrypted and the certificate is checked (`sslmode=verify-full`), unless every
- * host is this machine or the address says `sslmode=disable`. `sslrootcert` names a file with the certificates of
- * authorities to trust instead of the known ones.
+ * Reads an address of PostgreSQL with any number of hosts, in the form of libpq (PostgreSQL 15, section 34.1.1.2). One
+ * of the hosts takes writes. Connections are encrypted and the certificate is checked (`sslmode=verify-full`), unless
+ * every host is this machine or the address says `sslmode=disable`. `sslrootcert` names a file with the certificates of
+ * the authorities to trust in place of the known ones.
  *
  * @throws AddressError.
  */

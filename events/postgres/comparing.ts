@@ -1,19 +1,20 @@
 import { isDeepStrictEqual } from 'node:util';
 import { idempotencyMilliseconds } from '../facts/idempotency.ts';
 import { appendLeaf, leafHash, rootOf, type Tree } from '../proof/merkle.ts';
-import type { Copying } from '../replica/copying.ts';
-import { type Arrival, MoveError } from './arrival.ts';
+import type { RowSource } from '../replica/row-source.ts';
+import type { Arrival } from './arrival.ts';
+import { MoveError } from './move-error.ts';
 
-type Stores = { copying: Copying; arrival: Arrival };
+type Stores = { source: RowSource; arrival: Arrival };
 
 export type Comparison = ReturnType<typeof openComparison>;
 
-/** So many events are read back at once. */
+/** The events that are read back at once. */
 const page = 500;
 
-/** Reads back what is in PostgreSQL, and holds it against the log in its file, byte for byte. */
+/** Reads back the log in PostgreSQL, and compares it with the log in its file, byte for byte. */
 export function openComparison(arrival: Arrival) {
-  /** Made from what was read back. */
+  /** The tree of the events that were read back. */
   const tree: Tree = { size: 0, nodes: [] };
   /** The positions of payloads that were erased here since they were copied. */
   let erased: number[] = [];
@@ -21,16 +22,16 @@ export function openComparison(arrival: Arrival) {
   /**
    * Compares the events up to a position that were not compared before.
    *
-   * @param isStill whether the log stays as it is meanwhile.
+   * @param isStill whether the log does not change meanwhile.
    */
   async function events(
-    copying: Copying,
+    source: RowSource,
     { upTo, isStill, progress }: { upTo: number; isStill: boolean; progress?: (done: number) => void },
   ): Promise<void> {
     const read = () => arrival.events(tree.size, Math.min(page, upTo - tree.size));
     for (let next = tree.size < upTo ? read() : null; next; ) {
       const rows = await next;
-      const texts = copying.texts(tree.size, tree.size + rows.length);
+      const texts = source.texts(tree.size, tree.size + rows.length);
       rows.forEach(({ header, body }, at) => {
         const text = texts[at];
         const position = tree.size + 1;
@@ -43,7 +44,7 @@ export function openComparison(arrival: Arrival) {
       progress?.(tree.size);
       next = tree.size < upTo ? read() : null;
     }
-    if (!rootOf(tree).equals(copying.rootAt(upTo))) throw different('the root of the tree');
+    if (!rootOf(tree).equals(source.rootAt(upTo))) throw different('the root of the tree');
     if (isStill) await erasedSince();
   }
 
@@ -56,27 +57,28 @@ export function openComparison(arrival: Arrival) {
     erased = [];
   }
 
-  /** The numbers of claims, attempts and erasures; for a log that stays as it is meanwhile. */
-  async function counts(copying: Copying): Promise<void> {
-    // Those that are older may be forgotten at any time.
+  /** Compares the numbers of claims, idempotency records and erasures. The log must not change meanwhile. */
+  async function counts(source: RowSource): Promise<void> {
+    // Older records may be deleted at any time.
     const since = Date.now() - idempotencyMilliseconds + 60_000;
-    const [here, there] = [copying.counts(since), await arrival.counts(since)];
+    const [here, there] = [source.counts(since), await arrival.counts(since)];
     if (here.claims !== there.claims || here.claims !== there.changes) throw different('the number of unique values');
-    if (here.attempts !== there.attempts) throw different('the number of attempts');
-    if (!isDeepStrictEqual(copying.erasures(), await arrival.erasures())) throw different('the erasures');
+    if (here.idempotencyRecords !== there.idempotencyRecords) throw different('the number of idempotency records');
+    if (!isDeepStrictEqual(source.erasures(), await arrival.erasures())) throw different('the erasures');
   }
 
   return { events, counts };
 }
 
-/** Compares all claims and attempts, of a log that stays as it is meanwhile. */
-export async function compareRows({ copying, arrival }: Stores): Promise<void> {
+/** Compares all claims and idempotency records. The log must not change meanwhile. */
+export async function compareRows({ source, arrival }: Stores): Promise<void> {
   for await (const { scope, value, stream, holder } of arrival.claims()) {
-    if (holder !== stream || copying.holderOf(scope, value) !== stream)
+    if (holder !== stream || source.holderOf(scope, value) !== stream)
       throw different(`a unique value of ${scope} that ${stream} holds`);
   }
-  for await (const attempt of arrival.attempts()) {
-    if (!isDeepStrictEqual(copying.attempt(attempt.key), attempt)) throw different(`an attempt on ${attempt.stream}`);
+  for await (const record of arrival.idempotencyRecords()) {
+    if (!isDeepStrictEqual(source.idempotencyRecord(record.key), record))
+      throw different(`an idempotency record on ${record.stream}`);
   }
 }
 

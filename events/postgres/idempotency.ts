@@ -1,12 +1,10 @@
 import type { PostgresAddress } from '../../storage/postgres/connection.ts';
+import { callMilliseconds } from '../../storage/postgres/durations.ts';
 import { openSession, type Session } from '../../storage/postgres/session.ts';
 
-const patience = 5000;
-
 /**
- * Forgets the attempts of a log that are older than so many milliseconds, by the clock of PostgreSQL, in the order in
- * which they came. The session is of its own, and its commits wait for no standby: nothing waits for them, and a
- * failover only brings some back.
+ * Makes the function that deletes old idempotency records of a log, the oldest first. It has its own session, whose
+ * commits do not wait for a standby: nothing depends on them, and a failover only brings some records back.
  */
 export function openForgetting(address: PostgresAddress, log: number, warn: (message: string) => void) {
   let session: Session | null = null;
@@ -24,7 +22,7 @@ export function openForgetting(address: PostgresAddress, log: number, warn: (mes
   }
 
   async function forgetSome(own: Session, age: number): Promise<number> {
-    const [, deleted] = await own.retried(performance.now() + patience, (connection) =>
+    const [, deleted] = await own.retried(performance.now() + callMilliseconds, (connection) =>
       connection.run(
         { text: 'SET synchronous_commit = local' },
         {

@@ -1,8 +1,8 @@
 import type { Connection } from '../../storage/postgres/connection.ts';
 
 /**
- * A session that has a lock on the head of the log, as it is by now. `state` and `seconds`, those of its transaction,
- * are null where the role may not see them. `waitsForStandby`: it commits, and a standby has not answered yet.
+ * A session that has locked the head of the log. `state`, and `seconds` since its transaction began, are null if the
+ * role may not see them. `waitsForStandby`: the session commits, and a standby has not answered yet.
  */
 export type LockHolder = {
   pid: number;
@@ -13,13 +13,13 @@ export type LockHolder = {
   waitsForStandby: boolean;
 };
 
-/** The sessions that wait for the lock of the log, for how many seconds each, and those that have it. */
+/** The waits for the lock of the log: the seconds of each session that waits, and the sessions that hold the lock. */
 export type LockWaits = { waiting: number[]; holders: LockHolder[] };
 
 /**
- * The first session that waits for a row waits for the transaction that has it; the others wait for a lock of the first
- * one on the place of the row. A row that is locked is in no view: the session that has it also has a lock of the
- * table, stronger than that of a reader.
+ * The first session that waits for a row waits for the transaction that holds it; the others wait for the lock of the
+ * first session on the tuple. No view lists locked rows: the session that holds one also holds a lock on the table that
+ * is stronger than a reader's.
  */
 const text = `
   WITH on_heads AS (
@@ -53,7 +53,7 @@ const text = `
 /**
  * Asks the primary which sessions wait for the lock that each write takes, at this moment.
  *
- * @returns null where that cannot be known: it is not PostgreSQL.
+ * @returns null if that cannot be known, in a database that is not PostgreSQL.
  */
 export async function readLockWaits(connection: Connection): Promise<LockWaits | null> {
   const [found] = await connection.send({ text });

@@ -1,35 +1,34 @@
 import { setTimeout as pause } from 'node:timers/promises';
+import { freezeMilliseconds } from '../../storage/postgres/durations.ts';
 import { isBusy, openDatabase, type Sqlite } from '../../storage/sqlite.ts';
 import type { Tree } from '../proof/merkle.ts';
-import { type Copying, openCopying } from '../replica/copying.ts';
+import { openRowSource, type RowSource } from '../replica/row-source.ts';
 import { openLogToRead } from '../store/log-file.ts';
 import { markMoved, movedTo } from '../store/moved.ts';
-import { type Arrival, MoveError } from './arrival.ts';
+import type { Arrival } from './arrival.ts';
 import { compareRows, openComparison } from './comparing.ts';
+import { MoveError } from './move-error.ts';
 
-/** Tells how far a step of a move is. */
+/** The functions that are told the progress of a move. */
 export type MoveProgress = { copied: (done: number, total: number) => void; compared: MoveProgress['copied'] };
 
-/** Something that moves with the log, while that is written to by nothing else. */
+/** Something that moves with the log, while nothing else writes to the log. */
 export type Companion = {
   /** Locks it. */
   begin: () => void;
   copy: () => Promise<void>;
   /** Marks it as moved, and ends the lock. */
   commit: () => void;
-  /** Ends the lock where there is one. */
+  /** Ends the lock if there is one. */
   rollBack: () => void;
 };
 
-/** A log that has moved: how many events, and for how many milliseconds writes had to wait. */
-export type MovedIn = { size: number; frozen: number };
+/** A log that has moved. `size`: its events; `frozen`: the milliseconds for which writes had to wait. */
+export type MoveResult = { size: number; frozen: number };
 
 type Parts = { file: string; arrival: Arrival; companion: Companion; progress: MoveProgress };
 
-/** The longest time for which writes wait, in milliseconds: the writer of a service gives up after five seconds. */
-const longestFreeze = 4000;
-
-/** With more events than this, in one more round rather than while writes wait. */
+/** If more events than this are to be copied, they are copied in one more round before writes have to wait. */
 const mostInFreeze = 500;
 
 const rounds = 50;
@@ -37,28 +36,28 @@ const tries = 10;
 const pauseMilliseconds = 500;
 
 /**
- * Moves a log from its file into PostgreSQL, while a service may work on it. Until the last step, which is one commit
- * in that file, the log is there; from it on it is in PostgreSQL, and writes to the file are refused.
+ * Moves a log from its file into PostgreSQL, while a service may work on it. The last step is one commit in the file:
+ * before it the log is in the file; after it the log is in PostgreSQL, and writes to the file are refused.
  *
- * @throws MoveError; what was copied stays, and the next move goes on from there.
+ * @throws MoveError; the copied rows stay, and the next move goes on from there.
  */
-export async function moveIn({ file, arrival, companion, progress }: Parts): Promise<MovedIn> {
+export async function moveIn({ file, arrival, companion, progress }: Parts): Promise<MoveResult> {
   const reading = openLogToRead(file);
   const writing = openDatabase(file, { durability: 'full' });
   try {
     const token = movedTo(reading);
-    if (token !== null) return await finish({ copying: openCopying(reading), token, arrival, companion });
-    const copying = openCopying(reading);
-    const mover = openMover(copying, arrival, progress);
-    await mover.copyTo(copying, copying.head().size);
-    await mover.compareTo(copying, arrival.head().size);
-    await within(reading, 'BEGIN', () => mover.all(copying));
+    if (token !== null) return await finish({ source: openRowSource(reading), token, arrival, companion });
+    const source = openRowSource(reading);
+    const mover = openMover(source, arrival, progress);
+    await mover.copyTo(source, source.head().size);
+    await mover.compareTo(source, arrival.head().size);
+    await within(reading, 'BEGIN', () => mover.all(source));
     for (let left = rounds; mover.isFar(); left -= 1) {
       if (left === 0)
         throw new MoveError('more is written than can be copied meanwhile; try again when less is written');
-      await within(reading, 'BEGIN', () => mover.round(copying));
+      await within(reading, 'BEGIN', () => mover.round(source));
     }
-    const catchUp = () => within(reading, 'BEGIN', () => mover.round(copying));
+    const catchUp = () => within(reading, 'BEGIN', () => mover.round(source));
     return await freeze({ writing, mover, arrival, companion, catchUp });
   } finally {
     writing.close();
@@ -68,65 +67,66 @@ export async function moveIn({ file, arrival, companion, progress }: Parts): Pro
 
 type Mover = ReturnType<typeof openMover>;
 
-/** Copies what is new, and holds it against the log. */
-function openMover(reading: Copying, arrival: Arrival, progress: MoveProgress) {
+/** Copies new rows, and compares them with the log. */
+function openMover(reading: RowSource, arrival: Arrival, progress: MoveProgress) {
   let tree = treeOf(reading, arrival);
   const comparison = openComparison(arrival);
-  /** The events whose claims and attempts are there as well. */
+  /** The number of events whose claims and idempotency records are there as well. */
   let synced = 0;
 
-  async function copyTo(copying: Copying, upTo: number): Promise<void> {
-    let shipped: Promise<void> = Promise.resolve();
+  async function copyTo(source: RowSource, upTo: number): Promise<void> {
+    let writing: Promise<void> = Promise.resolve();
     while (tree.size < upTo) {
       // The next page is read while PostgreSQL writes the last one.
-      const page = copying.page(tree, upTo);
-      await shipped;
+      const page = source.page(tree, upTo);
+      await writing;
       progress.copied(page.from, upTo);
-      shipped = arrival.ship(page);
-      shipped.catch(() => {});
+      writing = arrival.ship(page);
+      // The next round throws the error.
+      writing.catch(() => {});
     }
-    await shipped;
+    await writing;
     progress.copied(upTo, upTo);
   }
 
-  async function compareTo(copying: Copying, upTo: number): Promise<void> {
-    await comparison.events(copying, { upTo, isStill: false, progress: (done) => progress.compared(done, upTo) });
+  async function compareTo(source: RowSource, upTo: number): Promise<void> {
+    await comparison.events(source, { upTo, isStill: false, progress: (done) => progress.compared(done, upTo) });
   }
 
-  /** Copies all claims and attempts of a snapshot, and the events that are new in it. */
-  async function all(copying: Copying): Promise<void> {
-    const { size } = copying.head();
-    await copyTo(copying, size);
-    await arrival.replaceClaims(copying.claims(), null);
-    await arrival.removeAttempts();
-    await arrival.keepAttempts(copying.attempts(0));
-    await arrival.setErasures(copying.erasures());
-    await comparison.events(copying, { upTo: size, isStill: true });
-    await compareRows({ copying, arrival });
-    await comparison.counts(copying);
+  /** Copies all claims and idempotency records of a snapshot, and the events that are new in it. */
+  async function all(source: RowSource): Promise<void> {
+    const { size } = source.head();
+    await copyTo(source, size);
+    await arrival.replaceClaims(source.claims(), null);
+    await arrival.removeIdempotencyRecords();
+    await arrival.keepIdempotencyRecords(source.idempotencyRecords(0));
+    await arrival.setErasures(source.erasures());
+    await comparison.events(source, { upTo: size, isStill: true });
+    await compareRows({ source, arrival });
+    await comparison.counts(source);
     synced = size;
   }
 
-  /** Copies what is new in a snapshot. */
-  async function round(copying: Copying): Promise<void> {
-    const { size } = copying.head();
+  /** Copies the rows that are new in a snapshot. */
+  async function round(source: RowSource): Promise<void> {
+    const { size } = source.head();
     const before = synced;
-    await copyTo(copying, size);
-    const { streams, hasNewSchema } = copying.touched(before, size);
-    // With a new schema streams may hold other values, though nothing happened to them.
+    await copyTo(source, size);
+    const { streams, hasNewSchema } = source.touched(before, size);
+    // With a new schema streams may hold other values without an event of their own.
     if (hasNewSchema) {
-      await all(copying);
+      await all(source);
       return;
     }
-    if (streams.length > 0) await arrival.replaceClaims(copying.claims(streams), streams);
-    await arrival.keepAttempts(copying.attempts(before));
-    await arrival.setErasures(copying.erasures());
-    await comparison.events(copying, { upTo: size, isStill: true });
-    await comparison.counts(copying);
+    if (streams.length > 0) await arrival.replaceClaims(source.claims(streams), streams);
+    await arrival.keepIdempotencyRecords(source.idempotencyRecords(before));
+    await arrival.setErasures(source.erasures());
+    await comparison.events(source, { upTo: size, isStill: true });
+    await comparison.counts(source);
     synced = size;
   }
 
-  /** Goes on after the connection was ended: the last page may be there or not. */
+  /** Goes on after the connection was ended: the last page may have been written or not. */
   async function resume(): Promise<void> {
     await arrival.resume();
     tree = treeOf(reading, arrival);
@@ -139,26 +139,26 @@ function openMover(reading: Copying, arrival: Arrival, progress: MoveProgress) {
     round,
     resume,
     isFar: (): boolean => isFarFrom(reading, synced),
-    isFarIn: (copying: Copying): boolean => isFarFrom(copying, synced),
+    isFarIn: (source: RowSource): boolean => isFarFrom(source, synced),
   };
 
-  function isFarFrom(copying: Copying, position: number): boolean {
-    const { size } = copying.head();
-    return size - position > mostInFreeze || copying.touched(position, size).hasNewSchema;
+  function isFarFrom(source: RowSource, position: number): boolean {
+    const { size } = source.head();
+    return size - position > mostInFreeze || source.touched(position, size).hasNewSchema;
   }
 }
 
-/** The tree of what is in PostgreSQL already. @throws MoveError where that is of another log. */
-function treeOf(copying: Copying, arrival: Arrival): Tree {
+/** The tree of the events that are in PostgreSQL already. @throws MoveError if they are of another log. */
+function treeOf(source: RowSource, arrival: Arrival): Tree {
   const { size, root } = arrival.head();
-  if (size > copying.head().size || !copying.rootAt(size).equals(root))
+  if (size > source.head().size || !source.rootAt(size).equals(root))
     throw new MoveError(
       `PostgreSQL has ${size} events of this log that are not in log.db: this is not the log that was moved there before`,
     );
-  return copying.treeAt(size);
+  return source.treeAt(size);
 }
 
-/** The last step: nothing else writes while it lasts. */
+/** The last step. Nothing else writes meanwhile. */
 async function freeze({
   writing,
   mover,
@@ -171,8 +171,8 @@ async function freeze({
   arrival: Arrival;
   companion: Companion;
   catchUp: () => Promise<void>;
-}): Promise<MovedIn> {
-  const copying = openCopying(writing);
+}): Promise<MoveResult> {
+  const source = openRowSource(writing);
   let isEnded = false;
   for (let left = tries; left > 0; left -= 1) {
     const moved = await tryFreeze();
@@ -184,7 +184,7 @@ async function freeze({
   }
   throw new MoveError('the log was not still for long enough; try again when less is written');
 
-  async function tryFreeze(): Promise<MovedIn | null> {
+  async function tryFreeze(): Promise<MoveResult | null> {
     let timer: NodeJS.Timeout | undefined;
     try {
       writing.exec('BEGIN IMMEDIATE');
@@ -192,12 +192,12 @@ async function freeze({
       timer = setTimeout(() => {
         isEnded = true;
         arrival.destroy();
-      }, longestFreeze);
-      if (mover.isFarIn(copying)) return null;
+      }, freezeMilliseconds);
+      if (mover.isFarIn(source)) return null;
       companion.begin();
-      await mover.round(copying);
+      await mover.round(source);
       await companion.copy();
-      if (isEnded || performance.now() > started + longestFreeze) return null;
+      if (isEnded || performance.now() > started + freezeMilliseconds) return null;
       markMoved(writing, arrival.head().token);
       // From here on the log is in PostgreSQL.
       writing.exec('COMMIT');
@@ -226,14 +226,14 @@ async function within(db: Sqlite, begin: string, run: () => Promise<void>): Prom
   }
 }
 
-/** Ends a move that was stopped after its last commit in the file. */
+/** Finishes a move that was stopped after its commit in the file. */
 async function finish({
-  copying,
+  source,
   token,
   arrival,
   companion,
-}: Pick<Parts, 'arrival' | 'companion'> & { copying: Copying; token: string }): Promise<MovedIn> {
-  const [there, here] = [arrival.head(), copying.head()];
+}: Pick<Parts, 'arrival' | 'companion'> & { source: RowSource; token: string }): Promise<MoveResult> {
+  const [there, here] = [arrival.head(), source.head()];
   if (there.token !== token) throw new MoveError('this log has moved to another database already');
   if (there.state === 'here') return { size: here.size, frozen: 0 };
   if (there.size !== here.size || !there.root.equals(here.root))

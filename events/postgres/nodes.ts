@@ -1,23 +1,19 @@
 import type { JsonObject } from '../../config/schema.ts';
 import type { Connection, PostgresAddress, Result, Statement } from '../../storage/postgres/connection.ts';
+import { callMilliseconds, reportMilliseconds } from '../../storage/postgres/durations.ts';
 import { openSession } from '../../storage/postgres/session.ts';
 import type { LogTables } from './parts.ts';
 import { type Replication, readReplication } from './standbys.ts';
-import { absentMilliseconds, type NodeReport, type NodeRow, type Standing } from './standing.ts';
+import type { NodeReport, NodeRow, Standing } from './standing.ts';
 
-/** Thrown where another process reports under the name of this node: a data directory was copied with its name. */
+/** Thrown when another process reports under the name of this node: a data directory was copied with its name. */
 export class NodeNameTakenError extends Error {
   override name = 'NodeNameTakenError';
 }
 
 export type Registry = ReturnType<typeof openRegistry>;
 
-/** A node that was seen within so many milliseconds is not forgotten unless that is forced. */
-export const forgetMilliseconds = 60_000;
-
-const patience = 5000;
-
-/** A node that ends does not wait for long; then it stays on the list. */
+/** A node that ends waits for this time, in milliseconds, to be taken off the list; otherwise it stays on it. */
 const leavePatience = 1500;
 
 const now = 'floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint';
@@ -32,12 +28,12 @@ export function openRegistry(options: { address: PostgresAddress; tables: LogTab
   const { log } = tables;
   const session = openSession(address, () => {});
 
-  async function run(statements: readonly Statement[], within = patience): Promise<Result[]> {
+  async function run(statements: readonly Statement[], within = callMilliseconds): Promise<Result[]> {
     return await session.retried(performance.now() + within, (connection) => connection.run(...statements));
   }
 
   /**
-   * Reports, and tells how all others are.
+   * Reports, and gives the standing of all nodes.
    *
    * @throws NodeNameTakenError; UnreachableError.
    */
@@ -53,8 +49,7 @@ export function openRegistry(options: { address: PostgresAddress; tables: LogTab
   }
 
   /**
-   * Takes this node off the list, since it ends in order; it stays where its own files have something of an erasure by
-   * now.
+   * Takes this node off the list when it ends in order. It stays on the list if its files have something of an erasure.
    *
    * @param scrubbed as in a report.
    */
@@ -67,18 +62,18 @@ export function openRegistry(options: { address: PostgresAddress; tables: LogTab
     await run([leaving], leavePatience);
   }
 
-  /** The standbys of the primary; null where that cannot be known. @throws UnreachableError. */
+  /** The standbys of the primary; null if they cannot be known. @throws UnreachableError. */
   async function replication(): Promise<Replication | null> {
-    return await session.retried(performance.now() + patience, readReplication);
+    return await session.retried(performance.now() + callMilliseconds, readReplication);
   }
 
   return { report, leave, replication, close: session.close };
 }
 
 /**
- * A node that begins with nothing never gets what is erased by then. A file that was scrubbed stays so, unless the
- * files of the node are older than at its last report, or may be others: those of another process of this name, as
- * after the restore of a backup.
+ * A node that begins with an empty directory never gets content that is erased by then. The files of a node stay
+ * scrubbed unless they are older than at its last report, or may be other files: those of another process of this name,
+ * as after the restore of a backup.
  */
 function reportStatement(log: number, own: NodeReport & { node: string; instance: string }): Statement {
   const { node, instance, version, schema, state, applied, scrubbed } = own;
@@ -91,7 +86,7 @@ function reportStatement(log: number, own: NodeReport & { node: string; instance
              instance = excluded.instance, state = excluded.state, applied = excluded.applied, seen = excluded.seen,
              scrubbed = CASE WHEN excluded.applied < old.applied OR excluded.instance <> old.instance THEN excluded.scrubbed
                              ELSE greatest(old.scrubbed, excluded.scrubbed) END
-           WHERE old.instance = excluded.instance OR old.seen < excluded.seen - ${absentMilliseconds}`,
+           WHERE old.instance = excluded.instance OR old.seen < excluded.seen - ${reportMilliseconds.absent}`,
     values: [log, node, version, schema, instance, state, applied, scrubbed],
   };
 }
@@ -119,12 +114,12 @@ function standingOf([nodes, standing]: Result[]): Standing {
   return { ...row, nodes: nodes?.rows ?? [] };
 }
 
-/** Looks at the nodes of a log, from outside of them. */
+/** Reads the standing of the nodes of a log, for a process that is not a node. */
 export async function readStanding(connection: Connection, log: number): Promise<Standing> {
   return standingOf(await connection.run(...standingQueries(log)));
 }
 
-/** When the first event was recorded that each node lacks, in milliseconds since the epoch, by the name of the node. */
+/** The time of the first event that each node lacks, in milliseconds since the epoch, by the name of the node. */
 export async function readLateness(
   connection: Connection,
   log: number,
@@ -148,7 +143,7 @@ export async function readLateness(
 /**
  * Forgets a node whose files are gone: erasures no longer wait for them.
  *
- * @returns `seen` when it was seen too recently, and is not forced.
+ * @returns `seen` if it was seen too recently and this is not forced.
  */
 export async function forgetNode(
   connection: Connection,
@@ -156,7 +151,7 @@ export async function forgetNode(
 ): Promise<'forgotten' | 'unknown' | 'seen'> {
   const [gone, left] = await connection.run(
     {
-      text: `DELETE FROM annals.nodes WHERE log = $1 AND node = $2 AND ($3::boolean OR seen < ${now} - ${forgetMilliseconds})`,
+      text: `DELETE FROM annals.nodes WHERE log = $1 AND node = $2 AND ($3::boolean OR seen < ${now} - ${reportMilliseconds.forgettable})`,
       values: [log, node, isForced],
     },
     { text: 'SELECT 1 FROM annals.nodes WHERE log = $1 AND node = $2', values: [log, node] },

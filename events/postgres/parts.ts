@@ -1,27 +1,30 @@
 import type { Connection, Statement } from '../../storage/postgres/connection.ts';
-import type { ShippedErasure } from '../log/shipped.ts';
+import type { ShippedErasure } from '../log/shipment.ts';
 
 /**
- * A log as its tables know it: its number, and by how many positions the tables are divided from which something can be
- * erased; null where they are not, since the database has no such files.
+ * A log as its tables know it. `log`: its number. `partSize`: the positions of a part of the tables whose rows can be
+ * erased; null for a database that does not keep erased rows in its files.
  */
 export type LogTables = { log: number; partSize: number | null };
 
 /**
- * A part of such a table, which can be made anew by itself. `part`: its place by position; 0 for a table with one part
- * for each log.
+ * A part of a table, which can be made anew by itself. `part`: its number in the order of positions; 0 for a table with
+ * one part for each log.
  */
-export type Part = { what: Divided; part: number };
+export type Part = { what: PartedTable; part: number };
 
-/** The tables from which something is erased, with the column by which they are divided further and that of a text. */
-export const divided = {
+/**
+ * The tables whose rows can be erased. `by`: the column by which the rows of a log are divided into parts; `text`: the
+ * column with erasable text.
+ */
+export const partedTables = {
   payloads: { by: 'position', text: 'body' },
   claim_changes: { by: 'since', text: 'value' },
   claims: { by: null, text: 'claim' },
   erasures: { by: null, text: 'files' },
 } as const;
 
-export type Divided = keyof typeof divided;
+export type PartedTable = keyof typeof partedTables;
 
 /**
  * A part of 65,536 events of 1.5 KB is copied in about two seconds, and there are some hundreds of them at ten million
@@ -29,10 +32,10 @@ export type Divided = keyof typeof divided;
  */
 export const usualPartSize = 65_536;
 
-/** No right to change what is recorded, in the parts as in the tables; see `forbidden` in `tables.ts`. */
-const without: Partial<Record<Divided, string>> = { payloads: 'UPDATE, TRUNCATE' };
+/** The rights that a part must not give, as its table does not; see `forbidden` in `tables.ts`. */
+const without: Partial<Record<PartedTable, string>> = { payloads: 'UPDATE, TRUNCATE' };
 
-/** Whether the tables of this database are divided. */
+/** Whether the tables of this database have parts. */
 export async function areDivided(connection: Connection): Promise<boolean> {
   const [found] = await connection.run({
     text: `SELECT 1 FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace
@@ -51,7 +54,7 @@ export function partOf(position: number, partSize: number): number {
 }
 
 export function nameOf({ log }: LogTables, { what, part }: Part): string {
-  return divided[what].by === null ? `${what}_${log}` : `${what}_${log}_${part}`;
+  return partedTables[what].by === null ? `${what}_${log}` : `${what}_${log}_${part}`;
 }
 
 /** The statements that make the parts whose first position is after `from` and not after `to`. */
@@ -69,33 +72,34 @@ export function partStatements(tables: LogTables, from: number, to: number): Sta
 }
 
 /**
- * The statements that make a table which can become a part. Its text is kept out of the statistics, which would keep
- * samples of it.
+ * The statements that make a table which can become a part. The statistics leave out its text, of which they would keep
+ * samples.
  */
-export function tableStatements(name: string, what: Divided): Statement[] {
+export function tableStatements(name: string, what: PartedTable): Statement[] {
   const rights = without[what];
   return [
     { text: `CREATE TABLE annals.${name} (LIKE annals.${what} INCLUDING ALL)` },
-    { text: `ALTER TABLE annals.${name} ALTER COLUMN ${divided[what].text} SET STATISTICS 0` },
+    { text: `ALTER TABLE annals.${name} ALTER COLUMN ${partedTables[what].text} SET STATISTICS 0` },
     ...(rights === undefined ? [] : [{ text: `REVOKE ${rights} ON annals.${name} FROM CURRENT_USER` }]),
   ];
 }
 
 /**
- * Makes a table a part. It waits for no one who reads, which CREATE TABLE … PARTITION OF would: a dump reads for hours.
+ * The statement that makes a table a part. It waits for no reader, as CREATE TABLE … PARTITION OF would: a dump reads
+ * for hours.
  */
 export function attachStatement(tables: LogTables, one: Part): Statement {
   const { log, partSize } = tables;
   const size = partSize ?? 0;
   const bounds =
-    divided[one.what].by === null
+    partedTables[one.what].by === null
       ? `IN (${log})`
       : // Claims that came when the log was moved here have no event: they are at 0.
         `FROM (${log}, ${one.part === 0 ? 'MINVALUE' : one.part * size + 1}) TO (${log}, ${(one.part + 1) * size + 1})`;
   return { text: `ALTER TABLE annals.${one.what} ATTACH PARTITION annals.${nameOf(tables, one)} FOR VALUES ${bounds}` };
 }
 
-/** The statements that erase what was there before a shipment, and note which parts are to be made anew. */
+/** The statements that delete erased rows of before a shipment, and note which parts are to be made anew. */
 export function erasingStatements(tables: LogTables, erasures: readonly ShippedErasure[]): Statement[] {
   const positions = erasures.flatMap(({ payloads }) => payloads);
   const streams = erasures.flatMap((erasure) => erasure.streams);
@@ -107,7 +111,9 @@ export function erasingStatements(tables: LogTables, erasures: readonly ShippedE
 }
 
 /**
- * The statements that delete the claims of some streams, or of all, and note the same. @param at where the log ends.
+ * The statements that delete the claims of some streams, or of all, and note which parts are to be made anew.
+ *
+ * @param at the end of the log.
  */
 export function removalOfClaims(tables: LogTables, streams: readonly string[] | null, at: number): Statement[] {
   const which = streams ? 'stream = ANY($2::text[])' : '$2::text[] IS NULL';
@@ -115,14 +121,14 @@ export function removalOfClaims(tables: LogTables, streams: readonly string[] | 
   return removals(tables, gone, at);
 }
 
-type Removal = [Divided, string, unknown];
+type Removal = [PartedTable, string, unknown];
 
 function removals(tables: LogTables, gone: readonly Removal[], newest: number): Statement[] {
   const { log, partSize } = tables;
   return gone.flatMap(([what, condition, values]): Statement[] => {
     const text = `DELETE FROM annals.${what} WHERE log = $1 AND ${condition}`;
     if (partSize === null) return [{ text, values: [log, values] }];
-    const { by } = divided[what];
+    const { by } = partedTables[what];
     // A value that was given up has left its claim in the table too, so both follow from the changes.
     if (by === null) return [{ text, values: [log, values] }];
     const notes = (table: string, part: string) =>

@@ -1,14 +1,16 @@
-import { setTimeout as pause } from 'node:timers/promises';
+import { setTimeout as elapsed } from 'node:timers/promises';
 import { messageOf } from '../../storage/errors.ts';
+import { reportMilliseconds } from '../../storage/postgres/durations.ts';
+import { openPause } from '../replica/wakeable-pause.ts';
 import { NodeNameTakenError, type Registry } from './nodes.ts';
 import type { Replication } from './standbys.ts';
 import type { NodeReport, Standing } from './standing.ts';
 
 /**
- * @param own gives what the node has to say of itself.
- * @param onStanding is told how all are, after each report.
+ * @param own gives the report of the node.
+ * @param onStanding is told the standing of all nodes, after each report.
  * @param listMilliseconds the time in which the first report has to succeed.
- * @param warn is told once why a report could not be made, and again after one that was.
+ * @param warn is told once why a report could not be made, and again after a report that was.
  */
 export type ReportingOptions = {
   registry: Registry;
@@ -23,14 +25,16 @@ export type Reporting = ReturnType<typeof startReporting>;
 
 const closeMilliseconds = 1000;
 
-/** Reports a node for as long as it lives. */
+/** Reports a node until it is closed. */
 export function startReporting(options: ReportingOptions) {
-  const { registry, own, onStanding = () => {}, warn, everyMilliseconds = 1000, listMilliseconds = 15_000 } = options;
+  const { registry, own, onStanding = () => {}, warn } = options;
+  const { everyMilliseconds = reportMilliseconds.every, listMilliseconds = reportMilliseconds.first } = options;
   let standing: Standing | null = null;
   let warned = '';
   let isClosed = false;
-  let wake = () => {};
+  const pause = openPause();
   const first = Promise.withResolvers<Standing>();
+  // A caller may never ask for it.
   first.promise.catch(() => {});
   const late = setTimeout(() => first.reject(new Error(warned)), listMilliseconds);
   const running = run();
@@ -38,7 +42,7 @@ export function startReporting(options: ReportingOptions) {
   async function run(): Promise<void> {
     while (!isClosed) {
       await report();
-      if (!isClosed) await sleep();
+      if (!isClosed) await pause.sleep(everyMilliseconds);
     }
   }
 
@@ -57,33 +61,23 @@ export function startReporting(options: ReportingOptions) {
     }
   }
 
-  function sleep(): Promise<void> {
-    return new Promise((resolve) => {
-      const timer = setTimeout(resolve, everyMilliseconds);
-      wake = () => {
-        clearTimeout(timer);
-        resolve();
-      };
-    });
-  }
-
   return {
     /**
-     * Resolves when this node is on the list; throws where it could not be put there within some seconds. Before that
-     * it must take nothing from the log, for no erasure would wait for it.
+     * Resolves when this node is on the list; rejects if it could not be put there in time. Before that the node must
+     * take nothing from the log, for no erasure would wait for the node.
      */
     listed: first.promise as Promise<unknown>,
     /** The answer to the last report; null before the first. */
     standing: () => standing,
-    /** Has the next report made at once. */
-    hurry: () => wake(),
+    /** Makes the next report at once. */
+    hurry: pause.wake,
     /** @param isLeaving whether the node is to be taken off the list. */
     async close(isLeaving: boolean): Promise<void> {
       isClosed = true;
       clearTimeout(late);
-      wake();
+      pause.wake();
       // A server that stands still is not waited for.
-      await Promise.race([running, pause(closeMilliseconds, undefined, { ref: false })]);
+      await Promise.race([running, elapsed(closeMilliseconds, undefined, { ref: false })]);
       first.reject(new Error('the node ends'));
       try {
         if (isLeaving) await registry.leave(own().scrubbed);

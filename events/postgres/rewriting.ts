@@ -1,25 +1,34 @@
 import { randomBytes } from 'node:crypto';
 import type { Connection, Statement } from '../../storage/postgres/connection.ts';
+import { exchangeMilliseconds } from '../../storage/postgres/durations.ts';
 import { commitWith } from '../../storage/postgres/session.ts';
-import { attachStatement, type Divided, divided, type LogTables, nameOf, type Part, tableStatements } from './parts.ts';
+import {
+  attachStatement,
+  type LogTables,
+  nameOf,
+  type Part,
+  type PartedTable,
+  partedTables,
+  tableStatements,
+} from './parts.ts';
 import { claimHash, lockQuery } from './rows.ts';
 import { personalTables } from './vault/tables.ts';
 
-/** A part that an erasure has taken rows from. `since`: the position of the newest one that did. */
+/** A part that lost rows to erasures. `since`: the position of the newest of them. */
 export type Rewrite = Part & { since: number };
 
-/** So many positions are copied in one statement. */
+/** A rewrite, on the connection that does it. */
+type RewriteJob = { connection: Connection; tables: LogTables; rewrite: Rewrite };
+
+/** The positions that are copied in one statement. */
 const slice = 4096;
 
-/** Appends wait for the exchange of two tables, and that for who reads the former one; then it is tried again later. */
-const lockMilliseconds = 500;
-
-/** The copies of parts are called so, until they are parts. */
+/** The names of copies begin with this, until the copies are parts. */
 const prefix = 'next_';
 
 /**
- * Makes the tables of the vault anew that may hold something about a person, where they are in the database of the log.
- * They are small, so who asks for a password meanwhile waits.
+ * Makes the tables of the vault anew that may hold something about a person, if the vault is in the database of the
+ * log. They are small, so callers that check a password wait meanwhile.
  *
  * @throws as {@link rewritePart}.
  */
@@ -31,7 +40,7 @@ export async function rewriteVault(connection: Connection): Promise<void> {
     const [name, next] = [`annals_vault.${table}`, `annals_vault.${prefix}${table}`];
     await connection.run(
       { text: 'BEGIN ISOLATION LEVEL READ COMMITTED' },
-      { text: `SET LOCAL lock_timeout = ${lockMilliseconds}` },
+      { text: `SET LOCAL lock_timeout = ${exchangeMilliseconds}` },
     );
     try {
       await connection.run({ text: `LOCK TABLE ${name} IN ACCESS EXCLUSIVE MODE` });
@@ -49,7 +58,7 @@ export async function rewriteVault(connection: Connection): Promise<void> {
   }
 }
 
-/** Removes copies that were left by nodes which did not come to an end. */
+/** Removes the copies that were left by nodes which were interrupted. */
 export async function dropCopies(connection: Connection, tables: LogTables): Promise<void> {
   const [found] = await connection.run({
     text: "SELECT tablename AS name FROM pg_tables WHERE schemaname = 'annals'",
@@ -60,7 +69,7 @@ export async function dropCopies(connection: Connection, tables: LogTables): Pro
     await connection.run({ text: `DROP TABLE IF EXISTS annals.${name}` });
 }
 
-/** The parts of a log that are to be made anew. */
+/** Reads which parts of a log are to be made anew. */
 export async function rewritesOf(connection: Connection, { log }: LogTables): Promise<Rewrite[]> {
   const [found] = await connection.run({
     text: 'SELECT what, part, since FROM annals.rewrites WHERE log = $1 ORDER BY what, part',
@@ -70,20 +79,19 @@ export async function rewritesOf(connection: Connection, { log }: LogTables): Pr
 }
 
 /**
- * Makes a part anew: what is left of it is copied beside it while the log goes on, and takes its place. A copy has
- * visible rows alone, so nothing of the others comes along, whichever snapshots are in use; VACUUM FULL would take some
- * of them along, and hold up the log until it ends.
+ * Makes a part anew: copies its rows into a table beside it while the log goes on, and puts the copy in its place. A
+ * copy has only visible rows, whichever snapshots are in use; VACUUM FULL would take some deleted rows along, and hold
+ * up the log until it ends.
  *
  * @param step is called before each slice, with the share that is done, from 0 to 1.
- * @returns false when something was erased in it meanwhile, and it is to be done again.
- * @throws what a server refused: with code 55P03 where somebody reads the part for long.
+ * @returns false when something was erased in the part meanwhile, and the part is to be made anew once more.
+ * @throws the refusal of a server: with code 55P03 if the part is read for long.
  */
-export async function rewritePart(
-  connection: Connection,
-  tables: LogTables,
-  rewrite: Rewrite,
-  step: (share: number) => Promise<void>,
-): Promise<boolean> {
+export async function rewritePart({
+  step,
+  ...rewriting
+}: RewriteJob & { step: (share: number) => Promise<void> }): Promise<boolean> {
+  const { connection, tables, rewrite } = rewriting;
   const { log } = tables;
   const { what } = rewrite;
   // Not the name that another node would give its copy: the part must not become that one, which is not whole yet.
@@ -98,10 +106,10 @@ export async function rewritePart(
     copied = to;
   }
   await connection.run({ text: 'BEGIN ISOLATION LEVEL READ COMMITTED' }, lockQuery(log), {
-    text: `SET LOCAL lock_timeout = ${lockMilliseconds}`,
+    text: `SET LOCAL lock_timeout = ${exchangeMilliseconds}`,
   });
   try {
-    return await exchange(connection, tables, rewrite, { next, copied, size });
+    return await exchange(rewriting, { next, copied, size });
   } catch (error) {
     await connection.run({ text: 'ROLLBACK' }).catch(() => connection.destroy());
     throw error;
@@ -113,15 +121,15 @@ async function headOf(connection: Connection, log: number): Promise<{ size: numb
   return found?.rows[0] ?? { size: 0 };
 }
 
-/** The statements that copy what is there now; `to`: the last position that they copy. */
+/** The statements that copy the rows of this moment; `to`: the last position that a statement copies. */
 function copyStatements(
   tables: LogTables,
   rewrite: Rewrite,
   { next, size }: { next: string; size: number },
 ): { copy: Statement; to: number }[] {
-  const { by } = divided[rewrite.what];
+  const { by } = partedTables[rewrite.what];
   const former = nameOf(tables, rewrite);
-  // Under the lock: there is a row for each erasure.
+  // Erasures are copied under the lock: there is one row for each.
   if (rewrite.what === 'erasures') return [];
   if (by === null) return [{ copy: { text: `INSERT INTO annals.${next} SELECT * FROM annals.${former}` }, to: size }];
   const partSize = tables.partSize ?? 0;
@@ -141,14 +149,16 @@ function copyStatements(
   });
 }
 
-type Copied = { next: string; copied: number; size: number };
+/**
+ * A copy named `next`, with all rows up to the position `copied`; `size`: the size of the log before the rows were
+ * copied.
+ */
+type PartCopy = { next: string; copied: number; size: number };
 
-/** Under the lock of the head: copies what came meanwhile, and puts the copy in the place of the part. */
+/** Under the lock of the head: copies the rows that came meanwhile, and puts the copy in the place of the part. */
 async function exchange(
-  connection: Connection,
-  tables: LogTables,
-  rewrite: Rewrite,
-  { next, copied, size }: Copied,
+  { connection, tables, rewrite }: RewriteJob,
+  { next, copied, size }: PartCopy,
 ): Promise<boolean> {
   const { log } = tables;
   const { what, part, since } = rewrite;
@@ -180,13 +190,13 @@ async function exchange(
   return true;
 }
 
-/** The statements that bring a copy to where the former table is, under the lock. */
+/** The statements that bring a copy up to the former table, under the lock. */
 async function lateStatements(
   connection: Connection,
   log: number,
-  { what, next, former, copied, size }: Copied & { what: Divided; former: string },
+  { what, next, former, copied, size }: PartCopy & { what: PartedTable; former: string },
 ): Promise<Statement[]> {
-  const { by } = divided[what];
+  const { by } = partedTables[what];
   if (by !== null) {
     return [{ text: `INSERT INTO annals.${next} SELECT * FROM annals.${former} WHERE ${by} > $1`, values: [copied] }];
   }

@@ -1,15 +1,15 @@
 import { hash } from 'node:crypto';
 import type { Result, Statement } from '../../storage/postgres/connection.ts';
-import type { Missed, SharedHead, Shipped, ShippedAttempt, ShippedClaim } from '../log/shipped.ts';
+import type { MissingRows, SharedHead, Shipment, ShippedClaim, ShippedIdempotencyRecord } from '../log/shipment.ts';
 import { LogMovedError } from '../replica/shared-log.ts';
 import { erasingStatements, type LogTables, partStatements } from './parts.ts';
 
-/** Where a log is: in PostgreSQL, on its way there, or in a data directory again. */
-export type Place = 'here' | 'arriving' | 'left';
+/** The location of a log: in PostgreSQL, on its way there, or in a data directory again. */
+export type LogLocation = 'here' | 'arriving' | 'left';
 
-type HeadRow = { name: string; size: number; root: Buffer; recorded_at: string; state: Place };
+type HeadRow = { name: string; size: number; root: Buffer; recorded_at: string; state: LogLocation };
 
-/** The head of a log, by its number. */
+/** The statement that reads the head of a log. */
 export function headQuery(log: number): Statement {
   return {
     name: 'head',
@@ -18,13 +18,13 @@ export function headQuery(log: number): Statement {
   };
 }
 
-/** The same, and until the end of the transaction no other session has it. */
+/** The same; it also locks the head until the end of the transaction. */
 export function lockQuery(log: number): Statement {
   const { text, values } = headQuery(log) as { text: string; values: unknown[] };
   return { name: 'lock', text: `${text} FOR UPDATE`, values };
 }
 
-/** @throws LogMovedError when nodes may not work on the log; Error when there is no such log any more. */
+/** @throws LogMovedError if nodes may not work on the log; Error if there is no such log any more. */
 export function headOf(result: Result | undefined): SharedHead {
   const row: HeadRow | undefined = result?.rows[0];
   if (!row) throw new Error('PostgreSQL has no such log any more');
@@ -32,8 +32,8 @@ export function headOf(result: Result | undefined): SharedHead {
   return { log: row.name, size: row.size, root: row.root, recordedAt: row.recorded_at };
 }
 
-/** @throws LogMovedError for a log that is not in PostgreSQL, or not all of it. */
-export function requireHere(state: Place): void {
+/** @throws LogMovedError unless the whole log is in PostgreSQL. */
+export function requireHere(state: LogLocation): void {
   if (state === 'arriving')
     throw new LogMovedError('the log is not all in PostgreSQL yet: annals log move goes on where it was stopped');
   if (state === 'left')
@@ -42,12 +42,14 @@ export function requireHere(state: Place): void {
     );
 }
 
-/** The questions for what follows on a position, for {@link missedOf}. To be asked after that for the head. */
-export function missedQueries(log: number, after: number, limit: number): Statement[] {
+/**
+ * The statements that read the rows after a position, for {@link missingOf}. They have to run after the head was read.
+ */
+export function missingQueries(log: number, after: number, limit: number): Statement[] {
   const values = [log, after, after + limit];
   return [
     {
-      name: 'missed-events',
+      name: 'missing-events',
       text: `SELECT e.position, e.id, e.stream, e.version, e.header, p.body
              FROM annals.events AS e LEFT JOIN annals.payloads AS p ON p.log = e.log AND p.position = e.position
                AND p.log = $1 AND p.position > $2 AND p.position <= $3
@@ -55,20 +57,20 @@ export function missedQueries(log: number, after: number, limit: number): Statem
       values,
     },
     {
-      name: 'missed-claims',
+      name: 'missing-claims',
       text: `SELECT since, position, stream, scope, value, is_taken AS "isTaken" FROM annals.claim_changes
              WHERE log = $1 AND since > $2 AND since <= $3 ORDER BY since, at`,
       values,
     },
     {
-      name: 'missed-attempts',
+      name: 'missing-idempotency',
       text: `SELECT since, key, fingerprint, position, stream, version, recorded_at AS "recordedAt" FROM annals.attempts
              WHERE log = $1 AND since > $2 AND since <= $3 ORDER BY since, position`,
-      // Those of commands without an event come before the next event.
+      // Records of commands without an event come before the next event.
       values: [log, after, after + limit + 1],
     },
     {
-      name: 'missed-erasures',
+      name: 'missing-erasures',
       text: `SELECT position, files FROM annals.erasures
              WHERE log = $1 AND position > $2 AND position <= $3 ORDER BY position`,
       values,
@@ -77,13 +79,14 @@ export function missedQueries(log: number, after: number, limit: number): Statem
 }
 
 /**
- * Makes one of the answers. The head was read first: what was appended since is left for the next time.
+ * The rows that a replica lacks, of the results of {@link missingQueries}. Rows after the head, which was read before,
+ * are left for the next time.
  *
- * @param from where the replica ends: at the position that was asked for, or one after it.
+ * @param from the end of the replica: the position that was asked for, or a later one.
  */
-export function missedOf(head: SharedHead, from: number, results: readonly Result[]): Missed {
-  const [events, claims, attempts, erasures] = results;
-  const found: Missed['events'] = (events?.rows ?? []).filter(
+export function missingOf(head: SharedHead, from: number, results: readonly Result[]): MissingRows {
+  const [events, claims, idempotencyRecords, erasures] = results;
+  const found: MissingRows['events'] = (events?.rows ?? []).filter(
     ({ position }) => position > from && position <= head.size,
   );
   const last = found.at(-1)?.position ?? from;
@@ -95,7 +98,7 @@ export function missedOf(head: SharedHead, from: number, results: readonly Resul
     head: isWhole ? head : null,
     events: found,
     claims: upTo<ShippedClaim>(claims, last),
-    attempts: upTo<ShippedAttempt>(attempts, isWhole ? last + 1 : last),
+    idempotencyRecords: upTo<ShippedIdempotencyRecord>(idempotencyRecords, isWhole ? last + 1 : last),
     erasures: (erasures?.rows ?? []).flatMap(({ position, files }) =>
       position > from && position <= last ? [{ position, files: JSON.parse(files) }] : [],
     ),
@@ -103,42 +106,43 @@ export function missedOf(head: SharedHead, from: number, results: readonly Resul
 }
 
 /**
- * The statements that append a shipment to a log that is taken, all in one transaction with the lock. `body` is null
- * where the payload was erased before.
+ * The statements that append a shipment to a log that is taken, all in the transaction of the lock. `body` is null if
+ * the payload was erased before.
  */
 export function shipStatements(
   tables: LogTables,
-  shipped: Omit<Shipped, 'events'> & Pick<Missed, 'events'>,
+  shipment: Omit<Shipment, 'events'> & Pick<MissingRows, 'events'>,
 ): Statement[] {
   const { log } = tables;
-  const { head, events, erasures } = shipped;
+  const { head, events, erasures } = shipment;
   const erased = new Set(erasures.flatMap(({ payloads }) => payloads));
   const kept = events.filter(({ position, body }) => body !== null && !erased.has(position));
   return [
-    ...partStatements(tables, shipped.from, head.size),
-    insertion('events', log, ['position bigint', 'id uuid', 'stream text', 'version bigint', 'header text'], {
+    ...partStatements(tables, shipment.from, head.size),
+    insertion('events', log, {
+      columns: ['position bigint', 'id uuid', 'stream text', 'version bigint', 'header text'],
       rows: events.map(({ position, id, stream, version, header }) => [position, id, stream, version, header]),
     }),
-    insertion('payloads', log, ['position bigint', 'enc int', 'body text'], {
+    insertion('payloads', log, {
+      columns: ['position bigint', 'enc int', 'body text'],
       rows: kept.map(({ position, body }) => [position, 0, body]),
     }),
-    ...(erasures.length > 0 ? erasing(tables, shipped) : []),
-    ...claimStatements(log, withoutErased(shipped), shipped.from),
-    attemptStatement(log, attemptsLeft(shipped), shipped.from),
+    ...(erasures.length > 0 ? erasing(tables, shipment) : []),
+    ...claimStatements(log, withoutErased(shipment), shipment),
+    idempotencyStatement(log, idempotencyRecordsLeft(shipment), shipment.from),
     {
       name: 'move-head',
       text: 'UPDATE annals.heads SET size = $2, root = $3, recorded_at = $4 WHERE log = $1 AND size = $5',
-      values: [log, head.size, head.root, head.recordedAt, shipped.from],
+      values: [log, head.size, head.root, head.recordedAt, shipment.from],
     },
   ].filter((statement) => statement !== null);
 }
 
-/** One statement for any number of rows: an array for each column. Null for no rows. */
-export function insertion(
+/** One statement for any number of rows, with an array for each column; null for no rows. */
+function insertion(
   table: string,
   log: number,
-  columns: readonly string[],
-  { rows, otherwise = '' }: { rows: readonly unknown[][]; otherwise?: string },
+  { columns, rows, otherwise = '' }: { columns: readonly string[]; rows: readonly unknown[][]; otherwise?: string },
 ): Statement | null {
   if (rows.length === 0) return null;
   const names = columns.map((column) => column.split(' ')[0]);
@@ -151,37 +155,41 @@ export function insertion(
   };
 }
 
-/** Takes out what was there before the shipment; of what comes with it, nothing erased is inserted. */
-function erasing(tables: LogTables, { erasures }: Pick<Shipped, 'erasures'>): (Statement | null)[] {
+/** The statements that delete erased rows of before the shipment; erased rows of the shipment are not inserted. */
+function erasing(tables: LogTables, { erasures }: Pick<Shipment, 'erasures'>): (Statement | null)[] {
   const { log } = tables;
-  const attemptsOf = erasures.flatMap((erasure) => erasure.attemptsOf);
+  const idempotencyOf = erasures.flatMap((erasure) => erasure.idempotencyOf);
   return [
     ...erasingStatements(tables, erasures),
-    { text: 'DELETE FROM annals.attempts WHERE log = $1 AND stream = ANY($2::text[])', values: [log, attemptsOf] },
-    insertion('erasures', log, ['position bigint', 'files text'], {
+    { text: 'DELETE FROM annals.attempts WHERE log = $1 AND stream = ANY($2::text[])', values: [log, idempotencyOf] },
+    insertion('erasures', log, {
+      columns: ['position bigint', 'files text'],
       rows: erasures.map(({ position, files }) => [position, JSON.stringify(files)]),
     }),
   ];
 }
 
-function withoutErased({ claims, erasures }: Pick<Shipped, 'claims' | 'erasures'>): ShippedClaim[] {
+function withoutErased({ claims, erasures }: Pick<Shipment, 'claims' | 'erasures'>): ShippedClaim[] {
   return claims.filter(
     ({ stream, position }) =>
       !erasures.some((erasure) => position <= erasure.position && erasure.streams.includes(stream)),
   );
 }
 
-/** The attempts of a shipment that no erasure in it takes, the last one of each key. */
-function attemptsLeft({ attempts, erasures }: Pick<Shipped, 'attempts' | 'erasures'>): ShippedAttempt[] {
-  const left = attempts.filter(
+/** The idempotency records of a shipment that no erasure in it takes, the last one of each key. */
+function idempotencyRecordsLeft({
+  idempotencyRecords,
+  erasures,
+}: Pick<Shipment, 'idempotencyRecords' | 'erasures'>): ShippedIdempotencyRecord[] {
+  const left = idempotencyRecords.filter(
     ({ stream, position }) =>
-      // The attempt of an erasure is at its position, and stays.
-      !erasures.some((erasure) => position < erasure.position && erasure.attemptsOf.includes(stream)),
+      // The record of an erasure itself is at its position, and stays.
+      !erasures.some((erasure) => position < erasure.position && erasure.idempotencyOf.includes(stream)),
   );
   return [...new Map(left.map((one) => [one.key, one])).values()];
 }
 
-const attemptColumns = [
+const idempotencyColumns = [
   'key text',
   'fingerprint text',
   'since bigint',
@@ -191,10 +199,15 @@ const attemptColumns = [
   'recorded_at bigint',
 ];
 
-/** The statement that keeps attempts of a log that ended at `from` before. */
-export function attemptStatement(log: number, attempts: readonly ShippedAttempt[], from: number): Statement | null {
-  return insertion('attempts', log, attemptColumns, {
-    rows: attempts.map((one) => [
+/** The statement that keeps idempotency records of a log that ended at `from` before. */
+export function idempotencyStatement(
+  log: number,
+  idempotencyRecords: readonly ShippedIdempotencyRecord[],
+  from: number,
+): Statement | null {
+  return insertion('attempts', log, {
+    columns: idempotencyColumns,
+    rows: idempotencyRecords.map((one) => [
       one.key,
       one.fingerprint,
       sinceOf(one, from),
@@ -203,26 +216,34 @@ export function attemptStatement(log: number, attempts: readonly ShippedAttempt[
       one.version,
       one.recordedAt,
     ]),
-    // One that is still there was too long ago.
+    // An older record with this key may not be repeated any more.
     otherwise: `ON CONFLICT (log, key) DO UPDATE SET fingerprint = excluded.fingerprint, since = excluded.since, position = excluded.position,
                 stream = excluded.stream, version = excluded.version, recorded_at = excluded.recorded_at`,
   });
 }
 
 /**
- * The first event with which a replica needs a row: a command without events of its own has the position of what is
- * before it.
+ * The first event with which a replica needs a row. A command without events has the position of the event before it.
  */
 function sinceOf({ position }: { position: number }, from: number): number {
   return Math.max(position, from + 1);
 }
 
+const claimColumns = [
+  'since bigint',
+  'at int',
+  'position bigint',
+  'stream text',
+  'scope text',
+  'value text',
+  'is_taken boolean',
+];
+
 /** The statements that change claims of a log that ended at `from` before. @param at the number of the first change. */
 export function claimStatements(
   log: number,
   changes: readonly ShippedClaim[],
-  from: number,
-  at = 0,
+  { from, at = 0 }: { from: number; at?: number },
 ): (Statement | null)[] {
   if (changes.length === 0) return [];
   const byValue = Map.groupBy(changes, ({ scope, value }) => claimHash(scope, value));
@@ -239,27 +260,23 @@ export function claimStatements(
           text: 'DELETE FROM annals.claims WHERE log = $1 AND claim = ANY($2::bytea[])',
           values: [log, given.map((claim) => Buffer.from(claim, 'hex'))],
         },
-    insertion('claims', log, ['claim bytea', 'stream text'], { rows: taken }),
-    insertion(
-      'claim_changes',
-      log,
-      ['since bigint', 'at int', 'position bigint', 'stream text', 'scope text', 'value text', 'is_taken boolean'],
-      {
-        rows: changes.map((one, index) => [
-          sinceOf(one, from),
-          at + index,
-          one.position,
-          one.stream,
-          one.scope,
-          one.value,
-          one.isTaken,
-        ]),
-      },
-    ),
+    insertion('claims', log, { columns: ['claim bytea', 'stream text'], rows: taken }),
+    insertion('claim_changes', log, {
+      columns: claimColumns,
+      rows: changes.map((one, index) => [
+        sinceOf(one, from),
+        at + index,
+        one.position,
+        one.stream,
+        one.scope,
+        one.value,
+        one.isTaken,
+      ]),
+    }),
   ];
 }
 
-/** A value may be longer than a key of PostgreSQL. */
+/** The key of a claim: a value may be longer than a key of PostgreSQL. */
 export function claimHash(scope: string, value: string): string {
   return hash('sha256', JSON.stringify([scope, value]), 'hex');
 }

@@ -1,15 +1,15 @@
 import type { Connection } from '../../storage/postgres/connection.ts';
 
-/** A standby as the primary reports it. `lagBytes`: what it has not applied yet of the write-ahead log. */
+/** A standby as the primary reports it. `lagBytes`: the part of the write-ahead log that it has not applied. */
 export type Standby = { name: string; sync: string; lagBytes: number };
 
-/** The replication of a primary. `isSynchronous`: whether commits wait for a standby at all. */
+/** The replication of a primary. `isSynchronous`: whether commits wait for a standby. */
 export type Replication = { isSynchronous: boolean; standbys: Standby[] };
 
 /**
  * Asks the primary about its standbys.
  *
- * @returns null where that cannot be known: the role has not the rights of `pg_monitor`, or it is not PostgreSQL.
+ * @returns null if they cannot be known: the role does not have the rights of `pg_monitor`, or it is not PostgreSQL.
  */
 export async function readReplication(connection: Connection): Promise<Replication | null> {
   const [names, found] = await connection.send(
@@ -22,29 +22,29 @@ export async function readReplication(connection: Connection): Promise<Replicati
   );
   if (names?.status !== 'fulfilled' || found?.status !== 'fulfilled') return null;
   const standbys: (Omit<Standby, 'sync'> & { sync: string | null })[] = found.value.rows;
-  // A role that may not see them gets rows without anything in them.
+  // A role that may not see standbys gets empty rows.
   if (standbys.some(({ sync }) => sync === null)) return null;
   const setting: string = names.value.rows[0]?.setting ?? '';
   return { isSynchronous: setting !== '', standbys: standbys as Standby[] };
 }
 
 /**
- * A server, and the others that it gets the write-ahead log from or sends it to. `id`: the same for all addresses that
- * lead to it. `cluster`: the same for a primary and its standbys. `name`: the one under which it gets the log now, null
- * where it gets none. `standbys`: the names of those that get it from there; what a subscriber, an archive or a base
- * backup gets is no standby.
+ * A server, and its standbys. `id`: the same for all addresses that lead to it. `cluster`: the same for a primary and
+ * its standbys. `name`: the name under which it gets the write-ahead log now; null for a server that gets none.
+ * `standbys`: the names of the servers that get the log from it; a subscriber, an archive or a base backup is not a
+ * standby.
  */
 export type Instance = { id: string; cluster: string; name: string | null; standbys: string[] };
 
 /**
- * Those that apply what they get: an archive, as of `pg_receivewal`, tells what it has written and never that it has
- * applied it. One that has told nothing yet may be a standby.
+ * The receivers that apply the log: an archive, as of `pg_receivewal`, tells what it has written and never that it has
+ * applied it. A receiver that has told nothing yet may be a standby.
  */
 const standbyRows = `FROM pg_stat_replication AS r
   WHERE state <> 'backup' AND (write_lsn IS NULL OR replay_lsn IS NOT NULL)
     AND NOT EXISTS (SELECT FROM pg_replication_slots AS s WHERE s.active_pid = r.pid AND s.slot_type = 'logical')`;
 
-/** Asks a server. A role without the rights of `pg_monitor` gets no names. */
+/** Asks a server for itself and its standbys. A role without the rights of `pg_monitor` gets no names. */
 export async function readInstance(connection: Connection): Promise<Instance> {
   const [own, names] = await connection.run(
     {
@@ -65,8 +65,9 @@ export async function readInstance(connection: Connection): Promise<Instance> {
 }
 
 /**
- * The name that a connection string of a standby gives it. @param conninfo as libpq lists it, with values that are not
- * quoted.
+ * The name of a standby, in its connection string.
+ *
+ * @param conninfo as libpq lists it, with values that are not quoted.
  */
 export function nameIn(conninfo: string | null): string | null {
   if (conninfo === null) return null;
@@ -75,8 +76,8 @@ export function nameIn(conninfo: string | null): string | null {
 }
 
 /**
- * The standbys that get the write-ahead log from one of some servers, and are none of these. They are told apart by
- * their names; where several have one name, they are counted.
+ * The standbys that get the write-ahead log from a list of servers and are not on the list. They are told apart by
+ * their names; standbys of one name are counted.
  */
 export function unnamedStandbys(instances: readonly Instance[]): string[] {
   const all = [...new Map(instances.map((one) => [one.id, one])).values()];
@@ -90,7 +91,7 @@ export function unnamedStandbys(instances: readonly Instance[]): string[] {
   );
 }
 
-/** The standbys of a primary that have not applied all up to a place. */
+/** The standbys of a primary that have not applied the write-ahead log up to a place. */
 export async function lateStandbys(connection: Connection, lsn: string): Promise<string[]> {
   const [found] = await connection.run({
     text: `SELECT application_name AS name ${standbyRows} AND (replay_lsn IS NULL OR replay_lsn < $1::pg_lsn)`,

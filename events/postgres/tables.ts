@@ -3,21 +3,23 @@ import type { Connection } from '../../storage/postgres/connection.ts';
 import { isAlreadyThere, UnfitServerError } from '../../storage/postgres/errors.ts';
 
 /**
- * A statement of a step: `onPostgres` follows `table` in PostgreSQL itself, and not in a database that resembles it.
+ * A statement of a step. `onPostgres` is added to `table` in PostgreSQL itself, and not in a database that resembles
+ * it.
  */
 export type Step = string | { table?: string; onPostgres: string };
 
 /**
- * The steps from one version of the tables to the next, from an empty database on. Only what PostgreSQL, CockroachDB
- * and YugabyteDB have in common: no advisory locks, sequences, triggers, procedures or notifications. `log` is in every
- * key, so that many logs fit in one database: it is the number of a head, whose `name` is the one in the headers.
+ * The steps from one version of the tables to the next, beginning with an empty database. They use only SQL that
+ * PostgreSQL, CockroachDB and YugabyteDB have in common: no advisory locks, sequences, triggers, procedures or
+ * notifications. `log`, the number of a head, is in every key, so that many logs fit in one database; the `name` of a
+ * head is the name in the headers of its events.
  *
- * Payloads are apart from events, since they can be erased: events are never changed. Texts of any length are not part
- * of a key, for PostgreSQL refuses long ones there; their hashes are. Tables from which something is erased are divided
- * in PostgreSQL itself (`parts.ts`), which keeps erased text in its files until they are made anew.
+ * Payloads are apart from events: payloads can be erased, and events are never changed. Texts of any length are in keys
+ * as their hashes, since PostgreSQL refuses long keys. Tables whose rows can be erased have parts in PostgreSQL itself
+ * (`parts.ts`), which keeps erased text in its files until they are made anew.
  *
- * The `state` of a head is "here"; "arriving" while it is moved into PostgreSQL, and "left" once it is not there any
- * more. `token` is random text that is new with each move: a replica, and the log that is moved, remember it.
+ * The `state` of a head is "here"; "arriving" while the log is moved into PostgreSQL, and "left" after the log was
+ * moved out. `token` is random text that is new with each move: a replica, and the log that is moved, remember it.
  */
 export const steps: readonly (readonly Step[])[] = [
   [
@@ -52,9 +54,8 @@ export const steps: readonly (readonly Step[])[] = [
        )`,
       onPostgres: 'PARTITION BY RANGE (log, position)',
     },
-    // The changes of claims by each command, for the replicas. `at`: the place among those of one shipment. `since`:
-    // the first event with which a replica needs it, which is after `position` where a command has no event in a stream
-    // of its own.
+    // The changes of claims by each command, for the replicas. `at`: the number of the change in its shipment. `since`:
+    // the first event with which a replica needs the change, which is after `position` if the command has no event.
     {
       table: `CREATE TABLE annals.claim_changes (
          log int NOT NULL,
@@ -70,7 +71,7 @@ export const steps: readonly (readonly Step[])[] = [
       onPostgres: 'PARTITION BY RANGE (log, since)',
     },
     'CREATE INDEX claim_changes_stream ON annals.claim_changes (log, stream)',
-    // The claims that hold now. They decide nothing: they refuse a change by a replica that is not as it should be.
+    // The claims that hold now. They decide nothing: they refuse the changes of a damaged replica.
     {
       table: `CREATE TABLE annals.claims (
          log int NOT NULL,
@@ -103,8 +104,9 @@ export const steps: readonly (readonly Step[])[] = [
        )`,
       onPostgres: 'PARTITION BY LIST (log)',
     },
-    // The nodes, by what they have reported last. `instance`: the process that did. `scrubbed`: their files have
-    // nothing of erasures up to this position. `seen`: in milliseconds since the epoch, by the clock of this database.
+    // The nodes, with their last reports. `instance`: the process that reported. `scrubbed`: the position up to which
+    // the files of the node have nothing of erasures. `seen`: milliseconds since the epoch, by the clock of this
+    // database.
     `CREATE TABLE annals.nodes (
        log int NOT NULL,
        node text NOT NULL,
@@ -117,8 +119,7 @@ export const steps: readonly (readonly Step[])[] = [
        seen bigint NOT NULL,
        PRIMARY KEY (log, node)
      )`,
-    // The parts of tables that an erasure has taken rows from, and that are not made anew yet. `since`: the last one
-    // that did.
+    // The parts of tables that have lost rows to erasures, and are not made anew yet. `since`: the last such erasure.
     `CREATE TABLE annals.rewrites (
        log int NOT NULL,
        what text NOT NULL,
@@ -126,9 +127,9 @@ export const steps: readonly (readonly Step[])[] = [
        since bigint NOT NULL,
        PRIMARY KEY (log, what, part)
      )`,
-    // How far these tables are clean: `cleaned` is the position of the last erasure of which they and the write-ahead
-    // log have nothing. `upto`: that of the one which is worked on; `lsn`: the place in the write-ahead log after which
-    // nothing of it was written, or ''. One node works on it: `holder`, unless it is later than `until`.
+    // How far these tables are clean. `cleaned`: the position of the last erasure of which the tables and the
+    // write-ahead log have nothing. `upto`: the position of the erasure that is worked on; `lsn`: the place in the
+    // write-ahead log after which nothing of it was written, or ''. The node `holder` works on it until `until`.
     `CREATE TABLE annals.cleanings (
        log int PRIMARY KEY,
        cleaned bigint NOT NULL,
@@ -141,17 +142,17 @@ export const steps: readonly (readonly Step[])[] = [
   ],
 ];
 
-/** The rights that no role of a node may have: events are for ever, and payloads are deleted or as they are. */
+/** The rights that no role of a node may have: events never change, and payloads are only deleted. */
 const forbidden = { events: ['UPDATE', 'DELETE', 'TRUNCATE'], payloads: ['UPDATE', 'TRUNCATE'] };
 
-/** The name of a schema, as SQL has it, the steps to its tables, and the rights on them that no role may have. */
+/** The tables of a schema of SQL: its name, the steps to the tables, and the rights on them that no role may have. */
 export type TableSet = {
   schema: string;
   steps: readonly (readonly Step[])[];
   forbidden: { [table: string]: readonly string[] };
 };
 
-/** The first statements on a database, which give the steps a place to be counted in. */
+/** The first statements on a database, which make the table that counts the steps. */
 function groundOf(schema: string): string[] {
   return [
     `CREATE SCHEMA IF NOT EXISTS ${schema}`,
@@ -160,12 +161,12 @@ function groundOf(schema: string): string[] {
   ];
 }
 
-/** Two nodes that start at the same time try the same; more often than that one of them has done it. */
+/** Nodes that start at the same time try the same; after this number of tries one of them has succeeded. */
 const tries = 20;
 
 /**
- * Makes the tables, or brings them to the newest version; any number of nodes may try it at the same time. The role of
- * the connection gives up the right to change what is for ever.
+ * Makes the tables, or brings them to the newest version; any number of nodes may do so at the same time. The role of
+ * the connection gives up the rights that no role may have.
  *
  * @throws UnfitServerError when the tables are of a newer version, or the role may not make them.
  */
@@ -176,7 +177,7 @@ export async function prepareTables(
   await prepareTableSet(connection, { schema: 'annals', steps: wanted, forbidden });
 }
 
-/** The same of other tables. @throws UnfitServerError as {@link prepareTables}. */
+/** The same for other tables. @throws UnfitServerError as {@link prepareTables}. */
 export async function prepareTableSet(connection: Connection, set: TableSet): Promise<void> {
   for (let left = tries; ; left -= 1) {
     try {
@@ -189,7 +190,7 @@ export async function prepareTableSet(connection: Connection, set: TableSet): Pr
   }
 }
 
-/** @throws UnfitServerError where the tables are newer than those wanted. */
+/** @throws UnfitServerError if the tables are newer than the wanted ones. */
 function isCurrent(version: number, wanted: readonly (readonly Step[])[]): boolean {
   if (version <= wanted.length) return version === wanted.length;
   throw new UnfitServerError(
@@ -197,7 +198,7 @@ function isCurrent(version: number, wanted: readonly (readonly Step[])[]): boole
   );
 }
 
-/** The version of the tables; 0 where there are none. */
+/** The version of the tables; 0 without tables. */
 async function versionOf(connection: Connection, schema: string): Promise<number> {
   const [found] = await connection.run({ text: `SELECT to_regclass('${schema}.tables') IS NOT NULL AS is_there` });
   if (found?.rows[0]?.is_there !== true) return 0;
@@ -214,7 +215,7 @@ async function upgrade(connection: Connection, { schema, steps: wanted, forbidde
     const isPostgres = await isPostgresItself(connection);
     const texts = wanted.slice(version).flatMap((steps) => steps.map((step) => textOf(step, isPostgres)));
     for (const text of texts.filter((text) => text !== '')) await allowed(connection, text);
-    // The owner has every right, those on what is for ever too, unless it gives them up.
+    // The owner has every right unless it gives them up.
     for (const [table, rights] of Object.entries(forbidden))
       await allowed(connection, `REVOKE ${rights.join(', ')} ON ${schema}.${table} FROM CURRENT_USER`);
     await connection.run({ text: `UPDATE ${schema}.tables SET version = $1`, values: [wanted.length] });
@@ -227,7 +228,7 @@ function textOf(step: Step, isPostgres: boolean): string {
   return isPostgres ? `${table} ${onPostgres}` : table;
 }
 
-/** Whether the server is PostgreSQL, and not one that only speaks as it does. */
+/** Whether the server is PostgreSQL, and not a database with the same protocol. */
 async function isPostgresItself(connection: Connection): Promise<boolean> {
   const [found] = await connection.run({ text: 'SELECT version() AS version' });
   return /^PostgreSQL (?!.*-YB-)/.test(found?.rows[0]?.version ?? '');

@@ -2,14 +2,14 @@ import { codeOf } from '../../storage/errors.ts';
 import type { Connection } from '../../storage/postgres/connection.ts';
 
 /**
- * The files of a write-ahead log, as one server has them. `current`: the number of the one that is written, or on a
- * standby was applied last; `files`: all that are there. A number without its timeline.
+ * The files of a write-ahead log on one server. `current`: the number of the file that is written, or on a standby was
+ * applied last. Numbers are without their timeline.
  */
 export type WalFiles = { current: number; files: { timeline: number; number: number }[] };
 
 /**
- * The knowledge of a server so far. `last`: when this file is written, no file has what was written before the place;
- * null until that is known. It holds on one timeline: a server that becomes the primary gives its files new names.
+ * The knowledge of a server so far. `last`: when this file is written, no file has anything from before the place; null
+ * until the file is known. It holds on one timeline: a server that becomes the primary gives its files new names.
  */
 export type WalProgress = { last: number | null; timeline: number };
 
@@ -17,17 +17,17 @@ export const unknownWal: WalProgress = { last: null, timeline: 0 };
 
 /**
  * Whether the files of a server have nothing that was written up to a place. PostgreSQL gives a file that it no longer
- * needs the name of a later one, and leaves what is in it until that is written. So there are two things to wait for:
- * until all files are gone that were begun before the place, and then until all are written that were there at that
- * moment, since these may be such files.
+ * needs the name of a later file, and leaves the content until that file is written. So two waits are needed: until all
+ * files that were begun before the place are gone, and then until all files of that moment are written, since they may
+ * have former content.
  *
  * @param place the number of the file with the place.
- * @returns null when it has nothing of it; else what is known by now, for the next call.
+ * @returns null when the server has nothing; else the knowledge for the next call.
  */
 export function passWal({ current, files }: WalFiles, place: number, known: WalProgress): WalProgress | null {
   const timeline = Math.max(0, ...files.map((file) => file.timeline));
   if (known.last !== null && known.timeline === timeline) return current > known.last ? null : known;
-  // Those of a former timeline go away as well.
+  // Files of a former timeline go away as well.
   const isLeft = files.some((file) => file.timeline !== timeline || file.number <= place);
   if (isLeft || current <= place) return { last: null, timeline };
   return { last: Math.max(current, ...files.map(({ number }) => number)), timeline };
@@ -40,7 +40,7 @@ export function walNumber(lsn: string, segmentBytes: number): number {
 }
 
 /**
- * The timeline and the number that the name of a file says, PostgreSQL 15, `XLogFromFileName`; null for other files.
+ * The timeline and the number in the name of a file (PostgreSQL 15, `XLogFromFileName`); null for other files.
  */
 export function readWalName(name: string, segmentBytes: number): { timeline: number; number: number } | null {
   const parts = /^([0-9A-F]{8})([0-9A-F]{8})([0-9A-F]{8})(?:\.partial)?$/.exec(name);
@@ -49,7 +49,7 @@ export function readWalName(name: string, segmentBytes: number): { timeline: num
   return { timeline, number: high * (2 ** 32 / segmentBytes) + low };
 }
 
-/** Looks at a server. @throws with code 42501 where the role has not the rights of `pg_monitor`. */
+/** Reads the files of a server. @throws with code 42501 if the role does not have the rights of `pg_monitor`. */
 export async function readWal(
   connection: Connection,
   isStandby: boolean,
@@ -65,8 +65,8 @@ export async function readWal(
   return { current: walNumber(lsn?.rows[0]?.lsn ?? '0/0', segmentBytes), files, segmentBytes };
 }
 
-/** The place at which the write-ahead log is now; null in a database that has no such log. */
-export async function placeOf(connection: Connection): Promise<string | null> {
+/** The place up to which the write-ahead log is written; null in a database without such a log. */
+export async function currentLsn(connection: Connection): Promise<string | null> {
   try {
     const [found] = await connection.run({ text: 'SELECT pg_current_wal_insert_lsn()::text AS lsn' });
     return found?.rows[0]?.lsn ?? null;
@@ -78,8 +78,8 @@ export async function placeOf(connection: Connection): Promise<string | null> {
 }
 
 /**
- * Has a server begin the next file, and let go of former ones if it is to, where the role may; otherwise it does so by
- * itself, later.
+ * Makes a server begin the next file, and with `isLettingGo` let go of former files, if the role may do that; otherwise
+ * the server does so by itself, later.
  */
 export async function hastenWal(
   connection: Connection,

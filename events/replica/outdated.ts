@@ -1,22 +1,22 @@
-import type { Missed } from '../log/shipped.ts';
+import type { MissingRows } from '../log/shipment.ts';
 
 /**
- * Thrown where the shared log goes on with what this node cannot take: another configuration, or events of a newer
- * version. All before it is in the replica. Nothing is wrong with the log: other nodes go on with it.
+ * Thrown when the shared log goes on with an event that this node cannot take: another configuration, or an event of a
+ * newer version. All events before it are in the replica. The log is not at fault: other nodes go on with it.
  */
 export class OutdatedError extends Error {
   override name = 'OutdatedError';
 }
 
-/** The rows of a log up to a position, which is not among them. */
-export function partBefore(missed: Missed, position: number): Missed {
+/** The rows before a position. */
+export function partBefore(missing: MissingRows, position: number): MissingRows {
   const isBefore = (row: { position: number }) => row.position < position;
   return {
-    from: missed.from,
+    from: missing.from,
     head: null,
-    events: missed.events.filter(isBefore),
-    claims: missed.claims.filter(isBefore),
-    attempts: missed.attempts.filter(isBefore),
-    erasures: missed.erasures.filter(isBefore),
+    events: missing.events.filter(isBefore),
+    claims: missing.claims.filter(isBefore),
+    idempotencyRecords: missing.idempotencyRecords.filter(isBefore),
+    erasures: missing.erasures.filter(isBefore),
   };
 }

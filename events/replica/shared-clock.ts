@@ -1,12 +1,12 @@
-/** The clock of a log that several nodes append to, as one of them has it. */
+/** The clock of PostgreSQL, as a node keeps it. */
 export type SharedClock = {
   /** Milliseconds since the epoch. */
   now: () => number;
-  /** Sets it by the clock of the log: from then on it runs on with the clock of this machine. */
+  /** Sets it to the time of PostgreSQL. Until the next call it goes on with the clock of this machine. */
   set: (time: number) => void;
 };
 
-/** Goes on from the clock of this machine until it is set. @param local gives that clock. */
+/** Opens a clock that has the time of this machine until it is set. @param local gives the time of this machine. */
 export function openSharedClock(local: () => number): SharedClock {
   let ahead = 0;
   return {

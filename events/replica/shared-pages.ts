@@ -1,25 +1,27 @@
-import type { Missed } from '../log/shipped.ts';
-import { type Seen, type SharedLog, SharedLogUnavailableError } from './shared-log.ts';
+import type { MissingRows } from '../log/shipment.ts';
+import { type KnownEnd, type SharedLog, SharedLogUnavailableError } from './shared-log.ts';
 
-/** A page that came within so many milliseconds may be larger the next time. */
+/** After a page that came within this time, in milliseconds, the next one may be larger. */
 const quickMilliseconds = 1000;
+
+export type Pages = ReturnType<typeof openPages>;
 
 /**
  * Reads a shared log page by page. A page that does not come in time is asked for again with half of its events, so
- * that a node gets on through a slow network, and with large events.
+ * that a node gets on with a slow network and with large events.
  *
- * @param most the events of a page at most.
+ * @param most the largest number of events in a page.
  */
 export function openPages(shared: Pick<SharedLog, 'tail'>, most: number) {
   let limit = most;
 
-  /** Gives what follows on where a replica ends. @throws as `tail` does. */
-  async function next(after: Seen): Promise<Missed> {
+  /** Gives the rows that follow on the end of a replica. @throws as `tail` does. */
+  async function next(after: KnownEnd): Promise<MissingRows> {
     const since = performance.now();
     try {
-      const missed = await shared.tail(after, limit);
+      const missing = await shared.tail(after, limit);
       if (performance.now() - since < quickMilliseconds) limit = Math.min(limit * 2, most);
-      return missed;
+      return missing;
     } catch (error) {
       if (error instanceof SharedLogUnavailableError) limit = Math.max(Math.floor(limit / 2), 1);
       throw error;

@@ -26,7 +26,6 @@ import {
 } from '../openapi/operation.ts';
 import {
   asOfThen,
-  attempted,
   document,
   json,
   ofHooks,
@@ -38,6 +37,7 @@ import {
   refusals,
   refusalsForNow,
   refusalsOfThenOrSearch,
+  replayable,
   restored,
   unchanged,
   withExample,
@@ -138,7 +138,7 @@ export function createOperation(model: Model, target: Collection): Operation {
     headers: headersOfWrite(target),
     ...(isUploadCollection(target) ? { form: formOf(target, 'create') } : { body: `collections.${slug}.create` }),
     answers: {
-      201: attempted(document('The document, as it was created.', `collections.${slug}.written`)),
+      201: replayable(document('The document, as it was created.', `collections.${slug}.written`)),
       ...refusalOfOther,
       ...writeRefusals(target),
       ...(isUnique ? refusals([409]) : {}),
@@ -161,7 +161,7 @@ export function updateOperation(model: Model, target: Collection | Global): Oper
     body: `${schema}.update`,
     ...(target.kind === 'collection' && isUploadCollection(target) ? { form: formOf(target, 'update') } : {}),
     answers: {
-      200: attempted(document(target.kind === 'global' ? 'The global.' : 'The document.', `${schema}.written`)),
+      200: replayable(document(target.kind === 'global' ? 'The global.' : 'The document.', `${schema}.written`)),
       ...refusalOfStale,
       ...refusalOfOther,
       ...writeRefusals(target),
@@ -182,7 +182,7 @@ export function deleteOperation(model: Model, target: Collection): Operation {
     params: idParameter,
     headers: headersOfWrite(target, { 'If-Match': ifMatch }),
     answers: {
-      200: attempted(json('The document that was.', `collections.${slug}.written`)),
+      200: replayable(json('The document that was.', `collections.${slug}.written`)),
       ...refusalOfStale,
       ...refusalOfOther,
       ...refusals([400, 404, 409, 500]),
@@ -205,7 +205,7 @@ export function restoreOperation(target: Collection | Global): Operation {
     headers: headersOfWrite(target, { 'If-Match': ifMatch }),
     body: 'Restore',
     answers: {
-      200: attempted(restored(`${target.kind}s.${target.slug}.written`)),
+      200: replayable(restored(`${target.kind}s.${target.slug}.written`)),
       ...refusalOfStale,
       ...refusalOfOther,
       ...writeRefusals(target),

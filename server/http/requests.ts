@@ -37,8 +37,8 @@ declare module '@hapi/hapi' {
     /** Reads the user whose token came; absent for other callers. */
     readUser?: () => User | null;
     user?: User | null;
-    /** How the caller names this attempt to write, so as to repeat it. */
-    attempt?: IdempotencyRecord | null;
+    /** The name of this write, by its `Idempotency-Key`; null without one. */
+    idempotency?: IdempotencyRecord | null;
     /** Advice for the line of the log; absent without any. */
     advice?: string;
     /** The indexes that it took long without, for the line of the log; absent without any. */

@@ -68,7 +68,7 @@ const key = Joi.string()
   .description('Names this attempt: sent again within 7 days with the same body, it gets the first answer again.');
 
 /** The headers of a write that no collection is known of. */
-export const headersOfAttempt = Joi.object({ 'X-Change-Reason': reason, 'Idempotency-Key': key });
+export const headersOfAnyWrite = Joi.object({ 'X-Change-Reason': reason, 'Idempotency-Key': key });
 
 /** The headers of a write. */
 export function headersOfWrite(target: Collection | Global, others: Record<string, Joi.Schema> = {}): Joi.ObjectSchema {

@@ -111,7 +111,7 @@ export function document(description: string, schema: string): Answer {
   return { ...json(description, schema), headers: ofDocument };
 }
 
-const ofAttempts = {
+const ofReplay = {
   'Idempotent-Replayed': header(
     '`true` where the `Idempotency-Key` was used before: then this is the first answer again.',
     { type: 'string', enum: ['true'] },
@@ -120,8 +120,8 @@ const ofAttempts = {
 };
 
 /** The answer to a write that may be named by an `Idempotency-Key`. */
-export function attempted(answer: Answer): Answer {
-  return { ...answer, headers: { ...answer.headers, ...ofAttempts } };
+export function replayable(answer: Answer): Answer {
+  return { ...answer, headers: { ...answer.headers, ...ofReplay } };
 }
 
 /** The response when the client's copy is current, as requested by `If-None-Match`. */

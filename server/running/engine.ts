@@ -176,7 +176,7 @@ export function startEngine(options: EngineOptions): Engine {
     settings,
     now,
     log,
-    openMailTurn: node && ((onGained) => node.openTurn({ name: 'mail', onGained, mayTake: mayRecord, upToDate })),
+    openMailTurn: node && ((onGained) => node.openLogLease({ name: 'mail', onGained, mayTake: mayRecord, upToDate })),
   });
   const checkpointing = createCheckpointing({
     settings,

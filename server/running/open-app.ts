@@ -66,7 +66,7 @@ export type Shared = {
   marks: RowMarks;
   state: Int32Array<SharedArrayBuffer>;
   credentials: Credentials;
-  attemptSecret: string;
+  idempotencySecret: string;
   /** The kind of reads of this node; null where the log is its own. */
   reads: Reads | null;
   baseUrl: string | null;
@@ -158,7 +158,7 @@ export function openApp(options: OpenOptions): OpenApp {
     events: eventReader,
     idempotencyRecords: readIdempotencyRecords(events),
     whenDurable: following?.durable ?? (async () => {}),
-    idempotencySecret: shared.attemptSecret,
+    idempotencySecret: shared.idempotencySecret,
     upcaster() {
       // Compiled late: it is needed rarely, and schemas may be many.
       upcaster ??= compileUpcaster(epochsOf(eventReader));

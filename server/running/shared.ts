@@ -13,7 +13,7 @@ export function sharedOf(settings: Settings, { apiKeys, secrets, vault, common }
   const operatorHash = hash('sha256', vault.secret(operatorSecret), 'buffer');
   return {
     credentials: { apiKeys, secrets, operatorHash },
-    attemptSecret: common.secret('attempts'),
+    idempotencySecret: common.secret('attempts'),
     reads: settings.log === undefined ? null : (settings.reads ?? 'linear'),
     isProduction,
     tellsErrors: isDev && !isProduction,

@@ -8,6 +8,7 @@ import { lookAtChanges, requireFit, SchemaError, settledIn } from '../../project
 import { claimsIn } from '../../projections/start/schema-fit.ts';
 import { differenceTo, epochsOf } from '../../projections/tables/epochs.ts';
 import { messageOf } from '../../storage/errors.ts';
+import { holdMilliseconds, longHoldMilliseconds } from '../../storage/postgres/durations.ts';
 import { isDiskFull, type Sqlite } from '../../storage/sqlite.ts';
 import { type StateCell, stateIn } from '../platform/state.ts';
 import type { AppliedSchema } from './messages.ts';
@@ -29,14 +30,9 @@ type Parts = {
   readable: () => number;
 };
 
-/** The milliseconds that the append may take: the shipment may have a claim of each document. */
-const patience = 60_000;
-
 /**
- * If this node stops while it applies, the log is free after this many milliseconds, and a multiple of the time that
- * the checks took before.
+ * If this node stops while it applies, the log is free after the usual time and this multiple of that of the checks.
  */
-const shortestHold = 2000;
 const slowerUnderLoad = 4;
 
 const renamedMeanwhile =
@@ -56,7 +52,11 @@ export function openApplying(parts: Parts) {
     if (outdated !== null) throw new DomainError('conflict', `this node is outdated, and applies nothing: ${outdated}`);
     try {
       const took = await writer.between(() => rehearse(parts, acceptsLoss));
-      await writer.appendWith(() => prepare(parts, acceptsLoss), patience, shortestHold + slowerUnderLoad * took);
+      await writer.appendWith(
+        () => prepare(parts, acceptsLoss),
+        longHoldMilliseconds,
+        holdMilliseconds + slowerUnderLoad * took,
+      );
       return { outcome: 'applied', position: log.head().size };
     } catch (error) {
       if (error instanceof NothingToApplyError) return { outcome: 'current', position: log.head().size };

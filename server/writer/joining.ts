@@ -1,14 +1,14 @@
 import { existsSync } from 'node:fs';
 import type { RecordedEvent } from '../../events/facts/log.ts';
 import { readLog } from '../../events/log/log-reader.ts';
-import type { Missed } from '../../events/log/shipped.ts';
+import type { MissingRows } from '../../events/log/shipment.ts';
 import { openLog, type SqliteLog } from '../../events/log/sqlite-log.ts';
 import { upgradeLog } from '../../events/log/upgrading.ts';
 import { readAddress } from '../../events/postgres/address.ts';
 import { openPostgresLog, type PostgresLog } from '../../events/postgres/postgres-log.ts';
 import { markReplica, readReplicaMark } from '../../events/replica/replica-mark.ts';
 import { openSharedClock, type SharedClock } from '../../events/replica/shared-clock.ts';
-import { LogWentBackError, refuseLoss, type Seen } from '../../events/replica/shared-log.ts';
+import { type KnownEnd, LogWentBackError, refuseLoss } from '../../events/replica/shared-log.ts';
 import { openSharedWriter } from '../../events/replica/shared-writer.ts';
 import type { Clock } from '../../events/store/clock.ts';
 import { createIds, type Ids } from '../../events/store/ids.ts';
@@ -16,6 +16,7 @@ import { createLog, isLog } from '../../events/store/log-file.ts';
 import { clearMoved, movedTo } from '../../events/store/moved.ts';
 import { type BootOptions, schemaCommand } from '../../projections/start/boot.ts';
 import { logFile } from '../../projections/tables/files.ts';
+import { callMilliseconds } from '../../storage/postgres/durations.ts';
 import { openDatabase, type Sqlite, withDatabase } from '../../storage/sqlite.ts';
 import { syncBounds, type WriterMeter } from '../platform/meter.ts';
 import { tallyUp } from '../platform/tally.ts';
@@ -39,7 +40,7 @@ type Options = Pick<BootOptions, 'directory' | 'schema' | 'rules' | 'logId' | 's
 };
 
 /** PostgreSQL may be in the middle of a failover when a node starts, or start with it. */
-const patience = { opening: 10_000, appending: 5000, page: 30_000 };
+const patience = { opening: 10_000, appending: callMilliseconds, page: 30_000 };
 
 /** The events of one request. */
 const page = 1000;
@@ -187,22 +188,22 @@ export async function ingestAll(
   progress: (done: number, total: number) => void,
 ): Promise<void> {
   const total = (await shared.head()).size;
-  const next = (after: Seen) => shared.tail(after, page, patience.page);
-  let coming: Promise<Missed> | null = next(log.head());
-  let gathered: Missed[] = [];
+  const next = (after: KnownEnd) => shared.tail(after, page, patience.page);
+  let coming: Promise<MissingRows> | null = next(log.head());
+  let gathered: MissingRows[] = [];
   let room = roomNow();
   while (coming !== null) {
-    const missed: Missed = await coming;
-    const end = missed.events.at(-1)?.position ?? missed.from;
-    coming = missed.head === null ? next({ size: end }) : null;
+    const missing: MissingRows = await coming;
+    const end = missing.events.at(-1)?.position ?? missing.from;
+    coming = missing.head === null ? next({ size: end }) : null;
     // The next round throws its error, unless the ingestion below fails first.
     coming?.catch(() => {});
-    gathered.push(missed);
-    room.events -= missed.events.length;
-    room.characters -= missed.events.reduce((sum, { header, body }) => sum + header.length + (body?.length ?? 0), 0);
+    gathered.push(missing);
+    room.events -= missing.events.length;
+    room.characters -= missing.events.reduce((sum, { header, body }) => sum + header.length + (body?.length ?? 0), 0);
     if (coming !== null && room.events > 0 && room.characters > 0 && performance.now() < room.until) continue;
     const all = inOne(gathered);
-    if (all.events.length > 0 || all.attempts.length > 0) log.ingest(all);
+    if (all.events.length > 0 || all.idempotencyRecords.length > 0) log.ingest(all);
     gathered = [];
     room = roomNow();
     if (coming !== null) progress(end, Math.max(total, end));
@@ -214,13 +215,13 @@ function roomNow() {
 }
 
 /** Joins pages that follow on each other. */
-function inOne(pages: readonly Missed[]): Missed {
+function inOne(pages: readonly MissingRows[]): MissingRows {
   return {
     from: pages[0]?.from ?? 0,
     head: pages.at(-1)?.head ?? null,
     events: pages.flatMap(({ events }) => events),
     claims: pages.flatMap(({ claims }) => claims),
-    attempts: pages.flatMap(({ attempts }) => attempts),
+    idempotencyRecords: pages.flatMap(({ idempotencyRecords }) => idempotencyRecords),
     erasures: pages.flatMap(({ erasures }) => erasures),
   };
 }

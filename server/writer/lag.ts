@@ -1,9 +1,8 @@
+import { behindMilliseconds } from '../../storage/postgres/durations.ts';
 import { type StateCell, setBehind } from '../platform/state.ts';
 import { openOutageNotice } from './outages.ts';
 import type { ThreadParts } from './thread-parts.ts';
 
-/** A node that has not reached the end of the log for this long is behind. */
-const behindMilliseconds = 10_000;
 const lookMilliseconds = 1000;
 
 /** Whether a node keeps up with the log. */

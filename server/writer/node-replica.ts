@@ -5,6 +5,7 @@ import { openFollower } from '../../events/replica/shared-reads.ts';
 import { openSharedWriter, page, type SharedWriter } from '../../events/replica/shared-writer.ts';
 import type { RowMarks } from '../../projections/tables/row-marks.ts';
 import { messageOf } from '../../storage/errors.ts';
+import { writeMilliseconds } from '../../storage/postgres/durations.ts';
 import { isDiskFull } from '../../storage/sqlite.ts';
 import { setFull } from '../platform/state.ts';
 import type { Configured } from './applying.ts';
@@ -34,9 +35,6 @@ type Parts = Pick<Started, 'log'> &
     lag: Lag;
   };
 
-/** The milliseconds after which a write is refused that could not be shipped. */
-export const shipMilliseconds = 4500;
-
 /** The replica of a log on this node: log and read tables, and what keeps both level with the log of all nodes. */
 export type Replica = ReturnType<typeof openReplica>;
 
@@ -55,7 +53,7 @@ export function openReplica({ scrubber, ...started }: Started, node: Node, parts
     shared: node.shared,
     clock: node.clock,
     apply: (recorded) => apply(replica, recorded),
-    patience: shipMilliseconds,
+    patience: writeMilliseconds.usual,
     refuses: agreement.refuses,
   });
   const between = (run: () => void) => void shared.between(run).catch(fail);

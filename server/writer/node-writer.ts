@@ -2,6 +2,7 @@ import { idempotencyMilliseconds } from '../../events/facts/idempotency.ts';
 import type { Command } from '../../events/facts/log.ts';
 import { OutdatedError } from '../../events/replica/outdated.ts';
 import { jumpMilliseconds } from '../../events/store/clock.ts';
+import { writeMilliseconds } from '../../storage/postgres/durations.ts';
 import { answerCalls } from '../platform/calls.ts';
 import { batchBounds, type WriterMeter } from '../platform/meter.ts';
 import { setFull } from '../platform/state.ts';
@@ -11,12 +12,10 @@ import { addAnswer, type Outbox, openInbox, send, type WorkOrder } from './inbox
 import type { Node } from './joining.ts';
 import { scrubbedOf } from './membership.ts';
 import type { Following, WriterAnswer } from './messages.ts';
-import { type NodeParts, openReplica, type Replica, shipMilliseconds } from './node-replica.ts';
+import { type NodeParts, openReplica, type Replica } from './node-replica.ts';
 import { failureOf, openOutageNotice, orUnavailable, undecided } from './outages.ts';
 import { answerOf, answersTo, type Started } from './thread-parts.ts';
 
-/** The milliseconds that a write has to be shipped, however long it has waited behind others. */
-const leastMilliseconds = 300;
 const forgetMilliseconds = 10 * 60_000;
 
 /**
@@ -33,7 +32,7 @@ export function openNodeWriter(started: Started, node: Node, parts: NodeParts): 
   if (started.isPending) applying.begin({ state, isWanted: parts.appliesSchema, warn });
   const forgetting = setInterval(() => {
     // Forgetting only saves disk space: if it fails, it is done the next time.
-    node.shared.forgetAttempts(idempotencyMilliseconds).catch(() => {});
+    node.shared.forgetIdempotencyRecords(idempotencyMilliseconds).catch(() => {});
   }, forgetMilliseconds);
   const following: Following = {
     current: () => orUnavailable(follower.current()),
@@ -64,7 +63,7 @@ export function openNodeWriter(started: Started, node: Node, parts: NodeParts): 
 
   async function drain(): Promise<void> {
     for (let batch = inbox.takeBatch(); batch.length > 0; batch = inbox.takeBatch()) {
-      const within = Math.max(shipMilliseconds - (performance.now() - inbox.since()), leastMilliseconds);
+      const within = Math.max(writeMilliseconds.usual - (performance.now() - inbox.since()), writeMilliseconds.least);
       const commands = batch.map(({ command }) => JSON.parse(command) as Command);
       const answers = await append(appending, commands, within);
       const outbox: Outbox = new Map();

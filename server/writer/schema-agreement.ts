@@ -1,7 +1,7 @@
 import { categoryOf, globalsCategory } from '../../config/schema.ts';
 import { schemaStream, splitStream } from '../../events/facts/catalogue.ts';
 import { payloadOf } from '../../events/facts/envelope.ts';
-import type { Missed } from '../../events/log/shipped.ts';
+import type { MissingRows } from '../../events/log/shipment.ts';
 import type { OutdatedError } from '../../events/replica/outdated.ts';
 import type { SharedLog } from '../../events/replica/shared-log.ts';
 import { type Declared, differenceTo, epochIn } from '../../projections/tables/epochs.ts';
@@ -33,7 +33,7 @@ export function openAgreement({ state, shared, declared, isPending, warn }: Opti
   if (isPending) setAgreement(state, 'waiting');
 
   /** Why a replica for this configuration may not have an event; null if it may. */
-  function refuses({ stream, position, body }: Missed['events'][number]): string | null {
+  function refuses({ stream, position, body }: MissingRows['events'][number]): string | null {
     if (stream !== schemaStream) return null;
     const { isChanged, hasOtherRules } = differenceTo(epochIn(position, payloadOf(body)?.data ?? null), declared);
     return isChanged || hasOtherRules

@@ -2,6 +2,7 @@ import { Socket } from 'node:net';
 import type { ConnectionOptions } from 'node:tls';
 import type { Client, QueryResult } from 'pg';
 import { messageOf } from '../errors.ts';
+import { holdMilliseconds, keepAlive, lockMilliseconds } from './durations.ts';
 import { UnfitServerError, UnreachableError } from './errors.ts';
 import { refuseUnfit, type SettingRow, settingsQuery } from './fitness.ts';
 
@@ -9,7 +10,7 @@ export type Host = PostgresAddress['hosts'][number];
 
 type Driver = typeof import('pg')['default'];
 
-/** The servers of one database. One of them takes writes; which one can change at any time. `tls` is false for none. */
+/** The servers of one database. One of them takes writes; which one can change at any time. `tls`: false for no TLS. */
 export type PostgresAddress = {
   hosts: { host: string; port: number }[];
   user: string;
@@ -21,53 +22,56 @@ export type PostgresAddress = {
 /** A statement. With a name it is parsed once for each connection. */
 export type Statement = { text: string; name?: string; values?: unknown[] };
 
-/** The result of a statement. `command` is the word that the server says it with. */
+/** The result of a statement. `command`: its first word, as the server answers it. */
 export type Result = Pick<QueryResult, 'rows' | 'rowCount' | 'command'>;
 
 /** A connection to the server that takes writes. */
 export type Connection = {
   /**
-   * Sends statements in one go, and tells what became of each. All are carried out, one after the other, also those
-   * behind one that was refused.
+   * Sends statements in one go, and gives the result of each. All are carried out, one after the other, also the
+   * statements behind a refused one.
    */
   send: (...statements: Statement[]) => Promise<PromiseSettledResult<Result>[]>;
-  /** The same, for statements that all have to succeed. @throws what the first that failed was refused with. */
+  /** The same, for statements that all have to succeed. @throws the refusal of the first that failed. */
   run: (...statements: Statement[]) => Promise<Result[]>;
   /** Warnings of the server since the last call. */
   warnings: () => string[];
   isOpen: () => boolean;
-  /** Ends the connection at once, whatever is under way: its outcome stays unknown. */
+  /** Ends the connection at once. The outcome of a statement that is under way stays unknown. */
   destroy: () => void;
-  /** Ends it in order. */
+  /** Ends the connection in order. */
   close: () => Promise<void>;
 };
 
 /**
- * The session that all statements run in. A commit waits for the standby; a session that is left alone under a lock
- * loses it. Nothing below warnings is sent, since any that comes with a commit is taken for a doubt.
+ * The settings of each session. A commit waits for the standby; a session whose client is silent under a lock loses the
+ * lock. The server sends warnings and nothing less, since a message that comes with a commit makes its outcome
+ * doubtful.
  */
 const sessionSettings = [
   'SET synchronous_commit = on',
-  "SET idle_in_transaction_session_timeout = '2s'",
-  "SET lock_timeout = '5s'",
+  `SET idle_in_transaction_session_timeout = ${holdMilliseconds}`,
+  `SET lock_timeout = ${lockMilliseconds}`,
   'SET client_min_messages = warning',
   'SET statement_timeout = 0',
 ];
 
 /**
- * The server ends a session whose client was not heard of for some 5 seconds, and with it the lock that it holds: it
- * waits for the rest of a message without any other limit. Where a server has no such setting, it goes by its own.
+ * Ends a session whose client is not heard of, and with it the lock that it holds: the server waits for the rest of a
+ * message without any other limit. A server that does not have such a setting goes by its own.
  */
-const keepAliveSettings = `SELECT set_config(name, value, false) FROM (VALUES ('tcp_keepalives_idle', '2'), ('tcp_keepalives_interval', '1'),
-  ('tcp_keepalives_count', '3'), ('tcp_user_timeout', '5000')) AS wanted (name, value) WHERE name IN (SELECT name FROM pg_settings)`;
+const keepAliveSettings = `SELECT set_config(name, value, false) FROM (VALUES
+  ('tcp_keepalives_idle', '${keepAlive.idle / 1000}'), ('tcp_keepalives_interval', '${keepAlive.interval / 1000}'),
+  ('tcp_keepalives_count', '${keepAlive.count}'), ('tcp_user_timeout', '${keepAlive.user}')
+) AS wanted (name, value) WHERE name IN (SELECT name FROM pg_settings)`;
 
-/** The name of a session in the lists of the server. */
+/** The name of the sessions in the lists of the server. */
 export const applicationName = 'annals';
 
 const int8 = 20;
 
 /**
- * Connects to the server that takes writes: asks all at the same time, for one that is gone may not answer at all.
+ * Connects to the server that takes writes: asks all at the same time, since a server that is gone may never answer.
  *
  * @param within the milliseconds that this may take.
  * @param warn is told what the operator should know about the server.
@@ -78,14 +82,14 @@ export async function connect(
   within: number,
   warn: (message: string) => void,
 ): Promise<Connection> {
-  // Loaded here alone: a service without PostgreSQL does not pay for it.
+  // Loaded here, so that a service without PostgreSQL does not load it.
   const { default: driver } = await import('pg');
-  const attempts = address.hosts.map((host) => connectTo(driver, address, host, within));
+  const connecting = address.hosts.map((host) => connectToPrimary({ driver, address, host, within }));
   try {
-    const { connection, warning } = await Promise.any(attempts);
-    // Where two say that they are the primary, one of them is enough.
-    for (const attempt of attempts)
-      attempt.then((other) => other.connection === connection || other.connection.destroy()).catch(() => {});
+    const { connection, warning } = await Promise.any(connecting);
+    // If two servers say that they are the primary, one is enough.
+    for (const one of connecting)
+      one.then((other) => other.connection === connection || other.connection.destroy()).catch(() => {});
     if (warning !== null) warn(warning);
     return connection;
   } catch (thrown) {
@@ -101,13 +105,11 @@ export function hostName(host: Host | undefined): string {
   return host ? `${host.host}:${host.port}` : '';
 }
 
-async function connectTo(
-  pg: Driver,
-  address: PostgresAddress,
-  host: Host,
-  within: number,
-): Promise<{ connection: Connection; warning: string | null }> {
-  const { connection, isStandby, settings } = await connectToAny(pg, address, host, within);
+/** A server to connect to, within so many milliseconds. */
+type Target = { driver: Driver; address: PostgresAddress; host: Host; within: number };
+
+async function connectToPrimary(target: Target): Promise<{ connection: Connection; warning: string | null }> {
+  const { connection, isStandby, settings } = await connectToAny(target);
   try {
     if (isStandby) throw new Error('it is a standby');
     return { connection, warning: refuseUnfit(settings) };
@@ -118,22 +120,18 @@ async function connectTo(
 }
 
 /** A connection to a server, whatever it is. */
-export type Reached = { connection: Connection; isStandby: boolean; settings: SettingRow[] };
+export type HostConnection = { connection: Connection; isStandby: boolean; settings: SettingRow[] };
 
-/** Connects to one server of a database, to look at it. @throws why it cannot be reached. */
-export async function connectToHost(address: PostgresAddress, host: Host, within: number): Promise<Reached> {
+/** Connects to one server of a database, to look at it. @throws the reason why it cannot be reached. */
+export async function connectToHost(address: PostgresAddress, host: Host, within: number): Promise<HostConnection> {
   const { default: driver } = await import('pg');
-  return connectToAny(driver, address, host, within);
+  return connectToAny({ driver, address, host, within });
 }
 
-async function connectToAny(
-  pg: Driver,
-  { user, password, database, tls }: PostgresAddress,
-  { host, port }: Host,
-  within: number,
-): Promise<Reached> {
+async function connectToAny({ driver, address, host: { host, port }, within }: Target): Promise<HostConnection> {
+  const { user, password, database, tls } = address;
   const socket = new Socket();
-  const client = new pg.Client({
+  const client = new driver.Client({
     host,
     port,
     user,
@@ -148,7 +146,7 @@ async function connectToAny(
     // Positions, sizes and times in milliseconds, all far below 2^53.
     types: {
       getTypeParser: ((oid: number, format?: 'text') =>
-        oid === int8 ? Number : pg.types.getTypeParser(oid, format)) as typeof pg.types.getTypeParser,
+        oid === int8 ? Number : driver.types.getTypeParser(oid, format)) as typeof driver.types.getTypeParser,
     },
   });
   const connection = connectionOf(client, socket);
@@ -177,8 +175,7 @@ async function connectToAny(
 function connectionOf(client: Client, socket: Socket): Connection {
   let isOpen = true;
   const warnings: string[] = [];
-  // Without a listener the error of an idle connection would end the process; those under way are told by their
-  // queries.
+  // Without a listener the error of an idle connection would end the process; other errors come with their queries.
   client.on('error', () => {
     isOpen = false;
   });

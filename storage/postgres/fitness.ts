@@ -1,17 +1,17 @@
 import { UnfitServerError } from './errors.ts';
 
-/** The settings of a server that decide what a commit is worth. */
-const asked = ['fsync', 'full_page_writes', 'server_encoding', 'synchronous_standby_names'];
+/** The settings of a server that decide whether a commit lasts. */
+const names = ['fsync', 'full_page_writes', 'server_encoding', 'synchronous_standby_names'];
 
-/** The question for {@link refuseUnfit}. A database with other settings than PostgreSQL has no row of them. */
-export const settingsQuery = `SELECT name, setting FROM pg_settings WHERE name IN (${asked.map((name) => `'${name}'`).join(', ')})`;
+/** The question for {@link refuseUnfit}. A database that resembles PostgreSQL may have no rows for these settings. */
+export const settingsQuery = `SELECT name, setting FROM pg_settings WHERE name IN (${names.map((name) => `'${name}'`).join(', ')})`;
 
 export type SettingRow = { name: string; setting: string };
 
 /**
- * Looks at the settings of the server that a connection leads to; after a failover it is another one.
+ * Looks at the settings of a server; to be repeated for each connection, which may lead to another server.
  *
- * @returns what the operator is to be warned of; null for nothing.
+ * @returns the warning for the operator; null for a fit server.
  * @throws UnfitServerError for a server that loses acknowledged commits when its machine fails.
  */
 export function refuseUnfit(rows: readonly SettingRow[]): string | null {

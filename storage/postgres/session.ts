@@ -1,38 +1,27 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { messageOf } from '../errors.ts';
 import { type Connection, connect, type PostgresAddress, type Result, type Statement } from './connection.ts';
+import { connectMilliseconds } from './durations.ts';
 import { isBusy, isRefusal, UnfitServerError, UnreachableError } from './errors.ts';
 
-/** A connection that is made anew when it is needed, to whichever server takes writes then. */
+/** A connection that is made when it is needed, and again after it broke, to the server that takes writes then. */
 export type Session = {
   /**
-   * Repeats what can be repeated until it is done, on new connections where one breaks.
+   * Runs statements until they succeed, on new connections if one breaks.
    *
-   * @param until when it is given up, by `performance.now()`.
-   * @throws UnreachableError when it was not done in time; UnfitServerError; what a server refused.
+   * @param until the time by `performance.now()` at which it is given up.
+   * @param run may run several times.
+   * @throws UnreachableError when it did not succeed in time; UnfitServerError; the refusal of a server.
    */
   retried: <T>(until: number, run: (connection: Connection) => Promise<T>) => Promise<T>;
   close: () => Promise<void>;
 };
 
-const pauseMilliseconds = 50;
-
 /**
- * With less time left than this, in milliseconds, no further try is made: it would only hide why the last one failed.
- */
-const leastConnecting = 250;
-
-/** After a deadline what has come is read for so many milliseconds. */
-const grace = 20;
-
-/** A server that does not answer is given up after so many milliseconds: another one may take writes by then. */
-const longestConnecting = 2000;
-
-/**
- * Opens it; nothing is connected before it is needed.
+ * Opens a session, which connects when it is needed.
  *
  * @param warn is told what the operator should know about a server.
- * @param isFinal tells errors that another try would only meet again.
+ * @param isFinal whether an error would only come again with another try.
  */
 export function openSession(
   address: PostgresAddress,
@@ -46,11 +35,13 @@ export function openSession(
   async function connected(until: number): Promise<Connection> {
     if (isClosed) throw new UnreachableError('it is closed');
     if (open?.isOpen()) return open;
-    current ??= connect(address, Math.min(Math.max(until - performance.now(), 1), longestConnecting), warn).finally(
-      () => {
-        current = null;
-      },
-    );
+    current ??= connect(
+      address,
+      Math.min(Math.max(until - performance.now(), 1), connectMilliseconds.longest),
+      warn,
+    ).finally(() => {
+      current = null;
+    });
     open = await current;
     return open;
   }
@@ -62,34 +53,35 @@ export function openSession(
         connection = await connected(until);
         return await limited(connection, until, () => run(connection as Connection));
       } catch (error) {
-        // Also one whose transaction is broken.
+        // Also a connection whose transaction is broken.
         connection?.destroy();
         if (error instanceof UnfitServerError || error instanceof UnknownCommitError || isFinal(error)) throw error;
         if (isClosed) throw new UnreachableError('it is closed', { cause: error });
         if (isRefusal(error) && !isBusy(error)) throw error;
-        if (performance.now() + leastConnecting >= until || isBusy(error))
+        if (performance.now() + connectMilliseconds.least >= until || isBusy(error))
           throw new UnreachableError(messageOf(error), { cause: error });
-        await pause(pauseMilliseconds);
+        await pause(connectMilliseconds.pause);
       }
     }
   }
 
   async function close(): Promise<void> {
     isClosed = true;
+    // The caller that connects gets the error.
     await current?.catch(() => {});
-    // A server that stands still does not say goodbye.
-    if (open?.isOpen()) await limited(open, performance.now() + leastConnecting, open.close).catch(() => {});
+    // A server that stands still does not end a session.
+    if (open?.isOpen()) await limited(open, performance.now() + connectMilliseconds.least, open.close).catch(() => {});
   }
 
   return { retried, close };
 }
 
-/** Runs something until a deadline; then the connection is ended, and what is under way fails. */
+/** Runs something until a deadline; then the connection is ended, so that statements under way fail. */
 export async function limited<T>(connection: Connection, until: number, run: () => Promise<T>): Promise<T> {
   let timer = setTimeout(
     () => {
-      // Where this thread was busy, the answer may have come and is not read yet.
-      timer = setTimeout(connection.destroy, grace);
+      // If this thread was busy, the answer may have come and not be read yet.
+      timer = setTimeout(connection.destroy, connectMilliseconds.grace);
     },
     Math.max(until - performance.now(), 0),
   );
@@ -108,15 +100,15 @@ export class UnknownCommitError extends Error {
 /**
  * Sends the last statements of a transaction and its COMMIT in one go.
  *
- * @throws what the first refused statement was refused with: then nothing is done; UnknownCommitError, and the
- * connection is ended, where that is not certain.
+ * @throws the refusal of the first refused statement: then nothing was done; UnknownCommitError if that is not certain:
+ * then the connection is ended.
  */
 export async function commitWith(connection: Connection, statements: readonly Statement[]): Promise<Result[]> {
   connection.warnings();
   const results = await connection.send(...statements, { text: 'COMMIT' });
   const last = results.at(-1);
   const refused = results.slice(0, -1).find((result) => result.status === 'rejected')?.reason;
-  // The first refusal has ended the transaction, and COMMIT has undone it, if it came so far.
+  // The first refusal has ended the transaction, and COMMIT has undone it, if COMMIT was reached.
   if (refused !== undefined && isRefusal(refused)) {
     if (last?.status !== 'fulfilled') connection.destroy();
     throw refused;

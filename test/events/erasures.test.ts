@@ -38,7 +38,7 @@ function bodies(db: Sqlite): (string | null)[] {
 }
 
 describe('an erasure in the log', () => {
-  it('takes payloads, claims and attempts of the streams it names, and leaves headers, tree and other streams', (t) => {
+  it('takes payloads, claims and idempotency records of the streams it names, and leaves headers, tree and other streams', (t) => {
     const { db, log } = openTestLog(t);
     log.append([
       command('people/a', 0, { claims: [claim('a')], events: [{ type: 'document.created', data: { sha256 } }] }),

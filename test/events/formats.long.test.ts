@@ -20,7 +20,7 @@ import { bringBack, sealsIn } from './logs.ts';
 
 /**
  * Logs as the versions made them that wrote format 1 and 2, with their vaults: of posts and a global, created, changed
- * and deleted through the API; of format 2 also with an attempt, an erasure and a signed checkpoint.
+ * and deleted through the API; of format 2 also with an idempotency key, an erasure and a signed checkpoint.
  */
 const fixtures = fileURLToPath(new URL('../fixtures/', import.meta.url));
 

@@ -27,8 +27,15 @@ type Choice = {
 };
 
 export type Chosen =
-  | { kind: 'write'; main: Choice; others: Choice[]; attempt: number | null; isInBatch: boolean; isRefused: boolean }
-  | { kind: 'erase'; streams: number[]; attempt: number | null };
+  | {
+      kind: 'write';
+      main: Choice;
+      others: Choice[];
+      idempotency: number | null;
+      isInBatch: boolean;
+      isRefused: boolean;
+    }
+  | { kind: 'erase'; streams: number[]; idempotency: number | null };
 
 const choice: fc.Arbitrary<Choice> = fc.record({
   stream: fc.nat(streams.length - 1),
@@ -38,7 +45,7 @@ const choice: fc.Arbitrary<Choice> = fc.record({
   isReleasing: fc.boolean(),
 });
 
-const attempt = fc.option(fc.nat(8));
+const idempotency = fc.option(fc.nat(8));
 
 const chosen: fc.Arbitrary<Chosen> = fc.oneof(
   {
@@ -47,7 +54,7 @@ const chosen: fc.Arbitrary<Chosen> = fc.oneof(
       kind: fc.constant('write' as const),
       main: choice,
       others: fc.array(choice, { maxLength: 2 }),
-      attempt,
+      idempotency,
       isInBatch: fc.boolean(),
       isRefused: fc.nat(15).map((number) => number === 0),
     }),
@@ -57,7 +64,7 @@ const chosen: fc.Arbitrary<Chosen> = fc.oneof(
     arbitrary: fc.record({
       kind: fc.constant('erase' as const),
       streams: fc.uniqueArray(fc.nat(streams.length - 1), { minLength: 1, maxLength: 2 }),
-      attempt,
+      idempotency,
     }),
   },
 );
@@ -98,7 +105,10 @@ function changeBy({ db, log }: Node, { stream: index, stale, events, claims, isR
 
 /** The command that a choice means for a log as it is. */
 export function commandBy(node: Node, one: Chosen): Command {
-  const tried = one.attempt === null ? {} : { attempt: { key: `key ${one.attempt}`, fingerprint: `${one.attempt}` } };
+  const tried =
+    one.idempotency === null
+      ? {}
+      : { idempotency: { key: `key ${one.idempotency}`, fingerprint: `${one.idempotency}` } };
   if (one.kind === 'write') {
     // A bulk call says nothing in a stream of its own.
     const isBulk = one.isInBatch && one.others.length > 0;

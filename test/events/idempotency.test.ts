@@ -3,42 +3,42 @@ import { describe, it } from 'node:test';
 import { idempotencyMilliseconds } from '../../events/facts/idempotency.ts';
 import { command, noon, openTestLog, positionsOf } from './logs.ts';
 
-const attempt = (key: string, fingerprint = 'f') => ({ attempt: { key, fingerprint } });
+const named = (key: string, fingerprint = 'f') => ({ idempotency: { key, fingerprint } });
 
-describe('attempts in the log', () => {
+describe('idempotency records in the log', () => {
   it('are recorded with their command, and found by the next one: before a stale version, and in the same batch', (t) => {
     const { log } = openTestLog(t);
-    const create = command('posts/a', 0, attempt('k'));
+    const create = command('posts/a', 0, named('k'));
     const { outcomes, recorded } = log.append([create, create, command('posts/a', 0)]);
-    assert.deepEqual([positionsOf(outcomes), recorded.length], [[1, 'attempt', 'version'], 1]);
+    assert.deepEqual([positionsOf(outcomes), recorded.length], [[1, 'idempotency', 'version'], 1]);
     const first = { fingerprint: 'f', stream: 'posts/a', position: 1, version: 1 };
-    assert.deepEqual(outcomes[1], { ok: false, conflict: 'attempt', first });
+    assert.deepEqual(outcomes[1], { ok: false, conflict: 'idempotency', first });
   });
 
   it('hold what changes nothing too, without an event', (t) => {
     const { log } = openTestLog(t);
     log.append([command('posts/a', 0)]);
-    const nothing = command('posts/a', 1, { events: [], ...attempt('k') });
+    const nothing = command('posts/a', 1, { events: [], ...named('k') });
     assert.deepEqual(positionsOf(log.append([nothing]).outcomes), [1]);
-    assert.deepEqual(positionsOf(log.append([nothing]).outcomes), ['attempt']);
+    assert.deepEqual(positionsOf(log.append([nothing]).outcomes), ['idempotency']);
     assert.equal(log.head().size, 1);
   });
 
   it('leave nothing where their command is refused', (t) => {
     const { log, db } = openTestLog(t);
-    log.append([command('posts/a', 3, attempt('k'))]);
+    log.append([command('posts/a', 3, named('k'))]);
     assert.equal(db.prepare('SELECT count(*) FROM commands').pluck().get(), 0);
-    assert.deepEqual(positionsOf(log.append([command('posts/a', 0, attempt('k'))]).outcomes), [1]);
+    assert.deepEqual(positionsOf(log.append([command('posts/a', 0, named('k'))]).outcomes), [1]);
   });
 
   it('are forgotten after seven days, and cleared away by later writes', (t) => {
     const { log, db, clock } = openTestLog(t);
     const keys = () => db.prepare('SELECT key FROM commands ORDER BY key').pluck().all();
-    log.append([command('posts/a', 0, attempt('k')), command('posts/b', 0, attempt('l'))]);
+    log.append([command('posts/a', 0, named('k')), command('posts/b', 0, named('l'))]);
     clock.now = noon + idempotencyMilliseconds - 1;
-    assert.deepEqual(positionsOf(log.append([command('posts/a', 1, attempt('k'))]).outcomes), ['attempt']);
+    assert.deepEqual(positionsOf(log.append([command('posts/a', 1, named('k'))]).outcomes), ['idempotency']);
     clock.now = noon + idempotencyMilliseconds;
-    assert.deepEqual(positionsOf(log.append([command('posts/a', 1, attempt('k'))]).outcomes), [3]);
+    assert.deepEqual(positionsOf(log.append([command('posts/a', 1, named('k'))]).outcomes), [3]);
     assert.deepEqual(keys(), ['k', 'l']);
     clock.now += 120_000;
     log.append([command('posts/a', 2)]);
@@ -52,14 +52,14 @@ describe('attempts in the log', () => {
     clock.now = ahead;
     log.append([command('posts/a', 0)]);
     clock.now = behind;
-    log.append([command('posts/b', 0, attempt('k'))]);
+    log.append([command('posts/b', 0, named('k'))]);
     for (const version of [1, 2, 3]) {
       clock.now += 120_000;
       log.append([command('posts/a', version)]);
     }
-    assert.deepEqual(positionsOf(log.append([command('posts/b', 1, attempt('k'))]).outcomes), ['attempt']);
+    assert.deepEqual(positionsOf(log.append([command('posts/b', 1, named('k'))]).outcomes), ['idempotency']);
     clock.now = behind + idempotencyMilliseconds + 120_000;
     log.append([command('posts/a', 4)]);
-    assert.deepEqual(positionsOf(log.append([command('posts/b', 1, attempt('k'))]).outcomes), [7]);
+    assert.deepEqual(positionsOf(log.append([command('posts/b', 1, named('k'))]).outcomes), [7]);
   });
 });

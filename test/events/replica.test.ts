@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import type { Command, Outcome } from '../../events/facts/log.ts';
 import { DivergedError } from '../../events/log/ingesting.ts';
-import type { Missed, Shipped } from '../../events/log/shipped.ts';
+import type { MissingRows, Shipment } from '../../events/log/shipment.ts';
 import { openLog, type SqliteLog } from '../../events/log/sqlite-log.ts';
 import type { CheckpointChange } from '../../events/proof/checkpoints.ts';
 import { createIds } from '../../events/store/ids.ts';
@@ -26,34 +26,38 @@ function openNode(): Node {
   return { db, log: openLog(db, { ids, now, seals }), clock };
 }
 
-/** A store of shipped rows, in memory: it does with them as {@link Shipped} says. */
+/** A store of shipped rows, in memory: it does with them as {@link Shipment} says. */
 function openStore() {
-  const events: Missed['events'] = [];
-  let claims: Missed['claims'] = [];
+  const events: MissingRows['events'] = [];
+  let claims: MissingRows['claims'] = [];
   /** `since`: the event with which a replica needs it, where the command has none of its own the next one. */
-  const attempts = new Map<string, Missed['attempts'][number] & { since: number }>();
-  const erasures: Missed['erasures'] = [];
-  let head: Shipped['head'] | null = null;
+  const idempotencyRecords = new Map<string, MissingRows['idempotencyRecords'][number] & { since: number }>();
+  const erasures: MissingRows['erasures'] = [];
+  let head: Shipment['head'] | null = null;
 
   return {
-    keep(shipped: Shipped): void {
-      const kept: Shipped = structuredClone(shipped);
+    keep(shipment: Shipment): void {
+      const kept: Shipment = structuredClone(shipment);
       assert.equal(kept.from, events.length);
       events.push(...kept.events);
       claims.push(...kept.claims);
-      // An erasure takes attempts of before, never its own: that is put there after it.
-      for (const { position, files, payloads, streams, attemptsOf } of kept.erasures) {
-        for (const at of payloads) (events[at - 1] as Missed['events'][number]).body = null;
+      // An erasure takes the idempotency records before it; its own is put there after it.
+      for (const { position, files, payloads, streams, idempotencyOf } of kept.erasures) {
+        for (const at of payloads) (events[at - 1] as MissingRows['events'][number]).body = null;
         claims = claims.filter((one) => one.position > position || !streams.includes(one.stream));
-        kept.attempts = kept.attempts.filter((one) => one.position >= position || !attemptsOf.includes(one.stream));
-        for (const [key, one] of attempts) if (attemptsOf.includes(one.stream)) attempts.delete(key);
+        kept.idempotencyRecords = kept.idempotencyRecords.filter(
+          (one) => one.position >= position || !idempotencyOf.includes(one.stream),
+        );
+        for (const [key, one] of idempotencyRecords)
+          if (idempotencyOf.includes(one.stream)) idempotencyRecords.delete(key);
         erasures.push({ position, files });
       }
-      for (const one of kept.attempts) attempts.set(one.key, { ...one, since: Math.max(one.position, kept.from + 1) });
-      head = { ...kept.head, root: shipped.head.root };
+      for (const one of kept.idempotencyRecords)
+        idempotencyRecords.set(one.key, { ...one, since: Math.max(one.position, kept.from + 1) });
+      head = { ...kept.head, root: shipment.head.root };
     },
     /** The rows after `from` events, at most so many events. */
-    after(from: number, limit: number): Missed {
+    after(from: number, limit: number): MissingRows {
       const upTo = Math.min(from + limit, events.length);
       const isIn = ({ position }: { position: number }) => position > from && position <= upTo;
       return structuredClone({
@@ -61,11 +65,11 @@ function openStore() {
         head: null,
         events: events.slice(from, upTo),
         claims: claims.filter(isIn),
-        attempts: [...attempts.values()]
+        idempotencyRecords: [...idempotencyRecords.values()]
           .filter(({ since }) => since > from && since <= (upTo === events.length ? upTo + 1 : upTo))
           .sort((one, other) => one.position - other.position),
         erasures: erasures.filter(isIn),
-      }) satisfies Missed as Missed;
+      }) satisfies MissingRows as MissingRows;
     },
     head: () => head,
     size: () => events.length,
@@ -75,13 +79,13 @@ function openStore() {
 type Store = ReturnType<typeof openStore>;
 
 /** Several transactions in one. */
-function merged(all: readonly Shipped[]): Missed {
+function merged(all: readonly Shipment[]): MissingRows {
   return {
     from: all[0]?.from ?? 0,
     head: all.at(-1)?.head ?? null,
     events: all.flatMap(({ events }) => events),
     claims: all.flatMap(({ claims }) => claims),
-    attempts: all.flatMap(({ attempts }) => attempts),
+    idempotencyRecords: all.flatMap(({ idempotencyRecords }) => idempotencyRecords),
     erasures: all.flatMap(({ erasures }) => erasures),
   };
 }
@@ -89,21 +93,21 @@ function merged(all: readonly Shipped[]): Missed {
 /** Has a replica follow a store, in pages of so many events. */
 function follow({ log }: Node, store: Store, page: number): void {
   while (log.head().size < store.size()) {
-    const missed = store.after(log.head().size, page);
-    const isLast = log.head().size + missed.events.length === store.size();
-    log.ingest(isLast ? { ...missed, head: store.head() } : missed);
+    const missing = store.after(log.head().size, page);
+    const isLast = log.head().size + missing.events.length === store.size();
+    log.ingest(isLast ? { ...missing, head: store.head() } : missing);
   }
 }
 
-const seen = { erased: 0, claimed: 0, attempted: 0, refused: 0, given: 0, conflicts: 0 };
+const seen = { erased: 0, claimed: 0, named: 0, refused: 0, given: 0, conflicts: 0 };
 
-function count(outcomes: readonly (Outcome | Error)[], { erasures, claims, attempts }: Shipped): void {
+function count(outcomes: readonly (Outcome | Error)[], { erasures, claims, idempotencyRecords }: Shipment): void {
   seen.refused += outcomes.filter((outcome) => outcome instanceof Error).length;
   seen.conflicts += outcomes.filter((outcome) => !(outcome instanceof Error) && !outcome.ok).length;
   seen.erased += erasures.filter(({ payloads }) => payloads.length > 0).length;
   seen.claimed += claims.filter(({ isTaken }) => isTaken).length;
   seen.given += claims.filter(({ isTaken }) => !isTaken).length;
-  seen.attempted += attempts.length;
+  seen.named += idempotencyRecords.length;
 }
 
 describe('a replica of a log', () => {
@@ -114,7 +118,7 @@ describe('a replica of a log', () => {
         const nodes = [openNode(), openNode(), openNode(), openNode()] as const;
         // The second is given what was shipped, the others ask the store for it: from time to time, and at the end.
         const [writer, near, lagging, late] = nodes;
-        let waiting: Shipped[] = [];
+        let waiting: Shipment[] = [];
         const store = openStore();
         for (const { commands, isRolledBack, milliseconds, page } of steps) {
           writer.clock.now += milliseconds;
@@ -125,10 +129,10 @@ describe('a replica of a log', () => {
             assert.deepEqual(rowsOf(writer.db), before);
             continue;
           }
-          count(prepared.outcomes, prepared.shipped);
-          store.keep(prepared.shipped);
+          count(prepared.outcomes, prepared.shipment);
+          store.keep(prepared.shipment);
           prepared.commit();
-          waiting.push(prepared.shipped);
+          waiting.push(prepared.shipment);
           if (page === null) continue;
           near.log.ingest(merged(waiting));
           waiting = [];
@@ -155,15 +159,15 @@ describe('a replica of a log', () => {
     const [writer, near, late] = [openNode(), openNode(), openNode()];
     const store = openStore();
     const data = { streams: [{ stream: 'people/a', versions: 1 }] };
-    const { shipped, commit } = writer.log.prepare([
+    const { shipment, commit } = writer.log.prepare([
       command('people/a', 0, { claims: [claim('x')] }),
       command('people/a', 1, { events: [{ type: 'document.erased', data }], erases: ['people/a'] }),
       command('bulk/1', null, { events: [], otherStreams: [change('people/a', 2, { claims: [claim('y')] })] }),
-      command('bulk/2', null, { events: [], attempt: { key: 'k', fingerprint: 'f' } }),
+      command('bulk/2', null, { events: [], idempotency: { key: 'k', fingerprint: 'f' } }),
     ]);
-    store.keep(shipped);
+    store.keep(shipment);
     commit();
-    near.log.ingest(shipped);
+    near.log.ingest(shipment);
     follow(late, store, 2);
     assert.deepEqual(writer.db.prepare('SELECT value, stream FROM claims').raw().all(), [['"y"', 'people/a']]);
     for (const { db } of [near, late]) assert.deepEqual(rowsOf(db), rowsOf(writer.db));
@@ -174,7 +178,7 @@ describe('a replica of a log', () => {
     writer.clock.now += 60_000;
     const prepared = writer.log.prepare([command('posts/1', 0), command('posts/2', 0)]);
     prepared.commit();
-    assert.deepEqual(replica.log.ingest(prepared.shipped), prepared.recorded);
+    assert.deepEqual(replica.log.ingest(prepared.shipment), prepared.recorded);
     assert.deepEqual(replica.log.range(0, 2), prepared.recorded);
     // The clock of the replica is a minute behind.
     const own = replica.log.append([command('posts/3', 0)]).recorded;
@@ -189,12 +193,12 @@ describe('a replica of a log', () => {
     for (const { db } of nodes) db.exec(`INSERT INTO claims VALUES ('posts.at', '"12:00:00"', 'posts/1')`);
     const [writer, replica] = nodes;
     const releases = [{ scope: 'posts.at', value: '"12:00"', former: '"12:00:00"' }];
-    const { shipped, commit } = writer.log.prepare([command('posts/1', null, { releases })]);
+    const { shipment, commit } = writer.log.prepare([command('posts/1', null, { releases })]);
     commit();
-    assert.deepEqual(shipped.claims, [
+    assert.deepEqual(shipment.claims, [
       { position: 1, stream: 'posts/1', scope: 'posts.at', value: '"12:00:00"', isTaken: false },
     ]);
-    replica.log.ingest(shipped);
+    replica.log.ingest(shipment);
     assert.deepEqual(rowsOf(replica.db), rowsOf(writer.db));
   });
 
@@ -205,7 +209,7 @@ describe('a replica of a log', () => {
       Object.entries(values).map(([stream, value]) => command(stream, 0, { claims: [claim(value)] })),
     );
     first.commit();
-    replica.log.ingest(first.shipped);
+    replica.log.ingest(first.shipment);
     const events: Command['events'] = [{ type: 'schema.changed', data: {} }];
     const held = [
       { claim: claim('a'), stream: 'posts/1' },
@@ -220,10 +224,10 @@ describe('a replica of a log', () => {
       () => writer.log.prepareSchema(command('system/schema', 1, { events }), held),
       /moved while its schema/,
     );
-    const { shipped, commit } = writer.log.prepareSchema(command('system/schema', 0, { events }), held);
+    const { shipment, commit } = writer.log.prepareSchema(command('system/schema', 0, { events }), held);
     commit();
     assert.deepEqual(
-      shipped.claims.map(({ position, stream, scope, value, isTaken }) => [position, isTaken, stream, scope, value]),
+      shipment.claims.map(({ position, stream, scope, value, isTaken }) => [position, isTaken, stream, scope, value]),
       [
         [4, false, 'posts/2', 'posts.slug', '"b"'],
         [4, false, 'posts/3', 'posts.slug', '"c"'],
@@ -232,7 +236,7 @@ describe('a replica of a log', () => {
         [4, true, 'posts/3', 'posts.slug', '"b"'],
       ],
     );
-    replica.log.ingest(shipped);
+    replica.log.ingest(shipment);
     assert.deepEqual(rowsOf(replica.db), rowsOf(writer.db));
     const same = openNode();
     same.log.append(Object.entries(values).map(([stream, value]) => command(stream, 0, { claims: [claim(value)] })));
@@ -256,8 +260,8 @@ describe('a replica of a log', () => {
     assert.deepEqual(rowsOf(replica.db), rowsOf(writer.db));
 
     function append(commands: Command[]): void {
-      const { shipped, commit } = writer.log.prepare(commands);
-      store.keep(shipped);
+      const { shipment, commit } = writer.log.prepare(commands);
+      store.keep(shipment);
       commit();
     }
   });
@@ -266,30 +270,33 @@ describe('a replica of a log', () => {
     const [writer, replica] = [openNode(), openNode()];
     const first = writer.log.prepare([command('posts/1', 0)]);
     first.commit();
-    replica.log.ingest(first.shipped);
+    replica.log.ingest(first.shipment);
     const data = { streams: [{ stream: 'posts/1', versions: 1 }] };
-    const { shipped, commit } = writer.log.prepare([
+    const { shipment, commit } = writer.log.prepare([
       command('posts/2', 0, { claims: [claim('a')] }),
       command('posts/1', 1, { events: [{ type: 'document.erased', data }], erases: ['posts/1'] }),
     ]);
     commit();
-    const { head, events } = shipped;
-    const [event, erased] = events as [Shipped['events'][number], Shipped['events'][number]];
+    const { head, events } = shipment;
+    const [event, erased] = events as [Shipment['events'][number], Shipment['events'][number]];
     const before = rowsOf(replica.db);
-    const other = openNode().log.prepare([command('posts/1', 0)]).shipped;
-    const wrong: Record<string, [Missed, RegExp]> = {
+    const other = openNode().log.prepare([command('posts/1', 0)]).shipment;
+    const wrong: Record<string, [MissingRows, RegExp]> = {
       'another root': [
-        { ...shipped, head: { ...head, root: Buffer.alloc(32) } },
+        { ...shipment, head: { ...head, root: Buffer.alloc(32) } },
         /the events up to position 3 do not give the head at position 3$/,
       ],
-      'another time': [{ ...shipped, head: { ...head, recordedAt: '' } }, /do not give the head at position 3$/],
-      'more than there is': [{ ...shipped, head: { ...head, size: 4 } }, /up to position 3 do not give .* position 4$/],
+      'another time': [{ ...shipment, head: { ...head, recordedAt: '' } }, /do not give the head at position 3$/],
+      'more than there is': [
+        { ...shipment, head: { ...head, size: 4 } },
+        /up to position 3 do not give .* position 4$/,
+      ],
       'another log': [
-        { ...shipped, head: { ...head, log: 'annals/x' } },
+        { ...shipment, head: { ...head, log: 'annals/x' } },
         /it is the log annals\/x, and not annals\/test$/,
       ],
       'a head of before': [
-        { ...shipped, head: { ...head, size: 0 } },
+        { ...shipment, head: { ...head, size: 0 } },
         /the log lost events: it ends at position 0, but this node has seen position 1$/,
       ],
       'a head that is another here': [
@@ -297,46 +304,49 @@ describe('a replica of a log', () => {
         /the log was altered: at position 1 it is not the log that this node has seen$/,
       ],
       'a changed payload': [
-        { ...shipped, events: [{ ...event, body: event.body.replace('after', 'AFTER') }, erased] },
+        { ...shipment, events: [{ ...event, body: event.body.replace('after', 'AFTER') }, erased] },
         /event 2: its payload is not the one committed to$/,
       ],
       'a changed header': [
-        { ...shipped, events: [{ ...event, header: event.header.replace('annals/test', 'annals/TEST') }, erased] },
+        { ...shipment, events: [{ ...event, header: event.header.replace('annals/test', 'annals/TEST') }, erased] },
         /event 2 is of the log annals\/TEST, and not of annals\/test$/,
       ],
       'a header of nothing': [
-        { ...shipped, events: [{ ...event, header: '{}' }, erased] },
+        { ...shipment, events: [{ ...event, header: '{}' }, erased] },
         /the header of event 2 cannot/,
       ],
       'columns of another event': [
-        { ...shipped, events: [{ ...event, stream: 'posts/9' }, erased] },
+        { ...shipment, events: [{ ...event, stream: 'posts/9' }, erased] },
         /event 2: its row says stream posts\/9, its header posts\/2$/,
       ],
       'events out of order': [
-        { ...shipped, events: [erased, event] },
+        { ...shipment, events: [erased, event] },
         /event 2: its row says position 2, its header 3$/,
       ],
-      'an erasure left out': [{ ...shipped, erasures: [] }, /event 3 erased something, and is not among the erasures$/],
+      'an erasure left out': [
+        { ...shipment, erasures: [] },
+        /event 3 erased something, and is not among the erasures$/,
+      ],
       'an erasure of nothing': [
-        { ...shipped, erasures: [...shipped.erasures, { position: 2, files: [] }] },
+        { ...shipment, erasures: [...shipment.erasures, { position: 2, files: [] }] },
         /event 2 is among the erasures, and erased nothing$/,
       ],
       'an erasure that does not say of what': [
-        { ...shipped, events: [event, { ...erased, body: null }] },
+        { ...shipment, events: [event, { ...erased, body: null }] },
         /event 3 erased something, and its payload is missing$/,
       ],
     };
-    for (const [name, [missed, message]] of Object.entries(wrong)) {
+    for (const [name, [missing, message]] of Object.entries(wrong)) {
       assert.throws(
-        () => replica.log.ingest(missed),
+        () => replica.log.ingest(missing),
         (error) => error instanceof DivergedError && message.test(error.message),
         name,
       );
       assert.deepEqual(rowsOf(replica.db), before, name);
     }
-    assert.throws(() => replica.log.ingest({ ...shipped, from: 0 }), /the rows begin after 0, and this log ends at 1/);
-    assert.equal(replica.log.ingest({ ...first.shipped, from: 1, events: [] }).length, 0);
-    replica.log.ingest(shipped);
+    assert.throws(() => replica.log.ingest({ ...shipment, from: 0 }), /the rows begin after 0, and this log ends at 1/);
+    assert.equal(replica.log.ingest({ ...first.shipment, from: 1, events: [] }).length, 0);
+    replica.log.ingest(shipment);
     assert.deepEqual(rowsOf(replica.db), rowsOf(writer.db));
   });
 });
@@ -346,7 +356,7 @@ describe('a prepared batch', () => {
     const { log, db, reopen } = openTestLog(t);
     const empty = rowsOf(db);
     const commands = [
-      command('posts/1', 0, { claims: [claim('a')], attempt: { key: 'k', fingerprint: 'f' } }),
+      command('posts/1', 0, { claims: [claim('a')], idempotency: { key: 'k', fingerprint: 'f' } }),
       command('posts/2', 0, { claims: [claim('a')] }),
       command('posts/3', null, { releases: [claim('b')] }),
       command('posts/4', 0),
@@ -361,7 +371,7 @@ describe('a prepared batch', () => {
       [true, 'claim', 'refused', true],
     );
     assert.deepEqual(
-      prepared.shipped.events.map(({ stream, position }) => [stream, position]),
+      prepared.shipment.events.map(({ stream, position }) => [stream, position]),
       [
         ['posts/1', 1],
         ['posts/4', 2],
@@ -369,12 +379,12 @@ describe('a prepared batch', () => {
     );
     prepared.commit();
     assert.equal(log.head().size, 2);
-    assert.deepEqual(prepared.shipped.head, (({ mac: _, ...head }) => head)(reopen().head()));
+    assert.deepEqual(prepared.shipment.head, (({ mac: _, ...head }) => head)(reopen().head()));
     assert.deepEqual(log.range(0, 2), prepared.recorded);
     assert.throws(prepared.rollBack, /settled/);
     assert.throws(prepared.commit, /settled/);
     const none = log.prepare([command('posts/1', 0)]);
-    assert.deepEqual(none.shipped.events, []);
+    assert.deepEqual(none.shipment.events, []);
     none.commit();
     assert.equal(log.head().size, 2);
   });
@@ -387,7 +397,7 @@ describe('a prepared batch', () => {
       () => log.append([command('posts/2', 0)]),
       () => log.prepare([command('posts/2', 0)]),
       () => log.changeSchema(command('schema', 0), []),
-      () => log.ingest(prepared.shipped),
+      () => log.ingest(prepared.shipment),
       () => log.keepCheckpoint(signed),
       () => log.erasing.setFiles(1, []),
       () => log.erasing.finish(1),

@@ -84,7 +84,7 @@ async function write(id: string, expected: number | null, set: JsonObject, key: 
     command(`things/${id}`, expected, {
       events: [expected === 0 ? { type: 'document.created', data: set } : { type: 'document.updated', data: { set } }],
       claims: typeof set.name === 'string' ? [claim(set.name, 'things.name')] : [],
-      ...(key === undefined ? {} : { attempt: { key, fingerprint: JSON.stringify(set) } }),
+      ...(key === undefined ? {} : { idempotency: { key, fingerprint: JSON.stringify(set) } }),
     }),
   );
   if (outcome instanceof Error) return { status: isUnavailable(outcome) ? 503 : 500 };

@@ -39,7 +39,7 @@ export async function withApp<T>(
   const secrets = {
     site: null,
     credentials: { apiKeys: [], secrets: [], operatorHash },
-    attemptSecret: '',
+    idempotencySecret: '',
     reads: null,
   };
   const blobs = { kind: 'folder', folder: join(directory, 'blobs') } as const;

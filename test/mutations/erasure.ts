@@ -9,7 +9,7 @@ export const erasureMutations: readonly Mutation[] = [
     replacement: 'void deletePayload;',
     test: {
       file: 'test/events/erasures.test.ts',
-      name: 'takes payloads, claims and attempts of the streams it names, and leaves headers, tree and other streams',
+      name: 'takes payloads, claims and idempotency records of the streams it names, and leaves headers, tree and other streams',
     },
   },
   {
@@ -19,23 +19,23 @@ export const erasureMutations: readonly Mutation[] = [
     replacement: 'void deleteClaims;',
     test: {
       file: 'test/events/erasures.test.ts',
-      name: 'takes payloads, claims and attempts of the streams it names, and leaves headers, tree and other streams',
+      name: 'takes payloads, claims and idempotency records of the streams it names, and leaves headers, tree and other streams',
     },
   },
   {
-    what: 'An erasure leaves the kept answers to attempts.',
+    what: 'An erasure leaves the kept answers to idempotency keys.',
     file: 'events/log/recorder.ts',
-    text: 'for (const stream of attemptsOf) deleteCommands.run(stream);',
+    text: 'for (const stream of idempotencyOf) deleteCommands.run(stream);',
     replacement: 'void deleteCommands;',
     test: {
       file: 'test/events/erasures.test.ts',
-      name: 'takes payloads, claims and attempts of the streams it names, and leaves headers, tree and other streams',
+      name: 'takes payloads, claims and idempotency records of the streams it names, and leaves headers, tree and other streams',
     },
   },
   {
     what: 'A bulk call that made an erased document is still known by its idempotency key.',
     file: 'events/log/recorder.ts',
-    text: 'if (header.batch !== undefined) attemptsOf.add(batchStream(header.batch));',
+    text: 'if (header.batch !== undefined) idempotencyOf.add(batchStream(header.batch));',
     replacement: '',
     test: {
       file: 'test/documents/bulk.test.ts',

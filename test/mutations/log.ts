@@ -162,4 +162,24 @@ export const logMutations: readonly Mutation[] = [
       name: 'a header that is another text than its members give is kept as it is, and so is one beside other columns',
     },
   },
+  {
+    what: 'A doubted shipment is shipped again without a look for it.',
+    file: 'events/replica/append-protocol.ts',
+    text: "doubted: { takes: 'suspect',",
+    replacement: "doubted: { takes: 'taken',",
+    test: {
+      file: 'test/events/append-protocol.test.ts',
+      name: 'neither ships again nor says that nothing was appended before it has looked for a doubted shipment',
+    },
+  },
+  {
+    what: 'A write that PostgreSQL has, and its own node could not write, is answered as if it were not there.',
+    file: 'events/replica/append-protocol.ts',
+    text: "shipped: { commits: 'committed', fails: 'unknown' },",
+    replacement: "shipped: { commits: 'committed', fails: 'failed' },",
+    test: {
+      file: 'test/events/append-protocol.test.ts',
+      name: 'never says that nothing was appended when something was',
+    },
+  },
 ];

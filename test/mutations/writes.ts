@@ -118,9 +118,9 @@ export const writeMutations: readonly Mutation[] = [
     test: { file: repeating, name: 'gives the first answer to no caller who may not do it any more' },
   },
   {
-    what: 'An attempt that was recorded is recorded once more.',
+    what: 'A command with a recorded idempotency key is recorded once more.',
     file: 'events/log/recorder.ts',
-    text: 'const first = attempt && attempts.find(attempt.key, now());',
+    text: 'const first = idempotency && idempotencyRecords.find(idempotency.key, now());',
     replacement: 'const first = null;',
     test: {
       file: 'test/events/idempotency.test.ts',

@@ -19,7 +19,7 @@ function open(streams: readonly string[], isPending = false) {
     const events = streams.slice(size - 7).map((stream, at) => {
       return { position: size + at + 1, id: '', stream, version: 1, header: '', body: null };
     });
-    return { from: size, head: null, events, claims: [], attempts: [], erasures: [] };
+    return { from: size, head: null, events, claims: [], idempotencyRecords: [], erasures: [] };
   };
   const declared = { schema, rules: {} } as unknown as Parameters<typeof openAgreement>[0]['declared'];
   const agreement = openAgreement({

@@ -1,7 +1,7 @@
 import Joi from 'joi';
 import { forAuditors, unknownToLog } from '../../openapi/audit/responses.ts';
-import { headersOfAttempt, type Operation } from '../../openapi/operation.ts';
-import { attempted, json, ofHooks, refusalForNow, refusals } from '../../openapi/responses.ts';
+import { headersOfAnyWrite, type Operation } from '../../openapi/operation.ts';
+import { json, ofHooks, refusalForNow, refusals, replayable } from '../../openapi/responses.ts';
 
 /** `POST /api/audit/batches/{batch}/undo` */
 export function undoOperation(): Operation {
@@ -15,10 +15,10 @@ export function undoOperation(): Operation {
       'steps. Documents that have changed since are a 409 that names them, unless it is forced. With `dryRun` nothing is done, and ' +
       'the answer tells what would be.',
     params: Joi.object({ batch: Joi.string().guid().required().description('The id of the bulk call.') }),
-    headers: headersOfAttempt,
+    headers: headersOfAnyWrite,
     body: 'Undo',
     answers: {
-      200: attempted(json('The result of each document.', 'Undone')),
+      200: replayable(json('The result of each document.', 'Undone')),
       ...unknownToLog('There is no bulk call with this id.'),
       ...refusals([408, 413, 415]),
       403: json('A scope is missing, a rule said no to a step, or a cookie came from a page elsewhere.', 'Refusal'),

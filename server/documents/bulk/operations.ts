@@ -5,13 +5,13 @@ import { ofCreateMany, ofDeleteMany, ofUpdateMany } from '../../openapi/descript
 import { headersOfWrite, type Operation } from '../../openapi/operation.ts';
 import {
   type Answers,
-  attempted,
   json,
   ofHooks,
   refusalForNow,
   refusalOfOther,
   refusals,
   refusalsForNow,
+  replayable,
 } from '../../openapi/responses.ts';
 
 /** The refusals of every write of many documents, without those for missing rights. */
@@ -28,7 +28,7 @@ function refusalsOfMany(isHooked: boolean): Answers {
 export function createManyOperation(model: Model, target: Collection): Operation {
   const { slug, auth, access } = target;
   const isUnique = uniqueNames(target).length > 0;
-  const upserted = { 200: attempted(json('With `upsertBy`: what became of each document.', 'BulkUpserted')) };
+  const upserted = { 200: replayable(json('With `upsertBy`: what became of each document.', 'BulkUpserted')) };
   return {
     id: `createMany_${slug}`,
     tag: slug,
@@ -37,7 +37,7 @@ export function createManyOperation(model: Model, target: Collection): Operation
     headers: headersOfWrite(target),
     body: `collections.${slug}.bulk`,
     answers: {
-      201: attempted(json('The ids of the documents, in the order in which they came.', 'BulkCreated')),
+      201: replayable(json('The ids of the documents, in the order in which they came.', 'BulkCreated')),
       ...(isUnique ? { ...upserted, ...refusals([409]) } : {}),
       ...refusalsOfMany(hasChangeHooks(target)),
       ...(auth && access.create && model.rateLimit ? refusalsForNow([429]) : {}),
@@ -67,7 +67,7 @@ function changeOperation(target: Collection, right: 'update' | 'delete', verb: s
     headers: headersOfWrite(target),
     body: `collections.${slug}.bulk.${right}`,
     answers: {
-      200: attempted(json('The result of each document.', right === 'update' ? 'BulkUpdated' : 'BulkDeleted')),
+      200: replayable(json('The result of each document.', right === 'update' ? 'BulkUpdated' : 'BulkDeleted')),
       ...refusals([404, 409]),
       ...refusalsOfMany(isHooked),
     },

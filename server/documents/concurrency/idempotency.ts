@@ -31,21 +31,21 @@ const maxDepth = 500;
  */
 export function idempotency(write: Write): WriteStep {
   const { app, request, upload } = write;
-  let attempt: IdempotencyRecord | null = null;
+  let record: IdempotencyRecord | null = null;
 
   return {
     async repeated() {
-      attempt = attemptOf(write);
-      request.app.attempt = attempt;
-      return attempt && answerAgain(attempt, find(attempt));
+      record = recordOf(write);
+      request.app.idempotency = record;
+      return record && answerAgain(record, find(record));
     },
     async beforeAppend({ id, change, version }) {
       // A change of nothing is not recorded, but for the key under which it may be repeated.
-      return attempt && !change ? [decideNothing(streamOf(write.target, id), version)] : [];
+      return record && !change ? [decideNothing(streamOf(write.target, id), version)] : [];
     },
     async failed(error) {
-      if (!attempt || error instanceof UnknownOutcomeError) return null;
-      return answerAgain(attempt, error instanceof RepeatedError ? error.first : find(attempt));
+      if (!record || error instanceof UnknownOutcomeError) return null;
+      return answerAgain(record, error instanceof RepeatedError ? error.first : find(record));
     },
   };
 
@@ -53,9 +53,9 @@ export function idempotency(write: Write): WriteStep {
     return app.idempotencyRecords.find(key, app.clock.believed());
   }
 
-  async function answerAgain(attempt: IdempotencyRecord, first: FirstAnswer | null): Promise<ResponseObject | null> {
+  async function answerAgain(record: IdempotencyRecord, first: FirstAnswer | null): Promise<ResponseObject | null> {
     if (!first) return null;
-    refuseOther(attempt, first);
+    refuseOther(record, first);
     await app.whenDurable();
     await upload?.hold();
     const response = await replay(write, first);
@@ -129,12 +129,12 @@ export async function once(
   again: (batch: string, position: number) => Promise<ResponseObject>,
 ): Promise<ResponseObject> {
   const { app, request } = call;
-  const attempt = attemptOf(call);
-  request.app.attempt = attempt;
-  if (!attempt) return run();
-  const find = () => app.idempotencyRecords.find(attempt.key, app.clock.believed());
+  const record = recordOf(call);
+  request.app.idempotency = record;
+  if (!record) return run();
+  const find = () => app.idempotencyRecords.find(record.key, app.clock.believed());
   const replayed = async (first: FirstAnswer) => {
-    refuseOther(attempt, first);
+    refuseOther(record, first);
     await app.whenDurable();
     const [, batch] = splitStream(first.stream);
     return (await again(batch, first.position)).header('idempotent-replayed', 'true');
@@ -151,7 +151,7 @@ export async function once(
   }
 }
 
-function attemptOf({ app, request, body, target, upload = null }: Attempted): IdempotencyRecord | null {
+function recordOf({ app, request, body, target, upload = null }: IdempotentCall): IdempotencyRecord | null {
   const given: unknown = request.headers[header];
   if (given === undefined) return null;
   const name = String(given);
@@ -170,8 +170,8 @@ function attemptOf({ app, request, body, target, upload = null }: Attempted): Id
   return { key: keyOf(app, request), fingerprint: keyed(app, 'fingerprint', sent) };
 }
 
-/** The request of an attempt; a bulk call has neither of the last two. */
-type Attempted = Pick<Write, 'app' | 'request' | 'body'> & Partial<Pick<Write, 'target' | 'upload'>>;
+/** A write, or a bulk call: that has neither `target` nor `upload`. */
+type IdempotentCall = Pick<Write, 'app' | 'request' | 'body'> & Partial<Pick<Write, 'target' | 'upload'>>;
 
 /** By caller and route: the same key of another caller is another one. */
 function keyOf(app: App, request: Request): string {

@@ -20,7 +20,7 @@ export class RepeatedError extends Error {
   readonly first: FirstAnswer;
 
   constructor(first: FirstAnswer) {
-    super('the attempt was recorded already');
+    super('the idempotency key was used already');
     this.first = first;
   }
 }
@@ -76,7 +76,7 @@ export function writeMany<T>(
       const { changes, batch, answer, refuse } = await decide();
       const isNothing = changes.every(({ events }) => events.length === 0);
       // A change of nothing is not recorded, but for the key under which it may be repeated.
-      if (isNothing && !call.request.app.attempt) return { command: null, answer, refuse };
+      if (isNothing && !call.request.app.idempotency) return { command: null, answer, refuse };
       const command = { ...changeOf(batchStream(batch), [], 0), otherStreams: changes, batch };
       return { command, answer, refuse };
     });
@@ -123,10 +123,10 @@ async function untilFirst<T>({ app, request }: RouteCall, actor: Actor, decide: 
     requireLiving(app, request);
     if (!command) return answer;
     const who = { actor, correlationId: requestId(request), context: contextOf(request) };
-    const { attempt } = request.app;
-    const outcome = await append({ ...command, ...(attempt ? { attempt } : {}), ...who });
+    const { idempotency } = request.app;
+    const outcome = await append({ ...command, ...(idempotency ? { idempotency } : {}), ...who });
     if (outcome.ok) return answer;
-    if (outcome.conflict === 'attempt') throw new RepeatedError(outcome.first);
+    if (outcome.conflict === 'idempotency') throw new RepeatedError(outcome.first);
     if (outcome.conflict === 'claim') await refuse(outcome.claim);
   }
   throw new DomainError('conflict', 'others keep changing this document; read it and try again');

@@ -1,4 +1,4 @@
-import { absentMilliseconds } from '../../../events/postgres/standing.ts';
+import { reportMilliseconds } from '../../../storage/postgres/durations.ts';
 import type { NodeStanding } from '../../writer/membership.ts';
 import type { Reading } from './readings.ts';
 
@@ -6,11 +6,11 @@ import type { Reading } from './readings.ts';
 export function nodeReadings(found: NodeStanding | null, time: number): Reading[] {
   if (!found) return [{ name: 'annals_node_connected', value: 0 }];
   const { own, size, nodes, now, replication, reportedAt } = found;
-  const isConnected = time - reportedAt < absentMilliseconds;
+  const isConnected = time - reportedAt < reportMilliseconds.absent;
   const missing = Math.max(size - own.applied, 0);
   const isLevel = isConnected && missing === 0;
   const counts = { ready: 0, joining: 0, absent: 0 };
-  for (const { seen, state } of nodes) counts[now - seen > absentMilliseconds ? 'absent' : state] += 1;
+  for (const { seen, state } of nodes) counts[now - seen > reportMilliseconds.absent ? 'absent' : state] += 1;
   return [
     { name: 'annals_node_connected', value: isConnected ? 1 : 0 },
     { name: 'annals_node_lag_events', value: missing },

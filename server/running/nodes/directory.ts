@@ -7,10 +7,9 @@ import type { Settings } from '../../settings/settings.ts';
 import { StartError } from '../../writer/writer.ts';
 
 /**
- * Looks whether a data directory is of the kind that the settings are for: a replica of the log in PostgreSQL, or one
- * that has its log to itself.
+ * Checks that a data directory fits the settings: a replica of the log in PostgreSQL, or a directory with its own log.
  *
- * @throws StartError where it is not.
+ * @throws StartError if it does not.
  */
 export function requireKind(directory: string, { log }: Pick<Settings, 'log'>): void {
   const mark = readReplicaMark(directory);
@@ -28,7 +27,7 @@ export function requireKind(directory: string, { log }: Pick<Settings, 'log'>): 
   }
 }
 
-/** Whether there is a log that has not moved to PostgreSQL. */
+/** Whether a file is a log that has not moved to PostgreSQL. */
 function isOwn(file: string): boolean {
   return existsSync(file) && withDatabase(file, { readonly: true, cacheMiB: 1 }, movedTo) === null;
 }

@@ -3,9 +3,10 @@ import type { Settings } from '../../settings/settings.ts';
 import type { Writer } from '../../writer/writer.ts';
 
 /**
- * Tells what an erasure that is finished on this node waits for elsewhere; of a service with a log of its own, nothing.
+ * Makes the function that says what an erasure waits for that is finished on this node: null for nothing, as always for
+ * a service with its own log.
  *
- * @param standing gives how all nodes are.
+ * @param standing gives the standing of all nodes.
  */
 export function elsewhereOf(
   { log }: Pick<Settings, 'log'>,

@@ -4,8 +4,8 @@ import { removeDatabase, webhooksFile } from '../../../projections/tables/files.
 import { withDatabase } from '../../../storage/sqlite.ts';
 
 /**
- * Deletes the passwords, keys, drafts and deliveries of a data directory whose log has moved to PostgreSQL, where they
- * are now.
+ * Deletes the passwords, keys, unsaved changes, previews and deliveries of a data directory whose log has moved to
+ * PostgreSQL: they have moved with it.
  */
 export function forgetFormer(directory: string): void {
   withDatabase(join(directory, 'vault.db'), { durability: 'full', secureDelete: true, cacheMiB: 2 }, forgetMoved);

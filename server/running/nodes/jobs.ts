@@ -5,7 +5,7 @@ import { openLease } from './leases.ts';
 
 const pauseMilliseconds = 500;
 
-/** Jobs of a service with several nodes: one does it, and the others wait until it is done. */
+/** Jobs of a service with several nodes: one node does a job, and the others wait until it is done. */
 export function jobsOfNodes(rows: LeaseRows, holder: string, milliseconds?: number): Jobs {
   return {
     async once(job, run) {
@@ -20,7 +20,7 @@ export function jobsOfNodes(rows: LeaseRows, holder: string, milliseconds?: numb
       try {
         while (!(await rows.isDone(job))) {
           if (await lease.look()) {
-            // It may have been done since.
+            // Another node may have done it since.
             if (await rows.isDone(job)) return;
             await run();
             await rows.noteDone(job);

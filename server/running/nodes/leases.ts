@@ -1,12 +1,13 @@
 import type { LeaseRows } from '../../../events/postgres/vault/leases.ts';
+import { leaseLooks, leaseMilliseconds } from '../../../storage/postgres/durations.ts';
 
-/** The right to do what one node alone does. */
+/** The right to do something that only one node does at a time. */
 export type Lease = {
-  /** Whether this node had it when it last looked, and for as long as it was given then. */
+  /** Whether this node holds the lease, as of its last look: a lease ends by itself. */
   isHeld: () => boolean;
-  /** Looks where it is kept whether this node has it, and renews it; false also where that does not answer. */
+  /** Takes the lease if it is free, or renews it. False also if PostgreSQL does not answer. */
   look: () => Promise<boolean>;
-  /** Lets another node have it. */
+  /** Lets another node have the lease. */
   close: () => Promise<void>;
 };
 
@@ -15,21 +16,23 @@ type Options = {
   name: string;
   /** The name of this node. */
   holder: string;
-  /** Called when this node gets it from another one, or at first. */
+  /** Called when this node gets the lease. */
   onGained: () => void;
-  /** Whether this node may have it now; always by default. One that may not gives it up. */
+  /** Whether this node may hold the lease now; always by default. A node that may not gives it up. */
   mayTake?: () => boolean;
   milliseconds?: number;
 };
 
 /**
- * `mayTake` says whether this node may do it at all: one whose configuration is not that of the log records nothing.
- * `upToDate` resolves when this node has all that was recorded before the call.
+ * The options of a lease for work that follows from the log. `mayTake`: a node with another configuration than the log
+ * records nothing. `upToDate` resolves when this node has all that was recorded before the call.
  */
-export type TurnOptions = Pick<Options, 'name' | 'onGained' | 'mayTake'> & { upToDate: () => Promise<void> };
+export type LogLeaseOptions = Pick<Options, 'name' | 'onGained' | 'mayTake'> & { upToDate: () => Promise<void> };
 
-/** The same, for what follows from the log: whose turn it is has all that the node before it has recorded. */
-export function openTurn(rows: LeaseRows, holder: string, { upToDate, ...options }: TurnOptions): Lease {
+/**
+ * The same as a lease, for work that follows from the log: the holder has all that the holder before it has recorded.
+ */
+export function openLogLease(rows: LeaseRows, holder: string, { upToDate, ...options }: LogLeaseOptions): Lease {
   const lease = openLease({ rows, holder, ...options });
   return {
     ...lease,
@@ -43,18 +46,14 @@ export function openTurn(rows: LeaseRows, holder: string, { upToDate, ...options
   };
 }
 
-/** A node that stops without a word is followed by another one after so many milliseconds. */
-const usual = 15_000;
-const looksInTime = 3;
-
-/** Takes part in a lease: takes it whenever it is free, and renews it as long as this node runs. */
+/** Takes a lease whenever it is free, and renews it until it is closed. */
 export function openLease({
   rows,
   name,
   holder,
   onGained,
   mayTake = () => true,
-  milliseconds = usual,
+  milliseconds = leaseMilliseconds,
 }: Options): Lease {
   let heldUntil = 0;
   let isClosed = false;
@@ -71,12 +70,12 @@ export function openLease({
     if (isClosed) return false;
     if (!mayTake()) return await giveUp();
     const wasHeld = isHeld();
-    // The server counts from a later moment, so it gives it to no other node before this one takes it for lost.
+    // The server counts from a later moment: no other node gets the lease before this node takes it for lost.
     const asked = performance.now();
     try {
       heldUntil = (await rows.take(name, holder, milliseconds)) === null ? 0 : asked + milliseconds;
     } catch {
-      // The vault tells what is wrong; the lease goes on until it has passed.
+      // The vault reports the error; the lease holds until its end.
       return false;
     }
     if (isHeld() && !wasHeld) onGained();
@@ -86,11 +85,16 @@ export function openLease({
   async function giveUp(): Promise<false> {
     const wasHeld = isHeld();
     heldUntil = 0;
-    if (wasHeld) await rows.release(name, holder).catch(() => {});
+    if (wasHeld) await release();
     return false;
   }
 
-  const timer = setInterval(look, milliseconds / looksInTime).unref();
+  /** Without an answer the lease ends by itself. */
+  async function release(): Promise<void> {
+    await rows.release(name, holder).catch(() => {});
+  }
+
+  const timer = setInterval(look, milliseconds / leaseLooks).unref();
   look();
 
   return {
@@ -100,7 +104,7 @@ export function openLease({
       clearInterval(timer);
       await last;
       isClosed = true;
-      if (heldUntil > 0) await rows.release(name, holder).catch(() => {});
+      if (heldUntil > 0) await release();
     },
   };
 }

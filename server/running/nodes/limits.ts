@@ -3,12 +3,12 @@ import type { Model } from '../../../config/model.ts';
 import type { Loaded } from '../../settings/configuration.ts';
 import { type Settings, UsageError } from '../../settings/settings.ts';
 
-// The functions that nodes do not have in common yet: each is refused here, and nowhere else.
+// Functions that a service with several nodes does not have yet: each is refused here, and nowhere else.
 
-type Served = { settings: Settings; loaded: Pick<Loaded, 'model'> };
+type ServiceParts = { settings: Settings; loaded: Pick<Loaded, 'model'> };
 
-/** @throws UsageError naming all that a service with a log in PostgreSQL cannot serve; nothing for one without. */
-export function refuseForNodes({ settings, loaded }: Served): void {
+/** @throws UsageError naming all settings that a service with a log in PostgreSQL cannot serve. */
+export function refuseForNodes({ settings, loaded }: ServiceParts): void {
   if (settings.log === undefined) return;
   const problems = [...problemsOfSettings(settings), ...problemsOfModel(loaded.model, settings)];
   if (problems.length > 0) throw new UsageError(problems.join('\n'));

@@ -3,6 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { DomainError } from '../../../config/errors.ts';
 import type { PinRows } from '../../../events/postgres/vault/pins.ts';
 import { BlobsUnavailableError } from '../../../storage/blobs.ts';
+import { callMilliseconds, pinMilliseconds } from '../../../storage/postgres/durations.ts';
 import { beingRemoved, doubtSeconds, type Holder, type PinBoard } from '../../files/blobs/pins.ts';
 
 type Options = {
@@ -12,33 +13,27 @@ type Options = {
   log: { warn: (context: object, message: string) => void };
 };
 
-const minute = 60_000;
-/** The pins of a node that is gone end after this time. */
-const pinMilliseconds = 60 * minute;
-const renewMilliseconds = 10 * minute;
 /** More than a store may take to remove a file, or to say that it cannot. */
-const removalMilliseconds = 10 * minute;
+const removalMilliseconds = 10 * 60_000;
 const pauseMilliseconds = 100;
-/** An upload waits no longer for a removal by another node. */
-const patience = 5000;
 
-/** Makes a board that all nodes have together. `close`: renews no pins any more. */
+/** Makes a board of pins that all nodes share. `close` ends the renewal of pins. */
 export function createSharedPins({ rows, holder: node, log }: Options): PinBoard & { close: () => void } {
-  /** The pins of this node, each under a name of its own. */
+  /** The names of the pins of this node. */
   const pinned = new Set<string>();
-  const timer = setInterval(renew, renewMilliseconds).unref();
+  const timer = setInterval(renew, pinMilliseconds.renew).unref();
 
   function renew(): void {
     if (pinned.size === 0) return;
     const failed = (err: unknown) => log.warn({ err }, 'pins of files could not be renewed; it is tried again');
-    rows.renew([...pinned], pinMilliseconds).catch(failed);
+    rows.renew([...pinned], pinMilliseconds.lasts).catch(failed);
   }
 
   async function take(sha256: string): Promise<string> {
     const name = `${node}/${randomUUID()}`;
-    const until = performance.now() + patience;
+    const until = performance.now() + callMilliseconds;
     for (;;) {
-      const outcome = await rows.pin(sha256, name, pinMilliseconds);
+      const outcome = await rows.pin(sha256, name, pinMilliseconds.lasts);
       if (outcome === 'pinned') break;
       if (outcome === 'doubtful' || performance.now() > until) throw beingRemoved();
       await pause(pauseMilliseconds);
@@ -52,7 +47,7 @@ export function createSharedPins({ rows, holder: node, log }: Options): PinBoard
     try {
       if (names.length > 0) await rows.unpin(names);
     } catch (error) {
-      // They end by themselves: until then the files stay, which does no harm.
+      // Pins end by themselves; until then the files stay, without harm.
       if (!(error instanceof DomainError)) throw error;
     }
   }
@@ -89,6 +84,7 @@ export function createSharedPins({ rows, holder: node, log }: Options): PinBoard
       isDoubtful = error instanceof BlobsUnavailableError;
       throw error;
     } finally {
+      // Without an answer the row ends by itself.
       await rows.settle(sha256, name, isDoubtful ? doubtSeconds * 1000 : null).catch(() => {});
     }
   }

@@ -1,13 +1,13 @@
 import type { Request, Server } from '@hapi/hapi';
 import { DomainError, invalidField } from '../../../config/errors.ts';
-import { shareNext } from '../../../events/replica/shared-reads.ts';
+import { shareNext } from '../../../events/replica/share-next.ts';
 import { isConfiguredKey } from '../../callers/authentication.ts';
 import type { Agreement } from '../../platform/state.ts';
 import type { Reads } from '../../settings/settings.ts';
 import type { Following } from '../../writer/messages.ts';
 import type { OpenApp } from '../open-app.ts';
 
-/** The way of a thread to what other nodes have appended, and what its reads wait for. */
+/** How a thread sees the events of other nodes. `reads`: the events that its reads wait for. */
 export type UpToDate = { following: Following; reads: Reads; agreement: () => Agreement };
 
 /** The operator's request to apply the configuration of a node that waits. */
@@ -15,14 +15,14 @@ export const applyPath = '/api/operator/schema/apply';
 
 const header = 'annals-position';
 
-/** They say how this node is, and are not about the content. */
+/** Paths whose answers are about this node, and not about the content. */
 const isOwn = /^\/(?:health|ready|metrics)$|^\/admin(?:\/|$)/;
 
 const readingMethods = new Set(['get', 'head']);
 
 /**
- * Has requests wait, before anything of them is decided, until this node has what they are to see; and tells where it
- * is after a write.
+ * Lets requests wait, before anything of them is decided, until this node has the events that they have to see; and
+ * gives the position of the node after a write.
  */
 export function waitUntilUpToDate(server: Server, app: OpenApp): void {
   if (!app.upToDate) return;
@@ -31,7 +31,7 @@ export function waitUntilUpToDate(server: Server, app: OpenApp): void {
 
   server.ext('onRequest', async (request, h) => {
     if (agreement() === 'current') await waitFor(needOf(request));
-    // It may be another one since.
+    // It may have changed since.
     if (agreement() !== 'current' && !isAnswered(request)) await admitOutdated(request);
     return h.continue;
   });
@@ -49,8 +49,9 @@ export function waitUntilUpToDate(server: Server, app: OpenApp): void {
   }
 
   /**
-   * Lets a read be answered as of the last position of the former configuration. @throws DomainError for all that must
-   * be as of now.
+   * Admits a read as of the last position of the former configuration.
+   *
+   * @throws DomainError for a request that must see the present.
    */
   async function admitOutdated(request: Request): Promise<void> {
     if (agreement() === 'waiting') throw unavailable('this node waits for its configuration to be applied');
@@ -60,7 +61,7 @@ export function waitUntilUpToDate(server: Server, app: OpenApp): void {
     if (!isRead || !isServed) throw unavailable('another configuration was applied: this node is about to end');
   }
 
-  /** The part of the log that a request has to see: all until now, or what there was up to a position. */
+  /** The part of the log that a request has to see: its head, or a position. */
   function needOf(request: Request): 'head' | number {
     const { method } = request;
     if (isAnswered(request)) return 0;
@@ -69,7 +70,7 @@ export function waitUntilUpToDate(server: Server, app: OpenApp): void {
     return isDecided ? 'head' : position;
   }
 
-  /** A session or a key that has ended on another node must not be accepted by this one, whatever reads wait for. */
+  /** A session or a key that has ended on another node must not be accepted by this node, whatever reads wait for. */
   function mayHaveEnded({ headers }: Request): boolean {
     const key: unknown = headers['x-api-key'];
     if (headers.authorization !== undefined || headers.cookie !== undefined) return true;
@@ -77,7 +78,7 @@ export function waitUntilUpToDate(server: Server, app: OpenApp): void {
   }
 }
 
-/** Whether it is answered however this node is. */
+/** Whether a request is answered in any state of this node. */
 function isAnswered({ method, path }: Request): boolean {
   return method === 'options' || isOwn.test(path) || path === applyPath;
 }

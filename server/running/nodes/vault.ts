@@ -6,25 +6,25 @@ import type { Loaded } from '../../settings/configuration.ts';
 import type { Settings } from '../../settings/settings.ts';
 import type { NodeWebhooks } from '../../webhooks/service.ts';
 import type { Jobs } from '../jobs.ts';
-import type { Lease, TurnOptions } from './leases.ts';
+import type { Lease, LogLeaseOptions } from './leases.ts';
 import { refuseForNodes } from './limits.ts';
 
 /**
- * All that nodes keep together but the log. `signed` are the heads that the keys of the log had signed when it was
- * opened; `openTurn` takes part in being the one node that does something.
+ * All that nodes share but the log. `signed`: the heads that the keys of the log had signed when the vault was opened.
+ * `openLogLease`: for work that one node at a time does and that follows from the log.
  */
 export type NodeVault = Pick<PostgresVault, 'port' | 'secret' | 'opaqueId' | 'isOf' | 'now' | 'close'> & {
   signed: readonly SignedHead[];
   jobs: Jobs;
   pins: PinBoard;
-  openTurn: (options: TurnOptions) => Lease;
+  openLogLease: (options: LogLeaseOptions) => Lease;
   webhooks: (mayTake: () => boolean) => NodeWebhooks;
 };
 
 /**
- * Opens the vault of the nodes; null where the service has its log to itself.
+ * Opens the vault of the nodes; null for a service with its own log.
  *
- * @throws UsageError for a configuration that nodes do not serve; StartError where it cannot be opened.
+ * @throws UsageError for a configuration that nodes do not serve; StartError if the vault cannot be opened.
  */
 export async function joinVault({
   settings,
@@ -37,7 +37,7 @@ export async function joinVault({
 }): Promise<NodeVault | null> {
   if (settings.log === undefined) return null;
   refuseForNodes({ settings, loaded });
-  // Loaded by nodes alone.
+  // Only nodes load it.
   const { openNodeVault } = await import('./opening.ts');
   return await openNodeVault(settings.log, log);
 }

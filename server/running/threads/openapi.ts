@@ -25,7 +25,7 @@ export function generateOpenApiInWorker(
     config: path,
     sources,
     api,
-    shared: { ...shared, credentials: noCredentials, attemptSecret: '', blobs: noBlobs },
+    shared: { ...shared, credentials: noCredentials, idempotencySecret: '', blobs: noBlobs },
   };
   const worker = startThread('openapi', input satisfies OpenApiInput);
   // The end of the service does not wait for it.

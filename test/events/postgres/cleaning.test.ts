@@ -104,12 +104,12 @@ describeWithServers('An erased text in a log in PostgreSQL', () => {
       [...stages].some((stage) => /^the write-ahead log of /.test(stage)),
       [...stages].join('\n'),
     );
-    const missed = await node.log.tail({ size: 0 }, 100);
+    const missing = await node.log.tail({ size: 0 }, 100);
     assert.deepEqual(
-      missed.events.map(({ position, body }) => (body === null ? position : 0)).filter(Boolean),
+      missing.events.map(({ position, body }) => (body === null ? position : 0)).filter(Boolean),
       [1, 8, 15],
     );
-    assert.equal(missed.claims.length, 17);
+    assert.equal(missing.claims.length, 17);
     await close();
   });
 
@@ -325,11 +325,11 @@ async function readAll(node: Node) {
   const events = [];
   const claims = [];
   for (let from = 0; ; ) {
-    const missed = await node.log.tail({ size: from }, 5);
-    events.push(...missed.events);
-    claims.push(...missed.claims);
-    from += missed.events.length;
-    if (missed.head) return { events, claims };
+    const missing = await node.log.tail({ size: from }, 5);
+    events.push(...missing.events);
+    claims.push(...missing.claims);
+    from += missing.events.length;
+    if (missing.head) return { events, claims };
   }
 }
 

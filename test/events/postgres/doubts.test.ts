@@ -3,7 +3,7 @@ import { it } from 'node:test';
 import {
   type SharedLog,
   SharedLogUnavailableError,
-  type Taken,
+  type TakenLog,
   TooFarBehindError,
   UnknownShipmentError,
 } from '../../../events/replica/shared-log.ts';
@@ -24,13 +24,13 @@ function losingSecond(after: (log: SharedLog) => Partial<SharedLog>): (log: Shar
     const spoiled = { ...log, ...after(log) };
     return {
       ...log,
-      async take(...given): Promise<Taken> {
+      async take(...given): Promise<TakenLog> {
         if (isLost) return spoiled.take(...given);
         const taken = await log.take(...given);
         return {
           ...taken,
-          async ship(shipped) {
-            await taken.ship(shipped);
+          async ship(shipment) {
+            await taken.ship(shipment);
             shipments += 1;
             isLost = shipments === 2;
             if (isLost) throw new UnknownShipmentError('the answer was lost');
@@ -45,7 +45,7 @@ function losingSecond(after: (log: SharedLog) => Partial<SharedLog>): (log: Shar
 /** A log that can be taken, and refuses to confirm what is in it. */
 function unconfirmed(log: SharedLog): Pick<SharedLog, 'take'> {
   return {
-    async take(...given): Promise<Taken> {
+    async take(...given): Promise<TakenLog> {
       const taken = await log.take(...given);
       return {
         ...taken,
@@ -121,7 +121,7 @@ describeWithPostgres('A write that was recorded before, under the same key', () 
     const { address } = await database();
     const spoil = (log: SharedLog): SharedLog => ({ ...log, ...unconfirmed(log) });
     const [one, other] = await Promise.all([openReplicaNode(t, address), openReplicaNode(t, address, { spoil })]);
-    const write = () => command('posts/1', 0, { attempt: { key: 'key', fingerprint: 'f' } });
+    const write = () => command('posts/1', 0, { idempotency: { key: 'key', fingerprint: 'f' } });
     assert.deepEqual(await one.append(write()), ['recorded']);
     await assert.rejects(other.append(write()), UnknownShipmentError);
   });

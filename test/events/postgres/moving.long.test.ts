@@ -46,7 +46,7 @@ describeWithPostgres('A log that moves into PostgreSQL', () => {
     const { address } = await make();
     const arrival = await openArrival({ address, site: '', warn: nothing });
     await arrival.begin('annals/1');
-    const change = arrival.removeAttempts();
+    const change = arrival.removeIdempotencyRecords();
     // The lock is taken meanwhile, and what follows on it is not sent.
     Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 3000);
     await change;
@@ -129,9 +129,9 @@ describeWithPostgres('A log that moves into PostgreSQL', () => {
       const shared = await openPostgresLog({ address, site, makeName: () => 'none', warn: nothing });
       const node = openNode(shared.name);
       for (;;) {
-        const missed = await shared.tail(node.log.head(), 7);
-        node.log.ingest(missed);
-        if (missed.head) break;
+        const missing = await shared.tail(node.log.head(), 7);
+        node.log.ingest(missing);
+        if (missing.head) break;
       }
       await shared.close();
       return node;

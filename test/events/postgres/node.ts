@@ -1,12 +1,12 @@
 import { hash } from 'node:crypto';
-import type { Missed, SharedHead, Shipped, ShippedErasure } from '../../../events/log/shipped.ts';
+import type { MissingRows, SharedHead, Shipment, ShippedErasure } from '../../../events/log/shipment.ts';
 import { openPostgresLog, type PostgresLog } from '../../../events/postgres/postgres-log.ts';
 import { appendLeaf, emptyRoot, leafHash, rootOf, type Tree } from '../../../events/proof/merkle.ts';
 import { SharedLogUnavailableError, UnknownShipmentError } from '../../../events/replica/shared-log.ts';
 import { createIds } from '../../../events/store/ids.ts';
 import type { PostgresAddress } from '../../../storage/postgres/connection.ts';
 
-/** A wish: an event for a stream at a version, with a unique value, the key of an attempt, and what it erases. */
+/** A wish: an event for a stream at a version, with a unique value, an idempotency key, and what it erases. */
 export type Wish = {
   stream: string;
   version: number;
@@ -17,7 +17,7 @@ export type Wish = {
 };
 
 /** The answer of a node to a wish. */
-export type Told = 'recorded' | 'version' | 'claim' | 'attempt';
+export type Told = 'recorded' | 'version' | 'claim' | 'idempotency';
 
 export type Node = Awaited<ReturnType<typeof openNode>>;
 
@@ -46,7 +46,7 @@ export async function openNode(
    */
   async function append(wishes: readonly Wish[], whenTaken?: () => Promise<void>): Promise<Told[]> {
     const until = performance.now() + patience;
-    let doubted: { shipped: Shipped; told: Told[] } | null = null;
+    let doubted: { shipment: Shipment; told: Told[] } | null = null;
     for (;;) {
       let taken: Awaited<ReturnType<PostgresLog['take']>>;
       try {
@@ -56,62 +56,73 @@ export async function openNode(
         if (doubted && error instanceof SharedLogUnavailableError) throw new UnknownShipmentError(error.message);
         throw error;
       }
-      const missed = taken.missed(replica.head.size);
-      const isThere = doubted !== null && isAmong(missed, doubted.shipped);
-      ingest(missed);
+      const missing = taken.missing(replica.head.size);
+      const isThere = doubted !== null && isAmong(missing, doubted.shipment);
+      ingest(missing);
       if (doubted && isThere) {
         await taken.confirm();
         return doubted.told;
       }
       const before = copy();
-      const { told, shipped } = decide(wishes);
-      if (shipped.events.length === 0) {
+      const { told, shipment } = decide(wishes);
+      if (shipment.events.length === 0) {
         await taken.release();
         return told;
       }
       try {
         await whenTaken?.();
-        await taken.ship(shipped);
+        await taken.ship(shipment);
         return told;
       } catch (error) {
         replica = before;
         if (!(error instanceof UnknownShipmentError) || performance.now() >= until) throw error;
-        doubted = { shipped, told };
+        doubted = { shipment, told };
       }
     }
   }
 
-  function decide(wishes: readonly Wish[]): { told: Told[]; shipped: Shipped } {
+  function decide(wishes: readonly Wish[]): { told: Told[]; shipment: Shipment } {
     const from = replica.head.size;
-    const shipped: Shipped = { from, head: replica.head, events: [], claims: [], attempts: [], erasures: [] };
+    const shipment: Shipment = {
+      from,
+      head: replica.head,
+      events: [],
+      claims: [],
+      idempotencyRecords: [],
+      erasures: [],
+    };
     const told = wishes.map((wish): Told => {
       const { stream, version, value, key } = wish;
-      if (key !== undefined && replica.attempts.has(key)) return 'attempt';
+      if (key !== undefined && replica.idempotencyRecords.has(key)) return 'idempotency';
       if ((replica.versions.get(stream) ?? 0) !== version - 1) return 'version';
       if (value !== undefined && replica.claims.has(value)) return 'claim';
       const position = replica.head.size + 1;
       const id = ids.next().id;
       const header = JSON.stringify({ id, log: log.name, position, stream, version, text: 'Zürich' });
       const event = { position, id, stream, version, header, body: wish.body ?? `{"of":"${stream}"}` };
-      shipped.events.push(event);
-      if (wish.erases) shipped.erasures.push({ position, attemptsOf: [], ...wish.erases });
+      shipment.events.push(event);
+      if (wish.erases) shipment.erasures.push({ position, idempotencyOf: [], ...wish.erases });
       const claims = value === undefined ? [] : [{ position, stream, scope: 'posts.slug', value, isTaken: true }];
-      const attempts =
+      const idempotencyRecords =
         key === undefined ? [] : [{ key, fingerprint: 'f', position, stream, version, recordedAt: Date.now() }];
-      shipped.claims.push(...claims);
-      shipped.attempts.push(...attempts);
-      apply({ events: [event], claims, attempts });
+      shipment.claims.push(...claims);
+      shipment.idempotencyRecords.push(...idempotencyRecords);
+      apply({ events: [event], claims, idempotencyRecords });
       return 'recorded';
     });
-    return { told, shipped: { ...shipped, head: replica.head } };
+    return { told, shipment: { ...shipment, head: replica.head } };
   }
 
-  function ingest(missed: Missed): void {
-    apply(missed);
-    if (missed.head && !missed.head.root.equals(replica.head.root)) throw new Error('the root is another one');
+  function ingest(missing: MissingRows): void {
+    apply(missing);
+    if (missing.head && !missing.head.root.equals(replica.head.root)) throw new Error('the root is another one');
   }
 
-  function apply({ events, claims, attempts }: Pick<Missed, 'events' | 'claims' | 'attempts'>): void {
+  function apply({
+    events,
+    claims,
+    idempotencyRecords,
+  }: Pick<MissingRows, 'events' | 'claims' | 'idempotencyRecords'>): void {
     for (const { position, stream, version, header } of events) {
       if (position !== replica.tree.size + 1) throw new Error(`position ${position} follows on ${replica.tree.size}`);
       appendLeaf(replica.tree, leafHash(header), () => {});
@@ -121,7 +132,7 @@ export async function openNode(
       if (isTaken) replica.claims.add(value);
       else replica.claims.delete(value);
     }
-    for (const { key } of attempts) replica.attempts.add(key);
+    for (const { key } of idempotencyRecords) replica.idempotencyRecords.add(key);
     replica.head = {
       ...replica.head,
       size: replica.tree.size,
@@ -136,13 +147,13 @@ export async function openNode(
     append,
     /** Takes into the replica all that others have appended. */
     async follow(): Promise<void> {
-      for (let missed = await log.tail(replica.head, 100); ; missed = await log.tail(replica.head, 100)) {
-        ingest(missed);
-        if (missed.head !== null) return;
+      for (let missing = await log.tail(replica.head, 100); ; missing = await log.tail(replica.head, 100)) {
+        ingest(missing);
+        if (missing.head !== null) return;
       }
     },
     head: () => replica.head,
-    attempts: () => replica.attempts,
+    idempotencyRecords: () => replica.idempotencyRecords,
   };
 }
 
@@ -151,7 +162,7 @@ type Replica = {
   tree: Tree;
   versions: Map<string, number>;
   claims: Set<string>;
-  attempts: Set<string>;
+  idempotencyRecords: Set<string>;
 };
 
 function emptyReplica(log: string): Replica {
@@ -160,23 +171,23 @@ function emptyReplica(log: string): Replica {
     tree: { size: 0, nodes: [] },
     versions: new Map(),
     claims: new Set(),
-    attempts: new Set(),
+    idempotencyRecords: new Set(),
   };
 }
 
-function structuredCloneOf({ head, tree, versions, claims, attempts }: Replica): Replica {
+function structuredCloneOf({ head, tree, versions, claims, idempotencyRecords }: Replica): Replica {
   return {
     head,
     tree: { size: tree.size, nodes: [...tree.nodes] },
     versions: new Map(versions),
     claims: new Set(claims),
-    attempts: new Set(attempts),
+    idempotencyRecords: new Set(idempotencyRecords),
   };
 }
 
 /** Whether a shipment whose outcome was unknown is in the log. Ids of events are never used twice. */
-function isAmong({ events }: Missed, shipped: Shipped): boolean {
-  const last = shipped.events.at(-1);
+function isAmong({ events }: MissingRows, shipment: Shipment): boolean {
+  const last = shipment.events.at(-1);
   return last !== undefined && events.some(({ position, id }) => position === last.position && id === last.id);
 }
 
@@ -187,9 +198,9 @@ export function longValue(seed: string): string {
 
 /** A shipment of one event that no replica has decided on. */
 export function shipmentAfter(
-  head: Shipped['head'],
+  head: Shipment['head'],
   { stream, version = 1, body = '{}', value }: { stream: string; version?: number; body?: string; value?: string },
-): Shipped {
+): Shipment {
   const position = head.size + 1;
   const id = `00000000-0000-7000-8000-${String(position).padStart(12, '0')}`;
   const claim = { position, stream, scope: 'posts.slug', value: value ?? '', isTaken: true };
@@ -198,7 +209,7 @@ export function shipmentAfter(
     head: { ...head, size: position, root: Buffer.alloc(32, position) },
     events: [{ position, id, stream, version, header: `{"position":${position}}`, body }],
     claims: value === undefined ? [] : [claim],
-    attempts: [],
+    idempotencyRecords: [],
     erasures: [],
   };
 }

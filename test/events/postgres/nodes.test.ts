@@ -128,7 +128,7 @@ describeWithPostgres('The nodes of a log in PostgreSQL', () => {
   it('hold back no erasure from before they began with nothing, and each that their older files may have', async () => {
     const { registries, node, address, tables, seenEarlier, close } = await withNodes('a');
     const taken = await node.log.take(node.head());
-    const erased = { position: 2, payloads: [1], streams: [], attemptsOf: [], files: [] };
+    const erased = { position: 2, payloads: [1], streams: [], idempotencyOf: [], files: [] };
     await taken.ship({ ...shipmentAfter(taken.head, { stream: 'posts/2' }), erasures: [erased] });
     const scrubbed = async (own: Partial<NodeReport>) =>
       (await registries[0]?.report({ ...report, ...own }))?.nodes[0]?.scrubbed;

@@ -55,13 +55,13 @@ describeWithPostgres('A log in PostgreSQL', () => {
       { stream: 'posts/1', version: 1, value: 'a', key: 'k', body },
       { stream: 'posts/1', version: 2 },
     ]);
-    const missed = await other.log.tail({ size: 0 }, 10);
-    assert.equal(missed.events[0]?.body, body);
-    assert.deepEqual(missed.claims, [
+    const missing = await other.log.tail({ size: 0 }, 10);
+    assert.equal(missing.events[0]?.body, body);
+    assert.deepEqual(missing.claims, [
       { position: 1, stream: 'posts/1', scope: 'posts.slug', value: 'a', isTaken: true },
     ]);
     assert.deepEqual(
-      missed.attempts.map(({ key, position, stream, version }) => ({ key, position, stream, version })),
+      missing.idempotencyRecords.map(({ key, position, stream, version }) => ({ key, position, stream, version })),
       [{ key: 'k', position: 1, stream: 'posts/1', version: 1 }],
     );
     await other.follow();
@@ -111,11 +111,11 @@ describeWithPostgres('A log in PostgreSQL', () => {
     );
     const count = (what: string) => told.flat().filter((one) => one === what).length;
     assert.deepEqual(
-      [count('recorded'), count('version'), count('claim'), count('attempt')],
+      [count('recorded'), count('version'), count('claim'), count('idempotency')],
       [3 * rounds, 2 * rounds, 2 * rounds, 2 * rounds],
     );
-    const [claims, attempts] = await sql('SELECT 1 FROM annals.claims', 'SELECT 1 FROM annals.attempts');
-    assert.deepEqual([claims?.rowCount, attempts?.rowCount], [rounds, rounds]);
+    const [claims, idempotencyRecords] = await sql('SELECT 1 FROM annals.claims', 'SELECT 1 FROM annals.attempts');
+    assert.deepEqual([claims?.rowCount, idempotencyRecords?.rowCount], [rounds, rounds]);
     for (const node of nodes) await node.follow();
     assert.equal(new Set(nodes.map((node) => node.head().root.toString('hex'))).size, 1);
     await Promise.all(nodes.map(({ log }) => log.close()));
@@ -133,8 +133,8 @@ describeWithPostgres('A log in PostgreSQL', () => {
     const { one, other, close } = await twoNodes();
     await one.append([{ stream: 'posts/1', version: 1, value: 'a' }]);
     const taken = await other.log.take(other.head());
-    const shipped = shipmentAfter(taken.head, { stream: 'posts/2', value: 'a' });
-    await assert.rejects(taken.ship(shipped), /holds other things than this node's replica/);
+    const shipment = shipmentAfter(taken.head, { stream: 'posts/2', value: 'a' });
+    await assert.rejects(taken.ship(shipment), /holds other things than this node's replica/);
     assert.equal((await one.log.head()).size, 1);
     assert.deepEqual(await one.append([{ stream: 'posts/2', version: 1 }]), ['recorded']);
     await close();
@@ -170,36 +170,36 @@ describeWithPostgres('A log in PostgreSQL', () => {
     await close();
   });
 
-  it('gives the claims and attempts of commands without an event of their own', async () => {
+  it('gives the claims and idempotency records of commands without an event of their own', async () => {
     const { one, other, close } = await twoNodes();
     await one.append([{ stream: 'posts/1', version: 1, value: 'a', key: 'k1' }]);
-    const attempt = { fingerprint: 'f', position: 1, stream: 'batches/1', version: 0, recordedAt: 1 };
+    const idempotency = { fingerprint: 'f', position: 1, stream: 'batches/1', version: 0, recordedAt: 1 };
     const bulk = await one.log.take(one.head());
     const base = shipmentAfter(bulk.head, { stream: 'posts/2' });
     const claims = [{ position: 1, stream: 'posts/2', scope: 'posts.slug', value: 'b', isTaken: true }];
-    await bulk.ship({ ...base, claims, attempts: [{ ...attempt, key: 'k2' }] });
-    const missed = await other.log.tail({ size: 1 }, 10);
-    assert.deepEqual([missed.claims, missed.attempts], [claims, [{ ...attempt, key: 'k2' }]]);
+    await bulk.ship({ ...base, claims, idempotencyRecords: [{ ...idempotency, key: 'k2' }] });
+    const missing = await other.log.tail({ size: 1 }, 10);
+    assert.deepEqual([missing.claims, missing.idempotencyRecords], [claims, [{ ...idempotency, key: 'k2' }]]);
     // A change of nothing is recorded for its key alone.
     const idle = await one.log.take(base.head);
-    const third = { ...attempt, position: 2, key: 'k3' };
-    await idle.ship({ from: 2, head: base.head, events: [], claims: [], attempts: [third], erasures: [] });
+    const third = { ...idempotency, position: 2, key: 'k3' };
+    await idle.ship({ from: 2, head: base.head, events: [], claims: [], idempotencyRecords: [third], erasures: [] });
     const taken = await other.log.take(base.head);
-    assert.deepEqual(taken.missed(2), {
+    assert.deepEqual(taken.missing(2), {
       from: 2,
       head: base.head,
       events: [],
       claims: [],
-      attempts: [third],
+      idempotencyRecords: [third],
       erasures: [],
     });
     await taken.ship(shipmentAfter(taken.head, { stream: 'posts/3' }));
     assert.deepEqual(
-      (await other.log.tail({ size: 0 }, 2)).attempts.map(({ key }) => key),
+      (await other.log.tail({ size: 0 }, 2)).idempotencyRecords.map(({ key }) => key),
       ['k1', 'k2'],
     );
     assert.deepEqual(
-      (await other.log.tail({ size: 2 }, 1)).attempts.map(({ key }) => key),
+      (await other.log.tail({ size: 2 }, 1)).idempotencyRecords.map(({ key }) => key),
       ['k3'],
     );
     await close();
@@ -214,32 +214,32 @@ describeWithPostgres('A log in PostgreSQL', () => {
     const taken = await one.log.take(one.head());
     const base = shipmentAfter(taken.head, { stream: 'posts/1', version: 2, body: '{"text":"secret too"}' });
     const erasing = shipmentAfter(base.head, { stream: 'erasures/1' });
-    const attempt = { fingerprint: 'f', version: 1, recordedAt: 1 };
+    const idempotency = { fingerprint: 'f', version: 1, recordedAt: 1 };
     await taken.ship({
       from: 2,
       head: erasing.head,
       events: [...base.events, ...erasing.events],
       claims: [{ position: 3, stream: 'posts/1', scope: 'posts.title', value: 'secret title', isTaken: true }],
-      attempts: [
-        { ...attempt, key: 'k3', position: 3, stream: 'posts/1' },
-        { ...attempt, key: 'k4', position: 4, stream: 'posts/1' },
+      idempotencyRecords: [
+        { ...idempotency, key: 'k3', position: 3, stream: 'posts/1' },
+        { ...idempotency, key: 'k4', position: 4, stream: 'posts/1' },
       ],
-      erasures: [{ position: 4, payloads: [1, 3], streams: ['posts/1'], attemptsOf: ['posts/1'], files: ['aa'] }],
+      erasures: [{ position: 4, payloads: [1, 3], streams: ['posts/1'], idempotencyOf: ['posts/1'], files: ['aa'] }],
     });
-    const missed = await other.log.tail({ size: 0 }, 10);
+    const missing = await other.log.tail({ size: 0 }, 10);
     assert.deepEqual(
-      missed.events.map(({ body }) => body === null),
+      missing.events.map(({ body }) => body === null),
       [true, false, true, false],
     );
     assert.deepEqual(
-      missed.claims.map(({ value }) => value),
+      missing.claims.map(({ value }) => value),
       ['kept'],
     );
     assert.deepEqual(
-      missed.attempts.map(({ key }) => key),
+      missing.idempotencyRecords.map(({ key }) => key),
       ['k2', 'k4'],
     );
-    assert.deepEqual(missed.erasures, [{ position: 4, files: ['aa'] }]);
+    assert.deepEqual(missing.erasures, [{ position: 4, files: ['aa'] }]);
     const tables = ['events', 'payloads', 'claims', 'claim_changes', 'attempts', 'erasures'];
     const found = await sql(
       ...tables.map((table) => `SELECT 1 FROM annals.${table} AS t WHERE ${here} AND t::text LIKE '%secret%'`),
@@ -251,13 +251,13 @@ describeWithPostgres('A log in PostgreSQL', () => {
     await close();
   });
 
-  it('forgets attempts that are too old', async () => {
+  it('forgets idempotency records that are too old', async () => {
     const { one, sql, here, close } = await twoNodes();
     const old = Array.from({ length: 1200 }, (_, at) => ({ stream: `posts/${at}`, version: 1, key: `old ${at}` }));
     await one.append(old);
     await sql(`UPDATE annals.attempts SET recorded_at = recorded_at - 61000 WHERE ${here}`);
     await one.append([{ stream: 'posts/x', version: 1, key: 'new' }]);
-    await one.log.forgetAttempts(60_000);
+    await one.log.forgetIdempotencyRecords(60_000);
     const [left] = await sql(`SELECT key FROM annals.attempts WHERE ${here}`);
     assert.deepEqual(left?.rows, [{ key: 'new' }]);
     await close();

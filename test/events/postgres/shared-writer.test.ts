@@ -6,7 +6,7 @@ import { DivergedError } from '../../../events/log/ingesting.ts';
 import {
   type SharedLog,
   SharedLogUnavailableError,
-  type Taken,
+  type TakenLog,
   UnknownShipmentError,
 } from '../../../events/replica/shared-log.ts';
 import { verifyLog } from '../../../events/verify/verify.ts';
@@ -30,9 +30,9 @@ describeWithPostgres('Nodes that share a log in PostgreSQL', () => {
       nodes.map(async ({ append }, node) => {
         for (let at = 0; at < 12; at += 1) {
           const stream = `people/${node}-${at}`;
-          const attempt = { key: `key-${node}-${at}`, fingerprint: 'f' };
+          const idempotency = { key: `key-${node}-${at}`, fingerprint: 'f' };
           await append(
-            command(stream, 0, { claims: [claim(`${node}-${at}`, 'people.email')], attempt }),
+            command(stream, 0, { claims: [claim(`${node}-${at}`, 'people.email')], idempotency }),
             command(stream, 1, { releases: [claim(`${node}-${at}`, 'people.email')] }),
             command(`posts/${at}`, null),
           );
@@ -43,7 +43,7 @@ describeWithPostgres('Nodes that share a log in PostgreSQL', () => {
     await one.append({
       ...command('batches/1', 0, { events: [] }),
       otherStreams: [change('people/x', 0, { claims: [claim('x', 'people.email')] }), change('people/y', 0)],
-      attempt: { key: 'bulk', fingerprint: 'f' },
+      idempotency: { key: 'bulk', fingerprint: 'f' },
     });
     const declared = [
       { stream: 'people/1-3', versions: 2 },
@@ -87,7 +87,7 @@ describeWithPostgres('Nodes that share a log in PostgreSQL', () => {
           append(
             command(`same/${at}`, 0),
             command(`values/${node}-${at}`, 0, { claims: [claim(`${at}`, 'values.name')] }),
-            command(`keys/${node}-${at}`, 0, { attempt: { key: `key-${at}`, fingerprint: 'f' } }),
+            command(`keys/${node}-${at}`, 0, { idempotency: { key: `key-${at}`, fingerprint: 'f' } }),
           ),
         ),
       );
@@ -95,7 +95,7 @@ describeWithPostgres('Nodes that share a log in PostgreSQL', () => {
     }
     assert.deepEqual(
       outcomes,
-      Array.from({ length: 15 }, () => ['recorded,recorded,recorded', 'version,claim,attempt'].toSorted()),
+      Array.from({ length: 15 }, () => ['recorded,recorded,recorded', 'version,claim,idempotency'].toSorted()),
     );
     await Promise.all(nodes.map(({ current }) => current()));
     assert.deepEqual(nodes[0] && rowsOf(nodes[0].db), nodes[1] && rowsOf(nodes[1].db));
@@ -125,7 +125,7 @@ describeWithPostgres('Nodes that share a log in PostgreSQL', () => {
       },
     });
     const [one, other] = await Promise.all([openReplicaNode(t, address), openReplicaNode(t, address, { spoil })]);
-    await one.append(command('posts/1', 0, { attempt: { key: 'key', fingerprint: 'f' } }));
+    await one.append(command('posts/1', 0, { idempotency: { key: 'key', fingerprint: 'f' } }));
     const holder = await openNode(address);
     const taken = await holder.log.take(one.log.head(), 20_000, 20_000);
     const writing = other.append(command('posts/2', 0), command('posts/1', 1));
@@ -144,7 +144,7 @@ describeWithPostgres('Nodes that share a log in PostgreSQL', () => {
     let whenTaken: (() => Promise<void>) | null = null;
     const spoil = (log: SharedLog): SharedLog => ({
       ...log,
-      async take(...given): Promise<Taken> {
+      async take(...given): Promise<TakenLog> {
         const taken = await log.take(...given);
         const run = whenTaken;
         whenTaken = null;
@@ -273,13 +273,13 @@ describeWithPostgres('Nodes that share a log in PostgreSQL', () => {
     const plan: ('appended' | 'not appended')[] = [];
     const spoil = (log: SharedLog): SharedLog => ({
       ...log,
-      async take(...given): Promise<Taken> {
+      async take(...given): Promise<TakenLog> {
         const taken = await log.take(...given);
         return {
           ...taken,
-          async ship(shipped) {
+          async ship(shipment) {
             const fate = plan.shift();
-            await (fate === 'not appended' ? taken.release() : taken.ship(shipped));
+            await (fate === 'not appended' ? taken.release() : taken.ship(shipment));
             if (fate) throw new UnknownShipmentError(fate);
           },
         };
@@ -294,9 +294,9 @@ describeWithPostgres('Nodes that share a log in PostgreSQL', () => {
     ] as const;
     for (const [at, fate] of fates.entries()) {
       plan.push(...fate);
-      const attempt = { key: `key-${at}`, fingerprint: 'f' };
+      const idempotency = { key: `key-${at}`, fingerprint: 'f' };
       const found = await one.append(
-        command(`posts/${at}`, 0, { claims: [claim(`${at}`)], attempt }),
+        command(`posts/${at}`, 0, { claims: [claim(`${at}`)], idempotency }),
         command('free', null),
       );
       assert.deepEqual(found, ['recorded', 'recorded']);
@@ -321,11 +321,11 @@ describeWithPostgres('Nodes that share a log in PostgreSQL', () => {
     };
     const spoil = (log: SharedLog): SharedLog => ({
       ...log,
-      async take(...given): Promise<Taken> {
+      async take(...given): Promise<TakenLog> {
         const taken = await log.take(...given);
         return {
           ...taken,
-          ship: (shipped) => cancelled(() => taken.ship(shipped)),
+          ship: (shipment) => cancelled(() => taken.ship(shipment)),
           confirm: () => cancelled(() => taken.confirm()),
         };
       },
@@ -334,7 +334,7 @@ describeWithPostgres('Nodes that share a log in PostgreSQL', () => {
       openReplicaNode(t, address, { spoil }),
       openReplicaNode(t, address, { spoil }),
     ]);
-    const write = () => command('posts/1', 0, { attempt: { key: 'key', fingerprint: 'f' } });
+    const write = () => command('posts/1', 0, { idempotency: { key: 'key', fingerprint: 'f' } });
     isStandbyGone = true;
     await assert.rejects(one.append(write()), UnknownShipmentError);
     await other.current();
@@ -342,9 +342,9 @@ describeWithPostgres('Nodes that share a log in PostgreSQL', () => {
     await assert.rejects(other.append(write()), UnknownShipmentError);
     await assert.rejects(other.writer.confirmed(), UnknownShipmentError);
     isStandbyGone = false;
-    assert.deepEqual(await other.append(write()), ['attempt']);
+    assert.deepEqual(await other.append(write()), ['idempotency']);
     await one.writer.confirmed();
-    assert.deepEqual(await one.append(write()), ['attempt']);
+    assert.deepEqual(await one.append(write()), ['idempotency']);
     assert.equal(one.log.head().size, 1);
   });
 
@@ -367,10 +367,10 @@ describeWithPostgres('Nodes that share a log in PostgreSQL', () => {
       openReplicaNode(t, address, { spoilReplica }),
       openReplicaNode(t, address),
     ]);
-    const attempt = { key: 'key', fingerprint: 'f' };
-    await assert.rejects(one.append(command('posts/1', 0, { attempt })), UnknownOutcomeError);
+    const idempotency = { key: 'key', fingerprint: 'f' };
+    await assert.rejects(one.append(command('posts/1', 0, { idempotency })), UnknownOutcomeError);
     isFull = false;
-    assert.deepEqual(await one.append(command('posts/1', 0, { attempt })), ['attempt']);
+    assert.deepEqual(await one.append(command('posts/1', 0, { idempotency })), ['idempotency']);
     await other.current();
     assert.deepEqual(rowsOf(one.db), rowsOf(other.db));
     assert.equal(one.told.length, 1);

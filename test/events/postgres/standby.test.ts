@@ -38,8 +38,8 @@ describeWithServers('A log in PostgreSQL whose standby does not answer', () => {
     await sql("ALTER SYSTEM SET synchronous_standby_names = 'absent'", 'SELECT pg_reload_conf()');
     try {
       const taken = await one.log.take(one.head(), 20_000);
-      const shipped = shipmentAfter(taken.head, { stream: 'posts/1' });
-      const shipping = assert.rejects(taken.ship(shipped), UnknownShipmentError);
+      const shipment = shipmentAfter(taken.head, { stream: 'posts/1' });
+      const shipping = assert.rejects(taken.ship(shipment), UnknownShipmentError);
       await untilOne(async () => {
         const [waiting] = await sql(
           "SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep' AND datname = current_database()",
@@ -52,7 +52,7 @@ describeWithServers('A log in PostgreSQL whose standby does not answer', () => {
     }
     const taken = await other.log.take(other.head());
     assert.deepEqual(
-      taken.missed(other.head().size).events.map(({ stream }) => stream),
+      taken.missing(other.head().size).events.map(({ stream }) => stream),
       ['posts/0', 'posts/1'],
     );
     await taken.confirm();
@@ -72,9 +72,10 @@ describeWithServers('A log in PostgreSQL whose standby does not answer', () => {
     } finally {
       await sql("ALTER SYSTEM SET synchronous_standby_names = 'b'", 'SELECT pg_reload_conf()');
     }
-    // The same attempt again, as its client sends it: it was recorded, and once.
+    // The same write again, as its client sends it: it was recorded, and once.
     await untilOne(
-      async () => (await node.append([{ stream: 'posts/1', version: 1, key: 'k' }]).catch(nothing))?.[0] === 'attempt',
+      async () =>
+        (await node.append([{ stream: 'posts/1', version: 1, key: 'k' }]).catch(nothing))?.[0] === 'idempotency',
     );
     assert.equal((await node.log.head()).size, 1);
     await node.log.close();
@@ -152,13 +153,13 @@ describeWithServers('A log in PostgreSQL whose standby does not answer', () => {
     assert.deepEqual(head?.rows, [{ state: 'here', size: String(log.head().size) }]);
   });
 
-  it('is read on while old attempts are forgotten, which waits for no standby', async () => {
+  it('is read on while old idempotency records are forgotten, which waits for no standby', async () => {
     const { one, site, sql, close } = await twoNodes();
     await one.append([{ stream: 'posts/1', version: 1, key: 'old' }]);
     await sql("ALTER SYSTEM SET synchronous_standby_names = 'absent'", 'SELECT pg_reload_conf()');
     try {
       await pause(100);
-      const forgotten = one.log.forgetAttempts(-60_000);
+      const forgotten = one.log.forgetIdempotencyRecords(-60_000);
       const heads = Array.from({ length: 20 }, async (_, at) => {
         await pause(at * 50);
         return (await one.log.head()).size;

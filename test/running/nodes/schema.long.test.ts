@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { it } from 'node:test';
-import type { Shipped } from '../../../events/log/shipped.ts';
+import type { Shipment } from '../../../events/log/shipment.ts';
 import { openPostgresLog } from '../../../events/postgres/postgres-log.ts';
 import { shipmentAfter } from '../../events/postgres/node.ts';
 import { describeWithPostgres, useDatabase } from '../../helpers/postgres.ts';
@@ -131,7 +131,7 @@ describeWithPostgres('A schema of a node', () => {
     t.after(() => log.close());
     const head = await log.head();
     const shipment = shipmentAfter(head, { stream: 'posts/pinned' });
-    const [event] = shipment.events as [Shipped['events'][number]];
+    const [event] = shipment.events as [Shipment['events'][number]];
     const header = { ...event, actor: { type: 'system' }, type: 'document.pinned', schemaVersion: 1 };
     const taken = await log.take(head);
     await taken.ship({ ...shipment, events: [{ ...event, header: JSON.stringify(header) }] });

@@ -16,10 +16,11 @@ export type ShippedEvent = Pick<Header, 'position' | 'id' | 'stream' | 'version'
 export type ShippedClaim = { position: number; stream: string; scope: string; value: string; isTaken: boolean };
 
 /**
- * The first answer to an attempt, and when it was kept, in milliseconds since the epoch. It takes the place of one with
- * its key. A command without an event in its own stream answers with the position of the event before it.
+ * The first answer under an idempotency key. `recordedAt`: when it was kept, in milliseconds since the epoch. It
+ * replaces an older record with this key. A command without an event in its own stream has the position of the event
+ * before it.
  */
-export type ShippedAttempt = IdempotencyRecord & {
+export type ShippedIdempotencyRecord = IdempotencyRecord & {
   position: number;
   stream: string;
   version: number;
@@ -29,36 +30,36 @@ export type ShippedAttempt = IdempotencyRecord & {
 /**
  * The part of the log that the erasure at a position takes out of it, of all that was appended before it and with it.
  * `payloads`: the positions of the payloads. `streams`: those whose claims go, and whose changes of claims at positions
- * up to this one. `attemptsOf`: the streams whose attempts go. `files`: SHA-256 of the files to be removed where
- * nothing else needs them.
+ * up to this one. `idempotencyOf`: the streams whose idempotency records go. `files`: SHA-256 of the files to be
+ * removed if nothing else needs them.
  */
 export type ShippedErasure = {
   position: number;
   payloads: number[];
   streams: string[];
-  attemptsOf: string[];
+  idempotencyOf: string[];
   files: string[];
 };
 
 /**
  * All that one transaction writes to a log after `from` events, in rows that another store can keep. In the order of
- * positions; at one position claims come before an erasure, and that before an attempt.
+ * positions; at one position claims come before an erasure, and the erasure before an idempotency record.
  */
-export type Shipped = {
+export type Shipment = {
   from: number;
   head: SharedHead;
   events: ShippedEvent[];
   claims: ShippedClaim[];
-  attempts: ShippedAttempt[];
+  idempotencyRecords: ShippedIdempotencyRecord[];
   erasures: ShippedErasure[];
 };
 
 /**
- * The rows that a replica lacks: those of any number of {@link Shipped}, cut at any event. `head` is the one after the
- * last event; null where more is to come before the head is reached. `body` is null where the payload was erased since,
- * and so are the claims and attempts not there that the erasure took.
+ * The rows that a replica lacks: those of any number of shipments, cut at any event. `head` is the head after the last
+ * event; null if more rows follow before the head of the log. `body` is null if the payload was erased since; the
+ * claims and idempotency records that the erasure took are not there either.
  */
-export type Missed = Pick<Shipped, 'from' | 'claims' | 'attempts'> & {
+export type MissingRows = Pick<Shipment, 'from' | 'claims' | 'idempotencyRecords'> & {
   head: SharedHead | null;
   events: (Omit<ShippedEvent, 'body'> & { body: string | null })[];
   erasures: Pick<ShippedErasure, 'position' | 'files'>[];
@@ -68,15 +69,15 @@ export type Missed = Pick<Shipped, 'from' | 'claims' | 'attempts'> & {
  * The rows of a transaction that are not in its headers, gathered while it is written. `bodies`: the payload of each
  * event.
  */
-export type Rows = Pick<Shipped, 'claims' | 'attempts' | 'erasures'> & { bodies: string[] };
+export type Rows = Pick<Shipment, 'claims' | 'idempotencyRecords' | 'erasures'> & { bodies: string[] };
 
 export function newRows(): Rows {
-  return { bodies: [], claims: [], attempts: [], erasures: [] };
+  return { bodies: [], claims: [], idempotencyRecords: [], erasures: [] };
 }
 
 /** Forgets the rows that are gathered from now on. @returns the function that does. */
-export function markRows({ bodies, claims, attempts, erasures }: Rows): () => void {
-  const lists: unknown[][] = [bodies, claims, attempts, erasures];
+export function markRows({ bodies, claims, idempotencyRecords, erasures }: Rows): () => void {
+  const lists: unknown[][] = [bodies, claims, idempotencyRecords, erasures];
   const lengths = lists.map(({ length }) => length);
   return () => {
     lists.forEach((list, at) => {
@@ -89,10 +90,10 @@ export function markRows({ bodies, claims, attempts, erasures }: Rows): () => vo
  * The rows of a transaction that leads from one head to another. `leaves`: the headers of the events as they are
  * stored.
  */
-export function shippedOf(
+export function shipmentOf(
   { recorded, leaves, rows }: { recorded: readonly RecordedEvent[]; leaves: readonly string[]; rows: Rows },
   { before, after }: { before: Head; after: Head },
-): Shipped {
+): Shipment {
   const { bodies, ...others } = rows;
   const { mac: _, ...head } = after;
   const events = recorded.map(({ header: { position, id, stream, version } }, at) => {

@@ -41,7 +41,6 @@ async function withPasswords(folder: string, run: (login: Try, known: string) =>
     rateLimit: null,
     now: Date.now,
     onMail: () => {},
-    onDraftFailure: () => {},
     onSwapped: () => {},
   });
   const known = 'known-account@example.com';

@@ -23,6 +23,7 @@ import type { BlobStore } from '../storage/blobs.ts';
 import type { Log } from './platform/logging.ts';
 import type { State } from './platform/state.ts';
 import type {
+  AnswerSlots,
   Api,
   BulkTurns,
   Credentials,
@@ -32,9 +33,11 @@ import type {
   Notary,
   PasswordService,
   Pins,
-  Places,
+  Preferences,
+  Previews,
   Reloading,
   ToldOrigins,
+  UnsavedChanges,
   WebhookPort,
 } from './ports.ts';
 import type { SearchReader } from './queries/search-index.ts';
@@ -139,6 +142,9 @@ export type App = Writing & {
   /** Reads the condition that a rule of a target answers with. @throws DomainError `invalid`. */
   readCondition: (target: Target, condition: object) => Promise<Where>;
   passwords: PasswordService;
+  preferences: Preferences;
+  unsavedChanges: UnsavedChanges;
+  previews: Previews;
   /** API keys that were made at run time, and the service that has their secrets. */
   apiKeys: ApiKeys;
   keyService: KeyService;
@@ -174,7 +180,7 @@ export type RouteParts = {
   hasBucket: boolean;
   erasures: ErasurePort;
   webhooks: WebhookPort;
-  places: Places;
+  answerSlots: AnswerSlots;
   /** Reads the configuration again. @throws DomainError `conflict` where that is not possible. */
   reload: Reloading['reload'];
   /**

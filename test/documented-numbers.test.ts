@@ -8,7 +8,7 @@ import { maxSortKeys } from '../config/sorting.ts';
 import { idempotencyMilliseconds } from '../events/facts/idempotency.ts';
 import { mostCharacters, mostDocuments } from '../server/documents/bulk/requests.ts';
 import { previewSeconds } from '../server/documents/preview/tokens.ts';
-import { draftDays } from '../server/documents/unsaved-changes/keeping.ts';
+import { unsavedDays } from '../server/documents/unsaved-changes/keeping.ts';
 import { maxHops } from '../server/queries/paths.ts';
 import { mostInWhere } from '../server/queries/where.ts';
 import { defaultSettings } from '../server/settings/settings.ts';
@@ -23,7 +23,7 @@ const users = checkConfig({ collections: [{ slug: 'users', auth: true, fields: [
 const promised: [what: string, has: unknown, is: unknown, page: string, says: RegExp][] = [
   ['an idempotency key', idempotencyMilliseconds, 7 * day, 'rest.md', /a key that is older than 7 days/],
   ['the token of a preview', previewSeconds, 900, 'rest.md', /A token is valid for 15 minutes/],
-  ['a kept draft', draftDays, 30, 'rest.md', /\[kept drafts\][^|]+\|[^|]+; 30 days \|/],
+  ['a kept draft', unsavedDays, 30, 'rest.md', /\[kept drafts\][^|]+\|[^|]+; 30 days \|/],
   ['a webhook that fails', webhookPatience, 3 * day, 'webhooks.md', /An attempt that fails 3 days after the event/],
   [
     'documents of a bulk call',

@@ -1,42 +1,25 @@
-import { randomBytes } from 'node:crypto';
 import { hasTable, type Sqlite } from '../../storage/sqlite.ts';
-import { type HandedOver, signHandover } from '../proof/handovers.ts';
-import { type Signer, signerOf } from '../proof/notes.ts';
 import type { TreeHead } from '../proof/proofs.ts';
-import type { KeyChange, NamedKey } from '../service-events/key-events.ts';
+import type { KeyChange } from '../service-events/key-events.ts';
+import {
+  type KnownKey,
+  keyOf,
+  type LogKey,
+  logKeyOf,
+  nameOf,
+  newKey,
+  planReplacement,
+  type Replacement,
+  type StoredChange,
+  type StoredKey,
+} from './key-replacement.ts';
+import { removeTraces } from './traces.ts';
 
-/** The key that signs a log now, and the newest tree head that it signed. */
-export type LogKey = { signer: Signer; signed: TreeHead | null };
-
-/**
- * A key of a log, by its verifier key. `retiredAt` is null for the one that signs. The signatures of a disowned one do
- * not hold any more: events that it vouched for were lost, and that was accepted. It counts as disowned where the log
- * tells of it too.
- */
-export type KnownKey = { id: string; verifierKey: string; retiredAt: string | null; isDisowned: boolean };
-
-/** A key whose word shall count no more; `signed` as {@link KeyChange} has it. */
-export type GivenUp = { id: string; signed?: number };
-
-/**
- * Why a key is replaced, and which ones are disowned with that. `from`: the one that signed, where this vault has
- * another. `handedOver`: the head at which the present key itself hands over to the new one. `expected`: the key that
- * is to be replaced, by its id, and what it had signed when that was looked at; where it is given and another one
- * signs, or more was signed, nothing is changed.
- */
-export type Replacement = {
-  reason: string;
-  disowned?: readonly GivenUp[];
-  from?: NamedKey;
-  handedOver?: HandedOver;
-  expected?: ExpectedKey;
-};
-
-/** As {@link Replacement} has it. */
-export type ExpectedKey = { id: string; signed: TreeHead | null };
-
-/** A change of which no event tells yet. */
+/** A change that no event tells of yet. */
 export type UntoldChange = { number: number; change: KeyChange };
+
+/** The newest tree head that the key of a log has signed, and its verifier key. */
+export type SignedHead = { log: string; size: number; root: Uint8Array; key: string };
 
 export type LogKeys = ReturnType<typeof openLogKeys>;
 
@@ -55,135 +38,115 @@ const tables = `
   CREATE TABLE IF NOT EXISTS disowned_keys (id TEXT PRIMARY KEY) STRICT;
 `;
 
-/** Changes that the log has to be told of: a row goes when it has been. */
+/** Changes that events have to tell of: a row goes when one does. */
 const changesTable =
   'CREATE TABLE key_changes (number INTEGER PRIMARY KEY, log TEXT NOT NULL, change TEXT NOT NULL) STRICT';
 
-type Row = { id: string; seed: string | null; signed_size: number | null; signed_root: Buffer | null };
-
-/** The newest tree head that the key of a log has signed, and its verifier key. */
-export type SignedHead = { log: string; size: number; root: Uint8Array; key: string };
-
-/**
- * The keys that sign checkpoints, in the vault. Beside each stands the newest tree head that it signed: what a key has
- * signed has to be known wherever the key is, whatever becomes of the log.
- */
-export function openLogKeys(db: Sqlite) {
-  db.exec(tables);
-  rememberEarlier(db);
-  const select = db.prepare<[log: string], Row>('SELECT * FROM log_keys WHERE log = ? AND retired_at IS NULL');
-  const insert = db.prepare('INSERT INTO log_keys (id, log, verifier_key, seed, made_at) VALUES (?, ?, ?, ?, ?)');
-  const retire = db.prepare('UPDATE log_keys SET retired_at = ?, seed = NULL WHERE log = ? AND retired_at IS NULL');
-  const update = db.prepare('UPDATE log_keys SET signed_size = ?, signed_root = ? WHERE log = ? AND id = ?');
-  const updateExpected = db.prepare(
-    `UPDATE log_keys SET signed_size = :size, signed_root = :root
-     WHERE log = :log AND id = :id AND retired_at IS NULL AND signed_size IS :sizeBefore AND signed_root IS :rootBefore`,
-  );
-  const disown = db.prepare('INSERT INTO disowned_keys VALUES (?) ON CONFLICT DO NOTHING');
-
-  function make(log: string): void {
-    const seed = randomBytes(32);
-    const { id, key } = signerOf(log, seed);
-    insert.run(id, log, key, seed.toString('base64url'), new Date().toISOString());
-  }
-
-  const { known } = readLogKeys(db);
-  const selectUntold = db.prepare<[log: string], { number: number; change: string }>(
-    'SELECT number, change FROM key_changes WHERE log = ? ORDER BY number',
-  );
-  const insertChange = db.prepare('INSERT INTO key_changes (log, change) VALUES (?, ?)');
-  const deleteChange = db.prepare('DELETE FROM key_changes WHERE number = ?');
-  const updateChange = db.prepare('UPDATE key_changes SET change = ? WHERE number = ?');
-
-  function note(log: string, change: KeyChange): void {
-    insertChange.run(log, JSON.stringify(change));
-  }
-
-  function current(log: string): LogKey {
-    if (!select.get(log)) make(log);
-    const row = select.get(log);
-    if (!row?.seed) throw new Error(`vault.db does not hold the key that was made for ${log}`);
-    const { seed, signed_size: size, signed_root: root } = row;
-    const signer = signerOf(log, Buffer.from(seed, 'base64url'));
-    return { signer, signed: size === null || root === null ? null : { size, root } };
-  }
-
-  /** The new key signs the head as well, so it will sign no log without these events. */
-  function handOver(log: string, old: Signer, head: HandedOver): string {
-    const { signer } = current(log);
-    update.run(head.size, head.root, log, signer.id);
-    return signHandover(old, signer, head);
-  }
-
-  function withdraw(log: string, ids: ReadonlySet<string>): void {
-    for (const { number, change } of selectUntold.all(log)) {
-      const without = withoutLostHandover(change, ids);
-      if (without !== null) updateChange.run(without, number);
-    }
-  }
-
-  const replace = db.transaction((log: string, replacement: Replacement): string | null => {
-    const { disowned = [], from, handedOver, expected, reason } = replacement;
-    if (expected && !isExpected(expected, current(log))) return null;
-    const old = handedOver && current(log).signer;
-    const all = known(log);
-    const before = from ?? all.find(isCurrent);
-    retire.run(new Date().toISOString(), log);
-    withdraw(log, new Set(disowned.map(({ id }) => id)));
-    for (const { id, ...signed } of disowned) {
-      disown.run(id);
-      note(log, { kind: 'disowned', key: nameOf(id, all), ...signed, reason });
-    }
-    make(log);
-    const to = known(log).find(isCurrent);
-    const signed = old && handedOver && { handover: handOver(log, old, handedOver) };
-    if (before && to) note(log, { kind: 'replaced', from: nameOf(before.id, all), to: keyOf(to), ...signed, reason });
-    return to?.verifierKey ?? null;
-  });
-
+function prepare(db: Sqlite) {
   return {
-    ...readLogKeys(db),
-    /** The key of a log, which also names it; made on first use. */
-    current,
-    /** Whether this vault has the key that signs a log: that of a node has only its public part. */
-    canSign: (log: string): boolean => select.get(log)?.seed != null,
-    /**
-     * Remembers what a key signs, before anybody else sees it.
-     *
-     * @param before what it had signed when that was looked at.
-     * @returns false, and nothing is changed, where it has signed another head since, or signs no more.
-     */
-    sign: (log: string, id: string, { size, root }: TreeHead, before: TreeHead | null): boolean => {
-      const earlier = { sizeBefore: before?.size ?? null, rootBefore: before?.root ?? null };
-      return updateExpected.run({ log, id, size, root, ...earlier }).changes > 0;
-    },
-    /**
-     * Makes a new key for a log; the seed of the old one is erased. That is still to be told to the log.
-     *
-     * @returns the verifier key of the new one; null where nothing was changed, since another key was expected.
-     */
-    replace: (log: string, replacement: Replacement): string | null => {
-      const made = replace.immediate(log, replacement);
-      // The seed stands in the write-ahead log until that is emptied.
-      db.pragma('wal_checkpoint(TRUNCATE)');
-      return made;
-    },
-    /** Remembers a change that came about otherwise, until the log has been told. */
-    note,
-    /** The changes of which the log has not been told, oldest first. */
-    untold: (log: string): UntoldChange[] =>
-      selectUntold.all(log).map(({ number, change }) => ({ number, change: JSON.parse(change) })),
-    /** The log tells of a change now. */
-    told: (number: number): void => {
-      deleteChange.run(number);
-    },
+    keys: db.prepare<[log: string], StoredKey>(
+      `SELECT id, verifier_key AS verifierKey, seed, retired_at AS retiredAt, signed_size AS signedSize,
+         signed_root AS signedRoot FROM log_keys WHERE log = ? ORDER BY made_at, rowid`,
+    ),
+    current: db.prepare<[log: string], StoredKey>(
+      `SELECT id, verifier_key AS verifierKey, seed, retired_at AS retiredAt, signed_size AS signedSize,
+         signed_root AS signedRoot FROM log_keys WHERE log = ? AND retired_at IS NULL`,
+    ),
+    insert: db.prepare<[StoredKey & { log: string; now: string }]>(
+      `INSERT INTO log_keys (id, log, verifier_key, seed, made_at, signed_size, signed_root)
+       VALUES (:id, :log, :verifierKey, :seed, :now, :signedSize, :signedRoot)`,
+    ),
+    retire: db.prepare('UPDATE log_keys SET retired_at = :now, seed = NULL WHERE log = :log AND retired_at IS NULL'),
+    sign: db.prepare(
+      `UPDATE log_keys SET signed_size = :size, signed_root = :root
+       WHERE log = :log AND id = :id AND retired_at IS NULL AND signed_size IS :sizeBefore AND signed_root IS :rootBefore`,
+    ),
+    disown: db.prepare('INSERT INTO disowned_keys VALUES (?) ON CONFLICT DO NOTHING'),
+    changes: db.prepare<[log: string], StoredChange>(
+      'SELECT number, change FROM key_changes WHERE log = ? ORDER BY number',
+    ),
+    insertChange: db.prepare('INSERT INTO key_changes (log, change) VALUES (?, ?)'),
+    updateChange: db.prepare('UPDATE key_changes SET change = :change WHERE number = :number'),
+    deleteChange: db.prepare('DELETE FROM key_changes WHERE number = ?'),
   };
 }
 
 /**
- * Keeps the public part of keys that another vault has, for those who verify beside this one; nothing is signed with
- * them here.
+ * The keys that sign checkpoints, in the vault. Each is stored with the newest tree head that it has signed: whatever
+ * becomes of the log, what a key has signed has to be known wherever the key is.
  */
+export function openLogKeys(db: Sqlite) {
+  db.exec(tables);
+  rememberEarlier(db);
+  const sql = prepare(db);
+  const { known, disowned, signed } = readLogKeys(db);
+
+  function current(log: string): LogKey {
+    const stored = sql.current.get(log);
+    if (stored) return logKeyOf(log, stored);
+    const made = newKey(log);
+    sql.insert.run({ ...made, log, now: new Date().toISOString() });
+    return logKeyOf(log, made);
+  }
+
+  function note(log: string, change: KeyChange): void {
+    sql.insertChange.run(log, JSON.stringify(change));
+  }
+
+  const replace = db.transaction((log: string, replacement: Replacement): string | null => {
+    const stored = { log, keys: sql.keys.all(log), disowned: disowned(log), untold: sql.changes.all(log) };
+    const plan = planReplacement(stored, replacement, newKey(log));
+    if (!plan) return null;
+    const now = new Date().toISOString();
+    sql.retire.run({ log, now });
+    for (const change of plan.corrected) sql.updateChange.run(change);
+    for (const id of plan.disowned) sql.disown.run(id);
+    sql.insert.run({ ...plan.made, log, now });
+    for (const change of plan.noted) note(log, change);
+    return plan.made.verifierKey;
+  });
+
+  return {
+    known,
+    disowned,
+    signed,
+    /** The key of a log, which also names it; made on first use. */
+    current,
+    /** Whether this vault has the key that signs a log: that of a node has only its public part. */
+    canSign: (log: string): boolean => sql.current.get(log)?.seed != null,
+    /**
+     * Remembers what a key signs, before anybody else sees it.
+     *
+     * @param before the head that it had signed when the caller looked.
+     * @returns false, and nothing is changed, if it has signed another head since, or signs no more.
+     */
+    sign: (log: string, id: string, { size, root }: TreeHead, before: TreeHead | null): boolean => {
+      const earlier = { sizeBefore: before?.size ?? null, rootBefore: before?.root ?? null };
+      return sql.sign.run({ log, id, size, root, ...earlier }).changes > 0;
+    },
+    /**
+     * Makes a new key for a log, erases the seed of the old one, and notes the changes for the log.
+     *
+     * @returns the verifier key of the new one; null, and nothing is changed, if another key was expected.
+     */
+    replace: (log: string, replacement: Replacement): string | null => {
+      const made = replace.immediate(log, replacement);
+      removeTraces(db);
+      return made;
+    },
+    /** Remembers a change that came about otherwise, until an event tells of it. */
+    note,
+    /** The changes that no event tells of, oldest first. */
+    untold: (log: string): UntoldChange[] =>
+      sql.changes.all(log).map(({ number, change }) => ({ number, change: JSON.parse(change) })),
+    /** Forgets a change that an event tells of now. */
+    told: (number: number): void => {
+      sql.deleteChange.run(number);
+    },
+  };
+}
+
+/** Stores the public part of keys of another vault, for commands that verify with this one and sign nothing. */
 export function learnLogKeys(db: Sqlite, log: string, keys: readonly KnownKey[]): void {
   const insert = db.prepare(
     `INSERT INTO log_keys (id, log, verifier_key, made_at, retired_at) VALUES (:id, :log, :verifierKey, :now, :retiredAt)
@@ -224,37 +187,6 @@ function rememberEarlier(db: Sqlite): void {
     }
   });
   remember.immediate();
-}
-
-/**
- * A hand-over to a key that is disowned before the log was told of it is of a log that is lost.
- *
- * @returns the change without it, as JSON; null where it has none to such a key.
- */
-export function withoutLostHandover(change: string, disowned: ReadonlySet<string>): string | null {
-  const { handover, ...rest } = JSON.parse(change);
-  return handover !== undefined && disowned.has(rest.to.id) ? JSON.stringify(rest) : null;
-}
-
-/** A key by its id, with its verifier key where it is one of these. */
-export function nameOf(id: string, known: readonly KnownKey[]): NamedKey {
-  const key = known.find((one) => one.id === id);
-  return key ? keyOf(key) : { id };
-}
-
-/** Whether the key that signs is the one that was looked at, and has signed nothing since. */
-export function isExpected({ id, signed: before }: ExpectedKey, { signer, signed }: LogKey): boolean {
-  if (signer.id !== id || signed === null || before === null) return signer.id === id && signed === before;
-  return signed.size === before.size && Buffer.from(signed.root).equals(before.root);
-}
-
-function isCurrent({ retiredAt }: KnownKey): boolean {
-  return retiredAt === null;
-}
-
-/** A key as events name it. */
-export function keyOf({ id, verifierKey }: Pick<KnownKey, 'id' | 'verifierKey'>): NamedKey {
-  return { id, verifierKey };
 }
 
 /** The public part of the keys of logs. */

@@ -1,5 +1,6 @@
 import { createHmac } from 'node:crypto';
 import { hasTable, type Sqlite, withDatabase } from '../../storage/sqlite.ts';
+import { removeTraces } from './traces.ts';
 
 /** The name of the secret in the vault under which hashes of passwords are committed to. */
 export const commitmentSecret = 'password-commitments';
@@ -17,9 +18,55 @@ export function credentialOf(secret: string, hash: string): string {
   return commitmentPrefix + createHmac('sha256', Buffer.from(secret, 'base64url')).update(hash).digest('hex');
 }
 
-/** Whether a credential says what the hash has to be: those of before were random. */
-export function isCommitment(credential: string): boolean {
+/** Whether a credential says what the hash has to be: those of earlier versions were random. */
+function isCommitment(credential: string): boolean {
   return credential.startsWith(commitmentPrefix);
+}
+
+/** Whether a hash may be the one that was stored under a credential: a random credential does not tell. */
+export function mayBeHashOf(credential: string, hash: string, secret: string): boolean {
+  return !isCommitment(credential) || credentialOf(secret, hash) === credential;
+}
+
+const tables = 'CREATE TABLE IF NOT EXISTS passwords (credential TEXT PRIMARY KEY, hash TEXT NOT NULL) STRICT';
+
+/** Hashes of passwords, each under the credential that events name it by. */
+export function openPasswords(db: Sqlite, secret: string) {
+  db.exec(tables);
+  const select = db.prepare<[credential: string], string>('SELECT hash FROM passwords WHERE credential = ?').pluck();
+  const selectAll = db.prepare<[], string>('SELECT credential FROM passwords').pluck();
+  const selectBeginnings = db.prepare<[], string>('SELECT DISTINCT substr(hash, 1, 7) FROM passwords').pluck();
+  const insert = db.prepare('INSERT INTO passwords VALUES (?, ?) ON CONFLICT DO NOTHING');
+  const remove = db.prepare('DELETE FROM passwords WHERE credential = ?');
+
+  const removeOthers = db.transaction((named: ReadonlySet<string>): number => {
+    const others = selectAll.all().filter((credential) => !named.has(credential));
+    for (const credential of others) remove.run(credential);
+    return others.length;
+  });
+
+  return {
+    /** Keeps a hash; gives its credential. */
+    put: (hash: string): string => {
+      const credential = credentialOf(secret, hash);
+      insert.run(credential, hash);
+      return credential;
+    },
+    get: (credential: string): string | null => select.get(credential) ?? null,
+    /** Whether a hash may be the one that was put under a credential, as {@link mayBeHashOf} has it. */
+    isSame: (credential: string, hash: string): boolean => mayBeHashOf(credential, hash, secret),
+    delete: (credential: string): void => {
+      if (remove.run(credential).changes > 0) removeTraces(db);
+    },
+    /** Deletes the hashes that are not named; gives their number. */
+    retain: (named: ReadonlySet<string>): number => {
+      const count = removeOthers.immediate(named);
+      if (count > 0) removeTraces(db);
+      return count;
+    },
+    /** How the hashes begin, each beginning once: `$2b$12$` says how a hash was made. */
+    beginnings: (): string[] => selectBeginnings.all(),
+  };
 }
 
 /** An account with a password: its stream, and the credential that its newest `password.changed` names. */

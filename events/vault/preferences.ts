@@ -1,8 +1,9 @@
 import type { Sqlite } from '../../storage/sqlite.ts';
+import { removeTraces } from './traces.ts';
 
 /**
- * `padding` fills a page, so that all of `data` stands in pages of its own, which are overwritten when the row goes:
- * see `drafts.ts`. A change is a row of its own for the same reason.
+ * As for previews, `padding` makes `data` stand in pages that no other row shares, which are overwritten when the row
+ * goes. For the same reason a change makes a new row.
  */
 const tables = `
   CREATE TABLE IF NOT EXISTS preferences (
@@ -29,11 +30,10 @@ export function openPreferences(db: Sqlite) {
 
   return {
     get: (user: string): string | null => select.get(user) ?? null,
-    /** Puts what `next` makes of them in their place, and gives it; nothing changes where it throws. */
+    /** Replaces them by the result of `next`, and gives it; nothing changes if `next` throws. */
     change: (user: string, next: (before: string | null) => string): string => change.immediate(user, next),
     delete(user: string): void {
-      // Deleted content is zeros in the file, but stands in the write-ahead log until that is emptied.
-      if (remove.run(user).changes > 0) db.pragma('wal_checkpoint(TRUNCATE)');
+      if (remove.run(user).changes > 0) removeTraces(db);
     },
   };
 }

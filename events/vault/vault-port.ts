@@ -12,34 +12,38 @@ export type Asynchronous<T> = {
 };
 
 /**
- * The part of a vault that a service asks while it runs. It says nothing of where that is: a file here, or a place that
- * several nodes reach. Each call is one transaction; a function that is given to one is pure, for it may be called
- * again.
+ * The part of a vault that a running service calls. The vault may be a file, or tables that several nodes share. Each
+ * call is one transaction; a function that is given to a call is pure, for it may run again.
  */
 export type VaultPort = {
-  [Name in 'passwords' | 'counters' | 'logKeys' | 'apiKeys' | 'drafts' | 'ownDrafts' | 'preferences']: Asynchronous<
-    // A running service never asks this.
+  [Name in
+    | 'passwords'
+    | 'counters'
+    | 'logKeys'
+    | 'apiKeys'
+    | 'previews'
+    | 'unsavedChanges'
+    | 'preferences']: Asynchronous<
+    // A running service never calls it.
     Omit<Vault[Name], 'canSign'>
   >;
 };
 
 /** The port to a vault that is a file of this process. */
 export function portOf(vault: Vault): VaultPort {
-  const { passwords, counters, logKeys, apiKeys, drafts, ownDrafts, preferences } = vault;
+  const { passwords, counters, logKeys, apiKeys, previews, unsavedChanges, preferences } = vault;
   return {
     passwords: asynchronous(passwords),
     counters: asynchronous(counters),
     logKeys: asynchronous(logKeys),
     apiKeys: asynchronous(apiKeys),
-    drafts: asynchronous(drafts),
-    ownDrafts: asynchronous(ownDrafts),
+    previews: asynchronous(previews),
+    unsavedChanges: asynchronous(unsavedChanges),
     preferences: asynchronous(preferences),
   };
 }
 
-/**
- * The same functions, whose calls run in the order in which they are made, and at once: only their results come later.
- */
+/** Makes functions asynchronous. A call still runs at once, before the next one: only its result comes later. */
 export function asynchronous<T extends Functions>(port: T): Asynchronous<T> {
   const all = Object.entries(port).map(([name, run]) => [
     name,
@@ -48,7 +52,7 @@ export function asynchronous<T extends Functions>(port: T): Asynchronous<T> {
   return Object.fromEntries(all);
 }
 
-/** @throws DomainError `unavailable` for a change of what has moved to PostgreSQL with the log. */
+/** @throws DomainError `unavailable` for a change to rows that have moved to PostgreSQL with the log. */
 function refusing<T>(run: () => T): T {
   try {
     return run();

@@ -2,18 +2,16 @@ import { hasTable, type Sqlite } from '../../storage/sqlite.ts';
 import { sealSecret } from '../proof/seals.ts';
 import { movedAway } from '../store/moved.ts';
 
-/** A row of a vault, by the names of its columns in PostgreSQL. Numbers stand for truth there. */
+/** A row of a vault, by the names of its columns in PostgreSQL; a boolean is 0 or 1. */
 export type VaultRow = Record<string, string | number | Buffer | null>;
 
-/**
- * A table of a vault that belongs to the log, and not to the data directory: its columns in PostgreSQL with their
- * types, and the SQL that reads and writes it in a file.
- */
+/** A table of a vault that belongs to the log, and not to the data directory. */
 export type VaultTable = {
-  /** In PostgreSQL. */
+  /** Its name in PostgreSQL. */
   name: string;
+  /** Its columns in PostgreSQL, each with its type. */
   columns: readonly string[];
-  /** In the file. */
+  /** Its name in a file, and the SQL that reads and writes it there. */
   table: string;
   select: string;
   clear: string;
@@ -22,7 +20,7 @@ export type VaultTable = {
   isWritten: boolean;
 };
 
-/** The secrets that each data directory has for itself: one seals the head of its log, one lets commands in. */
+/** The secrets that each data directory has for itself: for sealing the head of its log, and for admitting commands. */
 const own = `('${sealSecret}', 'operator')`;
 
 export const vaultTables: readonly VaultTable[] = [
@@ -63,7 +61,7 @@ export const vaultTables: readonly VaultTable[] = [
     ]),
     select: `SELECT log AS name, id, row_number() OVER (ORDER BY rowid) AS number, verifier_key, seed, retired_at, signed_size, signed_root
              FROM log_keys ORDER BY rowid`,
-    // Nothing asks for the time at which a key was made.
+    // Of the times at which keys were made, only the order counts.
     insert: `INSERT INTO log_keys VALUES (:id, :name, :verifier_key, :seed, coalesce(:retired_at, strftime('%FT%TZ', 'now')), :retired_at,
              :signed_size, :signed_root)`,
   },
@@ -109,7 +107,7 @@ export const vaultTables: readonly VaultTable[] = [
   },
 ];
 
-/** The tables of the deliveries of webhooks, which are in a file of their own. */
+/** The tables of the deliveries of webhooks, which are in another file. */
 export const deliveryTables: readonly VaultTable[] = [
   plain('webhooks', ['name text', 'position bigint', 'delivered_at bigint']),
   plain('deliveries', [
@@ -126,7 +124,7 @@ export const deliveryTables: readonly VaultTable[] = [
   ]),
 ];
 
-/** A table that has the same columns in both. */
+/** A table with the same columns in PostgreSQL and in a file. */
 function plain(name: string, columns: readonly string[]): VaultTable {
   const names = columns.map((column) => column.split(' ')[0]);
   return {
@@ -140,19 +138,19 @@ function plain(name: string, columns: readonly string[]): VaultTable {
   };
 }
 
-/** The rows of a table of a vault; none where an earlier version has made it without that table. */
+/** The rows of a table of a vault; none if the vault is of an earlier version without the table. */
 export function vaultRows(db: Sqlite, { table, select }: VaultTable): VaultRow[] {
   return hasTable(db, table) ? db.prepare<[], VaultRow>(select).all() : [];
 }
 
-/** Puts rows in the place of those of a table, inside a transaction of the caller's. */
+/** Replaces the rows of a table, inside a transaction of the caller. */
 export function replaceRows(db: Sqlite, { clear, insert }: VaultTable, rows: readonly VaultRow[]): void {
   db.exec(clear);
   const statement = db.prepare<[VaultRow]>(insert);
   for (const row of rows) statement.run(row);
 }
 
-/** The numbers from which new rows go on. */
+/** The last numbers that rows have got. */
 export function lastNumbers(db: Sqlite): { keys: number; drafts: number; ownDrafts: number } {
   const last = (table: string, sql: string) =>
     hasTable(db, table) ? (db.prepare<[], number | null>(sql).pluck().get() ?? 0) : 0;
@@ -174,7 +172,7 @@ function triggers(): { table: string; name: string; change: string }[] {
     );
 }
 
-/** Has the file refuse all changes of what has moved with the log, inside a transaction of the caller's. */
+/** Has the file refuse changes to the tables that have moved with the log, inside a transaction of the caller. */
 export function markVaultMoved(db: Sqlite): void {
   for (const { table, name, change } of triggers()) {
     if (!hasTable(db, table)) continue;
@@ -184,18 +182,19 @@ export function markVaultMoved(db: Sqlite): void {
   }
 }
 
-/** Whether what belongs to the log has moved. */
+/** Whether the tables that belong to the log have moved. */
 export function isVaultMoved(db: Sqlite): boolean {
   return triggers().some(({ name }) => hasTable(db, name));
 }
 
-/** Ends {@link markVaultMoved}, inside a transaction of the caller's. */
+/** Ends {@link markVaultMoved}, inside a transaction of the caller. */
 export function unmarkVault(db: Sqlite): void {
   for (const { name } of triggers()) db.exec(`DROP TRIGGER IF EXISTS ${name}`);
 }
 
 /**
- * Deletes what has moved with the log: passwords, keys, drafts. Not the secrets, of which the directory has its own.
+ * Deletes the rows that have moved with the log: passwords, keys, previews and so on. The secrets stay: they belong to
+ * the directory.
  */
 export function forgetMoved(db: Sqlite): void {
   if (!isVaultMoved(db)) return;

@@ -65,10 +65,7 @@ export function accountStates(server: Server, app: App): void {
   }
 }
 
-/**
- * The document of an account that the caller may update, with whatever values. @throws DomainError `not-found`,
- * `forbidden`.
- */
+/** The document of an account that the caller may update. @throws DomainError `not-found`, `forbidden`. */
 async function admit(call: AccountCall): Promise<JsonObject> {
   const { request, target } = call;
   const current = target.documents.current(idOf(request));

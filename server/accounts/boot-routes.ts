@@ -6,7 +6,7 @@ import { rejectQuery } from '../queries/parameters.ts';
 import { bootOperation } from './boot-operations.ts';
 import { hasUsers } from './setup.ts';
 
-/** The facts that the admin UI needs before its user has logged in. There is no route where it is turned off. */
+/** The facts that the admin UI needs before its user has logged in. Without the admin UI there is no such route. */
 export function boot(server: Server, app: App): void {
   const { admin, adminCollection, publicSchema, collections } = app.model;
   if (!admin) return;

@@ -8,7 +8,7 @@ export type HashRequest =
   | { kind: 'hash'; password: string; cost: number }
   | { kind: 'compare'; password: string; hash: string; work: number };
 
-/** The hash, or whether the password is right; or the error. */
+/** The hash of a password, or whether a password is right; or the error. */
 export type HashAnswer = { value: string | boolean } | { failure: string };
 
 const main = parent();
@@ -25,8 +25,9 @@ function answer(request: HashRequest): HashAnswer {
 }
 
 /**
- * A hash of a lower cost, from before the cost was raised, is compared sooner, which would tell that there is such an
- * account. Costs are powers of two: one comparison of cost 10 and hashes of cost 10 and 11 are the work of cost 12.
+ * Compares a password in the time of the highest cost. A hash from before the cost was raised would be compared sooner,
+ * which would reveal that there is such an account. Costs are powers of two: one comparison of cost 10 and hashes of
+ * cost 10 and 11 are the work of cost 12.
  */
 function compare({ password, hash, work }: Extract<HashRequest, { kind: 'compare' }>): boolean {
   // bcrypt would answer at once that the password is wrong.
@@ -36,5 +37,5 @@ function compare({ password, hash, work }: Extract<HashRequest, { kind: 'compare
   return isRight;
 }
 
-// Behind those that answer requests, and behind the writer: a login may take a moment longer, a read may not.
+// A lower priority than the threads that answer requests, and the writer: a login may wait for a read.
 stepBack(10);

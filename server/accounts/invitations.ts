@@ -25,7 +25,7 @@ type InvitationView = {
   expiresAt: string;
 };
 
-/** Others may change it meanwhile. */
+/** Other requests may change the invitation meanwhile. */
 const maxTries = 100;
 
 /** The open invitations into each auth collection, for users who may invite to it. */
@@ -62,15 +62,17 @@ export function invitations(server: Server, app: App): void {
   }
 }
 
-/** Whether an invitation may be accepted: it has not expired, and the account that sent it is there. */
+/** Whether an invitation may be accepted: it has not expired, and the account of its sender is there. */
 export function isOpen({ clock, byCategory }: App, { expiresAt, inviter }: Invite): boolean {
   const [category, id] = splitStream(inviter);
   return expiresAt > clock.believed() && byCategory.get(category)?.documents.exists(id) === true;
 }
 
 /**
- * Ends an invitation. @returns what it was. @throws DomainError `not-found` also for those that the caller might not
- * have sent.
+ * Ends an invitation.
+ *
+ * @returns the invitation as it was.
+ * @throws DomainError `not-found`, also for an invitation that the caller may not send.
  */
 async function withdraw(call: Call<AuthTarget['model']>, id: string): Promise<Invite> {
   const { app, request, target } = call;
@@ -87,16 +89,16 @@ async function withdraw(call: Call<AuthTarget['model']>, id: string): Promise<In
 }
 
 /**
- * Lets users pass who may invite to a collection, as far as that can be told without an address.
+ * Refuses callers who may not invite to a collection, as far as that can be decided without an address.
  *
- * @throws DomainError `unauthorized` for others than users, `forbidden`.
+ * @throws DomainError `unauthorized` for callers who are not users, `forbidden`.
  */
 async function requireInviter(call: Call<AuthTarget['model']>): Promise<void> {
   if (!call.request.auth.credentials.user?.session) throw new DomainError('unauthorized', 'a token is needed');
   await authorizeInAdvance(call, 'create', null);
 }
 
-/** Whether the caller may send this invitation, by the rule that decides on inviting. */
+/** Whether the caller may send this invitation, by the rule for inviting. */
 function mayInvite(call: Call<AuthTarget['model']>, { email }: Invite): Promise<boolean> {
   return unlessRefused(allows(call, 'create', { doc: () => null, data: { email } }), false);
 }

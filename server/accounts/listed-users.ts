@@ -4,7 +4,7 @@ import type { AuthTarget } from '../callers/sessions.ts';
 import { type AccountState, accountStateOf } from './account-state.ts';
 import { sessionsOf } from './session-answers.ts';
 
-/** A user as the operator sees them; `sessions` is how many go on. */
+/** A user as the operator sees them; `sessions` is the number of sessions that have not ended. */
 export type ListedUser = AccountState & {
   id: string;
   email: string | null;
@@ -18,8 +18,8 @@ const oldestFirst = [{ steps: [], leaf: { name: 'id', kind: 'text' }, isDescendi
 const members = new Set(['id', 'email', 'createdAt']);
 
 /**
- * The users of a collection, oldest first: the first ones after an id, and the id that more come after, null after the
- * last.
+ * A page of the users of a collection, oldest first: those after an id; null for the first page. The `after` of the
+ * answer is for the next page, null if there is none.
  */
 export async function listedUsers(
   app: App,

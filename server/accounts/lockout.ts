@@ -1,4 +1,4 @@
-import type { Counter } from '../../events/vault/vault.ts';
+import type { Counter } from '../../events/vault/counters.ts';
 import type { VaultPort } from '../../events/vault/vault-port.ts';
 import type { LockState } from '../ports.ts';
 import { canWait } from '../writer/disk-full.ts';
@@ -16,24 +16,25 @@ type Options = {
   maxUnknown?: number;
 };
 
-/**
- * The result of counting an attempt. `locked`: it was not counted, for the account is locked for so many seconds. Else
- * `lockedUntil` is when the lock ends if this failure locks, else null.
- */
-export type Counted = { kind: 'locked'; seconds: number } | { kind: 'counted'; lockedUntil: number | null };
+/** The result of counting an attempt. */
+export type CountResult =
+  /** It was not counted: the account is locked for so many seconds. */
+  | { kind: 'locked'; seconds: number }
+  /** It was counted; `lockedUntil` is the end of the lock, if it locks the account, else null. */
+  | { kind: 'counted'; lockedUntil: number | null };
 
 const dayMilliseconds = 24 * 60 * 60 * 1000;
 const countedBetweenTidying = 256;
 
 /**
  * Counts failed logins and locks accounts. It never looks whether an account exists, so neither its answer nor its time
- * reveals that. An attempt counts as failed before its password is compared, and no more when that was right: so no
- * more passwords are tried than are allowed, however many processes count.
+ * reveals that. An attempt counts as failed before its password is compared, and no longer if the password was right:
+ * so no more passwords can be tried than are allowed, however many processes count.
  */
 export function createLockout({ counters, now, maxUnknown = 100_000 }: Options) {
   let countedSinceTidying = 0;
 
-  /** The seconds until the lock of a key ends, at least 1; 0 where it is not locked. */
+  /** The seconds until the lock of a key ends, at least 1; 0 if the key is not locked. */
   async function secondsLocked(key: string, rule: LockRule): Promise<number> {
     const time = now();
     const counter = await counters.get(key);
@@ -45,7 +46,7 @@ export function createLockout({ counters, now, maxUnknown = 100_000 }: Options) 
     return secondsUntil(lockedUntil, time);
   }
 
-  /** The failures that still count, and when a lock ends; null without one. */
+  /** The failures that still count, and the end of the lock; null without a lock. */
   async function state(key: string, { lockTime }: LockRule): Promise<LockState> {
     const time = now();
     const counter = await counters.get(key);
@@ -54,10 +55,10 @@ export function createLockout({ counters, now, maxUnknown = 100_000 }: Options) 
     return { failures, lockedUntil: until === null ? null : Math.min(until, time + lockTime * 1000) };
   }
 
-  /** Counts an attempt as failed, unless the account is locked: {@link reset} is to follow if it was right. */
-  async function count(key: string, isKnown: boolean, rule: LockRule): Promise<Counted> {
+  /** Counts an attempt as failed, unless the account is locked. If it was right, {@link reset} has to follow. */
+  async function count(key: string, isKnown: boolean, rule: LockRule): Promise<CountResult> {
     const time = now();
-    const counting: { result: Counted } = { result: { kind: 'counted', lockedUntil: null } };
+    const counting: { result: CountResult } = { result: { kind: 'counted', lockedUntil: null } };
     await counters.change(key, (before) => {
       const until = lockOf(before, time, rule);
       if (before && until !== null) {
@@ -72,13 +73,13 @@ export function createLockout({ counters, now, maxUnknown = 100_000 }: Options) 
     countedSinceTidying += 1;
     if (countedSinceTidying >= countedBetweenTidying) {
       countedSinceTidying = 0;
-      // After the answer: it takes its time.
+      // After the answer, since it takes long.
       setImmediate(tidyLater);
     }
     return counting.result;
   }
 
-  /** Ends a lock and the count; false when there was neither. */
+  /** Ends a lock and the count of failures; false without either. */
   async function reset(key: string): Promise<boolean> {
     const counter = await counters.get(key);
     if (!counter) return false;
@@ -86,7 +87,7 @@ export function createLockout({ counters, now, maxUnknown = 100_000 }: Options) 
     return failuresOf(counter, now()) > 0;
   }
 
-  /** A full disk, or a vault that does not answer, is not reported here: the next run tidies again. */
+  /** Tidies, unless the disk is full or the vault does not answer: then the next run does. */
   async function tidyLater(): Promise<void> {
     try {
       await tidy();
@@ -104,10 +105,10 @@ export function createLockout({ counters, now, maxUnknown = 100_000 }: Options) 
   return { secondsLocked, state, count, reset, tidy };
 }
 
-/** When the lock of a counter ends; null where it is not locked. */
+/** The end of the lock of a counter; null without a lock. */
 function lockOf(counter: Counter | null, time: number, { lockTime }: LockRule): number | null {
   if (!counter || counter.lockedUntil === null || counter.lockedUntil <= time) return null;
-  // Where the clock was put back, or the lock time made shorter, the lock would last longer than it may.
+  // If the clock was put back, or the lock time was shortened, the lock would last too long.
   return Math.min(counter.lockedUntil, time + lockTime * 1000);
 }
 

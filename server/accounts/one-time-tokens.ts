@@ -8,8 +8,8 @@ const macBytes = 32;
 const maxLength = 512;
 
 /**
- * Makes and opens one-time tokens. A token is never stored: it is an id, which the log has, and a MAC. The log tells
- * whether it was used.
+ * Makes and opens one-time tokens. A token is never stored: it is an id, which is in the log, and a MAC. By the log it
+ * is known whether a token was used.
  */
 export function createTokens(key: string) {
   /** The token for an id: text of base64url. */
@@ -24,14 +24,14 @@ export function createTokens(key: string) {
   function openToken(kind: TokenKind, category: Category, text: string): string | null {
     if (text.length > maxLength) return null;
     const id = Buffer.from(text, 'base64url').subarray(macBytes).toString();
-    // All of the text is compared, so that there is only one text for an id.
+    // The whole text is compared, so that an id has only one text.
     return isSame(text, token(kind, category, id)) ? id : null;
   }
 
   return { token, openToken };
 }
 
-/** The refusal of a token of a mail, whatever is wrong with it. */
+/** The refusal of a token of a mail. It does not say what is wrong with the token. */
 export function badToken(): DomainError {
   return invalidField('token', 'is not valid: it has been used, replaced or is too old');
 }

@@ -63,12 +63,12 @@ function resetRoute(app: App, target: AuthTarget): ServerRoute {
       const { token, password } = readReset(await readBody(request, app.model.limits.body));
       await countCall(app, request, null);
       const reset = await app.passwords.openToken('reset', category, token);
-      // Read again in each retry: of several requests with one token, the first wins.
+      // Read again in each retry: if several requests have one token, the first wins.
       const find = () => {
         const found = reset === null ? null : app.accounts.reset(reset);
         if (!found || found.category !== category || found.email === null || found.expiresAt <= app.clock.believed())
           throw badToken();
-        // A token loses its right with the address that the mail went to.
+        // A token is void once the user has another address than the mail went to.
         if (userWith(target, found.email) !== found.id) throw badToken();
         return { ...found, email: found.email, reset: String(reset) };
       };
@@ -84,7 +84,7 @@ function resetRoute(app: App, target: AuthTarget): ServerRoute {
             const { version, reset, credential: before } = find();
             old = before;
             const decision = decideReset({ category, id }, version, reset, credential);
-            // The user is there still, under the same address.
+            // The user must still be there, with the same address.
             const user = documents.current(id);
             return {
               decision,

@@ -30,7 +30,7 @@ export function preferences(server: Server, app: App): void {
       handler: async (request, h) => {
         const { name } = userOf(request);
         rejectQuery(request.query);
-        return unstored(sendText(h, await app.passwords.preferences(name)));
+        return unstored(sendText(h, await app.preferences.read(name)));
       },
     },
     {
@@ -46,10 +46,10 @@ export function preferences(server: Server, app: App): void {
         rejectQuery(request.query);
         const patch = readObject(await readBody(request, maxPreferences));
         requireLiving(app, request);
-        const changed = await app.passwords.changePreferences(name, patch);
-        // Of a user who was erased meanwhile, nothing is kept.
+        const changed = await app.preferences.change(name, patch);
+        // The user may have been erased meanwhile: then nothing is kept.
         if (app.byCategory.get(category)?.documents.exists(id) !== true) {
-          await app.passwords.forgetPreferences(name);
+          await app.preferences.forget(name);
           throw new DomainError('unauthorized', 'the session has ended');
         }
         return unstored(sendText(h, changed));

@@ -1,16 +1,16 @@
 import { DomainError } from '../../config/errors.ts';
-import { isObject, type Json, type JsonObject } from '../../config/schema.ts';
+import { isObject, type Json } from '../../config/schema.ts';
 import type { VaultPort } from '../../events/vault/vault-port.ts';
+import type { Preferences } from '../ports.ts';
 
 /** The most bytes of the preferences of a user, as JSON in UTF-8, and of a change of them. */
 export const maxPreferences = 64 * 1024;
 
-/** Keeps what users prefer in the vault. A user is `<category>/<id>`; preferences are JSON. */
-export function keepPreferences(preferences: VaultPort['preferences']) {
+/** Keeps the preferences of users in the vault. */
+export function keepPreferences(preferences: VaultPort['preferences']): Preferences {
   return {
-    read: async (user: string): Promise<string> => (await preferences.get(user)) ?? '{}',
-    /** Changes them by a JSON merge patch, and gives them. @throws DomainError `too-large`. */
-    change: (user: string, patch: JsonObject): Promise<string> =>
+    read: async (user) => (await preferences.get(user)) ?? '{}',
+    change: (user, patch) =>
       preferences.change(user, (before) => {
         const data = JSON.stringify(merged(before === null ? {} : JSON.parse(before), patch));
         const size = Buffer.byteLength(data);

@@ -10,26 +10,26 @@ export async function record({ app, request }: RouteCall, change: Change): Promi
   await append(appendOf(app, request), commandOf(request, change));
 }
 
-/** As {@link record}; false where something else came first. */
+/** As {@link record}; false if another event came first. */
 export async function tryToRecord({ app, request }: RouteCall, change: Change): Promise<boolean> {
   return (await appendOf(app, request)(commandOf(request, change))).ok;
 }
 
 /**
  * Appends in the background, because the time of the answer must not reveal whether there is an event. A service that
- * stops waits for it; only a process that is killed loses it.
+ * stops waits for the append; only a process that is killed loses the event.
  */
 export function recordLater({ app, request }: RouteCall, change: Change, { mayRecord, afterwards }: Around = {}): void {
   const command = commandOf(request, change);
   app.inBackground(async () => {
     if (mayRecord && !(await mayRecord())) return;
-    // The caller does not retry it, and its cost bounds the number of them.
+    // The caller does not retry; the work of such a call bounds how many there are.
     await append(app.appendAnyway, command);
     await afterwards?.();
   }, `an event of ${change.stream} could not be recorded`);
 }
 
-/** Runs before and after an append: `mayRecord` decides whether it takes place. */
+/** Functions that run before and after an append: `mayRecord` decides whether it takes place. */
 type Around = { mayRecord?: () => Promise<boolean>; afterwards?: () => Promise<void> };
 
 function commandOf(request: Request, change: Change): Command {

@@ -80,7 +80,7 @@ function inviteRoutes(app: App, target: AuthTarget): ServerRoute[] {
         const { token, password, values } = readAccept(await readBody(request, maxBytes));
         await countCall(app, request, null);
         const id = await app.passwords.openToken('invite', category, token);
-        // Read again in each retry: of several requests with one token, the first wins.
+        // Read again in each retry: if several requests have one token, the first wins.
         const find = () => {
           const invite = id === null ? null : app.accounts.invite(id);
           if (!invite || invite.category !== category || !isOpen(app, invite)) throw badToken();
@@ -120,7 +120,7 @@ function firstUserRoutes(app: App, target: AuthTarget): ServerRoute[] {
       path: `${path}/first-user`,
       options: {
         auth: publicStrategy,
-        // Elsewhere it can only refuse.
+        // In other collections the route can only refuse.
         plugins: slug === app.model.adminCollection ? { openApi: () => firstUserOperation(model) } : {},
         payload: jsonPayload,
       },

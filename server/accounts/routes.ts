@@ -98,7 +98,7 @@ function loginRoutes(app: App, target: AuthTarget): ServerRoute[] {
         rejectQuery(request.query);
         await record({ app, request }, decideRefresh({ category, id }, sid, expiryOf(app, model.auth)));
         const token = tokenFor(app, target, { id, sid });
-        setCookie(app, model, h, token);
+        setCookie(h, app, { model, token });
         return unstored(h.response({ token }));
       },
     },
@@ -139,7 +139,7 @@ function sessionRoutes(app: App, target: AuthTarget): ServerRoute[] {
 /**
  * Finds the account of an address and a password.
  *
- * @throws DomainError `unauthorized`, `too-many` while it is locked: the same for an address without an account.
+ * @throws DomainError `unauthorized`; `too-many` while it is locked. An address without an account gets the same.
  */
 async function checkPassword({ app, request, target }: Call<AuthTarget['model']>, email: string, password: string) {
   const { category } = target;

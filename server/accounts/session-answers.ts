@@ -18,7 +18,7 @@ export type SessionView = {
 /**
  * The sessions of an account that have not expired, oldest first.
  *
- * @param own the session of the request; null where it has none.
+ * @param own the session of the request; null without one.
  */
 export function sessionsOf({ accounts, clock }: App, { category, id }: AccountRef, own: string | null): SessionView[] {
   return accounts
@@ -35,7 +35,7 @@ export function sessionsOf({ accounts, clock }: App, { category, id }: AccountRe
     }));
 }
 
-/** Answers with a session that was ended; the end of that of the request is a logout. */
+/** Answers with a session that was ended. If it is the session of the request, that is a logout. */
 export function sendEnded(h: ResponseToolkit, session: SessionView): ResponseObject {
   const response = h.response(session);
   return session.isCurrent ? leftBehind(response) : response;

@@ -11,10 +11,10 @@ import { record } from './record.ts';
 import { sessionsOf } from './session-answers.ts';
 
 /**
- * Gives the account of an e-mail a new password, as its operator. Ends its sessions, a lock, and a reset that was asked
- * for; sends no mail.
+ * Gives an account a new password, for the operator. It ends the sessions of the account, its lock and a pending reset,
+ * and sends no mail.
  *
- * @returns the id of the user, and how many sessions were ended.
+ * @returns the id of the user, and the number of sessions that were ended.
  * @throws DomainError `not-found`.
  */
 export async function setPassword(
@@ -29,13 +29,13 @@ export async function setPassword(
   await withPassword(call, password, async (keep) => {
     const credential = await keep();
     await write(call, accountStream(category, id), async () => {
-      // The user is there still, under the same address.
+      // The user must still be there, with the same address.
       const user = accountCalled(target, email) === id ? target.documents.current(id) : null;
       if (!user) throw noAccount(slug, email);
       const account = app.accounts.account(category, id);
       before = account?.credential ?? null;
       ended = sessionsOf(app, { category, id }, null).length;
-      // At this version: so it is known which password it replaces.
+      // At this version, so that it is known which password is replaced.
       const expectedVersion = account?.version ?? app.events.versionOf(accountStream(category, id));
       const decision = { ...decidePassword({ category, id }, credential), expectedVersion };
       return { decision, also: [decideNothing(documentStream(category, id), user.version)], answer: null };
@@ -46,7 +46,7 @@ export async function setPassword(
   return { id, ended };
 }
 
-/** The id of the account of an e-mail, however that is written. @throws DomainError `not-found`. */
+/** The id of the account of an e-mail address in any spelling. @throws DomainError `not-found`. */
 export function accountCalled(target: AuthTarget, email: string): string {
   const id = userWith(target, normalEmail(email));
   if (id === null) throw noAccount(target.slug, email);

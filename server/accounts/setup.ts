@@ -3,7 +3,7 @@ import type { Documents } from '../../projections/query/documents.ts';
 import type { App } from '../app.ts';
 
 /**
- * The id in the setup token of an empty collection. It changes with each user, so an old token opens nothing after all
+ * The id in the setup token of an empty collection. It changes with each user, so that an old token is void after all
  * users were deleted.
  */
 export function setupTokenId(
@@ -13,7 +13,7 @@ export function setupTokenId(
   return `${accounts.setupVersion(category)} ${byCategory.get(category)?.documents.newestChange()}`;
 }
 
-/** Whether a collection has a user: after that, there is no first user. */
+/** Whether a collection has a user: then there is no first user any more. */
 export function hasUsers({ documents }: { documents: Pick<Documents, 'find'> }): boolean {
   return documents.find({ and: [] }) !== null;
 }

@@ -8,7 +8,7 @@ import { unstored } from '../callers/vary.ts';
 import { sendText } from '../documents/read/sending.ts';
 import { serializerFor } from '../documents/read/serialize.ts';
 
-/** A session, and the user of the collection whose it is. */
+/** A session, by its id and the id of its user. */
 type SessionRef = { id: string; sid: string };
 
 /** Prepares the answers of an auth collection that show users their own document. */
@@ -18,15 +18,15 @@ export function userAnswersOf(app: App, target: AuthTarget) {
   /** The user's own document, as any reader sees it, with relations to a depth. */
   async function userText(request: Request, id: string, depth = 0): Promise<string> {
     const text = target.documents.text(id);
-    // Deleted after the credential was checked.
+    // The user was deleted after the credential was checked.
     if (text === null) throw new DomainError('unauthorized', 'the token is not valid, or its session has ended');
     return present.text(request, text, { depth, select: null });
   }
 
-  /** `{ token, user }` (contract, section 2.6), and the cookie where there is one. */
+  /** Answers with `{ token, user }` (contract, section 2.6), and sets the cookie if the collection has cookies. */
   async function sendSession(request: Request, h: ResponseToolkit, { id, sid }: SessionRef): Promise<ResponseObject> {
     const token = tokenFor(app, target, { id, sid });
-    setCookie(app, target.model, h, token);
+    setCookie(h, app, { model: target.model, token });
     const user = await userText(request, id);
     return unstored(sendText(h, `{"token":${JSON.stringify(token)},"user":${user}}`));
   }

@@ -1,5 +1,5 @@
 import Joi from 'joi';
-import { mostPlaces } from '../callers/places.ts';
+import { maxSlots } from '../callers/answer-slots.ts';
 import { forAuditors } from '../openapi/audit/responses.ts';
 import type { Operation } from '../openapi/operation.ts';
 import { header, json, retryAfter, unavailable } from '../openapi/responses.ts';
@@ -64,7 +64,7 @@ export function feedOperation(): Operation {
           ),
         },
       },
-      429: { ...json(`The caller has ${mostPlaces.stream} streams already.`, 'Error'), headers: retryAfter },
+      429: { ...json(`The caller has ${maxSlots.stream} streams already.`, 'Error'), headers: retryAfter },
       ...unavailable('There are as many streams already as may be, or the service is about to end.'),
     },
   });

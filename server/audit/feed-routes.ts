@@ -3,9 +3,9 @@ import type { Request, ResponseToolkit, Server } from '@hapi/hapi';
 import { DomainError } from '../../config/errors.ts';
 import { type AuditRights, auditRightsOf } from '../access/rights.ts';
 import type { App, RouteParts } from '../app.ts';
+import { maxSlots, takeSlot } from '../callers/answer-slots.ts';
 import { strategy } from '../callers/authentication.ts';
 import { isLivingKey } from '../callers/made-keys.ts';
-import { mostPlaces, takePlace } from '../callers/places.ts';
 import { sendText } from '../documents/read/sending.ts';
 import { actorOf, madeKeyOf, requestId } from '../http/requests.ts';
 import { yieldToEventLoop } from '../platform/yield.ts';
@@ -14,7 +14,7 @@ import { type EventQuery, readFeedQuery } from './event-query.ts';
 import { findEvents } from './events.ts';
 import { readRoute } from './reading.ts';
 
-type FeedApp = App & Pick<RouteParts, 'places'>;
+type FeedApp = App & Pick<RouteParts, 'answerSlots'>;
 
 /** The change feed of the log: as pages, or as server-sent events for a client that accepts those. */
 export function feed(server: Server, app: FeedApp): void {
@@ -90,8 +90,8 @@ function openFeed(app: FeedApp) {
    */
   async function start(request: Request, query: FeedQuery, rights: AuditRights): Promise<Readable> {
     requireRoom();
-    const full = `a caller has at most ${mostPlaces.stream} streams of events; end one of them, or read pages instead`;
-    const leave = await takePlace({ app, request }, 'stream', full);
+    const full = `a caller has at most ${maxSlots.stream} streams of events; end one of them, or read pages instead`;
+    const leave = await takeSlot({ app, request }, 'stream', full);
     try {
       return begin(request, query, rights);
     } catch (error) {
@@ -110,7 +110,7 @@ function openFeed(app: FeedApp) {
 
   /** @throws DomainError `unavailable`. */
   function begin(request: Request, query: FeedQuery, rights: AuditRights): Readable {
-    // Others may have come while the place was taken.
+    // Others may have come while the slot was taken.
     requireRoom();
     const { res } = request.raw;
     // For a client that left during the check of its rights, no `close` event follows.

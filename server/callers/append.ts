@@ -3,7 +3,7 @@ import type { Append } from '../../events/facts/log.ts';
 import type { App } from '../app.ts';
 import { actorOf } from '../http/requests.ts';
 
-/** The append of what a request causes: what the operator does is never refused because too many wait. */
+/** The append for the events of a request: a call of the operator is never refused because too many wait. */
 export function appendOf(app: App, request: Request): Append {
   return actorOf(request).type === 'system' ? app.appendAnyway : app.append;
 }

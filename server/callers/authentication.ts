@@ -16,21 +16,21 @@ import { requireOpenRoute } from './key-routes.ts';
 import { keyReader } from './made-keys.ts';
 import { tokenReader } from './tokens.ts';
 
-/** The name of the authentication strategy; every route names it, for a default would be server-wide. */
+/** The name of the authentication strategy. Every route names it: a default would count for the whole server. */
 export const strategy = 'annals';
 
 /** The strategy of public routes that look at no credential, such as login. */
 export const publicStrategy = 'annals-public';
 
-/** @param opaqueId gives the id that may stand in the log for a key. */
+/** Reads the keys of the settings. @param opaqueId gives the id by which events name a key. */
 export function readApiKeys(keys: readonly string[], opaqueId: (key: string) => string): ApiKey[] {
   return keys.map((key) => ({ hash: hashOf(key), id: opaqueId(key) }));
 }
 
 /**
- * Registers how the credential of a request is read (contract, section 5). No credential is fine here, whether one is
- * needed is for the access rules to say; one that is presented in a header and wrong is refused everywhere. A bad
- * cookie, which no client chose to send, counts as none.
+ * Registers how the credential of a request is read (contract, section 5). A request without a credential passes: the
+ * access rules decide whether one is needed. A wrong credential in a header is refused everywhere. A wrong cookie
+ * counts as no credential, since no client chose to send it.
  */
 export function registerAuthentication(server: Server, app: App): void {
   const refuseShed = shedding(app);
@@ -45,7 +45,7 @@ export function registerAuthentication(server: Server, app: App): void {
         noteAddress(request, app.model.trustProxy);
         const found = credentialsOf(request, h);
         const admit = (user: UserCredentials) => h.authenticated({ credentials: { user } });
-        // Most callers are known at once, and a promise would cost them time.
+        // Most callers are known without waiting, and a promise would take time.
         return found instanceof Promise ? found.then(admit) : admit(found);
       },
     }));
@@ -55,7 +55,7 @@ export function registerAuthentication(server: Server, app: App): void {
 
 type CredentialsOf = (request: Request, h: ResponseToolkit) => UserCredentials | Promise<UserCredentials>;
 
-/** `holder`: its user, as events name it. */
+/** A session; `holder` is its user, as events name it. */
 type Session = AccountRef & { holder: string; slug: string; sid: string };
 
 const anonymous: UserCredentials = { actor: { type: 'anonymous' }, session: null };
@@ -67,7 +67,7 @@ function authenticator(app: App): CredentialsOf {
   const readToken = tokenReader(secrets, app.site);
   const readKey = keyReader(app);
 
-  /** The session of a token, if it is still there, and so its user. */
+  /** The session of a token, if the session and its user are still there. */
   function sessionOf(token: string): Session | null {
     const claims = readToken(token, clock.believed());
     const holder = claims && accounts.holder(claims.sid);
@@ -78,13 +78,13 @@ function authenticator(app: App): CredentialsOf {
     return { holder, slug: target.slug, category, id, sid: claims.sid };
   }
 
-  /** A token may name its collection as that was called then. */
+  /** Whether a token names a collection, perhaps by a former slug. */
   function isCalled(name: string, slug: string): boolean {
     return name === slug || app.formerSlugs().get(name) === slug;
   }
 
   function asUser(request: Request, { holder, slug, category, id, sid }: Session): UserCredentials {
-    // Read when somebody asks: most requests have no rule that does.
+    // Read when a rule asks for it: in most requests none does.
     request.app.readUser = () => app.userOf(slug, id);
     return { actor: { type: 'user', id: holder } satisfies Actor, session: { sid, category, id } };
   }
@@ -123,7 +123,7 @@ function authenticator(app: App): CredentialsOf {
   function byKey(request: Request, key: MadeKey | { id: string } | null): UserCredentials {
     if (key === null) throw new DomainError('unauthorized', 'the API key is not valid');
     const { authorization } = request.headers;
-    // Beside a key, the rights are the user's.
+    // If there is a token too, the rights are those of its user.
     if (authorization !== undefined) return byHeader(request, String(authorization));
     const isMade = 'credential' in key;
     if (isMade) requireOpenRoute(request);
@@ -131,7 +131,7 @@ function authenticator(app: App): CredentialsOf {
   }
 }
 
-/** Whether the command line calls, which has read its credential from the vault. */
+/** Whether the command line calls: it has read its credential from the vault. */
 export function isOperatorCall(
   { credentials }: Pick<App, 'credentials'>,
   { socket, headers }: IncomingMessage,
@@ -140,7 +140,7 @@ export function isOperatorCall(
   if (authorization === undefined) return false;
   const [, scheme = '', credential = ''] = credentialIn(String(authorization));
   if (!/^annals-operator$/i.test(scheme)) return false;
-  // A proxy on this machine passes on what comes from others.
+  // A proxy on this machine passes on requests from elsewhere.
   const isPassedOn = 'x-forwarded-for' in headers || 'forwarded' in headers || 'via' in headers;
   return !isPassedOn && isFromHere(socket) && timingSafeEqual(hashOf(credential), credentials.operatorHash);
 }
@@ -149,12 +149,12 @@ function credentialIn(authorization: string): readonly string[] {
   return /^(\S+) +(\S+) *$/.exec(authorization) ?? [];
 }
 
-/** Noted while there is a socket: of a request that is destroyed, Node has none left. */
+/** Notes the address of the caller while there is a socket: a destroyed request has none. */
 function noteAddress(request: Request, trustProxy: boolean): void {
   request.app.ip = trustProxy ? forwardedAddress(request) : request.info.remoteAddress;
 }
 
-/** The address that the proxy in front of us saw: it is the last one, all before it may be made up by the client. */
+/** The address that the proxy in front of us saw. It is the last one; the client may have made up those before it. */
 function forwardedAddress({ headers, info }: Request): string {
   const forwarded: unknown = headers['x-forwarded-for'];
   const last = typeof forwarded === 'string' ? forwarded.split(',').at(-1)?.trim() : '';
@@ -164,15 +164,15 @@ function forwardedAddress({ headers, info }: Request): string {
 type Ends = { remoteAddress?: string | undefined; localAddress?: string | undefined };
 
 /**
- * True when the other end of a connection is on this machine. A service that listens on one address of the network only
- * is called under that one, and then both ends have it.
+ * Whether the other end of a connection is on this machine. If the service listens on one address of the network alone,
+ * a caller on this machine uses that address, and both ends have it.
  */
 export function isFromHere({ remoteAddress, localAddress }: Ends): boolean {
   if (remoteAddress === undefined) return false;
   return /^(::1|(::ffff:)?127\.[\d.]+)$/.test(remoteAddress) || remoteAddress === localAddress;
 }
 
-/** Looks at every key, so that the time tells nothing about which one matched or how far. */
+/** The id of a presented key. Every key is compared, so that the time does not reveal which one matched. */
 function matching(apiKeys: readonly ApiKey[], presented: string): string | null {
   const presentedHash = hashOf(presented);
   let found: string | null = null;
@@ -180,7 +180,7 @@ function matching(apiKeys: readonly ApiKey[], presented: string): string | null 
   return found;
 }
 
-/** Whether a key is one of those that the settings have, which are valid as long as the service runs. */
+/** Whether a key is in the settings: those keys are valid as long as the service runs. */
 export function isConfiguredKey({ credentials }: Pick<App, 'credentials'>, key: string): boolean {
   return matching(credentials.apiKeys, key) !== null;
 }

@@ -4,15 +4,19 @@ import type { App } from '../app.ts';
 import { isOwnOrigin } from '../http/cors.ts';
 
 /**
- * The cookie that holds the token of a session of this collection's users. Of several sites under one address each has
- * its own: neither an id nor a slug has a dot.
+ * The name of the cookie that holds the token of a session of this collection's users. Several sites may share an
+ * address, so their names differ: neither the id of a site nor a slug has a dot.
  */
 export function cookieName(site: string | null, slug: string): string {
   return site === null ? `annals-${slug}` : `annals-${site}.${slug}`;
 }
 
-/** Sets the cookie of a session for as long as its token lives; nothing where the collection has no cookies. */
-export function setCookie(app: App, { slug, auth }: Collection, h: ResponseToolkit, token: string): void {
+/** Sets the cookie of a session for as long as its token is valid, if the collection has cookies. */
+export function setCookie(
+  h: ResponseToolkit,
+  app: App,
+  { model: { slug, auth }, token }: { model: Collection; token: string },
+): void {
   if (!auth?.cookies || isPlanted(app, h.request, auth.cookies)) return;
   h.request.app.changesCookies = true;
   h.state(cookieName(app.site, slug), token, { ...optionsOf(app, auth.cookies), ttl: auth.tokenExpiration * 1000 });
@@ -29,7 +33,7 @@ type CookieOptions = NonNullable<NonNullable<Collection['auth']>['cookies']>;
 
 function optionsOf({ isProduction, basePath }: App, { secure, sameSite, domain }: CookieOptions) {
   const options: ServerStateCookieOptions = {
-    // Browsers refuse one for other sites that is not secure.
+    // Browsers refuse a cookie for other sites that is not secure.
     isSecure: secure ?? (isProduction || sameSite === 'None'),
     isHttpOnly: true,
     isSameSite: sameSite,
@@ -41,8 +45,8 @@ function optionsOf({ isProduction, basePath }: App, { secure, sameSite, domain }
 }
 
 /**
- * The collections whose cookies count for a route, the first that is there: its own collection, then the admin
- * collection, then the others in the order of the configuration.
+ * The collections whose cookies count for a route, in this order: the collection of the route, the admin collection,
+ * the others in the order of the configuration.
  */
 export function cookieCollections({ collections, adminCollection }: Model, path: string): Collection[] {
   const own = /\/api\/collections\/([^/]+)/.exec(path)?.[1];
@@ -51,8 +55,8 @@ export function cookieCollections({ collections, adminCollection }: Model, path:
 }
 
 /**
- * The value of a cookie; null without one, and with several of that name. It is read from the header itself: as hapi
- * reads that, a cookie of another application that has no value, or the name `__proto__`, takes ours away.
+ * The value of a cookie; null without the cookie, and with several of that name. It is read from the header itself: if
+ * hapi reads it, a cookie of another application without a value, or with the name `__proto__`, takes ours away.
  */
 export function cookieOf({ headers }: Request, name: string): string | null {
   const start = `${name}=`;
@@ -62,8 +66,8 @@ export function cookieOf({ headers }: Request, name: string): string | null {
 }
 
 /**
- * Whether another site may have made a browser log in as somebody else, whom its user would then take for themselves. A
- * cookie that is shared with the other hosts of a domain is theirs to set too.
+ * Whether another site may have made a browser log in, as a user whom the person at the browser would take for
+ * themselves. If the hosts of a domain share a cookie, any of them may set it.
  */
 function isPlanted({ baseUrl }: App, { headers, info }: Request, { domain }: CookieOptions): boolean {
   const { 'sec-fetch-site': site, origin } = headers;
@@ -75,9 +79,8 @@ function isPlanted({ baseUrl }: App, { headers, info }: Request, { domain }: Coo
 const safeMethods = ['get', 'head', 'options'];
 
 /**
- * Whether a browser may have been made to send this request by another site: then a cookie gives no right to write. A
- * browser says where a write comes from by `Sec-Fetch-Site` or `Origin`; what says neither is not taken for a page of
- * ours.
+ * Whether another site may have made a browser send this write: then a cookie gives no right to it. A browser says
+ * where a write comes from by `Sec-Fetch-Site` or `Origin`; a request with neither does not count as from our pages.
  */
 export function isForeign(request: Request, baseUrl: string | null): boolean {
   return !safeMethods.includes(request.method) && !isFromOwnPage(request, baseUrl);

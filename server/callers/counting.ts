@@ -6,11 +6,11 @@ import { addressOf } from '../http/requests.ts';
 /**
  * Counts a call of a public account route.
  *
- * @param email the one that it is about; null where it is about none.
+ * @param email the address that the call is about; null if it is about none.
  * @throws DomainError `too-many` with the seconds to wait.
  */
 export async function countCall({ passwords }: App, request: Request, email: string | null): Promise<void> {
-  // Of each route by itself: who has mails sent to somebody does not keep them from logging in.
+  // Each route counts by itself: a caller who has mails sent to users does not keep them from logging in.
   const about = email === null ? null : `${request.route.path} ${email}`;
   const seconds = await passwords.limit(addressOf(request), about);
   if (seconds > 0) throw new DomainError('too-many', 'too many calls; try again later', [], seconds);

@@ -1,17 +1,20 @@
 import type { Request } from '@hapi/hapi';
 import { DomainError } from '../../config/errors.ts';
 
-/**
- * The rights that decide on a route, for an API key that was made at run time:
- *
- * - `scopes`: its scopes, by the operation that the route comes to
- * - `audit`: its parts of the history; payloads by its scopes
- * - `described`: its scopes, in what the answer leaves out, or refuses
- * - `nothing`: the route is for everybody, or its token alone decides
- * - `user`: it needs a user, or the operator; a key is not one
- * - `keys`: it manages keys, which such a key never may
- */
-export type KeyRoute = 'scopes' | 'audit' | 'described' | 'nothing' | 'user' | 'keys';
+/** The rights that decide on a route, for an API key that was made at run time. */
+export type KeyRoute =
+  /** The scopes of the key, by the operation of the route. */
+  | 'scopes'
+  /** The parts of the history that the key has; for payloads its scopes too. */
+  | 'audit'
+  /** The scopes of the key: the answer leaves out the rest, or is refused. */
+  | 'described'
+  /** None: the route is for everybody, or its token alone decides. */
+  | 'nothing'
+  /** A user or the operator is needed; a key is neither. */
+  | 'user'
+  /** The route manages keys, which such a key may never do. */
+  | 'keys';
 
 /** Every route that looks at credentials, by its method and path: `*` stands for a slug. Others are refused. */
 export const keyRoutes: Readonly<Record<string, KeyRoute>> = {
@@ -125,7 +128,7 @@ export function keyRouteOf({ method, path }: { method: string; path: string }): 
 }
 
 /**
- * Refuses a key that was made at run time on a route of which nothing says what decides there.
+ * Refuses a key that was made at run time on a route that is not in {@link keyRoutes}.
  *
  * @throws DomainError `forbidden`.
  */

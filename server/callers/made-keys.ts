@@ -11,7 +11,7 @@ const minuteMilliseconds = 60_000;
 
 type KeyApp = Pick<App, 'apiKeys' | 'clock'>;
 
-/** Whether a key with this secret is valid: not revoked or expired, nor the secret replaced. */
+/** Whether a key is valid with this secret: it is not revoked or expired, and the secret is not replaced. */
 export function isLivingKey(
   { apiKeys, clock }: KeyApp,
   { id, credential }: Pick<MadeKey, 'id' | 'credential'>,
@@ -20,16 +20,16 @@ export function isLivingKey(
   return state !== null && validOf(state, clock.believed()).includes(credential);
 }
 
-/** The credentials that are valid at a time, in milliseconds since the epoch; null in the place of one that is not. */
+/** The credentials that are valid at a time, in milliseconds since the epoch; null instead of one that is not. */
 function validOf({ credential, previous, previousUntil, expiresAt }: KeyState, now: number): (string | null)[] {
   if (expiresAt !== null && expiresAt <= now) return [null, null];
   return [credential, previousUntil !== null && previousUntil > now ? previous : null];
 }
 
 /**
- * Reads API keys that were made at run time: null for any other text, and for a key that is not valid; the problem
- * cannot be told from the answer or its time. The main thread is asked about a secret once: whose it is does not
- * change. Whether the key is valid is in the read tables, and looked up for every request.
+ * Reads API keys that were made at run time: null for any other text, and for a key that is not valid. Neither the
+ * answer nor its time reveals the difference. The main thread is asked about a secret once, since a secret never goes
+ * to another key. Whether the key is valid is looked up in the read tables for every request.
  */
 export function keyReader(app: App): (text: string) => MadeKey | null | Promise<MadeKey | null> {
   const { apiKeys, keyService, clock, log } = app;
@@ -73,7 +73,7 @@ export function keyReader(app: App): (text: string) => MadeKey | null | Promise<
     return { scopes, audit };
   }
 
-  /** To the minute: not every request is worth a write. */
+  /** Notes the use of a key, once a minute: not every request is worth a write. */
   function note(id: string): void {
     const minute = Math.floor(clock.believed() / minuteMilliseconds) * minuteMilliseconds;
     if (noted.get(id) === minute) return;

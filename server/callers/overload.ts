@@ -5,15 +5,16 @@ import { isOperatorCall } from './authentication.ts';
 
 declare module '@hapi/hapi' {
   interface PluginSpecificConfiguration {
-    /** True for a route that writes nothing to the log before it answers, though it does not only read. */
+    /** True for a route that does not only read, but writes nothing to the log before it answers. */
     neverShed?: true;
   }
 }
 
 /**
- * Whether a write is taken however many wait. The operator's calls are few, and are what helps a service in trouble.
+ * Whether a write is admitted however many wait. Calls of the operator are: they are few, and help a service in
+ * trouble.
  *
- * @returns false also for paths that are no route or are written with `%`, which those of routes never need.
+ * @returns false also for a path without a route, or with `%`, which no path of a route needs.
  */
 export function passesAnyway(server: Server, app: App, request: IncomingMessage): boolean {
   if (isOperatorCall(app, request)) return true;

@@ -16,10 +16,10 @@ export function authTargets({ collections }: Pick<App, 'collections'>): AuthTarg
 }
 
 /**
- * A body may take its time to arrive, a hash may have to wait: who was thrown out meanwhile, by a reset above all, must
- * not undo that with what was begun before.
+ * Checks the caller again before a write. A body may take its time to arrive, and a hash may have to wait: a caller
+ * whose session was ended meanwhile, for example by a reset, must not undo that with a request that began before.
  *
- * @throws DomainError `unauthorized` when the session of the caller has ended since it was looked at, or its key.
+ * @throws DomainError `unauthorized` if the session or the key of the caller has ended since the request began.
  */
 export function requireLiving(app: App, { auth }: Request): void {
   const { session, key } = auth.credentials?.user ?? {};
@@ -28,7 +28,7 @@ export function requireLiving(app: App, { auth }: Request): void {
   if (key && !isLivingKey(app, key)) throw new DomainError('unauthorized', 'the API key is not valid');
 }
 
-/** The id of the user with an e-mail address, lower-cased as it is stored; null without such a user. */
+/** The id of the user with an e-mail address, which is in lower case as it is stored; null without such a user. */
 export function userWith({ documents }: AuthTarget, email: string): string | null {
   return documents.find({ steps: [], leaf: { name: 'email', kind: 'text' }, operator: 'equals', values: [email] });
 }
@@ -38,12 +38,12 @@ export function newSession(app: App, { model }: AuthTarget, credential: string):
   return { sid: randomUUID(), credential, expiresAt: expiryOf(app, model.auth) };
 }
 
-/** When a token that is made now expires. */
+/** The time at which a token that is made now expires. */
 export function expiryOf({ clock }: App, { tokenExpiration }: AuthOptions): Date {
   return new Date(clock.believed() + tokenExpiration * 1000);
 }
 
-/** Makes this user, who has just proved it, the caller: for what is recorded, for rules and for hooks. */
+/** Makes a user, who has just been authenticated, the caller: for events, rules and hooks. */
 export function becomeUser({ app, request }: RouteCall, { category, id, sid }: AccountRef & { sid: string }): void {
   request.auth.credentials = {
     user: { actor: { type: 'user', id: documentStream(category, id) }, session: { sid, category, id } },
@@ -61,7 +61,7 @@ export function requireUser({ auth }: Request): AccountRef & { sid: string } {
 /**
  * The session of the caller, who must be a user of this collection.
  *
- * @throws DomainError `unauthorized` for everybody else, an API key too.
+ * @throws DomainError `unauthorized` for all other callers, an API key too.
  */
 export function requireSession(
   { auth }: Request,

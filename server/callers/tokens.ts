@@ -4,23 +4,17 @@ import { createCache } from '../../projections/tables/cache.ts';
 import type { App } from '../app.ts';
 import type { AuthTarget } from './sessions.ts';
 
-/**
- * The claims of a token of a session (RFC 7519). Times are seconds since the epoch. `site`: where a process has
- * several.
- */
+/** The claims of the token of a session (RFC 7519). Times are seconds since the epoch; `site`, if there are several. */
 export type Claims = { sub: string; collection: string; sid: string; iat: number; exp: number; site?: string };
 
 const require = createRequire(import.meta.url);
-/**
- * Loaded for the first token: with what it brings to fetch keys, which we never do, it costs more than the main
- * thread's own.
- */
+/** Loaded for the first token: it brings code that fetches keys, which we never do, and takes long to load. */
 const jwt = (): typeof Jwt.token => require('@hapi/jwt').token;
 
-/** Clocks of several machines differ: a token from further in the future than this was not made by us. */
+/** The clocks of machines differ, but not by more than this: a token from further in the future is not ours. */
 const skewSeconds = 60;
 
-/** The token of a session, from now on. */
+/** The token of a session, valid from now on. */
 export function tokenFor(app: App, { slug, model }: AuthTarget, { id, sid }: { id: string; sid: string }): string {
   const claims: Omit<Claims, 'iat' | 'exp'> = {
     sub: id,
@@ -28,22 +22,22 @@ export function tokenFor(app: App, { slug, model }: AuthTarget, { id, sid }: { i
     sid,
     ...(app.site === null ? {} : { site: app.site }),
   };
-  return signToken(app.credentials.secrets, claims, model.auth.tokenExpiration, app.clock.believed());
+  const time = { ttlSec: model.auth.tokenExpiration, now: app.clock.believed() };
+  return signToken(app.credentials.secrets, claims, time);
 }
 
-/** Signs a token, HS256; the first secret signs. `now` is milliseconds since the epoch. */
+/** Signs a token, HS256; the first secret signs. It begins `now`, in milliseconds since the epoch. */
 export function signToken(
   [secret = '']: readonly string[],
   claims: { [name: string]: string },
-  ttlSec: number,
-  now: number,
+  { ttlSec, now }: { ttlSec: number; now: number },
 ): string {
   return jwt().generate(claims, { key: secret, algorithm: 'HS256' }, { ttlSec, now });
 }
 
 /**
- * Reads tokens: null for one that no secret of ours has signed, that is expired, that is no token of a session, or that
- * is one of another site. A token is verified once, for that costs more than the rest of a read.
+ * Reads tokens of sessions. Null for a token that none of our secrets has signed, that has expired, that is of another
+ * kind, or of another site. A token is verified once: that costs more than the rest of a read.
  */
 export function tokenReader(
   secrets: readonly string[],
@@ -60,7 +54,7 @@ export function tokenReader(
   };
 }
 
-/** The claims of a token of any kind; null for one that no secret of ours has signed, or that is of another site. */
+/** The claims of a token of any kind; null if none of our secrets has signed it, or if it is of another site. */
 export function signedClaims(
   secrets: readonly string[],
   site: string | null,
@@ -69,9 +63,9 @@ export function signedClaims(
   try {
     const artifacts = jwt().decode(token);
     const claims: { [name: string]: unknown } = artifacts.decoded.payload;
-    // Its extensions have to be understood (RFC 7515, section 4.1.11), and ours have none.
+    // Critical extensions have to be understood (RFC 7515, section 4.1.11), and our tokens have none.
     if ('crit' in artifacts.decoded.header) return null;
-    // Two sites may have been given one secret, and a site have become one of several.
+    // Two sites may have one secret, and a single site may have become one of several.
     const isOurs = secrets.some((secret) => isSignedBy(artifacts, secret)) && (claims.site ?? null) === site;
     return isOurs ? claims : null;
   } catch {
@@ -79,7 +73,7 @@ export function signedClaims(
   }
 }
 
-/** Whether a token holds now, in milliseconds since the epoch. */
+/** Whether a token is valid at a time, in milliseconds since the epoch. */
 export function isCurrent({ iat, exp }: Pick<Claims, 'iat' | 'exp'>, now: number): boolean {
   const seconds = now / 1000;
   return exp > seconds && iat <= seconds + skewSeconds;
@@ -89,7 +83,7 @@ type Artifacts = ReturnType<typeof Jwt.token.decode>;
 
 function isSignedBy(artifacts: Artifacts, key: string): boolean {
   try {
-    // It refuses every other algorithm, `none` among them, whatever the token says of itself.
+    // It refuses every other algorithm, also `none`, whatever the header of the token says.
     jwt().verifySignature(artifacts, { key, algorithm: 'HS256' });
     return true;
   } catch {

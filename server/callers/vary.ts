@@ -2,23 +2,23 @@ import type { Request, ResponseObject } from '@hapi/hapi';
 import type { AddHeaders, AnswerHeaders } from '../http/errors.ts';
 import { strategy } from './authentication.ts';
 
-/** By what a request says who calls. */
+/** The headers by which a request says who calls. */
 const caller = 'authorization,cookie,x-api-key';
-/** By what it says its site, where its address does not. */
+/** The headers by which a request names its site, if the address does not. */
 const site = 'x-site-id,authorization';
 const siteAndCaller = 'x-site-id,authorization,cookie,x-api-key';
 
 /**
- * Tells caches which answers are not for everybody: those of routes that look at a credential. An answer to a
- * credential is for no shared cache; a public answer may be kept there, to be revalidated each time.
+ * Tells caches that the answers of routes that look at a credential differ by caller. A shared cache may not keep an
+ * answer to a credential; it may keep a public answer, and has to revalidate it each time.
  */
 export const varyByCaller: AddHeaders = (request, headers) => {
   if (looksAtCaller(request)) addCaller(request, headers, caller);
 };
 
 /**
- * As {@link varyByCaller}, where each site answers for itself under one address: a cache must not give one's answer to
- * another.
+ * As {@link varyByCaller}, for several sites under one address: a cache must not give the answer of one site to a
+ * caller of another.
  */
 export const varyBySite: AddHeaders = (request, headers) => {
   if (looksAtCaller(request)) addCaller(request, headers, siteAndCaller);
@@ -33,7 +33,7 @@ function addCaller(request: Request, headers: AnswerHeaders, names: string): voi
 }
 
 function looksAtCaller({ route }: Request): boolean {
-  // `false` for routes that look at no credential, and absent where there was no route yet.
+  // `false` for routes that look at no credential, and absent if no route was found yet.
   return route.settings.auth?.strategies?.[0] === strategy;
 }
 
@@ -47,8 +47,8 @@ export function unstored(response: ResponseObject): ResponseObject {
 }
 
 /**
- * Marks the answer that ends the session of its caller: the browser forgets what it has kept of this origin, for the
- * next user of it (https://www.w3.org/TR/clear-site-data/#header). Neither cookies nor storage: other applications may
+ * Marks the answer that ends the session of its caller: the browser empties its cache of this origin, for the next user
+ * of the browser (https://www.w3.org/TR/clear-site-data/#header). Cookies and storage stay: other applications may
  * share the origin.
  */
 export function leftBehind(response: ResponseObject): ResponseObject {

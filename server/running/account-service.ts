@@ -70,7 +70,6 @@ export function createAccountService(options: Options): AccountService {
     now,
     isOneOfMany: settings.site !== null,
     onMail: () => reactor?.wake(),
-    onDraftFailure: (err) => log.error({ err }, 'drafts could not be deleted; it is tried again'),
     onSwapped: () => log.error('a login was refused: the hash in vault.db is not that of the password which was set'),
   });
   let app: OpenApp | null = null;

@@ -1,20 +1,11 @@
 import type { MessagePort } from 'node:worker_threads';
 import { newSeats, openRoom } from '../../projections/past/snapshot-budget.ts';
-import type { PlaceCounts } from '../callers/places.ts';
+import type { SlotCounts } from '../callers/answer-slots.ts';
 import type { BlobGuard } from '../files/blobs/guard.ts';
 import { type Made, openDocumentCache } from '../openapi/cache.ts';
 import { callsThrough } from '../platform/calls.ts';
 import type { Log } from '../platform/logging.ts';
-import type {
-  Api,
-  BulkTurns,
-  ErasurePort,
-  KeyService,
-  Notary,
-  PasswordService,
-  Reloading,
-  WebhookPort,
-} from '../ports.ts';
+import type { Api, BulkTurns, ErasurePort, KeyService, Notary, Reloading, WebhookPort } from '../ports.ts';
 import type { MissingIndexes } from '../reads/missing-list.ts';
 import type { Loaded } from '../settings/configuration.ts';
 import { connectWriter } from '../writer/append.ts';
@@ -24,8 +15,9 @@ import { createBulkTurns } from './bulk-turns.ts';
 import type { ThreadMetrics } from './metrics/counting.ts';
 import { type Describe, type Describing, type OpenApp, openApp, type Shared } from './open-app.ts';
 import type { Ports } from './threads/http-app.ts';
-import { portTo, portToNotary, portToPins, portToPlaces } from './threads/message-ports.ts';
+import { portTo, portToNotary, portToPins, portToSlots } from './threads/message-ports.ts';
 import { generateOpenApiInWorker } from './threads/openapi.ts';
+import { channelsTo, type VaultService } from './vault-service.ts';
 
 /** A configuration. Without a path it is an object, which no command and no other thread can look at. */
 export type Configured = Pick<Loaded, 'model'> & (Pick<Loaded, 'path' | 'sources'> | { path: null });
@@ -46,13 +38,13 @@ type Options = {
   generation: number | null;
   shared: Shared;
   writer: Writer;
-  passwords: PasswordService;
+  vault: VaultService;
   keyService: KeyService;
   notary: Notary;
   guard: BlobGuard;
   erasures: ErasurePort;
   webhooks: WebhookPort;
-  placeCounts: PlaceCounts;
+  slotCounts: SlotCounts;
   missingIndexes: MissingIndexes;
   reload: Reloading['reload'];
   /** The data directory. */
@@ -68,8 +60,8 @@ const bulkTurns = createBulkTurns();
 
 /** Opens the ways to an engine. */
 export function openWays(options: Options): Ways {
-  const { loaded, generation, shared, writer, passwords, keyService, notary, guard, erasures, reload } = options;
-  const { webhooks, placeCounts, missingIndexes, directory, log } = options;
+  const { loaded, generation, shared, writer, vault, keyService, notary, guard, erasures, reload } = options;
+  const { webhooks, slotCounts, missingIndexes, directory, log } = options;
   const { model } = loaded;
   const documents = openDocumentCache({ directory, subject: { model, ...shared }, log });
   const openApi: Describe = (api) => documents.read(api, () => describeService(api, loaded, shared));
@@ -77,13 +69,13 @@ export function openWays(options: Options): Ways {
   return {
     connect: () => ({
       writer: writer.connect(generation),
-      passwords: portTo<PasswordService>(passwords),
+      ...channelsTo(vault),
       keys: portTo<KeyService>(keyService),
       notary: portToNotary(notary),
       pins: portToPins(guard),
       erasures: portTo<ErasurePort>(erasures),
       webhooks: portTo<WebhookPort>(webhooks),
-      places: portToPlaces(placeCounts),
+      answerSlots: portToSlots(slotCounts),
       bulkTurns: portToTurns(),
       missingIndexes: portTo<MissingIndexes>(missingIndexes),
       openApi: portTo<Describing>({ describe: openApi }),
@@ -92,20 +84,20 @@ export function openWays(options: Options): Ways {
     }),
     openHere(metrics = null) {
       const { release, ...pins } = guard.join();
-      const { release: leavePlaces, ...places } = placeCounts.join();
+      const { release: releaseSlots, ...answerSlots } = slotCounts.join();
       const turns = bulkTurns.join();
       const writing = connectWriter(writer.connect(generation));
       const here = openApp({
         model,
         shared,
         writing,
-        passwords,
+        ...vault,
         keyService,
         notary,
         pins,
         erasures,
         webhooks,
-        places,
+        answerSlots,
         bulkTurns: turns,
         missingIndexes,
         openApi,
@@ -119,7 +111,7 @@ export function openWays(options: Options): Ways {
         ...here,
         async close() {
           await here.close();
-          leavePlaces();
+          releaseSlots();
           turns.release();
           await release();
         },

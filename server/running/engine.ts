@@ -8,7 +8,7 @@ import { createRowMarks } from '../../projections/tables/row-marks.ts';
 import { searchFileOf, searchTablesOf } from '../../projections/tables/search-tables.ts';
 import { createKeyService } from '../accounts/keys/service.ts';
 import { type ErasureWorker, openErasureWorker } from '../audit/erasure/worker.ts';
-import { openPlaceCounts } from '../callers/places.ts';
+import { openSlotCounts } from '../callers/answer-slots.ts';
 import { type BlobGuard, openBlobGuard, requireFit } from '../files/blobs/guard.ts';
 import { createPins } from '../files/blobs/pins.ts';
 import { blobSettingsOf } from '../files/blobs/store.ts';
@@ -42,6 +42,7 @@ import { cannotReloadNode, refuseForNodes } from './nodes/limits.ts';
 import type { Shared } from './open-app.ts';
 import { sharedOf } from './shared.ts';
 import { keysInService } from './signing-keys.ts';
+import { openVaultService } from './vault-service.ts';
 import { warnOfConfiguration, warnOfSecrets, warnOfUnsigned } from './warnings.ts';
 
 /** The main-thread half of a service: everything but the request handlers. */
@@ -178,6 +179,12 @@ export function startEngine(options: EngineOptions): Engine {
     log,
     openMailTurn: node && ((onGained) => node.openLogLease({ name: 'mail', onGained, mayTake: mayRecord, upToDate })),
   });
+  const vaultService = openVaultService({
+    vault: directory.vaultPort,
+    passwords: accounts.passwords.passwords,
+    now,
+    onPurgeFailure: (err) => log.error({ err }, 'drafts could not be deleted; it is tried again'),
+  });
   const checkpointing = createCheckpointing({
     settings,
     directory,
@@ -263,7 +270,7 @@ export function startEngine(options: EngineOptions): Engine {
       scrub: writer.scrub,
       rewriteSegments: archiving.rewriteSegments,
       objects: mover,
-      forgetKept: accounts.passwords.forgetKept,
+      forgetKept: vaultService.forgetKept,
       logger: log,
     });
     erasures = worker;
@@ -291,14 +298,14 @@ export function startEngine(options: EngineOptions): Engine {
     webhooks = delivering;
     if (!isBrief) delivering.start({ log: logName, logFile: file, readFile, path: webhooksFile(directory.path) });
     // Those that are open when the configuration is read again count on.
-    const placeCounts = openPlaceCounts();
+    const slotCounts = openSlotCounts();
     const openFor = (configured: Configured, generation: number | null) =>
       openWays({
         loaded: configured,
         generation,
         shared,
         writer,
-        passwords: accounts.passwords.passwords,
+        vault: vaultService.vault,
         keyService,
         notary,
         guard: blobGuard,
@@ -310,7 +317,7 @@ export function startEngine(options: EngineOptions): Engine {
           elsewhere: elsewhereOf(settings, writer.standing),
         }),
         webhooks: delivering.port,
-        placeCounts,
+        slotCounts,
         missingIndexes: { note: missingList.note, all: missingList.all },
         reload,
         directory: directory.path,
@@ -392,6 +399,7 @@ export function startEngine(options: EngineOptions): Engine {
       await search?.close();
       // Last, since the last connection to the log leaves it as one file, which a reader cannot.
       await writer.close();
+      await vaultService.close();
       await accounts.passwords.close();
       await directory.close();
     },

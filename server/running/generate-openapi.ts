@@ -1,8 +1,9 @@
 import type { Model } from '../../config/model.ts';
+import type { App } from '../app.ts';
 import { fingerprintOf, type Made } from '../openapi/cache.ts';
 import { makeOpenApi } from '../openapi/document.ts';
 import { createLog } from '../platform/logging.ts';
-import type { Api, KeyService, PasswordService } from '../ports.ts';
+import type { Api, KeyService } from '../ports.ts';
 import { openApp, type Shared } from './open-app.ts';
 import { routes } from './routes.ts';
 
@@ -10,8 +11,8 @@ const refuse = () => Promise.reject(new Error('this only describes the service')
 
 /** Generates an OpenAPI document of a service that it opens for that alone: all other calls are refused. */
 export async function generateOpenApi(api: Api, model: Model, shared: Shared): Promise<Made> {
-  const passwords = new Proxy({} as PasswordService, { get: () => refuse });
-  const keyService = new Proxy({} as KeyService, { get: () => refuse });
+  const refusing = <T extends object>() => new Proxy({} as T, { get: () => refuse });
+  const keyService = refusing<KeyService>();
   const notary = {
     checkpoint: refuse,
     recent: refuse,
@@ -31,7 +32,7 @@ export async function generateOpenApi(api: Api, model: Model, shared: Shared): P
     progress: refuse,
   };
   const webhooks = { all: refuse, deliveries: refuse, retry: refuse, retryAll: refuse };
-  const places = { take: refuse, free: refuse };
+  const answerSlots = { take: refuse, free: refuse };
   const bulkTurns = { take: refuse, begin: refuse, end: refuse };
   const missingIndexes = { note: refuse, all: refuse };
   const writing = { append: refuse, appendAnyway: refuse, isCrowded: () => false, waiting: () => 0 };
@@ -40,13 +41,16 @@ export async function generateOpenApi(api: Api, model: Model, shared: Shared): P
     model,
     shared,
     writing,
-    passwords,
+    passwords: refusing<App['passwords']>(),
+    preferences: refusing<App['preferences']>(),
+    unsavedChanges: refusing<App['unsavedChanges']>(),
+    previews: refusing<App['previews']>(),
     keyService,
     notary,
     pins,
     erasures,
     webhooks,
-    places,
+    answerSlots,
     bulkTurns,
     missingIndexes,
     reload: refuse,

@@ -105,12 +105,15 @@ type OpenOptions = {
 } & Pick<
   App & RouteParts,
   | 'passwords'
+  | 'preferences'
+  | 'unsavedChanges'
+  | 'previews'
   | 'keyService'
   | 'notary'
   | 'pins'
   | 'erasures'
   | 'webhooks'
-  | 'places'
+  | 'answerSlots'
   | 'bulkTurns'
   | 'missingIndexes'
   | 'reload'
@@ -123,9 +126,10 @@ export type OpenApp = App &
 
 /** Opens the service for one thread, to be closed by it too. */
 export function openApp(options: OpenOptions): OpenApp {
-  const { shared, writing, passwords, keyService, notary, pins, erasures, reload, log, openApi } = options;
+  const { shared, writing, keyService, notary, pins, erasures, reload, log, openApi } = options;
+  const { passwords, preferences, unsavedChanges, previews } = options;
   const model = withCategories(options.model, shared.categories);
-  const { webhooks, places, bulkTurns, missingIndexes, metrics = null, copyRoom, following = null } = options;
+  const { webhooks, answerSlots, bulkTurns, missingIndexes, metrics = null, copyRoom, following = null } = options;
   const { readFile, logFile, counter, state, credentials, baseUrl, isProduction, adminFolder } = shared;
   const clock = createClock(shared.clockCell);
   const unwatch = metrics?.watch(shared.site ?? '', writing.waiting);
@@ -188,6 +192,9 @@ export function openApp(options: OpenOptions): OpenApp {
     userOf: (collection, id) => readUser(targets, collection, id),
     readCondition: (target, condition) => readCondition(targets, target, condition),
     passwords,
+    preferences,
+    unsavedChanges,
+    previews,
     apiKeys: openApiKeys(read),
     keyService,
     notary,
@@ -198,7 +205,7 @@ export function openApp(options: OpenOptions): OpenApp {
     erasures,
     reload,
     webhooks,
-    places,
+    answerSlots,
     bulkTurns,
     missingIndexes,
     credentials,

@@ -31,7 +31,7 @@ import { references } from '../documents/references/routes.ts';
 import { schemas } from '../documents/schemas.ts';
 import { search } from '../documents/search/routes.ts';
 import { trash } from '../documents/trash/routes.ts';
-import { drafts } from '../documents/unsaved-changes/routes.ts';
+import { unsavedChanges } from '../documents/unsaved-changes/routes.ts';
 import { type Backlog, createBacklog } from '../http/backlog.ts';
 import { noPayload } from '../http/body.ts';
 import { registerCors } from '../http/cors-routes.ts';
@@ -79,7 +79,7 @@ const resources: readonly Resource[] = [
   erasures,
   undoing,
   preview,
-  drafts,
+  unsavedChanges,
   schemas,
   search,
   openApi,

@@ -1,4 +1,4 @@
-import { lockOf, type VaultRows } from '../../events/postgres/vault/running.ts';
+import { lockOf, type VaultRows } from '../../events/postgres/vault/rows.ts';
 import type { Statement } from '../../storage/postgres/connection.ts';
 import { type Deliveries, type Delivery, type Found, patience } from './deliveries.ts';
 

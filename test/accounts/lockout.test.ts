@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { openVault } from '../../events/vault/vault.ts';
 import { portOf } from '../../events/vault/vault-port.ts';
-import { type Counted, createLockout, type Lockout, type LockRule } from '../../server/accounts/lockout.ts';
+import { type CountResult, createLockout, type Lockout, type LockRule } from '../../server/accounts/lockout.ts';
 import { temporaryFolder } from '../helpers/service.ts';
 
 const rule = { maxLoginAttempts: 3, lockTime: 600 };
@@ -25,7 +25,7 @@ function start(t: TestContext, maxUnknown?: number) {
 
 /** Counts a failure of an account that is not locked; gives when the lock ends if it locks. */
 async function fail(lockout: Lockout, key: string, isKnown = true, its: LockRule = rule): Promise<number | null> {
-  const counted: Counted = await lockout.count(key, isKnown, its);
+  const counted: CountResult = await lockout.count(key, isKnown, its);
   return counted.kind === 'counted' ? counted.lockedUntil : assert.fail(`${key} is locked`);
 }
 

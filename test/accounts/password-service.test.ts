@@ -9,7 +9,7 @@ import { openVault, type Vault } from '../../events/vault/vault.ts';
 import { portOf } from '../../events/vault/vault-port.ts';
 import type { LockRule } from '../../server/accounts/lockout.ts';
 import { createPasswordService, type MainPasswordService } from '../../server/accounts/password-service.ts';
-import type { Checked, PasswordService } from '../../server/ports.ts';
+import type { LoginCheck, PasswordService } from '../../server/ports.ts';
 import { openDatabase } from '../../storage/sqlite.ts';
 import { category } from '../helpers/category.ts';
 import { temporaryFolder } from '../helpers/service.ts';
@@ -53,7 +53,6 @@ function start(t: TestContext, given: Given = {}): Keeping {
     onMail: () => {
       mails += 1;
     },
-    onDraftFailure: (error) => assert.fail(error),
     onSwapped: () => {
       swapped += 1;
     },
@@ -91,13 +90,13 @@ function login(
   return passwords.checkPassword({ address, category: category('users'), email, credential, password: given });
 }
 
-async function times(count: number, run: () => Promise<Checked>): Promise<Checked[]> {
+async function times(count: number, run: () => Promise<LoginCheck>): Promise<LoginCheck[]> {
   const all = [];
   for (let done = 0; done < count; done += 1) all.push(await run());
   return all;
 }
 
-function kindsOf(all: readonly Checked[]): { [kind: string]: number } {
+function kindsOf(all: readonly LoginCheck[]): { [kind: string]: number } {
   return Object.fromEntries(
     Object.entries(Object.groupBy(all, ({ kind }) => kind)).map(([k, v]) => [k, v?.length ?? 0]),
   );
@@ -226,7 +225,7 @@ describe('locking accounts', () => {
       times(7, () => login(passwords, its, 'a wrong horse', `${index}@example.com`)),
     );
     const [known, ...others] = await Promise.all(answers);
-    assert.deepEqual(kindsOf(known as Checked[]), { wrong: 5, locked: 2 });
+    assert.deepEqual(kindsOf(known as LoginCheck[]), { wrong: 5, locked: 2 });
     for (const other of others) assert.deepEqual(other, known);
   });
 

@@ -21,7 +21,7 @@ describe('The token of a session', () => {
   const secrets = ['a secret that two sites were given'];
   const now = Date.parse('2026-11-29T12:00:00.000Z');
   const claims = { sub: 'ada', collection: 'users', sid: 's1' };
-  const signed = (site?: string) => signToken(secrets, { ...claims, ...(site && { site }) }, 60, now);
+  const signed = (site?: string) => signToken(secrets, { ...claims, ...(site && { site }) }, { ttlSec: 60, now });
   const holds = (token: string, site: string | null, time = now) => tokenReader(secrets, site)(token, time) !== null;
 
   it('holds at its own site only, also where another has the same secret', () => {
@@ -79,7 +79,7 @@ describe('A token of an account', () => {
       ...claims
     } = JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString());
     const statusOf = async (collection: string) => {
-      const signed = signToken([secret], { ...claims, collection }, 60, Date.now());
+      const signed = signToken([secret], { ...claims, collection }, { ttlSec: 60, now: Date.now() });
       return (await service.call('GET', `${users}/me`, undefined, bearer(signed))).status;
     };
     assert.deepEqual(await Promise.all(['users', 'members', 'posts', 'others'].map(statusOf)), [200, 401, 401, 401]);

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
-import { openPlaceCounts } from '../../server/callers/places.ts';
+import { openSlotCounts } from '../../server/callers/answer-slots.ts';
 import { apiKey, type CallOptions, temporaryFolder } from '../helpers/service.ts';
 import { dial, errorsOf, eventually, fieldsOf, recordedEvents, useService } from '../helpers/shared.ts';
 
@@ -324,7 +324,7 @@ describe('The change feed', () => {
 
 describe('The places of streams', () => {
   it('are counted for all threads, freed once, and freed with the thread that took them', async () => {
-    const counts = openPlaceCounts({ stream: 2, archive: 1 });
+    const counts = openSlotCounts({ stream: 2, archive: 1 });
     const [one, other] = [counts.join(), counts.join()];
     assert.deepEqual(
       [await one.take('stream', 'a'), await other.take('stream', 'a'), await one.take('stream', 'a')],

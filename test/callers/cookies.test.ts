@@ -52,7 +52,7 @@ describe('The cookie of a session', () => {
       options = { ...given };
     };
     const request = { ...requestWith(headers), app: {} };
-    setCookie(app, collection, { request, state } as unknown as ResponseToolkit, 'the token');
+    setCookie({ request, state } as unknown as ResponseToolkit, app, { model: collection, token: 'the token' });
     return options;
   }
 

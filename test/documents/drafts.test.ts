@@ -204,7 +204,7 @@ describe('A draft that a user keeps', () => {
     assert.deepEqual(statuses, [...Array(5).fill(200), 413]);
     assert.match(
       message,
-      /^a user keeps at most 100 drafts of 20971520 bytes in all; there are 100 others, .*: drop one/,
+      /^a user keeps at most 100 unsaved changes of 20971520 bytes in all; there are 100 others, .*: drop one/,
     );
     assert.equal(
       (await put(many, paths[0] as string, { title: 'y' })).status,
@@ -244,7 +244,7 @@ describe('A draft that a user keeps', () => {
     assert.equal(refused.headers.get('retry-after'), '60');
     assert.equal(
       refused.body.message,
-      'all users who are not of the admin collection together keep at most 1000 drafts of 107374182 bytes in all: drop drafts, or try again when others have gone',
+      'all users who are not of the admin collection together keep at most 1000 unsaved changes of 107374182 bytes in all: drop some, or try again when others have gone',
     );
     assert.equal((await put(ada, `/posts/new-${randomUUID()}`, { title: 'x' })).status, 200);
     vault.exec("DELETE FROM own_drafts WHERE owner = 'members/0'");

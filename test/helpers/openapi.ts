@@ -13,13 +13,14 @@ import { createToldOrigins } from '../../server/http/refused-origins.ts';
 import { makeOpenApi } from '../../server/openapi/document.ts';
 import { createLog } from '../../server/platform/logging.ts';
 import { createState } from '../../server/platform/state.ts';
-import type { Notary, PasswordService } from '../../server/ports.ts';
+import type { Notary } from '../../server/ports.ts';
 import { type OpenApp, openApp } from '../../server/running/open-app.ts';
 import { routes } from '../../server/running/routes.ts';
 import { seals } from '../events/logs.ts';
 
 /** Routes are not called here. */
-const passwords = new Proxy({} as PasswordService, { get: () => () => assert.fail('there are no secrets here') });
+const noVault = <T extends object>() =>
+  new Proxy({} as T, { get: () => () => assert.fail('there are no secrets here') });
 
 const notary = new Proxy({} as Notary, { get: () => () => assert.fail('nothing is signed here') });
 
@@ -64,14 +65,17 @@ export async function withApp<T>(
     model,
     shared,
     writing: { append: notHere, appendAnyway: notHere, isCrowded: () => false, waiting: () => 0 },
-    passwords,
+    passwords: noVault<OpenApp['passwords']>(),
+    preferences: noVault<OpenApp['preferences']>(),
+    unsavedChanges: noVault<OpenApp['unsavedChanges']>(),
+    previews: noVault<OpenApp['previews']>(),
     keyService: new Proxy({} as OpenApp['keyService'], { get: () => () => assert.fail('there are no keys here') }),
     notary,
     erasures: new Proxy({} as OpenApp['erasures'], { get: () => () => assert.fail('nothing is erased here') }),
     missingIndexes: { note: async () => {}, all: async () => [] },
     bulkTurns: { take: async () => 1, begin: async () => true, end: async () => {} },
     webhooks: new Proxy({} as OpenApp['webhooks'], { get: () => () => assert.fail('there are no webhooks here') }),
-    places: new Proxy({} as OpenApp['places'], { get: () => () => assert.fail('there are no streams here') }),
+    answerSlots: new Proxy({} as OpenApp['answerSlots'], { get: () => () => assert.fail('there are no streams here') }),
     pins: {
       pin: async () => {},
       unpin: async () => {},

@@ -83,7 +83,7 @@ export const erasureMutations: readonly Mutation[] = [
     },
   },
   {
-    what: 'An erasure of a document leaves the drafts about it.',
+    what: 'An erasure of a document leaves the unsaved changes to it.',
     file: 'events/vault/unsaved-changes.ts',
     text: 'WHERE target = :stream OR owner = :stream',
     replacement: 'WHERE owner = :stream',
@@ -93,7 +93,7 @@ export const erasureMutations: readonly Mutation[] = [
     },
   },
   {
-    what: 'An erasure of an account leaves the drafts of its user.',
+    what: 'An erasure of an account leaves the unsaved changes of its user.',
     file: 'events/vault/unsaved-changes.ts',
     text: 'WHERE target = :stream OR owner = :stream',
     replacement: 'WHERE target = :stream',
@@ -103,10 +103,10 @@ export const erasureMutations: readonly Mutation[] = [
     },
   },
   {
-    what: 'An erased draft is still in the write-ahead log of the vault.',
-    file: 'events/vault/unsaved-changes.ts',
-    text: "if (hasTraces && db.pragma('wal_checkpoint(TRUNCATE)', { simple: true }) === 0) hasTraces = false;",
-    replacement: 'hasTraces = false;',
+    what: 'An erased change is still in the write-ahead log of the vault.',
+    file: 'events/vault/traces.ts',
+    text: 'if (!hasTraces || !removeTraces(db)) return false;',
+    replacement: '',
     test: {
       file: 'test/documents/drafts.test.ts',
       name: 'is erased with its document, and with its user, to the last byte',

@@ -1,27 +1,15 @@
-import { createHmac, timingSafeEqual } from 'node:crypto';
-import type { keySecretNames } from '../../vault/key-secrets.ts';
-import { noHash, spareMilliseconds } from '../../vault/key-secrets.ts';
+import type { Statement } from '../../../storage/postgres/connection.ts';
+import { hashOfSecret, type KeyHashing, matchingCredential, spareMilliseconds } from '../../vault/api-keys.ts';
 import { credentialOf } from '../../vault/passwords.ts';
 import type { VaultPort } from '../../vault/vault-port.ts';
-import type { VaultRows } from './running.ts';
+import type { VaultRows } from './rows.ts';
 
-/**
- * Keyed hashes of the secrets of API keys, as {@link VaultPort} has them.
- *
- * @param keys the secrets by which hashes and credentials are made.
- */
-export function openKeySecrets(
-  { log, read, write }: VaultRows,
-  keys: { [name in keyof typeof keySecretNames]: string },
-): VaultPort['apiKeys'] {
-  function hashOf(secret: string): string {
-    return createHmac('sha256', Buffer.from(keys.hashes, 'base64url')).update(secret).digest('hex');
-  }
-
+/** The keyed hashes of the secrets of API keys, as {@link VaultPort} has them. */
+export function openKeySecrets({ log, read, write }: VaultRows, hashing: KeyHashing): VaultPort['apiKeys'] {
   return {
     async put(secret, now) {
-      const hash = hashOf(secret);
-      const credential = credentialOf(keys.commitments, hash);
+      const hash = hashOfSecret(hashing, secret);
+      const credential = credentialOf(hashing.commitments, hash);
       await write({
         text: 'INSERT INTO annals_vault.key_hashes VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING',
         values: [log, credential, hash, now],
@@ -34,15 +22,7 @@ export function openKeySecrets(
         values: [log, credentials.map((credential) => credential ?? '')],
       });
       const kept = new Map<string | null, string>(rows.map(({ credential, hash }) => [credential, hash]));
-      const hash = hashOf(secret);
-      let found: string | null = null;
-      for (const credential of credentials) {
-        const its = kept.get(credential) ?? noHash;
-        // The hash has to be the one that the event was about, too.
-        const isSame = timingSafeEqual(Buffer.from(its), Buffer.from(hash));
-        if (isSame && credentialOf(keys.commitments, its) === credential) found = credential;
-      }
-      return found;
+      return matchingCredential(hashing, secret, { credentials, stored: (credential) => kept.get(credential) });
     },
     async retain(named, now) {
       const old = await read({
@@ -50,11 +30,11 @@ export function openKeySecrets(
         values: [log, now - spareMilliseconds],
       });
       const others = old.map(({ credential }) => credential).filter((credential) => !named.has(credential));
-      if (others.length > 0) await write(deletion(others));
+      if (others.length > 0) await write(deletion(log, others));
     },
     async delete(id, credentials) {
       const text = 'DELETE FROM annals_vault.key_uses WHERE log = $1 AND id = $2';
-      await write({ text, values: [log, id] }, deletion(credentials));
+      await write({ text, values: [log, id] }, deletion(log, credentials));
     },
     async used(id, at) {
       await write({
@@ -68,9 +48,9 @@ export function openKeySecrets(
       return new Map(rows.map(({ id, used_at: at }) => [id, at]));
     },
   };
+}
 
-  function deletion(credentials: readonly string[]) {
-    const text = 'DELETE FROM annals_vault.key_hashes WHERE log = $1 AND credential = ANY($2::text[])';
-    return { text, values: [log, credentials] };
-  }
+function deletion(log: number, credentials: readonly string[]): Statement {
+  const text = 'DELETE FROM annals_vault.key_hashes WHERE log = $1 AND credential = ANY($2::text[])';
+  return { text, values: [log, credentials] };
 }

@@ -1,10 +1,13 @@
-import type { Counter } from '../../vault/vault.ts';
+import type { Statement } from '../../../storage/postgres/connection.ts';
+import type { Counter } from '../../vault/counters.ts';
 import type { VaultPort } from '../../vault/vault-port.ts';
-import type { VaultRows } from './running.ts';
+import type { VaultRows } from './rows.ts';
 
 type Row = { failures: number; locked_until: number | null; touched: number; is_known: boolean };
 
-/** Stands in a row of which nothing is counted yet: it is there to be locked, and never committed. */
+type CounterKey = { log: number; key: string };
+
+/** The failures of a row that is there to be locked alone: it is never committed. */
 const none = -1;
 
 const columns = 'failures, locked_until, touched, is_known';
@@ -33,12 +36,15 @@ export function openCounters({ log, read, write, change }: VaultRows): VaultPort
         ],
         ([, found = []]) => {
           const row: Row | undefined = found[0];
-          // It was deleted in between.
+          // Another node has deleted it in between.
           if (!row) return 'again';
           const before = row.failures === none ? null : counterOf(row);
           const counter = next(before);
           if (counter === null && before === null) return { statements: [], value: null };
-          return { statements: [counter === null ? deletion(key) : update(key, counter)], value: counter };
+          return {
+            statements: [counter === null ? deletion({ log, key }) : update({ log, key }, counter)],
+            value: counter,
+          };
         },
       ),
     async tidy(now, before, maxUnknown) {
@@ -65,18 +71,18 @@ export function openCounters({ log, read, write, change }: VaultRows): VaultPort
       return row?.count ?? 0;
     },
   };
+}
 
-  function update(key: string, { failures, lockedUntil, touched, isKnown }: Counter) {
-    return {
-      text: `UPDATE annals_vault.counters SET failures = $3, locked_until = $4, touched = $5, is_known = $6
-             WHERE log = $1 AND key = $2`,
-      values: [log, key, failures, lockedUntil, touched, isKnown],
-    };
-  }
+function update({ log, key }: CounterKey, { failures, lockedUntil, touched, isKnown }: Counter): Statement {
+  return {
+    text: `UPDATE annals_vault.counters SET failures = $3, locked_until = $4, touched = $5, is_known = $6
+           WHERE log = $1 AND key = $2`,
+    values: [log, key, failures, lockedUntil, touched, isKnown],
+  };
+}
 
-  function deletion(key: string) {
-    return { text: 'DELETE FROM annals_vault.counters WHERE log = $1 AND key = $2', values: [log, key] };
-  }
+function deletion({ log, key }: CounterKey): Statement {
+  return { text: 'DELETE FROM annals_vault.counters WHERE log = $1 AND key = $2', values: [log, key] };
 }
 
 function counterOf({ failures, locked_until: lockedUntil, touched, is_known: isKnown }: Row): Counter {

@@ -1,20 +1,20 @@
-import { serverTime, type VaultRows } from './running.ts';
+import { serverTime, type VaultRows } from './rows.ts';
 
-/** The rights to do what one node alone does, and the jobs that are done once. Times are those of the server. */
+/** The leases by which one node alone does something, and the jobs that are done once. The server's clock counts. */
 export type LeaseRows = {
   /**
    * Takes a lease for so many milliseconds, or renews it.
    *
-   * @returns how often it has changed hands; null where another node has it.
+   * @returns how often it has had another holder; null if another node holds it.
    */
   take: (name: string, holder: string, milliseconds: number) => Promise<number | null>;
-  /** Lets others take it. */
+  /** Ends a lease, so that others can take it. */
   release: (name: string, holder: string) => Promise<void>;
   isDone: (job: string) => Promise<boolean>;
   noteDone: (job: string) => Promise<void>;
 };
 
-/** Opens them. */
+/** Opens the leases and jobs of a log. */
 export function openLeaseRows({ log, read, write }: VaultRows): LeaseRows {
   return {
     async take(name, holder, milliseconds) {

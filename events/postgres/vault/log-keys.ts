@@ -1,150 +1,53 @@
-import { randomBytes } from 'node:crypto';
-import { signHandover } from '../../proof/handovers.ts';
-import { signerOf } from '../../proof/notes.ts';
+import type { Statement } from '../../../storage/postgres/connection.ts';
+import type { TreeHead } from '../../proof/proofs.ts';
 import type { KeyChange } from '../../service-events/key-events.ts';
 import {
-  isExpected,
-  type KnownKey,
-  keyOf,
+  isCurrent,
+  isSameHead,
+  knownKey,
   type LogKey,
-  nameOf,
+  logKeyOf,
+  newKey,
+  type PlannedReplacement,
+  planReplacement,
   type Replacement,
-  withoutLostHandover,
-} from '../../vault/log-keys.ts';
+  type StoredChange,
+  type StoredKey,
+  signedHead,
+} from '../../vault/key-replacement.ts';
 import type { VaultPort } from '../../vault/vault-port.ts';
-import { lockOf, numberedUpTo, type VaultRows } from './running.ts';
+import { lockOf, numberedUpTo, type VaultRows } from './rows.ts';
 
-type KeyRow = {
-  id: string;
-  number: number;
-  verifier_key: string;
-  seed: string | null;
-  retired_at: string | null;
-  signed_size: number | null;
-  signed_root: Buffer | null;
-};
-
-type ChangeRow = { number: number; change: string };
+/** A log by its name, and the number of its vault. */
+type OfLog = { log: number; name: string };
 
 /** The keys that sign checkpoints, as {@link VaultPort} has them: all nodes sign with the same. */
-export function openLogKeys({ log, read, write, change }: VaultRows): VaultPort['logKeys'] {
-  const keysOf = (name: string) => ({
-    text: `SELECT id, number, verifier_key, seed, retired_at, signed_size, signed_root
-           FROM annals_vault.log_keys WHERE log = $1 AND name = $2 ORDER BY number`,
-    values: [log, name],
-  });
-  const disownedIds = { text: 'SELECT id FROM annals_vault.disowned_keys WHERE log = $1', values: [log] };
-  const changesOf = (name: string) => ({
-    text: 'SELECT number, change FROM annals_vault.key_changes WHERE log = $1 AND name = $2 ORDER BY number',
-    values: [log, name],
-  });
-  const insertion = (name: string, { id, number, verifier_key, seed, retired_at }: KeyRow) => ({
-    text: `INSERT INTO annals_vault.log_keys (log, name, id, number, verifier_key, seed, retired_at)
-           VALUES ($1, $2, $3, $4, $5, $6, $7)`,
-    values: [log, name, id, number, verifier_key, seed, retired_at],
-  });
-  const notice = (name: string, number: number, told: KeyChange) => ({
-    text: 'INSERT INTO annals_vault.key_changes (log, number, name, change) VALUES ($1, $2, $3, $4)',
-    values: [log, number, name, JSON.stringify(told)],
-  });
+export function openLogKeys(rows: VaultRows): VaultPort['logKeys'] {
+  const { log, read, write, change } = rows;
 
   async function current(name: string): Promise<LogKey> {
-    const found = (await read(keysOf(name))).find(isCurrent);
-    return logKeyOf(name, found ?? (await make(name)));
-  }
-
-  /** Of two nodes that make the first key at the same time, the second one gets that of the first. */
-  function make(name: string): Promise<KeyRow> {
-    return change([lockOf(log, 'keys'), keysOf(name)], ([lock, keys = []]) => {
-      const found = (keys as KeyRow[]).find(isCurrent);
-      if (found) return { statements: [], value: found };
-      const made = newKey(name, lock?.[0].last + 1);
-      return { statements: [insertion(name, made), numberedUpTo(log, 'keys', made.number)], value: made };
-    });
-  }
-
-  function replace(name: string, replacement: Replacement): Promise<string | null> {
-    const { disowned = [], from, handedOver, expected, reason } = replacement;
-    const keysQuery = keysOf(name);
-    // Nothing is signed with the present key between the look at what it has signed and its end.
-    const lockedKeys = { ...keysQuery, text: `${keysQuery.text} FOR UPDATE` };
-    const reads = [lockOf(log, 'keys'), lockedKeys, disownedIds, changesOf(name)];
-    return change<string | null>(reads, ([lock, rows = [], before = [], untold = []]) => {
-      let last: number = lock?.[0].last;
-      const next = () => {
-        last += 1;
-        return last;
-      };
-      const keys = rows as KeyRow[];
-      const all = keys.map((row) => knownOf(row, new Set(before.map(({ id }) => id))));
-      const old = keys.find(isCurrent);
-      if (expected && !(old && isExpected(expected, logKeyOf(name, old)))) return { statements: [], value: null };
-      const made = newKey(name, next());
-      const { signer } = logKeyOf(name, made);
-      const ids = disowned.map(({ id }) => id);
-      const replaced = from ?? all.find(({ retiredAt }) => retiredAt === null);
-      const handover = old && handedOver && signHandover(logKeyOf(name, old).signer, signer, handedOver);
-      const changes: KeyChange[] = disowned.map(({ id, ...signed }) => ({
-        kind: 'disowned',
-        key: nameOf(id, all),
-        ...signed,
-        reason,
-      }));
-      if (replaced)
-        changes.push({
-          kind: 'replaced',
-          from: nameOf(replaced.id, all),
-          to: keyOf({ id: made.id, verifierKey: made.verifier_key }),
-          ...(handover !== undefined && { handover }),
-          reason,
-        });
-      const statements = [
-        {
-          text: `UPDATE annals_vault.log_keys SET retired_at = $3, seed = NULL
-                 WHERE log = $1 AND name = $2 AND retired_at IS NULL`,
-          values: [log, name, new Date().toISOString()],
-        },
-        ...(untold as ChangeRow[]).flatMap(({ number, change: text }) => {
-          const without = withoutLostHandover(text, new Set(ids));
-          if (without === null) return [];
-          const update = 'UPDATE annals_vault.key_changes SET change = $3 WHERE log = $1 AND number = $2';
-          return [{ text: update, values: [log, number, without] }];
-        }),
-        {
-          text: 'INSERT INTO annals_vault.disowned_keys SELECT $1::int, id FROM unnest($2::text[]) AS ids (id) ON CONFLICT DO NOTHING',
-          values: [log, ids],
-        },
-        insertion(name, made),
-        // The new key signs the head as well, so it will sign no log without these events.
-        ...(handover !== undefined && handedOver ? [signing(name, made.id, handedOver)] : []),
-        ...changes.map((told) => notice(name, next(), told)),
-      ];
-      return { statements: [...statements, numberedUpTo(log, 'keys', last)], value: made.verifier_key };
-    });
-  }
-
-  function signing(name: string, id: string, { size, root }: { size: number; root: Uint8Array }) {
-    return {
-      text: `UPDATE annals_vault.log_keys SET signed_size = $4, signed_root = $5 WHERE log = $1 AND name = $2 AND id = $3`,
-      values: [log, name, id, size, Buffer.from(root)],
-    };
+    const keys: StoredKey[] = await read(keysOf(log, name));
+    return logKeyOf(name, keys.find(isCurrent) ?? (await make(rows, name)));
   }
 
   return {
     current,
-    replace,
+    replace: (name, replacement) => replace(rows, name, replacement),
     async known(name) {
-      const [rows, disowned] = [await read(keysOf(name)), await read(disownedIds)];
-      return (rows as KeyRow[]).map((row) => knownOf(row, new Set(disowned.map(({ id }) => id))));
+      const [keys, disowned]: [StoredKey[], Set<string>] = [
+        await read(keysOf(log, name)),
+        idsOf(await read(disownedIds(log))),
+      ];
+      return keys.map((key) => knownKey(key, disowned));
     },
     async disowned(name) {
-      const rows = await read({
+      const found = await read({
         text: `SELECT id FROM annals_vault.disowned_keys WHERE log = $1 AND id NOT IN (
                  SELECT id FROM annals_vault.log_keys WHERE log = $1 AND name <> $2
                )`,
         values: [log, name],
       });
-      return new Set(rows.map(({ id }) => id));
+      return idsOf(found);
     },
     signed: () =>
       read({
@@ -158,25 +61,25 @@ export function openLogKeys({ log, read, write, change }: VaultRows): VaultPort[
       change(
         [
           {
-            text: `SELECT signed_size, signed_root FROM annals_vault.log_keys
+            text: `SELECT signed_size AS "signedSize", signed_root AS "signedRoot" FROM annals_vault.log_keys
                    WHERE log = $1 AND name = $2 AND id = $3 AND retired_at IS NULL FOR UPDATE`,
             values: [log, name, id],
           },
         ],
         ([found]) => {
-          const row: KeyRow | undefined = found?.[0];
-          const isSame = row && row.signed_size === (before?.size ?? null) && isSameRoot(row.signed_root, before?.root);
-          return isSame ? { statements: [signing(name, id, head)], value: true } : { statements: [], value: false };
+          const key: StoredKey | undefined = found?.[0];
+          const isSame = key !== undefined && isSameHead(signedHead(key), before);
+          return { statements: isSame ? [signing({ log, name }, id, head)] : [], value: isSame };
         },
       ),
-    note: (name, told) =>
+    note: (name, noted) =>
       change([lockOf(log, 'keys')], ([lock]) => {
         const number: number = lock?.[0].last + 1;
-        return { statements: [notice(name, number, told), numberedUpTo(log, 'keys', number)], value: undefined };
+        return { statements: [...noting({ log, name }, number, [noted])], value: undefined };
       }),
     async untold(name) {
-      const rows = (await read(changesOf(name))) as ChangeRow[];
-      return rows.map(({ number, change: text }) => ({ number, change: JSON.parse(text) }));
+      const changes: StoredChange[] = await read(changesOf(log, name));
+      return changes.map(({ number, change: text }) => ({ number, change: JSON.parse(text) }));
     },
     async told(number) {
       await write({
@@ -187,26 +90,106 @@ export function openLogKeys({ log, read, write, change }: VaultRows): VaultPort[
   };
 }
 
-function newKey(name: string, number: number): KeyRow {
-  const seed = randomBytes(32);
-  const { id, key } = signerOf(name, seed);
-  const blank = { retired_at: null, signed_size: null, signed_root: null };
-  return { id, number, verifier_key: key, seed: seed.toString('base64url'), ...blank };
+/** Of two nodes that make the first key at the same time, the second one gets that of the first. */
+function make({ log, change }: VaultRows, name: string): Promise<StoredKey> {
+  return change([lockOf(log, 'keys'), keysOf(log, name)], ([lock, keys = []]) => {
+    const found = (keys as StoredKey[]).find(isCurrent);
+    if (found) return { statements: [], value: found };
+    const made = newKey(name);
+    const number: number = lock?.[0].last + 1;
+    return { statements: [insertion({ log, name }, number, made), numberedUpTo(log, 'keys', number)], value: made };
+  });
 }
 
-function isCurrent({ retired_at: retiredAt }: { retired_at: string | null }): boolean {
-  return retiredAt === null;
+function replace({ log, change }: VaultRows, name: string, replacement: Replacement): Promise<string | null> {
+  const keys = keysOf(log, name);
+  // Nothing is signed with the present key between the look at what it has signed and its end.
+  const lockedKeys = { ...keys, text: `${keys.text} FOR UPDATE` };
+  const reads = [lockOf(log, 'keys'), lockedKeys, disownedIds(log), changesOf(log, name)];
+  return change<string | null>(reads, ([lock, found = [], disowned = [], untold = []]) => {
+    const stored = {
+      log: name,
+      keys: found as StoredKey[],
+      disowned: idsOf(disowned),
+      untold: untold as StoredChange[],
+    };
+    const plan = planReplacement(stored, replacement, newKey(name));
+    if (!plan) return { statements: [], value: null };
+    const number: number = lock?.[0].last + 1;
+    return { statements: replacing({ log, name }, number, plan), value: plan.made.verifierKey };
+  });
 }
 
-function logKeyOf(name: string, { seed, signed_size: size, signed_root: root }: KeyRow): LogKey {
-  const signer = signerOf(name, Buffer.from(seed ?? '', 'base64url'));
-  return { signer, signed: size === null || root === null ? null : { size, root } };
+/** @param number that of the new key; the changes have those after it. */
+function replacing({ log, name }: OfLog, number: number, plan: PlannedReplacement): Statement[] {
+  return [
+    {
+      text: `UPDATE annals_vault.log_keys SET retired_at = $3, seed = NULL
+             WHERE log = $1 AND name = $2 AND retired_at IS NULL`,
+      values: [log, name, new Date().toISOString()],
+    },
+    ...plan.corrected.map((change) => ({
+      text: 'UPDATE annals_vault.key_changes SET change = $3 WHERE log = $1 AND number = $2',
+      values: [log, change.number, change.change],
+    })),
+    {
+      text: 'INSERT INTO annals_vault.disowned_keys SELECT $1::int, id FROM unnest($2::text[]) AS ids (id) ON CONFLICT DO NOTHING',
+      values: [log, plan.disowned],
+    },
+    insertion({ log, name }, number, plan.made),
+    ...noting({ log, name }, number + 1, plan.noted),
+  ];
 }
 
-function knownOf({ id, verifier_key: verifierKey, retired_at: retiredAt }: KeyRow, disowned: Set<string>): KnownKey {
-  return { id, verifierKey, retiredAt, isDisowned: disowned.has(id) };
+/** Writes changes that events have to tell of, numbered from `first`. */
+function noting({ log, name }: OfLog, first: number, changes: readonly KeyChange[]): Statement[] {
+  return [
+    ...changes.map((change, at) => ({
+      text: 'INSERT INTO annals_vault.key_changes (log, number, name, change) VALUES ($1, $2, $3, $4)',
+      values: [log, first + at, name, JSON.stringify(change)],
+    })),
+    numberedUpTo(log, 'keys', first + changes.length - 1),
+  ];
 }
 
-function isSameRoot(root: Buffer | null, before: Uint8Array | undefined): boolean {
-  return root === null ? before === undefined : before !== undefined && root.equals(before);
+function insertion({ log, name }: OfLog, number: number, key: StoredKey): Statement {
+  const { id, verifierKey, seed, signedSize, signedRoot } = key;
+  return {
+    text: `INSERT INTO annals_vault.log_keys (log, name, id, number, verifier_key, seed, signed_size, signed_root)
+           VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
+    values: [log, name, id, number, verifierKey, seed, signedSize, signedRoot],
+  };
+}
+
+function signing({ log, name }: OfLog, id: string, { size, root }: TreeHead): Statement {
+  return {
+    text: `UPDATE annals_vault.log_keys SET signed_size = $4, signed_root = $5 WHERE log = $1 AND name = $2 AND id = $3`,
+    values: [log, name, id, size, Buffer.from(root)],
+  };
+}
+
+/** Selects the keys of a log as {@link StoredKey}, oldest first. */
+function keysOf(log: number, name: string): Statement & { text: string } {
+  return {
+    text: `SELECT id, verifier_key AS "verifierKey", seed, retired_at AS "retiredAt", signed_size AS "signedSize",
+             signed_root AS "signedRoot"
+           FROM annals_vault.log_keys WHERE log = $1 AND name = $2 ORDER BY number`,
+    values: [log, name],
+  };
+}
+
+/** Selects the changes that no event tells of, as {@link StoredChange}, oldest first. */
+function changesOf(log: number, name: string): Statement {
+  return {
+    text: 'SELECT number, change FROM annals_vault.key_changes WHERE log = $1 AND name = $2 ORDER BY number',
+    values: [log, name],
+  };
+}
+
+function disownedIds(log: number): Statement {
+  return { text: 'SELECT id FROM annals_vault.disowned_keys WHERE log = $1', values: [log] };
+}
+
+function idsOf(rows: readonly { id: string }[]): Set<string> {
+  return new Set(rows.map(({ id }) => id));
 }

@@ -8,15 +8,14 @@ import {
   vaultRows,
   vaultTables,
 } from '../../vault/vault-rows.ts';
-import { numberedUpTo } from './running.ts';
+import { numberedUpTo } from './rows.ts';
 
-/** So many rows go in one statement: some hold a whole document. */
+/** The most rows of one statement: some hold a whole document. */
 const chunk = 200;
 
 /**
- * The statements that put what a vault and the deliveries of webhooks in files have in the place of those of a log.
- * `log` is its number in PostgreSQL, `logId` its id; `isSeeded`: whether the service has been given its first
- * documents.
+ * The statements that replace the vault of a log in PostgreSQL, and the deliveries of webhooks, by those of files.
+ * `log` is the number of the vault, `logId` the id of the log; `isSeeded`: whether the seed was written.
  */
 export function vaultStatements(
   { vault: db, deliveries }: { vault: Sqlite; deliveries: Sqlite | null },
@@ -54,12 +53,12 @@ function insertions(log: number, { name, columns }: VaultTable, rows: readonly V
   });
 }
 
-/** The vault of a log in PostgreSQL. */
+/** The rows of the vault of a log in PostgreSQL. */
 export type ReadVault = { rows: { table: VaultTable; rows: VaultRow[] }[]; isSeeded: boolean };
 
 const tables = [...vaultTables, ...deliveryTables];
 
-/** Reads it, inside a transaction of the caller's. */
+/** Reads a vault, inside a transaction of the caller. */
 export async function readVault(connection: Connection, log: number): Promise<ReadVault> {
   const seed = { text: "SELECT 1 FROM annals_vault.jobs WHERE log = $1 AND name = 'seed'", values: [log] };
   const results = await connection.run(...tables.map((table) => ({ text: selectionOf(table), values: [log] })), seed);

@@ -1,12 +1,12 @@
-import { credentialOf, isCommitment } from '../../vault/passwords.ts';
+import { credentialOf, mayBeHashOf } from '../../vault/passwords.ts';
 import type { VaultPort } from '../../vault/vault-port.ts';
-import { serverTime, type VaultRows } from './running.ts';
+import { serverTime, type VaultRows } from './rows.ts';
 
 /**
  * Hashes of passwords, as {@link VaultPort} has them.
  *
- * @param secret the one under which hashes are committed to.
- * @param spareMilliseconds a hash that no event names yet may belong to a password that another node has just stored.
+ * @param secret the secret under which hashes are committed to.
+ * @param spareMilliseconds for so long a hash is kept that no event names: another node may have just stored it.
  */
 export function openPasswords(
   { log, read, write, change }: VaultRows,
@@ -29,7 +29,7 @@ export function openPasswords(
       });
       return row?.hash ?? null;
     },
-    isSame: async (credential, hash) => !isCommitment(credential) || credentialOf(secret, hash) === credential,
+    isSame: async (credential, hash) => mayBeHashOf(credential, hash, secret),
     async delete(credential) {
       await write({
         text: 'DELETE FROM annals_vault.passwords WHERE log = $1 AND credential = $2',

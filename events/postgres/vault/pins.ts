@@ -1,21 +1,19 @@
-import { lockOf, serverTime, type VaultRows } from './running.ts';
+import { lockOf, serverTime, type VaultRows } from './rows.ts';
 
-/** Which files no node may remove just now, and which ones are being removed. Times are those of the server. */
+/** The files that no node may remove now, and those that are being removed. The server's clock counts. */
 export type PinRows = {
-  /** Pins a file for so many milliseconds, unless it is being removed, or whether it is gone is not known. */
+  /** Pins a file for so many milliseconds, unless it is being removed, or it is in doubt whether it was. */
   pin: (sha256: string, holder: string, milliseconds: number) => Promise<'pinned' | 'removing' | 'doubtful'>;
-  /** Lets pins last so many milliseconds from now. */
+  /** Has pins last for so many milliseconds from now. */
   renew: (holders: readonly string[], milliseconds: number) => Promise<void>;
   unpin: (holders: readonly string[]) => Promise<void>;
-  /**
-   * Keeps others from pinning a file for so many milliseconds; false where it is pinned, or another node removes it.
-   */
+  /** Begins a removal: no node can pin the file for so many milliseconds. False if it is pinned or being removed. */
   withhold: (sha256: string, holder: string, milliseconds: number) => Promise<boolean>;
-  /** Ends that; `doubtMilliseconds`: only then, since the removal may still be carried out. */
+  /** Ends a removal; with `doubtMilliseconds` only after that time, since the store may still carry it out. */
   settle: (sha256: string, holder: string, doubtMilliseconds: number | null) => Promise<void>;
 };
 
-/** Opens them. */
+/** Opens the pins of a log. */
 export function openPinRows({ log, write }: VaultRows): PinRows {
   const lock = lockOf(log, 'pins');
   const removal = `SELECT is_doubtful FROM annals_vault.removals WHERE log = $1 AND sha256 = $2 AND until > ${serverTime}`;

@@ -1,7 +1,7 @@
 import type { VaultPort } from '../../vault/vault-port.ts';
-import type { VaultRows } from './running.ts';
+import type { VaultRows } from './rows.ts';
 
-/** Stands in a row without preferences yet: it is there to be locked, and never committed. */
+/** The data of a row that is there to be locked alone: it is never committed. */
 const none = '';
 
 /** The preferences of users, as {@link VaultPort} has them. */
@@ -23,7 +23,7 @@ export function openPreferences({ log, read, write, change }: VaultRows): VaultP
         ],
         ([, found = []]) => {
           const before: string | undefined = found[0]?.data;
-          // They were deleted in between.
+          // Another node has deleted them in between.
           if (before === undefined) return 'again';
           const value = next(before === none ? null : before);
           const text = 'UPDATE annals_vault.preferences SET data = $3 WHERE log = $1 AND owner = $2';

@@ -1,39 +1,33 @@
-import { bytesAtOnce, bytesOf, type Draft, hasRoom, type Kept, otherCallers, tooMany } from '../../vault/previews.ts';
+import type { Statement } from '../../../storage/postgres/connection.ts';
+import { type CountedPreview, otherCallers, type Preview, planPreview, planPurge } from '../../vault/previews.ts';
 import type { VaultPort } from '../../vault/vault-port.ts';
-import { lockOf, numberedUpTo, type VaultRows } from './running.ts';
+import { lockOf, numberedUpTo, type VaultRows } from './rows.ts';
 
-const room =
+const usage =
   'SELECT count(*) AS count, coalesce(sum(size), 0)::bigint AS bytes FROM annals_vault.drafts WHERE log = $1';
 
-/**
- * Drafts of previews, as {@link VaultPort} has them. Deleted rows stay in the files of the server until it cleans them.
- */
-export function openDrafts({ log, read, write, change }: VaultRows): VaultPort['drafts'] {
+/** Previews, as {@link VaultPort} has them. Deleted rows stay in the files of the server until it cleans them. */
+export function openPreviews({ log, read, write, change }: VaultRows): VaultPort['previews'] {
   return {
-    keep: (draft, { own, all, others }) =>
+    keep: (preview, quotas) =>
       change(
         [
           lockOf(log, 'drafts'),
           {
             text: 'SELECT number, size FROM annals_vault.drafts WHERE log = $1 AND caller = $2 ORDER BY number',
-            values: [log, draft.caller],
+            values: [log, preview.caller],
           },
-          { text: room, values: [log] },
-          { text: `${room} AND starts_with(caller, $2)`, values: [log, otherCallers] },
+          { text: usage, values: [log] },
+          { text: `${usage} AND starts_with(caller, $2)`, values: [log, otherCallers] },
         ],
-        ([lock, kept = [], inAll, ofOthers]) => {
-          const size = Buffer.byteLength(draft.data);
-          const dropped = tooMany(kept as Kept[], size, own);
-          const added = { count: 1 - dropped.length, bytes: size - bytesOf(dropped) };
-          const isFull = !hasRoom(inAll?.[0], added, all) || (others && !hasRoom(ofOthers?.[0], added, others));
-          if (isFull) return { statements: [], value: false };
-          const number = lock?.[0].last + 1;
-          const statements = [
-            deletion(dropped),
-            insertion({ ...draft, number, size }),
-            numberedUpTo(log, 'drafts', number),
-          ];
-          return { statements, value: true };
+        ([lock, ofCaller = [], all, others]) => {
+          const size = Buffer.byteLength(preview.data);
+          const found = { ofCaller: ofCaller as CountedPreview[], all: all?.[0], others: others?.[0] };
+          const dropped = planPreview(size, quotas, found);
+          if (!dropped) return { statements: [], value: false };
+          const number: number = lock?.[0].last + 1;
+          const inserted = insertion(log, { ...preview, number, size });
+          return { statements: [deletion(log, dropped), inserted, numberedUpTo(log, 'drafts', number)], value: true };
         },
       ),
     async get(id, now) {
@@ -67,30 +61,24 @@ export function openDrafts({ log, read, write, change }: VaultRows): VaultPort['
           },
         ],
         ([, , expired = []]) => {
-          const some: Kept[] = [];
-          let bytes = 0;
-          for (const one of expired as Kept[]) {
-            if (bytes >= bytesAtOnce) break;
-            some.push(one);
-            bytes += one.size;
-          }
-          return { statements: [deletion(some)], value: bytes >= bytesAtOnce };
+          const { purged, hasMore } = planPurge(expired as CountedPreview[]);
+          return { statements: [deletion(log, purged)], value: hasMore };
         },
       ),
     leaveNoTrace: async () => {},
   };
+}
 
-  function insertion(draft: Draft & Kept) {
-    const { id, number, caller, collection, document, size, expiresAt, data } = draft;
-    return {
-      text: `INSERT INTO annals_vault.drafts (log, id, number, caller, collection, document, size, expires_at, data)
-             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
-      values: [log, id, number, caller, collection, document, size, expiresAt, data],
-    };
-  }
+function insertion(log: number, preview: Preview & CountedPreview): Statement {
+  const { id, number, caller, collection, document, size, expiresAt, data } = preview;
+  return {
+    text: `INSERT INTO annals_vault.drafts (log, id, number, caller, collection, document, size, expires_at, data)
+           VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
+    values: [log, id, number, caller, collection, document, size, expiresAt, data],
+  };
+}
 
-  function deletion(some: readonly Kept[]) {
-    const text = 'DELETE FROM annals_vault.drafts WHERE log = $1 AND number = ANY($2::bigint[])';
-    return { text, values: [log, some.map(({ number }) => number)] };
-  }
+function deletion(log: number, some: readonly CountedPreview[]): Statement {
+  const text = 'DELETE FROM annals_vault.drafts WHERE log = $1 AND number = ANY($2::bigint[])';
+  return { text, values: [log, some.map(({ number }) => number)] };
 }

@@ -1,9 +1,6 @@
 import type { Step } from '../tables.ts';
 
-/**
- * The tables whose rows hold what people wrote, or may be about a person, with these texts: they are made anew after an
- * erasure.
- */
+/** The tables with texts that people wrote, or that may be about a person: they are rewritten after an erasure. */
 export const personalTables: Readonly<Record<string, readonly string[]>> = {
   passwords: ['hash'],
   drafts: ['data'],
@@ -12,20 +9,19 @@ export const personalTables: Readonly<Record<string, readonly string[]>> = {
 };
 
 /**
- * The tables of vaults, in a schema of their own: they may be in another database than the log, and another role may
- * read them. As for the tables of the log, each has `log` in its key, which is the number of a row of `vaults`, and
+ * The tables of vaults. They have a separate schema, since they may be in another database than the log, and another
+ * role may read them. As in the tables of the log, `log` is in each key, here as the number of a row of `vaults`, and
  * each step leads from one version to the next.
  */
 export const vaultSteps: readonly (readonly Step[])[] = [
   [
-    // `log_id`: the log that it was made for, by the name in headers; null until that is known.
+    // `log_id`: the log that the vault was made for, by the name in headers; null until it is known.
     `CREATE TABLE annals_vault.vaults (
        log int PRIMARY KEY,
        site text NOT NULL UNIQUE,
        log_id text
      )`,
-    // A row for each subject whose rows change together, to be locked, with the last number that was given to one of
-    // them.
+    // A row for each subject whose rows change together. It is locked, and has the last number that one of them got.
     `CREATE TABLE annals_vault.locks (
        log int NOT NULL,
        subject text NOT NULL,
@@ -55,7 +51,7 @@ export const vaultSteps: readonly (readonly Step[])[] = [
        PRIMARY KEY (log, key)
      )`,
     'CREATE INDEX counters_by_age ON annals_vault.counters (log, is_known, touched)',
-    // `number`: the order in which they were made.
+    // `number`: the order in which the keys were made.
     `CREATE TABLE annals_vault.log_keys (
        log int NOT NULL,
        name text NOT NULL,
@@ -169,7 +165,7 @@ export const vaultSteps: readonly (readonly Step[])[] = [
      )`,
     'CREATE INDEX deliveries_due ON annals_vault.deliveries (log, webhook, due_at)',
     'CREATE INDEX deliveries_by_stream ON annals_vault.deliveries (log, webhook, stream, position)',
-    // `epoch` counts how often it went to another holder.
+    // `epoch` counts how often the lease went to another holder.
     `CREATE TABLE annals_vault.leases (
        log int NOT NULL,
        name text NOT NULL,

@@ -1,66 +1,31 @@
-import { hasRoom, type Room } from '../../vault/previews.ts';
-import { isExpected, type Kept, type OwnDraft, ownersOf, type Removed } from '../../vault/unsaved-changes.ts';
+import type { Statement } from '../../../storage/postgres/connection.ts';
+import {
+  decideRemoval,
+  isOutside,
+  type KeepResult,
+  type NewUnsavedChange,
+  ownersOf,
+  type RemoveResult,
+  refusalOf,
+  sizeOf,
+  type UnsavedQuotas,
+} from '../../vault/unsaved-changes.ts';
 import type { VaultPort } from '../../vault/vault-port.ts';
-import { lockOf, numberedUpTo, type VaultRows } from './running.ts';
+import { lockOf, numberedUpTo, type VaultRows } from './rows.ts';
 
 const columns = 'target, revision, version, title, updated_at AS "updatedAt"';
-const room = 'count(*) AS count, coalesce(sum(size), 0)::bigint AS bytes';
+const one = 'FROM annals_vault.own_drafts WHERE log = $1 AND owner = $2 AND target = $3';
 
-/** Drafts that users keep, as {@link VaultPort} has them. */
-export function openOwnDrafts({ log, read, write, change }: VaultRows): VaultPort['ownDrafts'] {
-  const one = 'FROM annals_vault.own_drafts WHERE log = $1 AND owner = $2 AND target = $3';
-  const selection = (owner: string, target: string, since: number) => ({
-    text: `SELECT ${columns} ${one} AND updated_at > $4`,
-    values: [log, owner, target, since],
-  });
-  const deletion = (owner: string, target: string) => ({ text: `DELETE ${one}`, values: [log, owner, target] });
-
+/** The unsaved changes of users, as {@link VaultPort} has them. */
+export function openUnsavedChanges(rows: VaultRows): VaultPort['unsavedChanges'] {
+  const { log, read, write, change } = rows;
   return {
-    keep({ expected, adminCollection, ...draft }, { user, others, all, lifetime }, now) {
-      const { owner, target, version, title, data } = draft;
-      const since = now - lifetime;
-      const size = Buffer.byteLength(data) + Buffer.byteLength(title);
-      const added = { count: 1, bytes: size };
-      const rest = `SELECT ${room} FROM annals_vault.own_drafts WHERE log = $1 AND`;
-      const prefix = ownersOf(adminCollection);
-      const outside = {
-        text: `${rest} NOT starts_with(owner, $4) AND NOT (owner = $2 AND target = $3)`,
-        values: [log, owner, target, prefix],
-      };
-      return change<Kept>(
-        [
-          lockOf(log, 'own-drafts'),
-          selection(owner, target, since),
-          { text: `${rest} owner = $2 AND target <> $3 AND updated_at > $4`, values: [log, owner, target, since] },
-          { text: `${rest} NOT (owner = $2 AND target = $3)`, values: [log, owner, target] },
-          ...(owner.startsWith(prefix) ? [] : [outside]),
-        ],
-        ([lock, before, ofUser, ofAll, ofOthers]) => {
-          if (!isExpected(before?.[0], expected)) return { statements: [], value: { kind: 'stale' } };
-          const own: Room = ofUser?.[0];
-          if (!hasRoom(own, added, user)) return { statements: [], value: { kind: 'full', of: 'user', ...own } };
-          const outsiders: Room | undefined = ofOthers?.[0];
-          if (outsiders && !hasRoom(outsiders, added, others))
-            return { statements: [], value: { kind: 'full', of: 'others', ...outsiders } };
-          const everyone: Room = ofAll?.[0];
-          if (!hasRoom(everyone, added, all))
-            return { statements: [], value: { kind: 'full', of: 'all', ...everyone } };
-          const revision: number = lock?.[0].last + 1;
-          const insertion = {
-            text: `INSERT INTO annals_vault.own_drafts (log, owner, target, revision, version, size, updated_at, title, data)
-                   VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
-            values: [log, owner, target, revision, version, size, now, title, data],
-          };
-          return {
-            statements: [deletion(owner, target), insertion, numberedUpTo(log, 'own-drafts', revision)],
-            value: { kind: 'kept', draft: { target, revision, version, title, updatedAt: now } },
-          };
-        },
-      );
-    },
+    keep: (kept, quotas, now) => keep(rows, kept, { quotas, now }),
     async get(owner, target, since) {
-      const { text, values } = selection(owner, target, since);
-      const [row] = await read({ text: text.replace(' FROM', ', data FROM'), values });
+      const [row] = await read({
+        text: `SELECT ${columns}, data ${one} AND updated_at > $4`,
+        values: [log, owner, target, since],
+      });
       return row ?? null;
     },
     all: (owner, since) =>
@@ -70,11 +35,9 @@ export function openOwnDrafts({ log, read, write, change }: VaultRows): VaultPor
         values: [log, owner, since],
       }),
     remove: (owner, target, { expected, since }) =>
-      change<Removed>([lockOf(log, 'own-drafts'), selection(owner, target, since)], ([, found]) => {
-        const before: OwnDraft | undefined = found?.[0];
-        if (!before) return { statements: [], value: { kind: 'none' } };
-        if (!isExpected(before, expected)) return { statements: [], value: { kind: 'stale' } };
-        return { statements: [deletion(owner, target)], value: { kind: 'removed', draft: before } };
+      change<RemoveResult>([lockOf(log, 'own-drafts'), selection(log, { owner, target }, since)], ([, found]) => {
+        const result = decideRemoval(found?.[0], expected);
+        return { statements: result.kind === 'removed' ? [deletion(log, { owner, target })] : [], value: result };
       }),
     async forget(stream) {
       await write({
@@ -99,4 +62,51 @@ export function openOwnDrafts({ log, read, write, change }: VaultRows): VaultPor
     },
     leaveNoTrace: async () => {},
   };
+}
+
+function keep(
+  { log, change }: VaultRows,
+  kept: NewUnsavedChange,
+  { quotas, now }: { quotas: UnsavedQuotas; now: number },
+): Promise<KeepResult> {
+  const { owner, target, version, title, data, adminCollection } = kept;
+  const since = now - quotas.lifetime;
+  const usage = `SELECT count(*) AS count, coalesce(sum(size), 0)::bigint AS bytes FROM annals_vault.own_drafts
+                 WHERE log = $1 AND`;
+  const outside = {
+    text: `${usage} NOT starts_with(owner, $4) AND NOT (owner = $2 AND target = $3)`,
+    values: [log, owner, target, ownersOf(adminCollection)],
+  };
+  const reads = [
+    lockOf(log, 'own-drafts'),
+    selection(log, kept, since),
+    { text: `${usage} owner = $2 AND target <> $3 AND updated_at > $4`, values: [log, owner, target, since] },
+    { text: `${usage} NOT (owner = $2 AND target = $3)`, values: [log, owner, target] },
+    ...(isOutside(kept) ? [outside] : []),
+  ];
+  return change<KeepResult>(reads, ([lock, before, ofUser, ofAll, ofOthers]) => {
+    const found = { before: before?.[0], user: ofUser?.[0], others: ofOthers?.[0] ?? null, all: ofAll?.[0] };
+    const refused = refusalOf(kept, quotas, found);
+    if (refused) return { statements: [], value: refused };
+    const revision: number = lock?.[0].last + 1;
+    const insertion = {
+      text: `INSERT INTO annals_vault.own_drafts (log, owner, target, revision, version, size, updated_at, title, data)
+             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
+      values: [log, owner, target, revision, version, sizeOf(kept), now, title, data],
+    };
+    return {
+      statements: [deletion(log, kept), insertion, numberedUpTo(log, 'own-drafts', revision)],
+      value: { kind: 'kept', change: { target, revision, version, title, updatedAt: now } },
+    };
+  });
+}
+
+type OfOwner = { owner: string; target: string };
+
+function selection(log: number, { owner, target }: OfOwner, since: number): Statement {
+  return { text: `SELECT ${columns} ${one} AND updated_at > $4`, values: [log, owner, target, since] };
+}
+
+function deletion(log: number, { owner, target }: OfOwner): Statement {
+  return { text: `DELETE ${one}`, values: [log, owner, target] };
 }

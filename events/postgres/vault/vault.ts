@@ -1,7 +1,7 @@
 import { createHmac, randomBytes } from 'node:crypto';
 import type { Connection, PostgresAddress } from '../../../storage/postgres/connection.ts';
 import { openSharedClock, type SharedClock } from '../../replica/shared-clock.ts';
-import { keySecretNames } from '../../vault/key-secrets.ts';
+import { keySecretNames } from '../../vault/api-keys.ts';
 import { commitmentSecret } from '../../vault/passwords.ts';
 import type { VaultPort } from '../../vault/vault-port.ts';
 import { prepareTableSet } from '../tables.ts';
@@ -12,47 +12,42 @@ import { openLogKeys } from './log-keys.ts';
 import { openPasswords } from './passwords.ts';
 import { openPinRows, type PinRows } from './pins.ts';
 import { openPreferences } from './preferences.ts';
-import { openDrafts } from './previews.ts';
-import { openRows, type Subject, serverTime, usualPatience, type VaultRows } from './running.ts';
+import { openPreviews } from './previews.ts';
+import { openRows, type Subject, serverTime, usualPatience, type VaultRows } from './rows.ts';
 import { vaultSteps } from './tables.ts';
-import { openOwnDrafts } from './unsaved-changes.ts';
+import { openUnsavedChanges } from './unsaved-changes.ts';
 
-/** The vault of a log in PostgreSQL, which all nodes have together. */
+/** The vault of a log in PostgreSQL, which all nodes share. */
 export type PostgresVault = {
   port: VaultPort;
-  /** For what else nodes keep together there. */
+  /** For the other parts of the service that share rows between nodes. */
   rows: VaultRows;
-  /** One of the secrets that were asked for when it was opened: the same for all nodes. */
+  /** One of the secrets that were named when the vault was opened: the same for all nodes. */
   secret: (name: string) => string;
   /** An opaque, stable name for something secret. */
   opaqueId: (secretText: string) => string;
-  /** Whether it is the vault of a log, by its id: it is that of the first one that asks. */
+  /** Whether it is the vault of a log, by its id: it belongs to the first log that asks. */
   isOf: (log: string) => Promise<boolean>;
   pins: PinRows;
   leases: LeaseRows;
-  /**
-   * The clock of the server, in milliseconds since the epoch, as it was when this was last asked for, and has gone on
-   * since.
-   */
+  /** The clock of the server, in milliseconds since the epoch. It is read once a minute, and goes on in between. */
   now: () => number;
   close: () => Promise<void>;
 };
 
-/**
- * @param site names the log within its database; the empty text where there is one alone.
- * @param secrets the names of those that are asked for.
- * @param warn is told what the operator should know.
- * @param patience the milliseconds after which a call is given up; @param opening the same of the first connection.
- * @param spareMilliseconds for how long a password is kept that no event names: another node may have stored it just
- * now.
- */
 export type PostgresVaultOptions = {
   address: PostgresAddress;
+  /** Names the log within its database; empty if the process has only one. */
   site: string;
+  /** The names of the secrets that the service needs. */
   secrets: readonly string[];
+  /** Tells the operator something. */
   warn: (message: string) => void;
+  /** The milliseconds after which a call is refused. */
   patience?: number;
+  /** The same for the first connection. */
   opening?: number;
+  /** For so long a password is kept that no event names: another node may have stored it just now. */
   spareMilliseconds?: number;
 };
 
@@ -62,9 +57,9 @@ const minute = 60 * 1000;
 const hour = 60 * minute;
 
 /**
- * Opens the vault of a site in PostgreSQL; the first node that does makes it.
+ * Opens the vault of a site in PostgreSQL; the first node makes it.
  *
- * @throws UnreachableError; UnfitServerError, with what the operator has to change.
+ * @throws UnreachableError; UnfitServerError, which says what the operator has to change.
  */
 export async function openPostgresVault(options: PostgresVaultOptions): Promise<PostgresVault> {
   const { address, site, warn, patience = usualPatience, spareMilliseconds = hour } = options;
@@ -90,8 +85,8 @@ export async function openPostgresVault(options: PostgresVaultOptions): Promise<
         counters: openCounters(rows),
         logKeys: openLogKeys(rows),
         apiKeys: openKeySecrets(rows, { hashes: secret(hashes), commitments: secret(commitments) }),
-        drafts: openDrafts(rows),
-        ownDrafts: openOwnDrafts(rows),
+        previews: openPreviews(rows),
+        unsavedChanges: openUnsavedChanges(rows),
         preferences: openPreferences(rows),
       },
       secret,
@@ -111,13 +106,13 @@ export async function openPostgresVault(options: PostgresVaultOptions): Promise<
   }
 }
 
-/** The clocks of nodes are not trusted where they decide when something ends. */
+/** Sets the clock by that of the server: the clocks of nodes may not decide when something ends. */
 async function setClock({ read }: VaultRows, clock: SharedClock): Promise<void> {
   const [row] = await read({ text: `SELECT ${serverTime} AS now` });
   clock.set(row?.now);
 }
 
-/** Finds the number of the vault of a site, or gives it one. */
+/** Finds the number of the vault of a site. A new site gets one. */
 export async function establishVault(connection: Connection, site: string): Promise<number> {
   await prepareTableSet(connection, { schema: 'annals_vault', steps: vaultSteps, forbidden: {} });
   for (;;) {
@@ -134,7 +129,7 @@ export async function establishVault(connection: Connection, site: string): Prom
       });
       return log;
     }
-    // Two that come first at the same time get the same number, and one of them tries again.
+    // If two nodes are the first at the same time, one of them gets no row, and tries again.
     await connection.run({
       text: `INSERT INTO annals_vault.vaults SELECT coalesce(max(log), 0) + 1, $1, NULL FROM annals_vault.vaults
              ON CONFLICT DO NOTHING`,
@@ -143,7 +138,7 @@ export async function establishVault(connection: Connection, site: string): Prom
   }
 }
 
-/** Reads secrets of 32 random bytes in base64url; the first node that asks makes them. */
+/** Reads secrets of 32 random bytes in base64url. The first node makes them. */
 async function readSecrets({ log, read, write }: VaultRows, names: readonly string[]): Promise<Map<string, string>> {
   await write({
     text: `INSERT INTO annals_vault.secrets SELECT $1::int, name, value FROM unnest($2::text[], $3::text[]) AS made (name, value)

@@ -9,8 +9,8 @@ type Backend = { pid: number; begun: string };
 const pauseMilliseconds = 100;
 
 /**
- * Keeps a session from leaving more than one commit behind that waits for a standby: a backend does so until the
- * standby answers, and does not notice that its connection was ended.
+ * Keeps a session from leaving more than one commit behind that waits for a standby: the backend of a commit waits
+ * until the standby answers, and does not notice that its connection has ended.
  *
  * @param asking another session on the same servers.
  */
@@ -18,14 +18,14 @@ export function openWaitingCommits(asking: Session) {
   const backends = new WeakMap<Connection, Backend | null>();
   let left: Backend | null = null;
 
-  /** Notes the backend of a connection that is to be used now. @throws as {@link settled}. */
+  /** Notes the backend of a connection that is used from now on. @throws as {@link settled}. */
   async function begin(connection: Connection, until: number): Promise<void> {
     await settled(until);
     if (!backends.has(connection)) backends.set(connection, await backendOf(connection));
     left = backends.get(connection) ?? null;
   }
 
-  /** Notes that what was begun last has ended, with an answer. */
+  /** Notes that the last transaction has ended, with an answer. */
   function end(): void {
     left = null;
   }
@@ -48,7 +48,7 @@ export function openWaitingCommits(asking: Session) {
   return { begin, end, settled };
 }
 
-/** Null in a database that does not tell. */
+/** The process behind a connection; null if the database does not tell. */
 async function backendOf(connection: Connection): Promise<Backend | null> {
   const [found] = await connection.run({
     text: 'SELECT pid, backend_start::text AS begun FROM pg_stat_activity WHERE pid = pg_backend_pid()',

@@ -13,10 +13,10 @@ import { appendOf } from '../../callers/append.ts';
 import { requireLiving } from '../../callers/sessions.ts';
 import { actorOf, contextOf, requestId } from '../../http/requests.ts';
 
-/** A key as answers show it; `secret` stands only in the answers to making one and to giving one a new secret. */
+/** A key as answers show it. Only the answers to making and to rotating a key have the `secret`. */
 export type KeyView = JsonObject & { id: string; secret?: string };
 
-/** Other keys may change meanwhile. */
+/** Other requests may change keys meanwhile. */
 const maxTries = 100;
 
 /** The keys that are not revoked, oldest first. */
@@ -28,7 +28,7 @@ export async function listKeys({ app }: RouteCall): Promise<KeyView[]> {
 /**
  * Makes a key.
  *
- * @throws DomainError `forbidden` for rights that the caller has not; `conflict` where there are as many as may be.
+ * @throws DomainError `forbidden` for rights that the caller does not have; `conflict` if there are too many keys.
  */
 export async function makeKey(call: RouteCall, { name, scopes, audit, expiresAt }: KeyRequest): Promise<KeyView> {
   const { app } = call;
@@ -56,8 +56,8 @@ export async function makeKey(call: RouteCall, { name, scopes, audit, expiresAt 
 /**
  * Gives a key a new secret; the one before stays valid for some seconds.
  *
- * @throws DomainError `not-found`; `forbidden` where the key has rights that the caller has not; `conflict` for one
- * that has expired.
+ * @throws DomainError `not-found`; `forbidden` if the key has rights that the caller does not have; `conflict` if the
+ * key has expired.
  */
 export async function rotateKey(call: RouteCall, id: string, overlapSeconds: number): Promise<KeyView> {
   const { app } = call;
@@ -104,7 +104,7 @@ function found({ app }: RouteCall, id: string): ApiKeyRecord {
   return named(app, key);
 }
 
-/** The scopes of a key are recorded by categories, and shown by slugs. */
+/** Names the collections of scopes by slugs, as answers do: events name them by categories. */
 function named({ names }: App, key: ApiKeyRecord): ApiKeyRecord {
   return { ...key, scopes: renamed(key.scopes, names.slugFor) };
 }
@@ -115,12 +115,12 @@ function renamed(scopes: readonly KeyScope[], nameOf: (collection: string) => st
   });
 }
 
-/** Decides on the keys as they are, and appends until no other change came in between. */
+/** Decides by the keys as they are, and appends. Repeats both if another change came in between. */
 async function change({ app, request }: RouteCall, decide: (version: number) => Change): Promise<void> {
   const append = appendOf(app, request);
   const who = { actor: actorOf(request), correlationId: requestId(request), context: contextOf(request) };
   for (let count = 1; count <= maxTries; count += 1) {
-    // The version first: what is decided on a state after it is only tried again.
+    // The version is read first: if the state that is read then is newer, the append is refused and tried again.
     const version = app.apiKeys.version();
     const decided = decide(version);
     requireLiving(app, request);
@@ -129,7 +129,7 @@ async function change({ app, request }: RouteCall, decide: (version: number) => 
   throw new DomainError('conflict', 'others keep changing API keys; try again');
 }
 
-/** Leaves nothing in the vault of secrets that are no longer valid. */
+/** Deletes what the vault has about secrets that are no longer valid. */
 async function tidy({ app }: RouteCall): Promise<void> {
   const now = app.clock.believed();
   const valid = app.apiKeys.all().flatMap(({ credential, previous, previousUntil }) => {

@@ -11,7 +11,7 @@ import { rejectQuery } from '../../queries/parameters.ts';
 import { listKeys, makeKey, revokeKey, rotateKey } from './manage.ts';
 import { createKeyOperation, listKeysOperation, revokeKeyOperation, rotateKeyOperation } from './operations.ts';
 
-/** The API keys that are made at run time, for those who manage keys. */
+/** The API keys that are made at run time, for callers who manage keys. */
 export function apiKeys(server: Server, app: App): void {
   const readKey = compileKeyRequest(app.model);
   const path = '/api/keys';

@@ -6,9 +6,9 @@ import { loopback, type Mailbox } from './mailbox.ts';
 
 /** A mail server for development: it puts mails into a mailbox and sends none on. */
 export type Catcher = {
-  /** Where it takes mail, on 127.0.0.1. */
+  /** The port on 127.0.0.1 that takes mail. */
   port: number;
-  /** The id in the mailbox of a mail, found in what the server said when it took it. */
+  /** Finds the id that a mail has in the mailbox, in the answer of the catcher to the mail. */
   idIn: (response: string) => string;
   close: () => Promise<void>;
 };
@@ -37,7 +37,7 @@ export async function startCatcher(mailbox: Mailbox): Promise<Catcher> {
       keep(stream).then((reply) => callback(null, reply), callback);
     },
   });
-  // A client that goes away in the middle is no reason to end.
+  // Without a listener, a client that goes away in the middle would end the process.
   mail.on('error', () => {});
   mail.listen(0, loopback);
   await once(mail.server, 'listening');

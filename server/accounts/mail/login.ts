@@ -1,7 +1,7 @@
 import { connect } from './transport.ts';
 
 /**
- * Connects to a mail server and logs in, as before a mail, and sends none. False for a transport that cannot be asked.
+ * Connects to a mail server and logs in, but sends no mail. False for a transport that cannot be tried.
  *
  * @param transport an SMTP URL, or the options of nodemailer.
  * @throws the error of the connection or of the login.

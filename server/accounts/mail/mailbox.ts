@@ -6,16 +6,16 @@ import type { Address, Email } from 'postal-mime';
 import { normalEmail } from '../../../config/addresses.ts';
 import { escapeHtml } from '../../platform/html.ts';
 
-// As an import it would load all of fetch with it, at every start in development.
+// An import would load fetch too, at every start in development.
 const { createServer } = process.getBuiltinModule('node:http');
 
 /** Mails kept in memory, and the pages that show them. */
 export type Mailbox = {
-  /** The page that lists them. */
+  /** The address of the page that lists the mails. */
   url: string;
   /** Keeps a mail; gives its id. */
   keep: (email: Email) => string;
-  /** The page of one. */
+  /** The address of the page of a mail. */
   urlOf: (id: string) => string;
   /** How many mails to these addresses it keeps. */
   count: (addresses: readonly string[]) => number;
@@ -27,7 +27,7 @@ export type Mailbox = {
 export const loopback = '127.0.0.1';
 const keptMessages = 200;
 
-/** Opens an empty one, whose pages are on a free port of the loopback interface. It keeps the last 200 messages. */
+/** Opens an empty mailbox for the last 200 mails. Its pages are on a free port of the loopback interface. */
 export async function openMailbox(): Promise<Mailbox> {
   const caught = new Map<string, Email>();
   const listPath = `/mail/all/${newId()}`;
@@ -74,12 +74,12 @@ function newId(): string {
   return randomBytes(16).toString('base64url');
 }
 
-/** A page of another site can make its own name point here: only under our own names anything is shown. */
+/** The names under which pages are shown: another site can make a name of its own point to this address. */
 const ownHost = /^(127\.0\.0\.1|localhost|\[::1\])(:\d{1,5})?$/i;
 
 /**
- * No scripts, no forms, no frames but the message's own, which inherits all of this. Pictures are shown as a mail
- * program would. Pages that links open are free of the sandbox, for a login there.
+ * Allows no scripts, no forms, and no frame but the one of the message, which inherits this policy. Pictures are shown,
+ * as in a mail program. Pages that links open are outside of the sandbox, so that users can log in there.
  */
 const policy = [
   "default-src 'none'",
@@ -113,7 +113,7 @@ function answerOf(caught: Caught, listPath: string, request: IncomingMessage): A
   return [404, `There is no such message. Only the last ${keptMessages} are kept, until the service ends.`];
 }
 
-/** The newest first. */
+/** The list of mails, newest first. */
 function listOf(caught: Caught): string {
   const rows = [...caught].reverse().map(([id, email]) => {
     const link = `<a href="/mail/${id}">${escapeHtml(email.subject || '(no subject)')}</a>`;
@@ -139,7 +139,7 @@ function pageOf(email: Email): string {
   return htmlOf(subject, `<table>\n${table}\n</table>\n${html}\n${text}`);
 }
 
-/** A page; both its title and its body are HTML already. */
+/** A page. Its title and its body are HTML already. */
 function htmlOf(title: string, body: string): string {
   return `<!doctype html>
 <html lang="en">

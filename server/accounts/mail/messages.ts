@@ -8,13 +8,13 @@ import { type AccountPage, accountPath } from '../pages/links.ts';
 /** A mail as text and as HTML, which say the same. The subject is one line. */
 export type Message = { subject: string; text: string; html: string };
 
-/** The values in the built-in texts. `until` is when the link expires, in words; null without such a link. */
+/** The values in the built-in texts. `until` is the time in words at which the link expires; null without a link. */
 type Facts = { email: string; site: string; until: string | null };
 
 type Form = {
-  /** The page of the author's that it links to. */
+  /** The page of the author that the mail links to. */
   page: keyof AccountUrls;
-  /** The page below the base URL that it links to without one of the author's. */
+  /** The page below the base URL that the mail links to if the author has none. */
   defaultPage?: AccountPage;
   /** The one-time token that its link carries. */
   token?: TokenKind;
@@ -79,13 +79,13 @@ export function tokenKindOf(kind: MailKind): TokenKind | null {
   return forms[kind].token ?? null;
 }
 
-/** Where the mails of a collection link to: pages of its author's, else pages below the address of the service. */
+/** The pages that mails of a collection link to: those of its author, else those below the address of the service. */
 export type Pages = {
   slug: string;
   urls: AccountUrls;
   baseUrl: string;
   site?: string | null;
-  /** Whether those are pages of the admin application; default false. */
+  /** Whether the latter are pages of the admin application; default false. */
   isInAdmin?: boolean;
 };
 
@@ -104,7 +104,7 @@ export function linkOf(
   return url.href;
 }
 
-/** A message to be written: `baseUrl` names the site where the message links to no page. */
+/** A message to be written; `baseUrl` names the site if the message links to no page. */
 export type Order = {
   kind: MailKind;
   args: MailArgs;

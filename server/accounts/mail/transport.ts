@@ -27,7 +27,7 @@ export type Mailer = {
   close: () => Promise<void>;
 };
 
-/** Mails that are kept by this process: where they are listed, and those to some addresses. */
+/** The mails that this process has caught: the address of their list, and those to some addresses. */
 export type CaughtMails = Pick<Mailbox, 'url' | 'count' | 'forget'>;
 
 /**
@@ -109,7 +109,7 @@ export async function connect(transport: string | object, source: string): Promi
   }
 }
 
-/** Only SMTP has connections to pool: other kinds of transport, and an author's own, stay as they are. */
+/** Adds the defaults to options of SMTP, which alone has connections to pool. Other options stay as they are. */
 function withDefaults(options: object): TransportConfig {
   const others = ['send', 'sendmail', 'streamTransport', 'jsonTransport', 'SES'];
   return others.some((name) => name in options) ? options : { ...defaults, ...options };
@@ -129,7 +129,7 @@ function openTransport(way: Way, log: Logger): Mailer {
   };
 }
 
-/** Gives what the server said when it took the mail. */
+/** Hands a mail to the server; gives its answer. */
 async function deliver({ transporter, sender, sendSeconds }: Way, mail: OutgoingMail): Promise<string> {
   if (!isOneAddress(mail.to)) throw new Undeliverable('the address is not one that mail can be sent to');
   const domain = domainToASCII(sender.address.slice(sender.address.indexOf('@') + 1)) || 'localhost';
@@ -141,16 +141,16 @@ async function deliver({ transporter, sender, sendSeconds }: Way, mail: Outgoing
       subject: mail.subject,
       text: mail.text,
       html: mail.html,
-      // The same when it is sent again after a crash, so that the receiving side can drop the second.
+      // The same if the mail is sent again after a crash: so the receiver can drop the second one.
       messageId: `<${mail.event}@${domain}>`,
       headers: { 'Auto-Submitted': 'auto-generated' },
       disableFileAccess: true,
       disableUrlAccess: true,
       signal,
     });
-    // A transport of the author's own may know nothing of signals, and need not say anything.
+    // A transport that the author wrote may not know signals, and may give no answer.
     const info = await Promise.race([sent, late(signal)]);
-    // Over LMTP a refusal comes with the answer.
+    // With LMTP, a refusal is part of the answer.
     if (info?.rejectedErrors?.[0]) throw info.rejectedErrors[0];
     return info?.response ?? '';
   } catch (error) {
@@ -164,10 +164,10 @@ async function late(signal: AbortSignal): Promise<never> {
   throw signal.reason;
 }
 
-/** Replies that ask for a login (RFC 4954, section 6): an operator can mend that. */
+/** Replies that ask for a login (RFC 4954, section 6): the operator can mend that. */
 const loginReplies: readonly (number | undefined)[] = [530, 534, 535, 538];
 
-/** True where the server refuses this mail for good, rather than us, or everything for a while. */
+/** Whether the server refuses this mail for good, and not this client, or all mails for a while. */
 function isRefusal({ code, permanent, responseCode }: NodemailerError): boolean {
   const isOfMail = code === 'EENVELOPE' || code === 'EMESSAGE';
   return isOfMail && permanent === true && !loginReplies.includes(responseCode);
@@ -178,7 +178,7 @@ const catcherSender = 'Annals <annals@localhost>';
 async function openCatcher(settings: Omit<Way, 'transporter'>, log: Logger): Promise<Mailer> {
   const mailbox = await openMailbox();
   let closeCatcher = async () => {};
-  // Nothing else of it is loaded before there is a mail.
+  // The mail server is loaded with the first mail.
   const start = once(async () => {
     const { startCatcher } = await import('./catcher.ts');
     const catcher = await startCatcher(mailbox);

@@ -8,15 +8,15 @@ import { type AccountPage, accountPath, adminNames } from './links.ts';
 
 const pages = Object.keys(adminNames) as AccountPage[];
 
-/** No collection can be in the way: a slug has no dot. */
+/** Their names have a dot, so no slug of a collection can be one of them. */
 const assets = [
   { name: 'account.js', type: 'text/javascript', asset: 'server/accounts/pages/account.js' },
   { name: 'account.css', type: 'text/css', asset: 'server/accounts/pages/account.css' },
 ] as const;
 
 /**
- * A token is in the address: nothing of another origin is loaded or told of it, and no other page can show this one or
- * hold its window.
+ * The address of these pages has a token: they load nothing from another origin, send it no referrer, and no other page
+ * can frame them or hold their window.
  */
 const headers = {
   'content-security-policy': contentSecurityPolicy,
@@ -26,8 +26,8 @@ const headers = {
 };
 
 /**
- * `/account/:slug/accept-invite`, `…/reset-password` and `…/setup` of every auth collection, for people without a
- * client.
+ * The pages `/account/:slug/accept-invite`, `…/reset-password` and `…/setup` of every auth collection, for services
+ * without a front end that has them.
  */
 export function accountPages(server: Server, { collections }: Pick<App, 'collections'>): void {
   const shell = once(async () => (await readAsset('server/accounts/pages/index.html')).toString());
@@ -50,7 +50,7 @@ export function accountPages(server: Server, { collections }: Pick<App, 'collect
   accountAssets(server);
 }
 
-/** The scripts and styles of those pages: the same for every collection. */
+/** The scripts and styles of those pages, for all collections. */
 export function accountAssets(server: Server): void {
   for (const { name, ...file } of assets) serveFile(server, `/account/${name}`, { ...file, headers });
 }

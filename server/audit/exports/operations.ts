@@ -1,5 +1,5 @@
 import Joi from 'joi';
-import { mostPlaces } from '../../callers/places.ts';
+import { maxSlots } from '../../callers/answer-slots.ts';
 import { archive, forAuditors, ofEveryRoute, refusalOfSigning, unknownToLog } from '../../openapi/audit/responses.ts';
 import { text } from '../../openapi/basics.ts';
 import { type Operation, reason } from '../../openapi/operation.ts';
@@ -21,7 +21,7 @@ const bundleParams = {
 export type Bundled = keyof typeof bundleParams;
 
 const crowded: Answer = {
-  ...json(`The caller has ${mostPlaces.archive} exports and evidence packs under way.`, 'Error'),
+  ...json(`The caller has ${maxSlots.archive} exports and evidence packs under way.`, 'Error'),
   headers: retryAfter,
 };
 

@@ -7,9 +7,9 @@ import { retryAfterFetch } from '../../../events/segments/fetching.ts';
 import { type AuditRights, requireAudit } from '../../access/rights.ts';
 import { hiddenByRules, type Sight } from '../../access/sight.ts';
 import type { App, RouteParts } from '../../app.ts';
+import { maxSlots, takeSlot } from '../../callers/answer-slots.ts';
 import { strategy } from '../../callers/authentication.ts';
 import { isFromOwnPage } from '../../callers/cookies.ts';
-import { mostPlaces, takePlace } from '../../callers/places.ts';
 import { noteReason } from '../../http/reason.ts';
 import { madeKeyOf, requestId } from '../../http/requests.ts';
 import type { Operation } from '../../openapi/operation.ts';
@@ -28,12 +28,12 @@ const bundled: Record<string, Bundled> = {
   'accounts/{slug}/{id}': 'account',
 };
 
-const full = `a caller has at most ${mostPlaces.archive} exports and evidence packs under way; try again when one has ended`;
+const full = `a caller has at most ${maxSlots.archive} exports and evidence packs under way; try again when one has ended`;
 /** How long a client may let an archive stand still. */
 const stallMilliseconds = 120_000;
 
 /** Evidence packs of single documents, and exports of the log, as ZIP archives. */
-export function exports(server: Server, app: App & Pick<RouteParts, 'places'>): void {
+export function exports(server: Server, app: App & Pick<RouteParts, 'answerSlots'>): void {
   const optionsOf = (openApi: () => Operation) => {
     const plugins = { openApi, recordsAnEvent: true } as const;
     return { auth: strategy, timeout: { socket: stallMilliseconds }, plugins };
@@ -56,7 +56,7 @@ export function exports(server: Server, app: App & Pick<RouteParts, 'places'>): 
       const { format, filters, from, to: asked, since } = readExportQuery(app, request.query);
       if (request.method === 'head') return archive(h, null, 'annals-export.zip');
       refuseForeign(app, request, 'an export');
-      await takePlace({ app, request }, 'archive', full);
+      await takeSlot({ app, request }, 'archive', full);
       // Signed before the export is recorded, so that the export does not contain its own event.
       const checkpoint = await app.notary.checkpoint();
       requireWithin(since, checkpoint.size);
@@ -94,7 +94,7 @@ export function exports(server: Server, app: App & Pick<RouteParts, 'places'>): 
     const name = `annals-${stream.replaceAll('/', '-')}.zip`;
     if (request.method === 'head') return archive(h, null, name);
     refuseForeign(app, request, 'an evidence pack');
-    await takePlace({ app, request }, 'archive', full);
+    await takeSlot({ app, request }, 'archive', full);
     const checkpoint = await notary.checkpoint();
     requireWithin(since, checkpoint.size);
     const last = log.lastOf(stream, checkpoint.size);

@@ -1,6 +1,6 @@
 import { DomainError } from '../../../config/errors.ts';
 import type { TreeHead } from '../../../events/proof/proofs.ts';
-import type { LogKey } from '../../../events/vault/log-keys.ts';
+import type { LogKey } from '../../../events/vault/key-replacement.ts';
 import { messageOf } from '../../../storage/errors.ts';
 import type { ChangedKey, KeyWay, Notary } from '../../ports.ts';
 import type { LogParts } from './keys.ts';

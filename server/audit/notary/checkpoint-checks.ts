@@ -7,7 +7,7 @@ import type { TreeHead } from '../../../events/proof/proofs.ts';
 import type { Finding } from '../../../events/proof/seen-heads.ts';
 import { contradiction } from '../../../events/proof/seen-heads.ts';
 import { readKeyEvents } from '../../../events/service-events/key-events.ts';
-import type { KnownKey } from '../../../events/vault/log-keys.ts';
+import type { KnownKey } from '../../../events/vault/key-replacement.ts';
 
 /**
  * The keys by which checkpoints of a log are checked; `disowned` holds the ids of those whose signatures count no more.

@@ -12,7 +12,7 @@ import {
   type NamedKey,
   readKeyEvents,
 } from '../../../events/service-events/key-events.ts';
-import type { KnownKey } from '../../../events/vault/log-keys.ts';
+import type { KnownKey } from '../../../events/vault/key-replacement.ts';
 import type { VaultPort } from '../../../events/vault/vault-port.ts';
 import { openDatabase, type Sqlite } from '../../../storage/sqlite.ts';
 import type { KeyRecord } from '../../ports.ts';

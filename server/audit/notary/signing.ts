@@ -7,7 +7,7 @@ import type { TreeHead } from '../../../events/proof/proofs.ts';
 import { type Head, isSealed } from '../../../events/proof/seals.ts';
 import { readStamps } from '../../../events/proof/stamps.ts';
 import { unsealed } from '../../../events/store/log-file.ts';
-import type { LogKey } from '../../../events/vault/log-keys.ts';
+import type { LogKey } from '../../../events/vault/key-replacement.ts';
 import { isDiskFull, openDatabase } from '../../../storage/sqlite.ts';
 import { every } from '../../platform/ticks.ts';
 import type { Altered, LogCheckpoint, Notary } from '../../ports.ts';

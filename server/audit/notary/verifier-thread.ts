@@ -8,7 +8,7 @@ import type { Finding, SeenHead, Trouble } from '../../../events/proof/seen-head
 import { refuseOffloaded } from '../../../events/segments/offloaded.ts';
 import { segmentFolder } from '../../../events/segments/segments.ts';
 import { BrokenLogError, unsealed } from '../../../events/store/log-file.ts';
-import type { KnownKey } from '../../../events/vault/log-keys.ts';
+import type { KnownKey } from '../../../events/vault/key-replacement.ts';
 import { verifyInSteps } from '../../../events/verify/verify.ts';
 import { openTableChecks, type TableChecks } from '../../../projections/verify/verify-tables.ts';
 import { messageOf } from '../../../storage/errors.ts';

@@ -2,22 +2,22 @@ import type { Request } from '@hapi/hapi';
 import type { DraftRequest } from '../../../config/drafts.ts';
 import { DomainError } from '../../../config/errors.ts';
 import { didYouMean, show } from '../../../config/suggest.ts';
+import type { PreviewContent } from '../../../events/vault/previews.ts';
 import { authorize } from '../../access/access.ts';
 import { refuseMissing } from '../../access/document-access.ts';
 import type { App } from '../../app.ts';
 import { requireLiving } from '../../callers/sessions.ts';
 import { actorOf, userOf } from '../../http/requests.ts';
-import type { KeptDraft } from '../../ports.ts';
 import { openPreview, signPreview } from './tokens.ts';
 
 /**
- * Keeps a draft of a document that the caller may change, and gives the token that shows it. The content of the draft
- * is checked by the rule alone.
+ * Keeps a preview of a document that the caller may change, and gives the token that shows it. Only the access rule
+ * looks at the values.
  *
  * @throws DomainError `not-found`, `forbidden`; `unavailable` when there is no room for it.
  */
-export async function keepPreview(app: App, request: Request, draft: DraftRequest): Promise<string> {
-  const { collection, id, data } = draft;
+export async function keepPreview(app: App, request: Request, preview: DraftRequest): Promise<string> {
+  const { collection, id, data } = preview;
   const target = app.collections.get(collection);
   if (!target) {
     const hint = didYouMean(collection, app.model.collections.keys());
@@ -31,27 +31,31 @@ export async function keepPreview(app: App, request: Request, draft: DraftReques
   const { type, id: who } = actorOf(request);
   // A password is never kept as it came.
   const { password: _, ...withoutPassword } = data;
-  const kept = await app.passwords.storeDraft({
+  const kept = await app.previews.keep({
     caller: who ?? type,
     by: type === 'apiKey' ? 'key' : userOf(request)?.collection === app.model.adminCollection ? 'user' : 'other',
-    // As its stream is recorded, for an erasure.
+    // As the stream is named, by which an erasure finds it.
     collection: target.category,
     document: id,
     data: JSON.stringify(target.model.auth ? withoutPassword : data),
   });
-  // One that was erased meanwhile had its drafts forgotten before this one was there.
+  // If the document was erased meanwhile, its previews were deleted before this one was there.
   if (target.documents.text(id) === null) {
-    await app.passwords.dropDraft(kept);
+    await app.previews.drop(kept);
     return refuseMissing(call, 'update', id);
   }
-  return signPreview(app.credentials.secrets, kept, app.site, app.clock.believed());
+  return signPreview(kept, signingOf(app));
 }
 
-/** The draft that a token shows. @throws DomainError `unauthorized` for every other token, and one that is too old. */
-export async function readPreview(app: App, token: string): Promise<KeptDraft> {
-  const { credentials, site, passwords, clock, names } = app;
-  const id = openPreview(credentials.secrets, token, site, clock.believed());
-  const draft = id === null ? null : await passwords.draft(id);
-  if (!draft) throw new DomainError('unauthorized', 'the preview token is not valid, or has expired');
-  return { ...draft, collection: names.slugFor(draft.collection) };
+/** The preview that a token shows. @throws DomainError `unauthorized` for a token that is wrong or too old. */
+export async function readPreview(app: App, token: string): Promise<PreviewContent> {
+  const { previews, names } = app;
+  const id = openPreview(token, signingOf(app));
+  const preview = id === null ? null : await previews.read(id);
+  if (!preview) throw new DomainError('unauthorized', 'the preview token is not valid, or has expired');
+  return { ...preview, collection: names.slugFor(preview.collection) };
+}
+
+function signingOf({ credentials, site, clock }: App) {
+  return { secrets: credentials.secrets, site, now: clock.believed() };
 }

@@ -11,7 +11,7 @@ import { sendText } from '../read/sending.ts';
 import { previewDataOperation, previewParameters, previewTokenOperation } from './operations.ts';
 import { keepPreview, readPreview } from './preview.ts';
 
-/** Drafts, shown to any caller who has the token, before they are written (contract, section 4.6). */
+/** Previews, shown to any caller who has the token (contract, section 4.6). */
 export function preview(server: Server, app: App): void {
   const { model } = app;
 
@@ -25,11 +25,11 @@ export function preview(server: Server, app: App): void {
         payload: jsonPayload,
       },
       handler: async (request, h) => {
-        // Before the body is read: not even a rule that lets everybody write makes a caller of who has no credential.
+        // Before the body is read. A credential is needed even if a rule lets everybody write.
         if (actorOf(request).type === 'anonymous') throw credentialNeeded();
         rejectQuery(request.query);
-        const draft = readDraft(await readBody(request, model.limits.body));
-        return unstored(h.response({ token: await keepPreview(app, request, draft) }));
+        const preview = readDraft(await readBody(request, model.limits.body));
+        return unstored(h.response({ token: await keepPreview(app, request, preview) }));
       },
     },
     {

@@ -1,76 +1,42 @@
-import { setTimeout as wait } from 'node:timers/promises';
-import type { Kept, NewOwnDraft, OwnDraft, OwnRoom, Removed } from '../../../events/vault/unsaved-changes.ts';
+import type { UnsavedQuotas } from '../../../events/vault/unsaved-changes.ts';
 import type { VaultPort } from '../../../events/vault/vault-port.ts';
-import { every } from '../../platform/ticks.ts';
+import { startPurging } from '../../platform/purging.ts';
+import type { UnsavedChanges } from '../../ports.ts';
 
 const day = 24 * 60 * 60 * 1000;
-/** How long a draft is kept, in days. */
-export const draftDays = 30;
+/** How long unsaved changes are kept, in days. */
+export const unsavedDays = 30;
 const mib = 1024 * 1024;
-/**
- * The room of each user, of all who are not of the admin collection, and of all: sign-ups take none from those who
- * edit.
- */
-export const ownRoom: OwnRoom = {
+/** Users who may sign up by themselves, and are not of the admin collection, take no room from those who edit. */
+export const usualQuotas: UnsavedQuotas = {
   user: { count: 100, bytes: 20 * mib },
   others: { count: 1000, bytes: Math.floor(102.4 * mib) },
   all: { count: 10_000, bytes: 1024 * mib },
-  lifetime: draftDays * day,
+  lifetime: unsavedDays * day,
 };
-
-const purgeMilliseconds = 30_000;
-/** Between two steps of a purge, so that a long one does not hold up others. */
-const restMilliseconds = 20;
 
 type Options = {
-  drafts: VaultPort['ownDrafts'];
+  changes: VaultPort['unsavedChanges'];
   /** Milliseconds since the epoch. */
   now: () => number;
-  /** Called when those that have expired could not be deleted; it is tried again. */
+  /** Called when expired changes could not be deleted; it is tried again. */
   onFailure: (error: Error) => void;
-  room?: OwnRoom;
+  quotas?: UnsavedQuotas;
 };
 
-/** Keeps drafts of users in the vault. */
-export function keepOwnDrafts({ drafts, now, onFailure, room = ownRoom }: Options) {
-  let isClosed = false;
-  let purging: Promise<void> | null = null;
-  const since = () => now() - room.lifetime;
-  const endPurging = every(purgeMilliseconds, purgeInBackground);
-  purgeInBackground();
+/** The unsaved changes, and the functions that only the main thread calls. */
+type MainUnsavedChanges = UnsavedChanges & ReturnType<typeof startPurging>;
 
-  function purgeInBackground(): void {
-    purge().catch((error) => {
-      if (!isClosed) onFailure(error);
-    });
-  }
-
-  /** Deletes all that have expired, from the disk too. */
-  function purge(): Promise<void> {
-    purging ??= purgeAll().finally(() => {
-      purging = null;
-    });
-    return purging;
-  }
-
-  async function purgeAll(): Promise<void> {
-    while (!isClosed && (await drafts.purge(since(), now()))) await wait(restMilliseconds, undefined, { ref: false });
-    if (!isClosed) await drafts.leaveNoTrace();
-  }
-
+/** Keeps unsaved changes of users in the vault. */
+export function keepUnsavedChanges({ changes, now, onFailure, quotas = usualQuotas }: Options): MainUnsavedChanges {
+  const since = () => now() - quotas.lifetime;
+  const purgeSome = () => changes.purge(since(), now());
   return {
-    keep: (draft: NewOwnDraft): Promise<Kept> => drafts.keep(draft, room, now()),
-    read: (owner: string, target: string): Promise<(OwnDraft & { data: string }) | null> =>
-      drafts.get(owner, target, since()),
-    list: (owner: string): Promise<OwnDraft[]> => drafts.all(owner, since()),
-    remove: (owner: string, target: string, expected: NewOwnDraft['expected']): Promise<Removed> =>
-      drafts.remove(owner, target, { expected, since: since() }),
-    forget: drafts.forget,
-    purge,
-    async close(): Promise<void> {
-      isClosed = true;
-      endPurging();
-      await purging?.catch(() => {});
-    },
+    keep: (change) => changes.keep(change, quotas, now()),
+    read: (owner, target) => changes.get(owner, target, since()),
+    list: (owner) => changes.all(owner, since()),
+    remove: (owner, target, expected) => changes.remove(owner, target, { expected, since: since() }),
+    forget: changes.forget,
+    ...startPurging({ purgeSome, leaveNoTrace: changes.leaveNoTrace, onFailure }),
   };
 }

@@ -9,7 +9,7 @@ import {
   refusalsForNow,
   unavailable,
 } from '../../openapi/responses.ts';
-import { draftDays, ownRoom } from './keeping.ts';
+import { unsavedDays, usualQuotas } from './keeping.ts';
 
 const tag = 'system';
 const caller = { kind: 'user' } as const;
@@ -21,7 +21,7 @@ const ofDocument = Joi.object({
   id: Joi.string().required().description('The id of the document; `new-` and a UUID for one that is not there yet.'),
 });
 const stale: Answers = { 412: json('The draft is not the one that `If-Match` names.', 'Error') };
-const mebibytes = ownRoom.user.bytes / 1024 / 1024;
+const mebibytes = usualQuotas.user.bytes / 1024 / 1024;
 
 /** `GET /api/drafts` */
 export function listDraftsOperation(): Operation {
@@ -56,8 +56,8 @@ export function keepDraftOperation(isGlobal: boolean): Operation {
     ...about('keepDraft', isGlobal),
     summary: `Keep a draft of a ${nameOf(isGlobal)}`,
     description:
-      `Keeps what the user has typed for ${draftDays} days, in the place of what was kept before. It takes the right to write it; nothing else ` +
-      `of it is checked or recorded. A member \`password\`, at any depth, is refused. A user keeps at most ${ownRoom.user.count} drafts, of ` +
+      `Keeps what the user has typed for ${unsavedDays} days, in the place of what was kept before. It takes the right to write it; nothing else ` +
+      `of it is checked or recorded. A member \`password\`, at any depth, is refused. A user keeps at most ${usualQuotas.user.count} drafts, of ` +
       `${mebibytes} MiB in all.`,
     headers,
     body: 'NewOwnDraft',

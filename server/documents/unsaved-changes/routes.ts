@@ -7,11 +7,18 @@ import { unstored } from '../../callers/vary.ts';
 import { jsonPayload, noPayload, readBody } from '../../http/body.ts';
 import { rejectQuery } from '../../queries/parameters.ts';
 import { sendText } from '../read/sending.ts';
-import { dropDraft, keepDraft, listDrafts, readDraft, type Shown, subjectIn } from './drafts.ts';
 import { dropDraftOperation, keepDraftOperation, listDraftsOperation, readDraftOperation } from './operations.ts';
+import {
+  dropUnsaved,
+  keepUnsaved,
+  listUnsaved,
+  readUnsaved,
+  subjectIn,
+  type UnsavedRevision,
+} from './unsaved-changes.ts';
 
-/** Drafts that users keep, each for themselves: typed, and not written. */
-export function drafts(server: Server, app: App): void {
+/** The unsaved changes of users, each for themselves. */
+export function unsavedChanges(server: Server, app: App): void {
   if (authTargets(app).length === 0) return;
   const path = '/api/drafts';
 
@@ -21,14 +28,14 @@ export function drafts(server: Server, app: App): void {
     options: { auth: strategy, plugins: { openApi: listDraftsOperation } },
     handler: async (request, h) => {
       admit(request);
-      return unstored(h.response({ drafts: await listDrafts({ app, request }) }));
+      return unstored(h.response({ drafts: await listUnsaved({ app, request }) }));
     },
   });
-  if (app.model.collections.size > 0) draftRoutes(server, app, `${path}/{slug}/{id}`);
-  if (app.model.globals.size > 0) draftRoutes(server, app, `${path}/globals/{slug}`);
+  if (app.model.collections.size > 0) subjectRoutes(server, app, `${path}/{slug}/{id}`);
+  if (app.model.globals.size > 0) subjectRoutes(server, app, `${path}/globals/{slug}`);
 }
 
-function draftRoutes(server: Server, app: App, path: string): void {
+function subjectRoutes(server: Server, app: App, path: string): void {
   const isGlobal = !path.includes('{id}');
   const takes = ['if-match'] as const;
   const options = { auth: strategy } satisfies RouteOptions;
@@ -40,8 +47,8 @@ function draftRoutes(server: Server, app: App, path: string): void {
       options: { ...options, plugins: { openApi: () => readDraftOperation(isGlobal) } },
       handler: async (request, h) => {
         admit(request);
-        const { data, ...shown } = await readDraft({ app, request }, subjectIn(app, request));
-        // The data is sent as it was kept, and not written anew.
+        const { data, ...shown } = await readUnsaved({ app, request }, subjectIn(app, request));
+        // The data is sent as it was kept: it is not parsed.
         return tagged(h, shown, `${JSON.stringify(shown.view).slice(0, -1)},"data":${data}}`);
       },
     },
@@ -56,8 +63,8 @@ function draftRoutes(server: Server, app: App, path: string): void {
       handler: async (request, h) => {
         admit(request);
         const subject = subjectIn(app, request);
-        const draft = readOwnDraft(await readBody(request, app.model.limits.body));
-        const shown = await keepDraft({ app, request }, subject, draft);
+        const change = readOwnDraft(await readBody(request, app.model.limits.body));
+        const shown = await keepUnsaved({ app, request }, subject, change);
         return tagged(h, shown, JSON.stringify(shown.view));
       },
     },
@@ -71,18 +78,18 @@ function draftRoutes(server: Server, app: App, path: string): void {
       },
       handler: async (request) => {
         admit(request);
-        return (await dropDraft({ app, request }, subjectIn(app, request))).view;
+        return (await dropUnsaved({ app, request }, subjectIn(app, request))).view;
       },
     },
   ]);
 }
 
-/** Before anything is looked up or read: drafts are for users. */
+/** Refuses callers who are not users, before anything is looked up or read. */
 function admit(request: Request): void {
   requireUser(request);
   rejectQuery(request.query);
 }
 
-function tagged(h: ResponseToolkit, { revision }: Shown, text: string) {
+function tagged(h: ResponseToolkit, { revision }: UnsavedRevision, text: string) {
   return unstored(sendText(h, text).etag(`${revision}-draft`));
 }

@@ -4,13 +4,12 @@ import { callsThrough } from '../../platform/calls.ts';
 import { gatherLines, type Log, type LogSink } from '../../platform/logging.ts';
 import { parent } from '../../platform/parent.ts';
 import type {
+  AnswerSlots,
   BulkTurns,
   ErasurePort,
   KeyService,
   Notary,
-  PasswordService,
   Pins,
-  Places,
   Reloading,
   WebhookPort,
 } from '../../ports.ts';
@@ -20,27 +19,27 @@ import { connectWriter } from '../../writer/append.ts';
 import type { Following } from '../../writer/messages.ts';
 import { type MetricsPort, startCounting, type ThreadMetrics } from '../metrics/counting.ts';
 import { type Describing, openApp, type Shared } from '../open-app.ts';
+import { type VaultChannels, vaultThrough } from '../vault-service.ts';
 import type { MetricsWay } from './http.ts';
 
 /** The ways of a thread that answers requests to the others. */
 export type Ports = {
   [port in
     | 'writer'
-    | 'passwords'
     | 'keys'
     | 'notary'
     | 'pins'
     | 'erasures'
     | 'webhooks'
-    | 'places'
+    | 'answerSlots'
     | 'openApi'
     | 'reloading'
     | 'bulkTurns'
     | 'missingIndexes']: MessagePort;
-} & {
-  /** Of a node alone. */
-  following?: MessagePort;
-};
+} & VaultChannels & {
+    /** Of a node alone. */
+    following?: MessagePort;
+  };
 
 /** Messages of such a thread: the port it answers on, and lines for the log. */
 export type HttpMessage = { kind: 'listening'; port: number } | { kind: 'log'; lines: string };
@@ -58,13 +57,12 @@ type ThreadApp = {
 export function openThreadApp({ loaded, shared, ports, log, metrics, copyRoom }: ThreadApp) {
   const {
     writer,
-    passwords,
     keys,
     notary,
     pins,
     erasures,
     webhooks,
-    places,
+    answerSlots,
     openApi,
     reloading,
     bulkTurns,
@@ -75,13 +73,13 @@ export function openThreadApp({ loaded, shared, ports, log, metrics, copyRoom }:
     model: loaded.model,
     shared,
     writing: connectWriter(writer),
-    passwords: callsThrough<PasswordService>(passwords),
+    ...vaultThrough(ports),
     keyService: callsThrough<KeyService>(keys),
     notary: callsThrough<Notary>(notary),
     pins: callsThrough<Pins>(pins),
     erasures: callsThrough<ErasurePort>(erasures),
     webhooks: callsThrough<WebhookPort>(webhooks),
-    places: callsThrough<Places>(places),
+    answerSlots: callsThrough<AnswerSlots>(answerSlots),
     bulkTurns: callsThrough<BulkTurns>(bulkTurns),
     missingIndexes: callsThrough<MissingIndexes>(missingIndexes),
     log,

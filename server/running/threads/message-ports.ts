@@ -1,9 +1,9 @@
 import { MessageChannel, type MessagePort } from 'node:worker_threads';
 import { messageOf } from '../../../storage/errors.ts';
-import type { PlaceCounts } from '../../callers/places.ts';
+import type { SlotCounts } from '../../callers/answer-slots.ts';
 import type { BlobGuard } from '../../files/blobs/guard.ts';
 import { answerCalls } from '../../platform/calls.ts';
-import type { Notary, Pins, Places } from '../../ports.ts';
+import type { AnswerSlots, Notary, Pins } from '../../ports.ts';
 import { StartError } from '../../writer/writer.ts';
 
 /** The reply to an order, through its port; `failure` is null on success. */
@@ -56,10 +56,10 @@ export function portToNotary({
   return portTo<Notary>({ checkpoint, recent, stamped, verifierKey, verification, changeKey });
 }
 
-/** The same for the places of the streams of one thread, which go with it. */
-export function portToPlaces(counts: PlaceCounts): MessagePort {
-  const { release, ...places } = counts.join();
-  return portTo<Places>(places, release);
+/** The same for the answer slots of one thread, which go with it. */
+export function portToSlots(counts: SlotCounts): MessagePort {
+  const { release, ...slots } = counts.join();
+  return portTo<AnswerSlots>(slots, release);
 }
 
 /** The same for the pins of one thread, which go with it. */

@@ -97,10 +97,10 @@ const call: fc.Arbitrary<Call> = fc.oneof(
   fc
     .record({ caller: key, isOther: fc.boolean(), data: text, room: fc.integer({ min: 1, max: 4 }) })
     .map(({ caller, isOther, data, room }) => ({
-      name: `drafts.keep ${caller} ${isOther} ${data.length}`,
+      name: `previews.keep ${caller} ${isOther} ${data.length}`,
       run: async (port: VaultPort, at: number) => {
         const kept = { id: `d${at}`, collection: 'posts', document: caller, data, expiresAt: at + 15 };
-        return await port.drafts.keep(
+        return await port.previews.keep(
           { ...kept, caller: `${isOther ? otherCallers : ''}${caller}` },
           {
             own: { count: room, bytes: 1000 },
@@ -111,19 +111,19 @@ const call: fc.Arbitrary<Call> = fc.oneof(
       },
     })),
   fc.nat(20).map((ago) => ({
-    name: `drafts.get ${ago}`,
+    name: `previews.get ${ago}`,
     run: async (port: VaultPort, at: number) => [
-      await port.drafts.get(`d${at - ago}`, at),
-      await port.drafts.delete(`d${at - ago - 1}`),
-      await port.drafts.get(`d${at - ago - 2}`, at),
+      await port.previews.get(`d${at - ago}`, at),
+      await port.previews.delete(`d${at - ago - 1}`),
+      await port.previews.get(`d${at - ago - 2}`, at),
     ],
   })),
   key.map((one) => ({
-    name: `drafts.forget ${one}`,
+    name: `previews.forget ${one}`,
     run: async (port: VaultPort, at: number) => [
-      await port.drafts.forget(category('posts'), one, ['c', `${otherCallers}a`]),
-      await port.drafts.purge(at, 15),
-      await port.drafts.leaveNoTrace(),
+      await port.previews.forget(category('posts'), one, ['c', `${otherCallers}a`]),
+      await port.previews.purge(at, 15),
+      await port.previews.leaveNoTrace(),
     ],
   })),
   fc
@@ -136,9 +136,9 @@ const call: fc.Arbitrary<Call> = fc.oneof(
       adminCollection: fc.constantFrom('a', 'b', 'c', null),
     })
     .map(({ owner, target, data, expected, version, adminCollection }) => ({
-      name: `ownDrafts.keep ${owner} ${target} ${expected} beside ${adminCollection}`,
+      name: `unsavedChanges.keep ${owner} ${target} ${expected} beside ${adminCollection}`,
       run: (port: VaultPort, at: number) =>
-        port.ownDrafts.keep(
+        port.unsavedChanges.keep(
           {
             owner: `${owner}/1`,
             adminCollection: adminCollection === null ? null : category(adminCollection),
@@ -158,26 +158,26 @@ const call: fc.Arbitrary<Call> = fc.oneof(
         ),
     })),
   fc.record({ owner: key, target: key, since: fc.nat(40) }).map(({ owner, target, since }) => ({
-    name: `ownDrafts.get ${owner} ${target}`,
+    name: `unsavedChanges.get ${owner} ${target}`,
     run: async (port: VaultPort, at: number) => [
-      await port.ownDrafts.get(`${owner}/1`, `posts/${target}`, at - since),
-      await port.ownDrafts.all(`${owner}/1`, at - since),
+      await port.unsavedChanges.get(`${owner}/1`, `posts/${target}`, at - since),
+      await port.unsavedChanges.all(`${owner}/1`, at - since),
     ],
   })),
   fc
     .record({ owner: key, target: key, expected: fc.constantFrom(null, '*' as const, [1, 2, 3, 4]) })
     .map(({ owner, target, expected }) => ({
-      name: `ownDrafts.remove ${owner} ${target} ${expected}`,
+      name: `unsavedChanges.remove ${owner} ${target} ${expected}`,
       run: (port: VaultPort, at: number) =>
-        port.ownDrafts.remove(`${owner}/1`, `posts/${target}`, { expected, since: at - 30 }),
+        port.unsavedChanges.remove(`${owner}/1`, `posts/${target}`, { expected, since: at - 30 }),
     })),
   key.map((one) => ({
-    name: `ownDrafts.forget ${one}`,
+    name: `unsavedChanges.forget ${one}`,
     run: async (port: VaultPort, at: number) => [
-      await port.ownDrafts.forget(one === 'a' ? 'posts/a' : `${one}/1`),
-      await port.ownDrafts.purge(at - 30, at),
-      await port.ownDrafts.leaveNoTrace(),
-      await port.ownDrafts.all('b/1', 0),
+      await port.unsavedChanges.forget(one === 'a' ? 'posts/a' : `${one}/1`),
+      await port.unsavedChanges.purge(at - 30, at),
+      await port.unsavedChanges.leaveNoTrace(),
+      await port.unsavedChanges.all('b/1', 0),
     ],
   })),
   fc.record({ user: key, added: text, fails: fc.boolean() }).map(({ user, added, fails }) => ({
@@ -196,6 +196,99 @@ const call: fc.Arbitrary<Call> = fc.oneof(
     run: async (port: VaultPort) => [await port.preferences.delete(user), await port.preferences.get(user)],
   })),
 );
+
+type KeyCall = { name: string; run: (keys: LogKeys, ids: KeyIds, at: number) => Promise<unknown> };
+type LogKeys = VaultPort['logKeys'];
+
+/** The ids of keys, which are random, in the order in which they were met: the same call meets the same number. */
+type KeyIds = string[];
+
+const logName = fc.constantFrom(log, 'annals/other');
+const strange = ['01234567', '89abcdef'];
+/** Chooses among the keys that were met, and two that no vault has. */
+const chosenKey = fc.nat(6);
+const idAt = (ids: KeyIds, chosen: number) =>
+  [...strange, ...ids].at(-1 - (chosen % (ids.length + strange.length))) ?? '';
+
+/** The result of a call, with numbers for ids, and without verifier keys and signatures. */
+function withoutIds(value: unknown, ids: KeyIds): unknown {
+  const text = JSON.stringify(value, (member, each) => {
+    if (member === 'id' && typeof each === 'string' && !strange.includes(each)) {
+      if (!ids.includes(each)) ids.push(each);
+      return ids.indexOf(each);
+    }
+    return ['verifierKey', 'key', 'handover', 'retiredAt'].includes(member) && each !== null && typeof each !== 'object'
+      ? typeof each
+      : each;
+  });
+  return text === undefined ? undefined : JSON.parse(text);
+}
+
+const keyCall: fc.Arbitrary<KeyCall> = fc.oneof(
+  logName.map((of) => ({ name: `current ${of}`, run: (keys: LogKeys, ids: KeyIds) => seenKeys(keys, of, ids) })),
+  fc.record({ of: logName, chosen: chosenKey, size: fc.nat(3), isExpected: fc.boolean() }).map((given) => ({
+    name: `sign ${JSON.stringify(given)}`,
+    async run(keys: LogKeys, ids: KeyIds) {
+      const { of, chosen, size, isExpected } = given;
+      const { signer, signed } = await keys.current(of);
+      const id = isExpected ? signer.id : idAt(ids, chosen);
+      return [await keys.sign(of, id, { size, root: rootOf(size) }, isExpected ? signed : null), await keys.signed()];
+    },
+  })),
+  fc
+    .record({
+      of: logName,
+      disowned: fc.array(fc.record({ chosen: chosenKey, signed: fc.option(fc.nat(3)) }), { maxLength: 2 }),
+      from: fc.option(chosenKey),
+      handedOver: fc.option(fc.nat(5)),
+      expected: fc.constantFrom('any', 'present', 'other head', 'other key'),
+    })
+    .map((given) => ({
+      name: `replace ${JSON.stringify(given)}`,
+      async run(keys: LogKeys, ids: KeyIds, at: number) {
+        const { of, disowned, from, handedOver, expected } = given;
+        const { signer, signed } = await keys.current(of);
+        const head = (size: number) => ({ size, root: rootOf(size) });
+        const made = await keys.replace(of, {
+          reason: `reason ${at}`,
+          disowned: disowned.map(({ chosen, signed: most }) => ({
+            id: idAt(ids, chosen),
+            ...(most !== null && { signed: most }),
+          })),
+          ...(from !== null && { from: { id: idAt(ids, from) } }),
+          ...(handedOver !== null && { handedOver: { ...head(handedOver), time: '2026-11-23T09:00:00.000Z' } }),
+          ...(expected === 'present' && { expected: { id: signer.id, signed } }),
+          ...(expected === 'other head' && { expected: { id: signer.id, signed: head(9) } }),
+          ...(expected === 'other key' && { expected: { id: strange[0] ?? '', signed } }),
+        });
+        assert.equal(made, made === null ? null : (await keys.current(of)).signer.key);
+        return [made === null, await seenKeys(keys, of, ids)];
+      },
+    })),
+  fc.record({ of: logName, chosen: chosenKey }).map(({ of, chosen }) => ({
+    name: `note ${of} ${chosen}`,
+    run: (keys: LogKeys, ids: KeyIds) =>
+      keys.note(of, { kind: 'disowned', key: { id: idAt(ids, chosen) }, reason: 'noted' }),
+  })),
+  logName.map((of) => ({
+    name: `told ${of}`,
+    async run(keys: LogKeys) {
+      const [first] = await keys.untold(of);
+      if (first) await keys.told(first.number);
+      return first?.change;
+    },
+  })),
+);
+
+/** All that is known of the keys of a log. */
+async function seenKeys(keys: LogKeys, of: string, ids: KeyIds) {
+  const { signer, signed } = await keys.current(of);
+  // In no order.
+  const disowned = [...(await keys.disowned(of))].map((id) => (strange.includes(id) ? id : ids.indexOf(id))).sort();
+  const untold = (await keys.untold(of)).map(({ change }) => change);
+  const hasHandover = untold.map((change) => change.kind === 'replaced' && change.handover !== undefined);
+  return { id: signer.id, signed, known: await keys.known(of), disowned, untold, hasHandover };
+}
 
 function rootOf(size: number): Buffer {
   return Buffer.alloc(32, size);
@@ -337,6 +430,31 @@ describeWithPostgres('A vault in PostgreSQL', () => {
     assert.deepEqual(told[0], told[1]);
   });
 
+  it('answers each call about keys of logs as a vault in a file does', async (t) => {
+    const { address } = await newSite();
+    let runs = 0;
+    await fc.assert(
+      fc.asyncProperty(fc.array(keyCall, { minLength: 5, maxLength: 25 }), async (calls) => {
+        runs += 1;
+        const file = openVault(join(temporaryFolder(t), `vault-${runs}.db`));
+        const at = { address, site: `keys ${runs}`, secrets: [], warn: () => {}, spareMilliseconds: 0 };
+        const vault = await openPostgresVault(at);
+        try {
+          const [inFile, shared]: [KeyIds, KeyIds] = [[], []];
+          const keys = portOf(file).logKeys;
+          for (const [number, { name, run }] of calls.entries()) {
+            const told = withoutIds(await run(keys, inFile, number), inFile);
+            assert.deepEqual(withoutIds(await run(vault.port.logKeys, shared, number), shared), told, name);
+          }
+        } finally {
+          file.close();
+          await vault.close();
+        }
+      }),
+      { numRuns: Number(process.env.TEST_RUNS ?? 25) },
+    );
+  });
+
   it('gives all nodes that start at the same time the same secrets and the same key', async (t) => {
     const at = await newSite();
     const nodes = await Promise.all([1, 2, 3, 4].map(() => open(t, at)));
@@ -411,11 +529,11 @@ describeWithPostgres('A vault in PostgreSQL', () => {
     assert.equal(await other.port.passwords.get(password), null);
   });
 
-  it('keeps the draft of one of two nodes that both want to be the next', async (t) => {
+  it('keeps the unsaved change of one of two nodes that both want to be the next', async (t) => {
     const { one, other } = await twoNodes(t);
     const three = { count: 3, bytes: 1000 };
     const room = { user: three, others: three, all: three, lifetime: 100 };
-    const draft = {
+    const change = {
       owner: 'users/1',
       adminCollection: category('users'),
       target: 'posts/1',
@@ -423,13 +541,13 @@ describeWithPostgres('A vault in PostgreSQL', () => {
       title: 't',
       data: '{}',
     };
-    const first = await one.port.ownDrafts.keep({ ...draft, expected: null }, room, 1000);
+    const first = await one.port.unsavedChanges.keep({ ...change, expected: null }, room, 1000);
     assert.equal(first.kind, 'kept');
-    const revision = first.kind === 'kept' ? first.draft.revision : 0;
+    const revision = first.kind === 'kept' ? first.change.revision : 0;
     const kinds = await Promise.all(
       Array.from({ length: 6 }, async (_, at) => {
         const { port } = at % 2 === 0 ? one : other;
-        return (await port.ownDrafts.keep({ ...draft, expected: [revision] }, room, 1001)).kind;
+        return (await port.unsavedChanges.keep({ ...change, expected: [revision] }, room, 1001)).kind;
       }),
     );
     assert.deepEqual(kinds.sort(), ['kept', 'stale', 'stale', 'stale', 'stale', 'stale']);
@@ -437,7 +555,8 @@ describeWithPostgres('A vault in PostgreSQL', () => {
     const others = await Promise.all(
       Array.from({ length: 6 }, async (_, at) => {
         const { port } = at % 2 === 0 ? one : other;
-        return (await port.ownDrafts.keep({ ...draft, target: `posts/${at + 2}`, expected: null }, room, 1002)).kind;
+        return (await port.unsavedChanges.keep({ ...change, target: `posts/${at + 2}`, expected: null }, room, 1002))
+          .kind;
       }),
     );
     assert.equal(others.filter((kind) => kind === 'kept').length, 2);

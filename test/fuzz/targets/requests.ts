@@ -97,7 +97,7 @@ const places: Target = {
 
 const claims = { sub: 'x', collection: 'users', sid: 'y' };
 const secret = 'a secret of the test that is long enough';
-const token = signToken([secret], claims, 1000, Date.UTC(2026, 10, 29));
+const token = signToken([secret], claims, { ttlSec: 1000, now: Date.UTC(2026, 10, 29) });
 
 /** A token: what was not signed says nothing. */
 const tokens: Target = {

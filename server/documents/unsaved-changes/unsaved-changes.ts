@@ -5,7 +5,7 @@ import type { Collection, Global } from '../../../config/model.ts';
 import { globalsCategory, type JsonObject } from '../../../config/schema.ts';
 import { didYouMean, show } from '../../../config/suggest.ts';
 import { documentStream, splitStream } from '../../../events/facts/catalogue.ts';
-import type { Kept, OwnDraft } from '../../../events/vault/unsaved-changes.ts';
+import type { KeepResult, UnsavedChange } from '../../../events/vault/unsaved-changes.ts';
 import { authorize, authorizeInAdvance, mayRead } from '../../access/access.ts';
 import { unlessRefused } from '../../access/asking.ts';
 import { refuseMissing } from '../../access/document-access.ts';
@@ -14,19 +14,19 @@ import { requireLiving, requireUser } from '../../callers/sessions.ts';
 import { expectedVersions } from '../concurrency/etags.ts';
 import { showableIn, titleOf } from '../search/titles.ts';
 import { currentOf, streamOf } from '../write/current.ts';
-import { ownRoom } from './keeping.ts';
+import { usualQuotas } from './keeping.ts';
 
-/** A draft as answers show it, without its data. `id` is null for a global; `updatedAt` is ISO 8601. */
-export type DraftView = ({ collection: string; id: string } | { global: string; id: null }) & {
+/** An unsaved change as answers show it, without its data. `id` is null for a global; `updatedAt` is ISO 8601. */
+export type UnsavedView = ({ collection: string; id: string } | { global: string; id: null }) & {
   title: string;
   updatedAt: string;
   version: number | null;
 };
 
-/** A draft as answers show it, and its revision, which tells one content from the next. */
-export type Shown = { view: DraftView; revision: number };
+/** The same with its revision, another one each time that it is kept. */
+export type UnsavedRevision = { view: UnsavedView; revision: number };
 
-/** The subject of a draft: a document, a document that is not there yet, or a global. */
+/** The subject of an unsaved change: a document, a document that is not there yet, or a global. */
 export type Subject =
   | { kind: 'document' | 'new'; target: Target<Collection>; id: string }
   | { kind: 'global'; target: Target<Global>; id: string };
@@ -53,19 +53,19 @@ export function subjectIn(app: App, { params }: Request): Subject {
 /**
  * Keeps what a user has typed, in the place of what was kept before.
  *
- * @throws DomainError `not-found`, `forbidden` where they may not write it; `precondition-failed`; `too-large` above
- * their room.
+ * @throws DomainError `not-found`; `forbidden` if the user may not write it; `precondition-failed`; `too-large` above
+ * the quota of the user, `unavailable` above the quota of all.
  */
-export async function keepDraft(
+export async function keepUnsaved(
   { app, request }: RouteCall,
   subject: Subject,
   { data, version }: OwnDraftRequest,
-): Promise<Shown> {
+): Promise<UnsavedRevision> {
   const call = { app, request, target: subject.target };
   await requireWritable(call, subject, data);
   requireLiving(app, request);
   const owner = ownerOf(request);
-  const kept = await app.passwords.keepOwnDraft({
+  const kept = await app.unsavedChanges.keep({
     owner,
     adminCollection: app.model.adminCollection === null ? null : app.names.categoryFor(app.model.adminCollection),
     target: streamOf(subject.target, subject.id),
@@ -79,39 +79,46 @@ export async function keepDraft(
   if (kept.kind === 'stale') throw stale();
   if (kept.kind === 'full') throw full(kept);
   await forgetErased({ app, request }, subject);
-  return shownOf(app, kept.draft);
+  return revisionOf(app, kept.change);
 }
 
-/** The draft of a user about a document that they may read. @throws DomainError `not-found`, `forbidden`. */
-export async function readDraft({ app, request }: RouteCall, subject: Subject): Promise<Shown & { data: string }> {
+/** The unsaved change of a user to a document that they may read. @throws DomainError `not-found`, `forbidden`. */
+export async function readUnsaved(
+  { app, request }: RouteCall,
+  subject: Subject,
+): Promise<UnsavedRevision & { data: string }> {
   await requireReadable({ app, request, target: subject.target }, subject);
-  const draft = await app.passwords.ownDraft(ownerOf(request), streamOf(subject.target, subject.id));
-  if (!draft) throw noDraft(subject);
-  return { ...shownOf(app, draft), data: draft.data };
+  const change = await app.unsavedChanges.read(ownerOf(request), streamOf(subject.target, subject.id));
+  if (!change) throw noChange(subject);
+  return { ...revisionOf(app, change), data: change.data };
 }
 
-/** Drops a draft. It takes no right: it is the user's own. @throws DomainError `not-found`, `precondition-failed`. */
-export async function dropDraft({ app, request }: RouteCall, subject: Subject): Promise<Shown> {
-  const removed = await app.passwords.removeOwnDraft(
+/**
+ * Drops an unsaved change. That takes no right, since it is the user's own.
+ *
+ * @throws DomainError `not-found`, `precondition-failed`.
+ */
+export async function dropUnsaved({ app, request }: RouteCall, subject: Subject): Promise<UnsavedRevision> {
+  const removed = await app.unsavedChanges.remove(
     ownerOf(request),
     streamOf(subject.target, subject.id),
     expectedIn(request),
   );
-  if (removed.kind === 'none') throw noDraft(subject);
+  if (removed.kind === 'none') throw noChange(subject);
   if (removed.kind === 'stale') throw stale();
-  return shownOf(app, removed.draft);
+  return revisionOf(app, removed.change);
 }
 
-/** The drafts of a user, newest first: those about what they may read. */
-export async function listDrafts({ app, request }: RouteCall): Promise<DraftView[]> {
-  const shown: DraftView[] = [];
-  for (const draft of await app.passwords.ownDrafts(ownerOf(request))) {
-    if (await isShown({ app, request }, draft)) shown.push(shownOf(app, draft).view);
+/** The unsaved changes of a user to documents that they may read, newest first. */
+export async function listUnsaved({ app, request }: RouteCall): Promise<UnsavedView[]> {
+  const shown: UnsavedView[] = [];
+  for (const change of await app.unsavedChanges.list(ownerOf(request))) {
+    if (await isShown({ app, request }, change)) shown.push(revisionOf(app, change).view);
   }
   return shown;
 }
 
-async function isShown({ app, request }: RouteCall, { target: stream }: OwnDraft): Promise<boolean> {
+async function isShown({ app, request }: RouteCall, { target: stream }: UnsavedChange): Promise<boolean> {
   const [category, id] = splitStream(stream);
   const target = category === globalsCategory ? app.globals.get(id) : app.byCategory.get(category);
   if (!target) return false;
@@ -133,10 +140,7 @@ async function requireWritable(call: Call, { kind, target, id }: Subject, data: 
   return authorize(call, 'update', { doc: () => current.document, data });
 }
 
-/**
- * The typed content of a document that is not there yet is about none, so a rule that looks at the document says
- * nothing of it.
- */
+/** A rule that looks at the document says nothing about a change to a document that is not there yet. */
 async function requireReadable(call: Call, { kind, target, id }: Subject): Promise<void> {
   if (kind === 'new') return authorizeInAdvance(call, 'read', null);
   const current = currentOf(target, id);
@@ -144,15 +148,15 @@ async function requireReadable(call: Call, { kind, target, id }: Subject): Promi
   return authorize(call, 'read', { doc: () => current.document, data: null });
 }
 
-/** Of a document or a user that was erased while the draft was kept, nothing stays. */
+/** A document or a user may have been erased while the change was kept: then nothing stays. */
 async function forgetErased({ app, request }: RouteCall, { kind, target, id }: Subject): Promise<void> {
   const { category, id: user } = requireUser(request);
   if (kind === 'document' && !target.documents.exists(id)) {
-    await app.passwords.forgetOwnDrafts(documentStream(target.category, id));
+    await app.unsavedChanges.forget(documentStream(target.category, id));
     throw new DomainError('not-found', `there is no document ${show(id)} in ${target.slug}`);
   }
   if (app.byCategory.get(category)?.documents.exists(user)) return;
-  await app.passwords.forgetOwnDrafts(documentStream(category, user));
+  await app.unsavedChanges.forget(documentStream(category, user));
   throw new DomainError('unauthorized', 'the session has ended');
 }
 
@@ -168,34 +172,34 @@ function expectedIn(request: Request): readonly number[] | '*' | null {
   return expected === null || expected === '*' ? expected : [...expected];
 }
 
-function shownOf({ names }: App, { target, revision, title, updatedAt, version }: OwnDraft): Shown {
+function revisionOf({ names }: App, { target, revision, title, updatedAt, version }: UnsavedChange): UnsavedRevision {
   const [category, id] = splitStream(target);
   const about = category === globalsCategory ? { global: id, id: null } : { collection: names.slugFor(category), id };
   return { view: { ...about, title, updatedAt: new Date(updatedAt).toISOString(), version }, revision };
 }
 
-function noDraft({ id, target }: Subject): DomainError {
-  return new DomainError('not-found', `you keep no draft of ${show(id)} in ${target.slug}`);
+function noChange({ id, target }: Subject): DomainError {
+  return new DomainError('not-found', `you have no unsaved changes to ${show(id)} in ${target.slug}`);
 }
 
 function stale(): DomainError {
   return new DomainError(
     'precondition-failed',
-    'the draft is not the one that if-match names: it was kept or dropped elsewhere',
+    'the unsaved changes are not the ones that if-match names: they were kept or dropped elsewhere',
   );
 }
 
-function full({ of, count, bytes }: Extract<Kept, { kind: 'full' }>): DomainError {
-  const { count: most, bytes: mostBytes } = ownRoom[of];
-  const room = `${most} drafts of ${mostBytes} bytes in all`;
+function full({ of, count, bytes }: Extract<KeepResult, { kind: 'full' }>): DomainError {
+  const { count: most, bytes: mostBytes } = usualQuotas[of];
+  const room = `${most} unsaved changes of ${mostBytes} bytes in all`;
   if (of === 'user') {
     const message = `a user keeps at most ${room}; there are ${count} others, of ${bytes} bytes: drop one of them`;
     return new DomainError('too-large', message);
   }
   const users = of === 'all' ? 'all users' : 'all users who are not of the admin collection';
-  const message = `${users} together keep at most ${room}: drop drafts, or try again when others have gone`;
+  const message = `${users} together keep at most ${room}: drop some, or try again when others have gone`;
   return new DomainError('unavailable', message, [], fullRetrySeconds);
 }
 
-/** Expired drafts are deleted once a minute. */
+/** Expired changes are deleted within a minute. */
 const fullRetrySeconds = 60;

@@ -5,41 +5,41 @@ import { UnreachableError } from '../../../storage/postgres/errors.ts';
 import { commitWith, openSession, UnknownCommitError } from '../../../storage/postgres/session.ts';
 import { openWaitingCommits } from './waiting-commits.ts';
 
-/**
- * The decision of a transaction: what it writes, and what its caller gets. `again`: others were faster, so it is begun
- * anew.
- */
-export type Decided<T> = { statements: Statement[]; value: T } | 'again';
+/** The decision of a transaction: what it writes, and what its caller gets. */
+export type Decision<T> =
+  | { statements: Statement[]; value: T }
+  /** Others were faster: the transaction begins anew. */
+  | 'again';
 
-/** The vault of one log in PostgreSQL, as its parts use it. `log` is its number, and in every key. */
+/** The rows of the vault of one log in PostgreSQL. `log` is the number of the vault, which is part of every key. */
 export type VaultRows = {
   log: number;
   /** @throws DomainError `unavailable`, as the others do. */
   read: (statement: Statement) => Promise<Result['rows']>;
-  /** Writes what does no harm when it is done twice, all in one transaction. */
+  /** Writes in one transaction. The statements must do no harm if they are carried out twice. */
   write: (...statements: Statement[]) => Promise<Result[]>;
   /**
    * Reads, decides by that, and writes, in one transaction. The reads have to lock what is decided on.
    *
    * @param decide is pure, for it may be called again. When it throws, nothing is written.
    */
-  change: <T>(reads: readonly Statement[], decide: (rows: Result['rows'][]) => Decided<T>) => Promise<T>;
+  change: <T>(reads: readonly Statement[], decide: (rows: Result['rows'][]) => Decision<T>) => Promise<T>;
 };
 
 /** The clock of the server, in milliseconds since the epoch. */
 export const serverTime = 'floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint';
 
-/** No caller waits longer. */
+/** After so many milliseconds a call is refused. */
 export const usualPatience = 5000;
 
-/** So many milliseconds a transaction has in any case; one that waits is refused so long before its time is up. */
+/** The least time of a transaction, in milliseconds: a call that still waits with less than this left is refused. */
 const leastPatience = 500;
 const lookMilliseconds = 100;
 
 type Options = {
   address: PostgresAddress;
   patience: number;
-  /** The same of the first connection. */
+  /** The same for the first connection. */
   opening: number;
   warn: (message: string) => void;
   /** Finds the number of the vault, on a first connection. */
@@ -80,22 +80,19 @@ export async function openRows({ address, patience, opening, warn, establish }: 
     }
   }
 
-  /**
-   * One after the other, since they have one connection. Waiting takes from the time that they have, and is refused
-   * before its end.
-   */
-  function inTurn<T>(run: (connection: Connection) => Promise<T>): Promise<T> {
+  /** Runs transactions one after the other, on one connection. The time in the queue counts to the patience. */
+  function queued<T>(run: (connection: Connection) => Promise<T>): Promise<T> {
     const until = performance.now() + patience;
     const { promise, resolve, reject } = Promise.withResolvers<T>();
-    let isRefused = false;
+    let isRefusal = false;
     const stopWaiting = whenWaited(patience - leastPatience, () => {
-      isRefused = true;
+      isRefusal = true;
       warnOnce('the vault in PostgreSQL is slow: calls that wait behind others are refused');
       reject(unavailable());
     });
     last = last.then(async () => {
       stopWaiting();
-      if (isRefused) return;
+      if (isRefusal) return;
       await available(committed(Math.max(until, performance.now() + leastPatience), run)).then(resolve, reject);
     });
     return promise;
@@ -111,11 +108,11 @@ export async function openRows({ address, patience, opening, warn, establish }: 
     return result;
   }
 
-  async function attempt<T>(
+  async function decideOnce<T>(
     connection: Connection,
     reads: readonly Statement[],
-    decide: (rows: Result['rows'][]) => Decided<T>,
-  ): Promise<Decided<T> | Refused> {
+    decide: (rows: Result['rows'][]) => Decision<T>,
+  ): Promise<Decision<T> | Refusal> {
     const [, ...read] = await connection.run({ text: 'BEGIN ISOLATION LEVEL READ COMMITTED' }, ...reads);
     const decided = decidedOf(() => decide(read.map(({ rows }) => rows)));
     if (decided !== 'again' && 'statements' in decided && decided.statements.length > 0)
@@ -132,18 +129,18 @@ export async function openRows({ address, patience, opening, warn, establish }: 
       return result?.rows ?? [];
     },
     write: (...statements) =>
-      inTurn(async (connection) => {
+      queued(async (connection) => {
         try {
           return (await commitWith(connection, [{ text: 'BEGIN' }, ...statements])).slice(1);
         } catch (error) {
-          // It does no harm when it is done twice, so it is done again where that is not known.
+          // It does no harm to do it twice: if the outcome is not known, it is tried again.
           throw error instanceof UnknownCommitError ? new Error(error.message, { cause: error }) : error;
         }
       }),
     async change(reads, decide) {
-      const decided = await inTurn(async (connection) => {
+      const decided = await queued(async (connection) => {
         for (;;) {
-          const last = await attempt(connection, reads, decide);
+          const last = await decideOnce(connection, reads, decide);
           if (last !== 'again') return last;
         }
       });
@@ -160,10 +157,10 @@ export async function openRows({ address, patience, opening, warn, establish }: 
   };
 }
 
-/** The error of a decision: nothing is wrong with the connection. */
-type Refused = { refusal: unknown };
+/** The error that a decision threw: nothing is wrong with the connection. */
+type Refusal = { refusal: unknown };
 
-function decidedOf<T>(decide: () => Decided<T>): Decided<T> | Refused {
+function decidedOf<T>(decide: () => Decision<T>): Decision<T> | Refusal {
   try {
     return decide();
   } catch (refusal) {
@@ -172,10 +169,10 @@ function decidedOf<T>(decide: () => Decided<T>): Decided<T> | Refused {
 }
 
 /**
- * Calls back after so many milliseconds. Those in which this thread was busy do not count: answers may have come that
- * it could not read.
+ * Calls a function after a time. Milliseconds in which this thread was busy do not count: answers may have come that it
+ * could not read.
  *
- * @returns what ends the wait.
+ * @returns ends the wait.
  */
 function whenWaited(milliseconds: number, run: () => void): () => void {
   let left = milliseconds;
@@ -198,7 +195,7 @@ function unavailable(): DomainError {
 /** The subjects whose rows change together. */
 export type Subject = 'keys' | 'drafts' | 'own-drafts' | 'pins' | 'webhooks';
 
-/** Locks the rows of a subject until the end of the transaction, and gives the last number that was given to one. */
+/** Locks the rows of a subject until the end of the transaction, and selects the last number that a row has got. */
 export function lockOf(log: number, subject: Subject): Statement {
   return {
     text: 'SELECT last_number AS last FROM annals_vault.locks WHERE log = $1 AND subject = $2 FOR UPDATE',
@@ -206,7 +203,7 @@ export function lockOf(log: number, subject: Subject): Statement {
   };
 }
 
-/** Remembers the last number that was given to a row of a subject. */
+/** Stores the last number that a row of a subject has got. */
 export function numberedUpTo(log: number, subject: Subject, last: number): Statement {
   return {
     text: 'UPDATE annals_vault.locks SET last_number = $3 WHERE log = $1 AND subject = $2',

@@ -12,7 +12,7 @@ import { version } from '../server/platform/version.ts';
 import { briefHolders, embeddedHolder, serveHolder } from '../server/running/directory.ts';
 import { joinVault } from '../server/running/nodes/vault.ts';
 import { startService } from '../server/running/service.ts';
-import { operatorSecret } from '../server/running/shared.ts';
+import { operatorSecret } from '../server/running/thread-data.ts';
 import type { Loaded } from '../server/settings/configuration.ts';
 import type { Settings } from '../server/settings/settings.ts';
 import { codeOf, messageOf } from '../storage/errors.ts';

@@ -25,7 +25,7 @@ import type { State } from './platform/state.ts';
 import type {
   AnswerSlots,
   Api,
-  BulkTurns,
+  BulkQueue,
   Credentials,
   ErasurePort,
   KeyRecord,
@@ -48,11 +48,11 @@ import type { ReadEnd } from './reads/reads.ts';
 import type { Writing } from './writer/append.ts';
 import type { AppliedSchema } from './writer/messages.ts';
 
-/** A relationship the other way round: `sources` gives the documents that point at some of this target's, today. */
+/** A relationship in reverse: `sources` gives the documents that point at some of this target's, today. */
 export type Join = {
   name: string;
   collection: string;
-  /** How many of them a document shows; null: all. */
+  /** How many of these documents a document shows; null: all. */
   limit: number | null;
   field: JoinField;
   sources: (request: JoinRequest) => Sources;
@@ -62,73 +62,70 @@ type Common = {
   slug: string;
   category: Category;
   documents: Documents;
-  /** The same documents, whose queries ask whether they may go on. */
+  /** The documents by queries that ask whether they may go on. */
   interruptible: () => Documents;
   validator: Validator;
-  /** A document as it is answered, from its values. */
+  /** Makes the document of an answer from its values. */
   documentOf: DocumentShape;
   /** The document of a global before its first write; null in a collection. */
   defaults: (() => JsonObject) | null;
   unique: readonly UniqueField[];
   joins: readonly Join[];
   tables: Tables;
-  /** The fields that a search looks into. */
+  /** The fields that a search covers. */
   searched: readonly TextField[];
-  /** True when a read runs hooks. */
+  /** True if a read runs hooks. */
   hasReadHooks: boolean;
-  /** The fields that callers may filter by who see only what these hooks make of documents. */
+  /** The fields by which callers may filter who see only what the read hooks leave of documents. */
   queryable: readonly Field[];
-  /** True when some field is not for every reader. */
+  /** True if a field has a `read` rule. */
   hasReadRules: boolean;
 };
 
 /** A collection or global with all that its routes need, prepared once. */
 export type Target<M extends Collection | Global = Collection | Global> = Common & { model: M };
 
-/** How reads that may take long are done: in a lane, for so many seconds, each noted by how it ended. */
+/** The long reads: the thread that does them, how many seconds they may take, and a counter of how they ended. */
 export type LongReads = { lane: Lane; seconds: number; note: (end: ReadEnd) => void };
 
 /** The running service as one thread has it: opened once, shared by every route. */
 export type App = Writing & {
   model: Model;
-  bulkTurns: BulkTurns;
+  bulkQueue: BulkQueue;
   collections: ReadonlyMap<string, Target<Collection>>;
   globals: ReadonlyMap<string, Target<Global>>;
-  /** The collections by what their streams begin with. */
+  /** The collections by the category of their streams. */
   byCategory: ReadonlyMap<Category, Target<Collection>>;
-  /** The names of collections as callers write them, and as the log has them. */
+  /** Maps slugs, which callers write, to categories, which the log has, and back. */
   names: Names;
-  /** The slugs that collections had before they were renamed, each with that of today. */
+  /** The former slugs of renamed collections, each with the present one. */
   formerSlugs: () => ReadonlyMap<string, string>;
-  /** The log, to be read. */
+  /** Reads the log. */
   events: LogReader;
-  /** Finds events in it. */
+  /** Finds events in the log. */
   auditIndex: AuditIndex;
   /** The writes that were recorded with an Idempotency-Key. */
   idempotencyRecords: IdempotencyRecords;
   /**
-   * Waits until all that can be read now would outlive a failover. @throws DomainError `unavailable` after some
+   * Waits until all that can be read now would survive a failover. @throws DomainError `unavailable` after some
    * seconds.
    */
-  whenDurable: () => Promise<void>;
+  waitUntilReplicated: () => Promise<void>;
   /** The key of the hashes that Idempotency-Keys are stored as. */
   idempotencySecret: string;
-  /** Brings events to the names of today. */
+  /** Translates events to the present names. */
   upcaster: () => Upcaster;
-  /** The categories of the collections of accounts that the log has and the configuration no longer. */
+  /** The categories of auth collections that the log has, and the configuration no longer. */
   removedAuthCollections: () => ReadonlySet<Category>;
-  /**
-   * Names the form in which documents are stored to be read: another configuration of fields has another one, and
-   * another site.
-   */
-  cacheVariant: string;
-  /** Documents as they stood at a position of the log. */
+  /** Changes with the configuration of fields and with the site; part of every ETag. */
+  etagSuffix: string;
+  /** Reads documents as of a position of the log. */
   past: Past;
   /** The index of texts. */
   search: SearchReader;
-  /** The last position that the read tables have. */
-  readPosition: () => number;
-  /** The same, with the erasures that they have had. */
+  /** The position of the last event that the read tables have. */
+  appliedPosition: () => number;
+  /** That position, and the number of erasures that the read tables have had. */
   readState: () => TableState;
   /** The path of the read tables. */
   readFile: string;
@@ -149,24 +146,24 @@ export type App = Writing & {
   apiKeys: ApiKeys;
   keyService: KeyService;
   notary: Notary;
-  /** Where the bytes of uploads are. */
+  /** The store of uploaded files. */
   blobs: BlobStore;
   pins: Pins;
   credentials: Credentials;
   log: Log;
   state: () => State;
-  /** Which of the sites of this process it is; null where there is but one. */
+  /** The id of the site; null if the process serves only one. */
   site: string | null;
-  /** Where clients reach the service, as was set; null: not configured. */
+  /** The configured address by which clients reach the service; null: not configured. */
   baseUrl: string | null;
-  /** The path under which they do; `/` when it is all of the host. */
+  /** The path of that address; `/` if it is the whole host. */
   basePath: string;
   isProduction: boolean;
-  /** Whether a 500 has the message of the error: while developing alone. */
+  /** Whether a 500 has the message of the error, as only in development. */
   tellsErrors: boolean;
   /** Where the built admin application is looked for; undefined: where the installation has it. */
   adminFolder: string | undefined;
-  /** Runs work that no request waits for; `close` does. An error is logged under this message. */
+  /** Runs work that no request waits for; `close` waits for it. An error is logged under this message. */
   inBackground: (run: () => Promise<void>, failure: string) => void;
 };
 
@@ -176,7 +173,7 @@ export type RouteParts = {
   keyHistory: () => Promise<KeyRecord[]>;
   /** The name of the store of files, by which commands refer to it. */
   store: string;
-  /** Whether that is a bucket, which may have segments of the log too. */
+  /** Whether that store is a bucket, which may also hold segments of the log. */
   hasBucket: boolean;
   erasures: ErasurePort;
   webhooks: WebhookPort;
@@ -184,22 +181,22 @@ export type RouteParts = {
   /** Reads the configuration again. @throws DomainError `conflict` where that is not possible. */
   reload: Reloading['reload'];
   /**
-   * Applies the configuration of a node that waits. @throws DomainError `conflict` naming the documents that stand
-   * against it.
+   * Applies the configuration of a node that waits. @throws DomainError `conflict` naming the documents that contradict
+   * it.
    */
   applySchema: (options?: { acceptsLoss: boolean }) => Promise<AppliedSchema>;
   /**
-   * Gives the log another key, as {@link Notary} has it. @throws DomainError `conflict` where the log is not that of
+   * Gives the log another key, as {@link Notary} does. @throws DomainError `conflict` if the log is not shared by
    * nodes.
    */
   changeKey: Notary['changeKey'];
-  /** The origins of refused pages that the log tells of. */
+  /** The origins of refused pages that were logged. */
   toldOrigins: ToldOrigins;
-  /** An OpenAPI document as text, fetched on the first call; that of the contract by default. */
+  /** An OpenAPI document as text, fetched on the first call; by default the contract's. */
   openApi: (api?: Api) => Promise<string>;
 };
 
-/** A request to a route, and the service as the thread has it that answers. */
+/** A request to a route, and the service as the answering thread has it. */
 export type RouteCall = { app: App; request: Request };
 
 /** A request to a route of a collection or global. */

@@ -314,16 +314,16 @@ export type AnswerSlots = {
 };
 
 /**
- * The turns of calls about many documents: one at a time for each caller, and few at once. All threads share one queue,
- * in the main thread.
+ * The queue of calls about many documents: one at a time for each caller, and few at once. All threads share one, in
+ * the main thread.
  */
-export type BulkTurns = {
-  /** Waits for the turn of a caller; gives its number, or null if too many wait. */
+export type BulkQueue = {
+  /** Waits for the turn of a caller; gives the number of the call, or null if too many wait. */
   take: (caller: string) => Promise<number | null>;
-  /** Waits until the call of a turn may begin; false if too many wait. */
-  begin: (turn: number) => Promise<boolean>;
-  /** Ends a turn, whether its call began or not. */
-  end: (turn: number) => Promise<void>;
+  /** Waits until a call may begin; false if too many wait. */
+  begin: (call: number) => Promise<boolean>;
+  /** Ends a call, whether it began or not. */
+  end: (call: number) => Promise<void>;
 };
 
 /** The secrets by which callers are checked. */

@@ -12,7 +12,7 @@ import { unsavedDays } from '../server/documents/unsaved-changes/keeping.ts';
 import { maxHops } from '../server/queries/paths.ts';
 import { mostInWhere } from '../server/queries/where.ts';
 import { defaultSettings } from '../server/settings/settings.ts';
-import { patience as webhookPatience } from '../server/webhooks/deliveries.ts';
+import { patience as webhookPatience } from '../server/webhooks/delivery-tables.ts';
 
 const day = 24 * 3600 * 1000;
 

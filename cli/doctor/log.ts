@@ -8,7 +8,7 @@ import { readSecret, withVault } from '../../events/vault/vault.ts';
 import { logFile } from '../../projections/tables/files.ts';
 import { readAltered } from '../../server/audit/notary/altered-note.ts';
 import type { Altered } from '../../server/ports.ts';
-import { operatorSecret } from '../../server/running/shared.ts';
+import { operatorSecret } from '../../server/running/thread-data.ts';
 import { messageOf } from '../../storage/errors.ts';
 import { type Finding, note, ok, trouble } from './findings.ts';
 

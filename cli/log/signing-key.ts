@@ -13,7 +13,7 @@ import { readAltered } from '../../server/audit/notary/altered-note.ts';
 import { checkInLog } from '../../server/audit/notary/checkpoint-checks.ts';
 import { keyHistory, trustedKeysOf } from '../../server/audit/notary/keys.ts';
 import type { ChangedKey, KeyNote, KeyRecord, KeyWay } from '../../server/ports.ts';
-import { changeKeyPath } from '../../server/running/signing-keys.ts';
+import { changeKeyPath } from '../../server/running/engine/signing-keys.ts';
 import { readSettings } from '../../server/settings/command.ts';
 import { loadConfiguration } from '../../server/settings/configuration.ts';
 import type { Settings } from '../../server/settings/settings.ts';

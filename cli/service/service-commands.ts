@@ -38,8 +38,8 @@ Exit codes: 0 written. 2 a file exists, wrong usage, or could not run.`,
 Environment. Each variable can also be read from a file, named by the variable with the suffix _FILE.
 
   ANNALS_CONFIG, ANNALS_DATA, ANNALS_HOST, ANNALS_PORT, ANNALS_THREADS, ANNALS_DRAIN_SECONDS, ANNALS_STRICT_SCHEMA,
-  ANNALS_ACCEPT_LOSS, ANNALS_ACCEPT_CLOCK, ANNALS_NO_BACKUP
-                             the same as the flags; the last four are true or false
+  ANNALS_ACCEPT_LOSS, ANNALS_ACCEPT_CLOCK, ANNALS_NO_BACKUP, ANNALS_APPLY_SCHEMA
+                             the same as the flags; the last five are true or false
   ANNALS_BASE_URL            address under which clients reach the service
   ANNALS_API_KEY             API keys, separated by commas (default: generated)
   ANNALS_SECRET              secrets that sign tokens, separated by commas; the first signs (default: generated)

@@ -35,7 +35,7 @@ export function newestOf(
   id: string,
 ): { document: JsonObject; position: number } | null {
   const today = target.documents.current(id);
-  if (today !== null) return { document: today.document, position: app.readPosition() };
+  if (today !== null) return { document: today.document, position: app.appliedPosition() };
   const stream = documentStream(target.category, id);
   const version = app.events.versionOf(stream);
   if (version === 0) return null;

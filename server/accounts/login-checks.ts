@@ -6,7 +6,7 @@ import type { Category } from '../../config/schema.ts';
 import { commitmentPrefix } from '../../events/vault/passwords.ts';
 import type { VaultPort } from '../../events/vault/vault-port.ts';
 import { networkOf } from '../http/limits.ts';
-import type { Turns } from '../platform/fair-queue.ts';
+import type { FairQueue } from '../platform/fair-queue.ts';
 import type { LockState, LoginAttempt, LoginCheck } from '../ports.ts';
 import type { HashThreads } from './hash.ts';
 import { createLockout, type LockRule } from './lockout.ts';
@@ -16,7 +16,7 @@ type Options = {
   /** The secret by which the keys of counters are made. */
   counterSecret: string;
   threads: HashThreads;
-  queue: Turns;
+  queue: FairQueue;
   /** The cost of the hashes that are made now. */
   cost: number;
   /** The rule of an auth collection; undefined for another category. */

@@ -6,7 +6,7 @@ import type { Category } from '../../config/schema.ts';
 import { documentStream } from '../../events/facts/catalogue.ts';
 import type { VaultPort } from '../../events/vault/vault-port.ts';
 import { createLimit, createMailLimit, networkOf } from '../http/limits.ts';
-import { createTurns } from '../platform/fair-queue.ts';
+import { createFairQueue } from '../platform/fair-queue.ts';
 import type { PasswordService, TokenKind } from '../ports.ts';
 import { canWait } from '../writer/disk-full.ts';
 import { refusedOnFullDisk } from './full-disk.ts';
@@ -69,7 +69,7 @@ export function createPasswordService(options: Options): MainPasswordService {
   let limit = createLimit(rateLimit);
   const width = Math.min(availableParallelism(), maxThreads);
   const threads = hashThreads({ count: width, ...(isOneOfMany && { restMilliseconds }) });
-  const queue = createTurns({ width, maxWaiting });
+  const queue = createFairQueue({ width, maxWaiting });
   const { token, openToken } = createTokens(secret('one-time-tokens'));
   const mayMail = createMailLimit();
   const logins = createLoginChecks({

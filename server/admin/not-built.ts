@@ -5,7 +5,8 @@ import { type AccountPage, accountPath, adminNames } from '../accounts/pages/lin
 export const barePolicy = "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
 /**
- * The page in place of the application in a checkout that has not built it. The package and the binary have it always.
+ * The page that replaces the application in a checkout that has not built it. The package and the binary always have
+ * it.
  */
 export const notBuilt = `<!doctype html>
 <html lang="en">
@@ -24,7 +25,7 @@ export const notBuilt = `<!doctype html>
 `;
 
 /**
- * The built-in page that does the same as a page of the application which a link opens, such as `/admin/setup`: links
+ * The built-in page with the same purpose as a page of the application that a link opens, such as `/admin/setup`: links
  * that were sent must work without the application too.
  *
  * @param path below `/admin/`.

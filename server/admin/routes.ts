@@ -10,8 +10,8 @@ import { barePolicy, notBuilt, substituteFor } from './not-built.ts';
 import { type Place, readShell, shellPolicy } from './shell.ts';
 
 /**
- * A token may be in the address: nothing of another origin is told of it, and no other page can show these or hold
- * their window.
+ * A token may be in the address: no other origin is told of it, and no other page can show these pages or hold their
+ * window.
  */
 const headers = {
   'referrer-policy': 'no-referrer',
@@ -19,12 +19,12 @@ const headers = {
   'cross-origin-opener-policy': 'same-origin',
 };
 
-/** The names of built files: no folder, nothing hidden. */
+/** The names of built files: without a folder, not hidden. */
 const plainName = /^\w[\w.-]*$/;
 
 /**
- * `/admin` and all below it: the admin application, to everybody, for it asks who they are itself; `GET /` leads
- * browsers to it. There are no such routes where the configuration turns it off.
+ * `/admin` and all below it: the admin application, for everybody, because it logs users in itself; `GET /` redirects
+ * browsers to it. If the configuration turns the application off, these routes do not exist.
  */
 export function adminPages(server: Server, app: App): void {
   const { model, site, basePath, adminFolder: folder = adminFolder() } = app;
@@ -55,11 +55,11 @@ export function adminPages(server: Server, app: App): void {
 }
 
 /**
- * The files of the application: the same for every site. A name holds the hash of its file, so that it can be kept for
- * ever.
+ * The files of the application, which are the same for every site. A name contains the hash of its file, so that it may
+ * be cached for ever.
  */
 export function adminAssets(server: Server, folder = adminFolder()): void {
-  // Of all below it, so that a file that is gone is not answered with a page.
+  // This route takes all paths below it, so that a missing file is not answered with a page.
   server.route({
     method: 'GET',
     path: '/admin/assets/{name*}',
@@ -90,7 +90,7 @@ function queryOf({ raw: { req } }: Request): string {
   return url.includes('?') ? url.slice(url.indexOf('?')) : '';
 }
 
-/** Whether a request is that of a browser for a page: other clients say that they take anything, or nothing. */
+/** Whether a request is a browser's request for a page: other clients accept anything, or say nothing. */
 function wantsPage({ headers: { accept } }: Request): boolean {
   return /(?:^|,)\s*text\/html\s*(?:,|;|$)/i.test(String(accept ?? ''));
 }

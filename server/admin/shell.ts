@@ -3,15 +3,15 @@ import type { AdminOptions, Model } from '../../config/model.ts';
 import { readAdminPage } from '../platform/carried.ts';
 import { escapeHtml } from '../platform/html.ts';
 
-/** Where the page is served: the path before `/admin`, empty at the root, and one of several sites, else null. */
+/** The path before `/admin`, empty at the root; and the site, or null if there is only one. */
 export type Place = { mount: string; site: string | null };
 
 /** A page, and the ETag of its text. */
 export type Page = { html: string; etag: string };
 
 /**
- * The one page of the admin application, which draws all others. Its files are named relative to it, but it is served
- * under many paths, and the policy forbids `<base>`: so their addresses begin with the mount path here.
+ * The only page of the admin application, which draws all others. Its files have relative names, but it is served under
+ * many paths, and the policy forbids `<base>`: so their addresses begin with the mount path here.
  *
  * @returns null if the application was not built.
  */
@@ -27,8 +27,8 @@ export async function readShell(folder: string, { mount, site }: Place): Promise
 }
 
 /**
- * The policy of that page: scripts, styles and requests of our own origin only, no frame in other pages. Pictures may
- * also be files that are not sent yet (`blob:`) and the author's logo, frames the sites of live previews.
+ * The policy of that page: scripts, styles and requests only from our origin, no frame in other pages. Pictures may
+ * also be files that are not uploaded yet (`blob:`) and the author's logo; frames may show the sites of live previews.
  */
 export function shellPolicy({ admin, collections, globals }: Pick<Model, 'admin' | 'collections' | 'globals'>): string {
   const previews = [...collections.values(), ...globals.values()].flatMap(({ schema }) => schema.admin?.preview ?? []);

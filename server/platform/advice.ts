@@ -8,10 +8,10 @@ const ofLog = 'run "annals verify": it says what of the log is not what was reco
 const ofFiles = 'raise the limit of open files: of the process (ulimit -n), or of the system';
 const ofOne = 'too many files may be open (ulimit -n), or it is gone, or not for this user';
 
-/** So many causes of an error are looked at: one may be its own. */
+/** How many causes of an error are followed: an error may be its own cause. */
 const mostCauses = 10;
 
-/** Advice for the operator about an error, or its cause; null where its own message is enough. */
+/** Advice for the operator about an error, or its cause; null if its own message is enough. */
 export function adviceOn(error: unknown): string | null {
   let cause = error;
   for (let count = 0; count <= mostCauses; count += 1) {

@@ -10,7 +10,7 @@ export type BackupNote = { finishedAt: string; position: number };
 
 const fileIn = (directory: string) => join(directory, 'backup.json');
 
-/** The last verified backup; null before the first, and for a file that is not such a note. */
+/** The last verified backup; null before the first, or if the file is not such a note. */
 export function readBackupNote(directory: string): BackupNote | null {
   try {
     const { finishedAt, position } = JSON.parse(readFileSync(fileIn(directory), 'utf8'));

@@ -21,7 +21,7 @@ export function answerCalls<T extends { [name in keyof T]: (...args: never[]) =>
     try {
       port.postMessage(answer);
     } catch (error) {
-      // A value that cannot pass between threads: its caller must not wait for ever.
+      // The value cannot pass between threads; without an answer its caller would wait for ever.
       port.postMessage({ id, ...described(error) } satisfies Answer);
     }
   });
@@ -47,8 +47,8 @@ function described(error: unknown): { refusal: Refusal } | { failure: Failure } 
 }
 
 /**
- * The functions that are answered at the other end of a port, called as if they were here. It keeps its thread from
- * ending only while an answer is due. When the port closes, what waits is rejected.
+ * The functions that are answered at the other end of a port, called as if they were here. The port keeps its thread
+ * from ending only while an answer is due. When the port closes, calls that wait are rejected.
  */
 export function callsThrough<T extends object>(port: MessagePort): T {
   const waiting = new Map<number, { resolve: (value: unknown) => void; reject: (error: Error) => void }>();

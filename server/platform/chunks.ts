@@ -1,6 +1,6 @@
 /**
- * Joins chunks as they come, by copies. Kept one by one, those of a client that sends each byte as a chunk of its own
- * take hundreds of times their size.
+ * Joins chunks as they arrive, by copies. If they were kept as they are, a client that sends each byte as a chunk would
+ * take hundreds of times the memory.
  */
 export function joinChunks() {
   let held = Buffer.allocUnsafe(1024);
@@ -22,7 +22,7 @@ export function joinChunks() {
 
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
-/** The text of bytes in UTF-8, with its byte order mark; null for other bytes. */
+/** The text of bytes in UTF-8, with its byte order mark; null for invalid UTF-8. */
 export function utf8Text(bytes: Buffer): string | null {
   try {
     return utf8.decode(bytes);

@@ -1,50 +1,48 @@
-/**
- * A place in the queue: `line` names the caller, `key` what must not be done twice at once; null without such a limit.
- */
-export type Turn = { line: string; key: string | null };
+/** A ticket of the queue: `line` names the caller, `key` excludes tasks from running at the same time; null: none. */
+export type Ticket = { line: string; key: string | null };
 
-/** A fair queue: takes tasks line by line in turn. */
-export type Turns = {
-  /** Runs a task at its turn, one at a time for each key; resolves with null if too many wait. */
-  take: <T>(turn: Turn, task: () => Promise<T>) => Promise<T | null>;
-  /** Rejects all that waits. */
+/** A fair queue: callers take turns. */
+export type FairQueue = {
+  /** Runs a task at its turn, one at a time for each key; resolves with null if too many tasks wait. */
+  take: <T>(ticket: Ticket, task: () => Promise<T>) => Promise<T | null>;
+  /** Rejects all tasks that wait. */
   close: () => void;
 };
 
 type Options = {
-  /** How many are done at once. */
+  /** How many tasks run at once. */
   width: number;
-  /** How many may wait, of one key and in all. */
+  /** How many tasks may wait, of one key and in all. */
   maxWaiting: { key: number; all: number };
 };
 
-type Waiting = Turn & { begin: () => Promise<void>; refuse: () => void; reject: (error: Error) => void };
+type Waiting = Ticket & { begin: () => Promise<void>; refuse: () => void; reject: (error: Error) => void };
 
 /**
- * A queue that is fair between lines: the next task comes from the line with the fewest running tasks, and among these
- * from the one whose last turn is the longest ago, so a flood in one line does not delay the others. A full queue drops
- * the last task of its longest line.
+ * Creates a queue that is fair between lines: the next task comes from the line with the fewest running tasks; among
+ * these, from the line that has waited longest since its last task. So a flood in one line does not delay the others. A
+ * full queue drops the last task of its longest line.
  */
-export function createTurns({ width, maxWaiting }: Options): Turns {
-  // A line whose turn is over goes to the end of the map, so its order is the order of turns.
+export function createFairQueue({ width, maxWaiting }: Options): FairQueue {
+  // After a task of a line has begun, the line moves to the end of the map: the order of the map is the order of turns.
   const lines = new Map<string, Waiting[]>();
-  const running: Turn[] = [];
+  const running: Ticket[] = [];
   let waiting = 0;
   let isClosed = false;
 
-  function take<T>(turn: Turn, task: () => Promise<T>): Promise<T | null> {
+  function take<T>(ticket: Ticket, task: () => Promise<T>): Promise<T | null> {
     if (isClosed) return Promise.reject(closedError());
-    if (!makeRoom(turn)) return Promise.resolve(null);
+    if (!makeRoom(ticket)) return Promise.resolve(null);
     return new Promise((resolve, reject) => {
-      const line = lines.get(turn.line) ?? [];
-      line.push({ ...turn, begin: () => task().then(resolve, reject), refuse: () => resolve(null), reject });
-      lines.set(turn.line, line);
+      const line = lines.get(ticket.line) ?? [];
+      line.push({ ...ticket, begin: () => task().then(resolve, reject), refuse: () => resolve(null), reject });
+      lines.set(ticket.line, line);
       waiting += 1;
       next();
     });
   }
 
-  function makeRoom({ line, key }: Turn): boolean {
+  function makeRoom({ line, key }: Ticket): boolean {
     const own = lines.get(line) ?? [];
     if (key !== null && own.filter((one) => one.key === key).length >= maxWaiting.key) return false;
     if (waiting < maxWaiting.all) return true;
@@ -81,13 +79,13 @@ export function createTurns({ width, maxWaiting }: Options): Turns {
     one.begin().finally(() => end(one));
   }
 
-  /** After its turn, a line goes to the end of the lines, and a key to the end of its line. */
+  /** After a task, its line moves to the end of the lines, and tasks with its key to the end of the line. */
   function end(one: Waiting): void {
     running.splice(running.indexOf(one), 1);
     const line = lines.get(one.line);
     if (line) {
       lines.delete(one.line);
-      const isSame = ({ key }: Turn) => key !== null && key === one.key;
+      const isSame = ({ key }: Ticket) => key !== null && key === one.key;
       lines.set(one.line, [...line.filter((other) => !isSame(other)), ...line.filter(isSame)]);
     }
     next();

@@ -1,10 +1,10 @@
 import pino, { type Logger, type SerializedError } from 'pino';
 import { adviceOn } from './advice.ts';
 
-/** Where log lines go: whole lines, as text. pino flushes it itself after a fatal one. */
+/** The destination of log lines: whole lines, as text. pino flushes it after a fatal line. */
 export type LogSink = { write: (lines: string) => void; flushSync: () => void };
 
-/** A logger, which takes lines of level 30 that are JSON already too. */
+/** A logger that also writes lines of level `info` whose members are JSON already. */
 export type Log = Logger & {
   /**
    * Writes a line with these members, such as `"a":1,"b":"c"`, at any level: the caller asks whether `info` is written.
@@ -13,11 +13,11 @@ export type Log = Logger & {
 };
 
 const bufferLength = 8192;
-/** For a thread: a message wakes the main one, and costs both more than the lines in it. */
+/** For a thread: a message wakes the main thread, which costs both threads more than the lines in it. */
 const messageLength = 65_536;
 const flushMilliseconds = 100;
 
-/** A logger of JSON lines; of several sites each line says which it is about. */
+/** Creates a logger of JSON lines; with several sites each line names its site. */
 export function createLog(level: string, sink: { write: (line: string) => void }, site: string | null = null): Log {
   const base = site === null ? null : { site };
   const log = pino({ level, base, timestamp: pino.stdTimeFunctions.isoTime, serializers: { err: described } }, sink);
@@ -29,7 +29,7 @@ export function createLog(level: string, sink: { write: (line: string) => void }
   return Object.assign(log, { writeInfo });
 }
 
-/** The time as a line has it, made once in a millisecond. */
+/** The time of a line, made once in a millisecond. */
 function isoClock(): () => string {
   let at = 0;
   let text = '';
@@ -43,17 +43,18 @@ function isoClock(): () => string {
   };
 }
 
-/** An error as a line has it, with what the operator can do about it. */
+/** The error of a line, with advice for the operator. */
 function described(error: Error): SerializedError {
   const advice = adviceOn(error);
   const told = pino.stdSerializers.err(error);
   return advice === null ? told : { ...told, advice };
 }
 
-/** The process's standard error, written to in the background. One thread only may do this, or lines would mix. */
+/** The standard error of the process, written in the background. Only one thread may use it, or lines would mix. */
 export function standardError(): LogSink {
   const destination = pino.destination({ fd: 2, sync: false, minLength: bufferLength });
-  // A flush does nothing while an earlier write is under way, and says neither: one more comes when that is over.
+  // While an earlier write is under way a flush does nothing, and does not say so: another one follows when the write
+  // is over.
   let isToConfirm = false;
   destination.on('drain', () => {
     if (!isToConfirm) return;
@@ -73,7 +74,7 @@ export function standardError(): LogSink {
   };
 }
 
-/** Gathers lines and hands them on a buffer at a time: for a thread that writes through another one. */
+/** Gathers lines and passes them on a buffer at a time, for a thread that writes through another one. */
 export function gatherLines(handOn: (lines: string) => void): LogSink {
   let gathered = '';
   const flushSoon = soon(flushMilliseconds, flushSync);
@@ -95,7 +96,7 @@ export function gatherLines(handOn: (lines: string) => void): LogSink {
   };
 }
 
-/** Has something done so many milliseconds after it was asked for first; where nothing is asked for, no timer runs. */
+/** Runs a function some milliseconds after it was first asked for. If nothing is asked for, no timer runs. */
 function soon(milliseconds: number, run: () => void): () => void {
   let isAsked = false;
   return () => {

@@ -1,4 +1,4 @@
-/** Makes something when it is asked for first, and keeps it; after a failure the next call tries again. */
+/** Makes a value when it is first asked for, and keeps it; after a failure the next call tries again. */
 export function once<T>(make: () => Promise<T>): () => Promise<T> {
   let made: Promise<T> | null = null;
   return () => {

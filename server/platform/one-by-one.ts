@@ -1,11 +1,11 @@
 import { setImmediate } from 'node:timers/promises';
 
 /**
- * Runs work that holds up its thread one by one, each in a turn of the event loop of its own, so that others have
- * theirs in between.
+ * Runs tasks that block their thread one by one, each in its own turn of the event loop, so that other work runs in
+ * between.
  *
- * @param most how many may wait.
- * @param refusal what is thrown to those that would be more.
+ * @param most how many tasks may wait.
+ * @param refusal the error of tasks beyond that.
  */
 export function oneByOne(most: number, refusal: () => Error) {
   let waiting = 0;
@@ -25,7 +25,7 @@ export function oneByOne(most: number, refusal: () => Error) {
 
   return {
     run,
-    /** Resolves when all have run that wait now. */
+    /** Resolves when all tasks have run that wait now. */
     ended: async (): Promise<void> => void (await last),
   };
 }

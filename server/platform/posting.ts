@@ -3,9 +3,9 @@ import { wrongCertificates } from '../../storage/certificate-errors.ts';
 import { codeOf, errorOf } from '../../storage/errors.ts';
 import { lookupPublic, PrivateAddressError, requirePublicHost } from './public-addresses.ts';
 
-/** The timeout of a call, in milliseconds, with all of its answer. */
+/** The timeout of a call, its answer included, in milliseconds. */
 const patience = 10_000;
-/** Bytes of an answer that are read before the connection is closed. */
+/** How many bytes of an answer are read before the connection is closed. */
 const most = 64 * 1024;
 
 /** A call to another service. `url` may hold a name and a password, which become the header Authorization. */
@@ -13,7 +13,7 @@ export type Posting = {
   url: string;
   headers: Record<string, string>;
   body: string | Uint8Array;
-  /** Whether the address may be loopback, private or special otherwise. */
+  /** Whether the address may be a loopback, private or otherwise special one. */
   allowPrivate: boolean;
 };
 
@@ -35,7 +35,7 @@ export function postTo(posting: Posting, signal: AbortSignal): Promise<number> {
         if (length > most) break;
       }
     } catch {
-      // The status counts, whatever becomes of the rest.
+      // Only the status counts; the rest of the answer may fail.
     }
     return response.statusCode ?? 0;
   });
@@ -44,7 +44,7 @@ export function postTo(posting: Posting, signal: AbortSignal): Promise<number> {
 /**
  * Posts to another service as {@link postTo} does, and resolves with its answer.
  *
- * @throws Error saying why no whole answer came, as for one of more than 64 KiB; nothing of the URL is in it.
+ * @throws Error saying why no whole answer came, also if it has more than 64 KiB; nothing of the URL is in it.
  */
 export function postForAnswer(posting: Posting, signal: AbortSignal): Promise<Answer> {
   return send(posting, signal, async (response) => {
@@ -69,13 +69,13 @@ async function send<T>(
 ): Promise<T> {
   const address = new URL(url);
   if (!allowPrivate) requirePublicHost(address);
-  // As imports they would load all of fetch with them.
+  // Imports would load all of fetch too.
   const { request } = await (address.protocol === 'https:' ? import('node:https') : import('node:http'));
   const late = AbortSignal.timeout(patience);
   const { promise, resolve, reject } = Promise.withResolvers<T>();
   const call = request(address, {
     method: 'POST',
-    // A connection that is kept would be to an address that was checked for an earlier call.
+    // A kept connection would lead to an address that was checked for an earlier call.
     agent: false,
     headers: { ...headers, 'content-length': Buffer.byteLength(body), connection: 'close' },
     signal: AbortSignal.any([signal, late]),
@@ -83,7 +83,7 @@ async function send<T>(
   });
   call.on('error', reject);
   call.on('response', (response) => resolve(read(response)));
-  // One that ends in another way, such as with another protocol.
+  // A connection that ends in another way, such as by another protocol.
   call.on('close', () => reject(new AnswerError('it closed the connection')));
   call.end(body);
   return promise.catch((error: unknown) => {

@@ -2,11 +2,14 @@ import { readlinkSync } from 'node:fs';
 import { setPriority } from 'node:os';
 import { basename } from 'node:path';
 
-/** Makes this thread step back where the cores are too few for all. `niceness`: 1 a little, 19 as far as it goes. */
+/**
+ * Lowers the priority of this thread, for times when there is too little CPU for all. `niceness`: from 1 (a little) to
+ * 19 (the lowest).
+ */
 export function stepBack(niceness: number): void {
   try {
     setPriority(Number(basename(readlinkSync('/proc/thread-self'))), niceness);
   } catch {
-    // Only Linux gives a thread a priority of its own.
+    // Only on Linux a thread has its own priority.
   }
 }

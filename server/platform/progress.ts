@@ -1,6 +1,6 @@
 import type { Progress } from '../../projections/start/rebuild.ts';
 
-/** Shows how far long work is: a bar that redraws itself on a terminal, else a plain line every few seconds. */
+/** Shows the progress of long work: a bar that redraws itself on a terminal, else a plain line every few seconds. */
 export function showProgress(what: string, stream: NodeJS.WriteStream = process.stderr): Progress {
   let started = 0;
   let shown = 0;
@@ -9,7 +9,7 @@ export function showProgress(what: string, stream: NodeJS.WriteStream = process.
     started ||= now;
     const isLast = done >= total;
     if (!isLast && now - (shown || started) < (stream.isTTY ? 100 : 5000)) return;
-    // Work that was over before anybody could wonder needs no line.
+    // Short work needs no line.
     if (isLast && shown === 0 && now - started < 1000) return;
     shown = now;
     const percent = total === 0 ? 100 : Math.floor((100 * done) / total);

@@ -2,9 +2,9 @@ import { type LookupAddress, lookup } from 'node:dns';
 import { BlockList, isIP, type LookupFunction } from 'node:net';
 
 /**
- * Networks whose addresses are not for everybody: those of the IANA registries of special-purpose addresses (RFC 6890)
- * that are not globally reachable, multicast, and forms of IPv6 that hold an address of IPv4, which may be one of
- * these.
+ * Networks whose addresses are not public: those of the IANA registries of special-purpose addresses (RFC 6890) that
+ * are not globally reachable, multicast, and forms of IPv6 that contain an address of IPv4, which may be such an
+ * address.
  */
 const networks = {
   ipv4: [
@@ -25,8 +25,8 @@ const networks = {
     '240.0.0.0/4',
   ],
   ipv6: [
-    // All outside of 2000::/3, from which alone addresses are given to be reached by everybody: also `::ffff:0:0:0/96`
-    // and its kin, which hold an address of IPv4.
+    // All outside of 2000::/3, the only range of public addresses; this covers `::ffff:0:0:0/96` and other forms that
+    // contain an address of IPv4.
     '::/3',
     '4000::/2',
     '8000::/1',
@@ -60,7 +60,7 @@ export class PrivateAddressError extends Error {
 
 /** True for an IP address that is reachable from anywhere; false for any other text. */
 export function isPublic(address: string): boolean {
-  // A zone goes with addresses of a link only.
+  // Only link-local addresses have a zone.
   if (address.includes('%')) return false;
   const family = isIP(address);
   if (family === 0) return false;
@@ -75,8 +75,8 @@ export function requirePublicHost({ hostname }: URL): void {
 }
 
 /**
- * Looks up a name for a socket, in the place of `dns.lookup`: the socket connects to the addresses that were checked
- * here. One that is not public refuses all of them, for the name is then probably meant to mislead.
+ * Looks up a name for a socket, in place of `dns.lookup`: the socket then connects to the addresses that were checked
+ * here. If one of them is not public, all are refused: the name is probably meant to mislead.
  */
 export const lookupPublic: LookupFunction = (hostname, options, callback) => {
   lookup(hostname, { ...options, all: true }, (error, found: LookupAddress[]) => {

@@ -7,31 +7,30 @@ import { emptyCaches } from '../../storage/sqlite.ts';
 import { every } from './ticks.ts';
 
 const lookMilliseconds = 10_000;
-/** A thread that was busy for less than this share of the time between two looks had a quiet one. */
+/** The share of the time between two checks below which a thread counts as quiet. */
 const quietShare = 0.02;
 /**
- * So many in a row are a rest, 40 to 50 s: what a load took has come back a minute after it, and a pause of 30 s costs
- * nothing.
+ * How many quiet checks in a row are a rest: 40 to 50 s. The memory of a load is given back a minute after it, and a
+ * pause of 30 s costs nothing.
  */
 const restLooks = 4;
-/** Until a thread has worked for so long, there is little compiled code to be lost, and one quiet look is a rest. */
+/** Until a thread has worked for this time, it has little compiled code to lose, and one quiet check is a rest. */
 const coldMilliseconds = 600;
-/** To give back what less work than this has taken would take more work than it saves. */
+/** Below this work, giving memory back takes more work than it saves. */
 const workMilliseconds = 500;
 
 /**
- * A thread as it was at its last look: its work since memory was given back last, and in all, and the quiet looks in a
- * row.
+ * A thread at its last check: its work since it last gave memory back, its work in all, and its quiet checks in a row.
  */
 export type Rest = { worked: number; workedInAll: number; quietLooks: number };
 
-/** That of a thread that was loaded just now. */
+/** A thread that was loaded just now. */
 export const loaded: Rest = { worked: workMilliseconds, workedInAll: 0, quietLooks: 0 };
 
 /**
- * Judges a look at a thread that looks each 10 s.
+ * Judges a check of a thread, made each 10 s.
  *
- * @param sight how long it was busy since the look before, in milliseconds and as a share.
+ * @param sight how long the thread was busy since the check before, in milliseconds and as a share.
  * @returns whether it is to give memory back now.
  */
 export function judgeRest(
@@ -49,12 +48,11 @@ export function judgeRest(
 }
 
 /**
- * From now on this thread gives memory back whenever it has come to rest after work: what nothing uses, what it keeps
- * to be faster, and what was freed. It takes some 20 ms then, in which a request would wait. V8 throws compiled code
- * away with it, which costs a second of CPU in the next 15,000 requests: so the rest is a long one, but for the first
- * after a start.
+ * From now on this thread gives memory back whenever it rests after work: garbage, caches, and freed memory. That takes
+ * some 20 ms, in which a request would wait. V8 also throws compiled code away, which costs a second of CPU in the next
+ * 15,000 requests; so the rest must be long, except for the first after a start.
  *
- * @param onRest called when it has.
+ * @param onRest called after that.
  */
 export function giveBackAtRest(onRest = () => {}): void {
   let last = performance.eventLoopUtilization();
@@ -67,13 +65,13 @@ export function giveBackAtRest(onRest = () => {}): void {
     if (isTime) {
       giveBack();
       onRest();
-      // That was no work of its own.
+      // That was no work of the thread itself.
       last = performance.eventLoopUtilization();
     } else if (rest.quietLooks > 0 && isFreedNoted()) giveBackFreed();
   });
 }
 
-/** All that this thread keeps only to be faster is emptied here. */
+/** Empties all that this thread keeps only to be faster. */
 function giveBack(): void {
   emptyCaches();
   giveBackKept();
@@ -82,11 +80,11 @@ function giveBack(): void {
 }
 
 /**
- * From now on V8 does not do the same by itself in this process, some seconds after a load and after each 100 s,
- * whatever comes: {@link giveBackAtRest} does so. Not to be called before all threads are loaded, for kept code is of
- * no use under other flags.
+ * From now on V8 does not give memory back by itself in this process, some seconds after a load and after each 100 s:
+ * {@link giveBackAtRest} does. Not to be called before all threads are loaded, because cached code is of no use under
+ * other flags.
  */
 export function holdBackV8(): void {
-  // Older ones, of Node 22, do not know the flag, and complain.
+  // The V8 of Node 22 does not know the flag, and complains.
   if (Number.parseInt(process.versions.v8, 10) >= 13) setFlagsFromString('--memory-reducer-gc-count=0');
 }

@@ -1,27 +1,43 @@
-/**
- * `starting` until the first load is over; `full` while writes are refused because the disk is full, and reads are
- * served; `behind` while a node does not see what other nodes append; `waiting` while the log has another configuration
- * than a node, `outdated` when it has got one; `draining` while requests are answered that should go elsewhere.
- */
-export type State = Phase | 'full' | 'behind' | 'waiting' | 'outdated';
+/** The state of the service, as `/ready` shows it. */
+export type State =
+  | Phase
+  /** Writes are refused because the disk is full; reads are served. */
+  | 'full'
+  /** A node does not see what other nodes append. */
+  | 'behind'
+  /** The log has another configuration than this node, whose own waits to be applied. */
+  | 'waiting'
+  /** The log has got another configuration than this node. */
+  | 'outdated';
 
 /** A state that the main thread sets. */
-export type Phase = 'starting' | 'ready' | 'draining' | 'stopping';
+export type Phase =
+  /** Until the first load is over. */
+  | 'starting'
+  | 'ready'
+  /** Requests are answered that should go elsewhere. */
+  | 'draining'
+  | 'stopping';
 
 const phases: readonly Phase[] = ['starting', 'ready', 'draining', 'stopping'];
 
-/**
- * How the configuration of a node agrees with that of the log. `waiting`: it is to be applied. The others: another one
- * was applied, or a newer version has written there. `outdated`: reads are answered as of before; `stale`: those
- * without credentials, since accounts have changed; `over`: it has been so for too long, and nothing is answered.
- */
-export type Agreement = 'current' | 'waiting' | 'outdated' | 'stale' | 'over';
+/** How the configuration of a node agrees with the log's. */
+export type Agreement =
+  | 'current'
+  /** The node's configuration is to be applied. */
+  | 'waiting'
+  /** Another one was applied, or a newer version has written to the log: reads are answered as of before. */
+  | 'outdated'
+  /** The same, and accounts have changed: only reads without credentials are answered. */
+  | 'accounts-changed'
+  /** The same for too long: nothing is answered. */
+  | 'expired';
 
-const agreements: readonly Agreement[] = ['current', 'waiting', 'outdated', 'stale', 'over'];
+const agreements: readonly Agreement[] = ['current', 'waiting', 'outdated', 'accounts-changed', 'expired'];
 
 /**
- * The state of the service as all threads see it at once: the phase, whether the disk is full, whether a node is
- * behind, and how its configuration agrees with that of the log.
+ * The state of the service, which all threads see at once: the phase, whether the disk is full, whether a node is
+ * behind, and how its configuration agrees with the log's.
  */
 export type StateCell = Int32Array<SharedArrayBuffer>;
 
@@ -60,12 +76,12 @@ export function setFull(cell: StateCell, isFull: boolean): void {
   Atomics.store(cell, 1, isFull ? 1 : 0);
 }
 
-/** How the configuration of this node agrees with that of the log. */
+/** Reads how the configuration of this node agrees with the log's. */
 export function agreementIn(cell: StateCell): Agreement {
   return agreements[Atomics.load(cell, 3)] as Agreement;
 }
 
-/** Sets how the configuration of this node agrees with that of the log. */
+/** Sets how the configuration of this node agrees with the log's. */
 export function setAgreement(cell: StateCell, agreement: Agreement): void {
   Atomics.store(cell, 3, agreements.indexOf(agreement));
 }

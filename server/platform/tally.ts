@@ -1,6 +1,6 @@
 /**
- * The counts of a histogram: how many values came into each bucket, those above the last bound after them, and last the
- * sum of all. One thread alone adds to it; in shared memory others may read it meanwhile.
+ * The counts of a histogram: the number of values in each bucket, then the number above the last bound, and last the
+ * sum of all values. Only one thread adds to it; in shared memory others may read it meanwhile.
  */
 export type Tally = Float64Array;
 
@@ -26,7 +26,7 @@ export function tallyUp(tally: Tally, bounds: Bounds, value: number): void {
   tally[last] = (tally[last] as number) + value;
 }
 
-/** Adds the counts of one to another of the same bounds. */
+/** Adds the counts of a tally to another one with the same bounds. */
 export function addTally(to: Tally, from: ArrayLike<number>): void {
   for (let at = 0; at < to.length; at += 1) to[at] = (to[at] as number) + (from[at] ?? 0);
 }

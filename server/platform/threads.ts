@@ -18,9 +18,9 @@ export const threadModules = {
 } as const;
 
 /**
- * Room for young objects, in MB; of the others V8 decides. Threads that work in the background: little costs them some
- * speed, and V8 would keep 8 MB more for each. Those that answer requests: as much as they take by themselves, also
- * where many requests were sent ahead, for which V8 would take 100 MB more and keep them.
+ * The memory for young objects, in MB; V8 decides for other threads. Background threads: little memory costs them some
+ * speed, and V8 would keep 8 MB more for each. Threads that answer requests: as much as they use, also if many requests
+ * were sent ahead, for which V8 would take 100 MB more and keep them.
  */
 const roomForYoung: { [thread in ThreadName]?: number } = { archiver: 6, verifier: 6, http: 48, sites: 48 };
 
@@ -30,7 +30,7 @@ export type ThreadName = keyof typeof threadModules;
 /**
  * Starts a thread of the service, in the checkout, the package and the binary alike.
  *
- * @param thread its name; or the address of a module in its place.
+ * @param thread the name of the thread, or the address of another module.
  * @param transferList ports in its data.
  */
 export function startThread(thread: ThreadName | URL, workerData?: object, transferList: MessagePort[] = []): Worker {
@@ -40,7 +40,7 @@ export function startThread(thread: ThreadName | URL, workerData?: object, trans
   if (maxYoungGenerationSizeMb !== undefined) options.resourceLimits = { maxYoungGenerationSizeMb };
   const bundled = `${thread}-thread`;
   if (!isBinary()) return new Worker(ownModule(threadModules[thread], bundled), options);
-  // A module in the executable has no file, so the thread is given a text, which finds it (binary/bootstrap.cjs).
+  // A module in the executable has no file, so the thread gets a text that finds it (binary/bootstrap.cjs).
   const text = `globalThis.annalsEntry = ${JSON.stringify(bundled)};\n${bootstrapText()}`;
   return new Worker(text, { ...options, eval: true });
 }

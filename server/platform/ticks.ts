@@ -1,16 +1,16 @@
 type Look = { run: () => void; milliseconds: number; due: number };
 
-/** Those of this thread. */
+/** The calls of this thread. */
 const looks = new Set<Look>();
 let timer: NodeJS.Timeout | null = null;
 let next = Number.POSITIVE_INFINITY;
 
 /**
- * Calls a function again and again, as `setInterval` does, at whole multiples of its time: what looks each second and
- * what looks every ten seconds do so together, and the thread wakes up once. A thread at rest costs what its wake-ups
- * cost, each 0.1 ms of CPU. The first call comes after once to twice the time. It keeps no process from ending.
+ * Calls a function again and again, like `setInterval`, at whole multiples of its interval: a check each second and a
+ * check each ten seconds run together, so that the thread wakes up once. A wake-up costs a thread at rest 0.1 ms of
+ * CPU. The first call comes after one to two intervals. The calls do not keep the process from ending.
  *
- * @returns ends it.
+ * @returns ends the calls.
  */
 export function every(milliseconds: number, run: () => void): () => void {
   const look = { run, milliseconds, due: dueAfter(performance.now() + milliseconds, milliseconds) };
@@ -25,17 +25,17 @@ export function every(milliseconds: number, run: () => void): () => void {
 function arm(): void {
   if (timer) clearTimeout(timer);
   next = Math.min(...looks.values().map(({ due }) => due));
-  // A timer of Node may come some of a millisecond early.
+  // A timer of Node may fire a fraction of a millisecond early.
   timer = looks.size === 0 ? null : setTimeout(tick, Math.max(Math.ceil(next - performance.now()), 1)).unref();
 }
 
-/** After a process stood still each is called once, however often it would have been. */
+/** After the process stood still, each function is called once, however many calls were due. */
 function tick(): void {
   const now = performance.now();
   const due = [...looks].filter((look) => look.due <= now);
   for (const look of due) look.due = dueAfter(now, look.milliseconds);
   arm();
-  // One that throws ends the process, or is caught there: the others look again.
+  // A function that throws ends the process, or its error is caught there: the others run anyway.
   for (const look of due) if (looks.has(look)) look.run();
 }
 

@@ -9,9 +9,9 @@ import { binaryBuild, isBinary, isCheckout } from './carried.ts';
 import { form, root } from './form.ts';
 
 const require = createRequire(import.meta.url);
-// By its own name, for from here it is farther away once it is built.
+// Imported by the name of the package: once this module is built, the relative path is another one.
 const packageFile = `${packageName}/package.json`;
-/** A text that names the code of a bundle; in the package the commit too, if that is known. */
+/** A text that identifies the code of a bundle; in the package the commit too, if it is known. */
 type Build = { build: string; commit?: string | null };
 
 /** The version of the package. */
@@ -24,17 +24,14 @@ export function installation(): 'binary' | 'checkout' | 'package' {
   return isBinary() ? 'binary' : isCheckout() ? 'checkout' : 'package';
 }
 
-/**
- * The commit of the sources, as 40 hexadecimal digits; null where it is not known: without git, and of sources that
- * were changed since.
- */
+/** The commit of the sources, as 40 hexadecimal digits; null without git, or if the sources were changed since. */
 export function commit(): string | null {
   if (isBinary()) return binaryBuild().commit;
   return isCheckout() ? commitOf(fileURLToPath(root)) : (ownBuild().commit ?? null);
 }
 
 function commitOf(folder: string): string | null {
-  // A copy of the sources may lie in a repository of others.
+  // A copy of the sources may be inside another repository.
   if (!existsSync(join(folder, '.git'))) return null;
   const [head, changes] = [
     ['rev-parse', 'HEAD'],
@@ -47,8 +44,8 @@ function commitOf(folder: string): string | null {
 let known: string | null = null;
 
 /**
- * Names the code of the service: by what is in its bundle; of sources by their version, and by the sizes and times of
- * their files, for they change without their version: 10 ms, once in a process.
+ * Identifies the code of the service: by the content of its bundle; for sources by their version and by the sizes and
+ * times of their files, which change without the version. That takes 10 ms, once in a process.
  */
 export function build(): string {
   known ??= form === 'sources' ? ofSources() : isBinary() ? binaryBuild().build : ownBuild().build;
@@ -59,7 +56,7 @@ function ofSources(): string {
   return hash('sha256', JSON.stringify([version(), ...['config', 'server'].map(filesBelow)]));
 }
 
-/** As it was written beside the modules of the bundle. */
+/** The text that was written beside the modules of the bundle. */
 function ownBuild(): Build {
   return JSON.parse(readFileSync(new URL('build.json', import.meta.url), 'utf8'));
 }

@@ -1,20 +1,20 @@
 /**
- * A whole number in JSON that would come back as another one: the keys that lead to it, the long ones cut to some
- * hundred characters, and what is wrong with it.
+ * A whole number in JSON that JavaScript would change: the keys that lead to it, long ones cut to some hundred
+ * characters, and the error.
  */
 export type LostNumber = { path: readonly string[]; problem: string };
 
-/** Fewer digits are always kept. */
+/** Numbers with fewer digits are kept exactly. */
 const hasManyDigits = /\d{16}/;
 const mostTold = 100;
 const mostLevelsTold = 100;
-/** Signs of a key that are read: more than 200 characters, in whichever way they are written. */
+/** How many characters of a key are read: more than 200 characters of it, however they are escaped. */
 const mostSigns = 1500;
 
 /**
- * Finds the whole numbers of a JSON text that reading it turns into others, since JavaScript's numbers hold 15 digits
- * surely: at most 100. One that is written as it will be answered passes, so that a value read can be sent back.
- * Decimals and powers of ten are read to the nearest number there is, as everywhere.
+ * Finds at most 100 whole numbers of a JSON text that reading changes, because JavaScript's numbers hold only 15 digits
+ * reliably. A number passes that is written as it will be answered, so that a value which was read can be sent back.
+ * Decimals and powers of ten are read to the nearest number, as everywhere.
  *
  * @param text valid JSON.
  */
@@ -23,7 +23,7 @@ export function lostNumbers(text: string): LostNumber[] {
 }
 
 /**
- * The error of a number as it is written, as the end of "must …"; undefined for a number with a fraction, or one kept
+ * The error of a number, as the end of "must …"; undefined for a number with a fraction, or a number that is kept
  * exactly.
  */
 export function lostNumberProblem(source: string): string | undefined {
@@ -34,16 +34,18 @@ export function lostNumberProblem(source: string): string | undefined {
   return `be a number that JSON keeps, got ${shown(source)}, which becomes ${shown(becomes)}; a text keeps every digit`;
 }
 
-/** A whole number as JSON writes it, but without a power of ten. */
+/** A whole number in JSON, without a power of ten. */
 function digitsOf(number: number): string {
   const [, sign, first, rest = '', power] = /^(-?)(\d)(?:\.(\d+))?e\+(\d+)$/.exec(String(number)) ?? [];
   return power === undefined ? String(number) : `${sign}${first}${rest.padEnd(Number(power), '0')}`;
 }
 
-/** Where the walk is in a list or an object: `key` is an index, or the place in the text where a name begins. */
+/**
+ * The place of the walk in a list or an object: `key` is an index, or the position in the text at which a name begins.
+ */
 type Level = { isList: boolean; key: number; isAtName: boolean };
 
-/** Not by a reviver of `JSON.parse`, which is called for every value and knows no path. */
+/** Walks the text, because a reviver of `JSON.parse` is called for every value and knows no path. */
 function* walk(text: string): Generator<LostNumber> {
   const levels: Level[] = [];
   let left = mostTold;
@@ -71,7 +73,7 @@ function* walk(text: string): Generator<LostNumber> {
   }
 }
 
-/** The place of the quotation mark that ends the text which begins at one. */
+/** The position of the quotation mark that ends the text which begins at a position. */
 function endOfText(text: string, from: number): number {
   for (let end = text.indexOf('"', from + 1); ; end = text.indexOf('"', end + 1)) {
     let backslashes = 0;
@@ -87,7 +89,7 @@ function endOfNumber(text: string, from: number): number {
   return end;
 }
 
-/** A key from its quotation mark on, without the end of it; where it is cut, no half of an escape. */
+/** A key from its quotation mark on, without the closing one; if it is cut, not within an escape. */
 const wholeSigns = /^"(?:[^"\\]|\\u[\da-fA-F]{4}|\\[^u])*/;
 
 function nameOf(text: string, { isList, key }: Level): string {

@@ -17,10 +17,10 @@ const patienceMilliseconds = 5000;
  *
  * @throws DomainError `unavailable` when they do not.
  */
-export async function whenReadable(app: { readPosition: () => number }, position: number): Promise<void> {
+export async function whenReadable(app: { appliedPosition: () => number }, position: number): Promise<void> {
   const until = performance.now() + patienceMilliseconds;
   // Mostly a few milliseconds; where it is seconds, those who wait leave the CPU to what they wait for.
-  for (let pause = 2; app.readPosition() < position; pause = Math.min(2 * pause, 100)) {
+  for (let pause = 2; app.appliedPosition() < position; pause = Math.min(2 * pause, 100)) {
     if (performance.now() > until) throw new DomainError('unavailable', 'the read tables are behind the log', [], 1);
     await setTimeout(pause);
   }

@@ -1,44 +1,44 @@
 import { hash } from 'node:crypto';
 import type { LongRead } from './lane.ts';
 
-/** Where the read tables are: the position of the log, and the erasures they have had. */
+/** The state of the read tables: the position of the log, and the number of erasures they have had. */
 export type TableState = { position: number; erasures: number };
 
-/** The most characters of all answers that a thread keeps together, and of one. */
+/** The most characters of all answers that a thread keeps, and of one answer. */
 const keptBounds = { all: 4 * 1024 * 1024, one: 256 * 1024, idleMilliseconds: 30_000 };
 
-/** An answer, and the last position that it is known to be that of. */
+/** An answer, and the last position at which it is known to hold. */
 type Entry = { file: string; position: number; answer: unknown; characters: number };
 
 /** The key of an answer: the read file, and a hash of all else that decides it. */
 export type KeptKey = { file: string; hash: string };
 
-/** The answers of a thread, until something is written that they depend on. */
+/** The answers that a thread keeps until something is written that they depend on. */
 export type Kept = {
   /**
-   * The answer under a key, if the documents that were read are those of which it was made.
+   * The answer under a key, if it was made from the same documents.
    *
-   * @param lastWrite gives the position of the newest event about them, as it is at that state of the read tables or
+   * @param lastWrite gives the position of the newest event about the documents, at that state of the read tables or
    * later.
    */
   get: <T>(key: KeptKey, state: TableState, lastWrite: () => number) => T | undefined;
   /** @param state in which it was made, or would have been: nothing was written since that it depends on. */
   set: (key: KeptKey, state: TableState, answer: unknown) => void;
   size: () => number;
-  /** Gives up all. */
+  /** Drops all answers. */
   close: () => void;
 };
 
 /**
- * Keeps the most recently used answers in memory, each until a document of a collection that it depends on is written.
- * Those of a read file are dropped after an erasure, and all if none is asked for in 30 to 60 s.
+ * Keeps the most recently used answers in memory, each until a document is written in a collection that it depends on.
+ * The answers of a read file are dropped after an erasure, and all if none is asked for in 30 to 60 s.
  */
 export function openKept(bounds = keptBounds): Kept {
   const entries = new Map<string, Entry>();
   let characters = 0;
   let timer: NodeJS.Timeout | undefined;
   let isUsed = false;
-  /** The erasures that each read file has had, as far as is known. */
+  /** The number of erasures that each read file is known to have had. */
   const erasures = new Map<string, number>();
 
   function drop(hash: string, entry: Entry): void {
@@ -61,7 +61,7 @@ export function openKept(bounds = keptBounds): Kept {
 
   /**
    * Drops the answers of a read file that has had another erasure. @returns false for an answer from before the last
-   * one.
+   * erasure.
    */
   function isCurrent(file: string, state: TableState): boolean {
     const known = erasures.get(file) ?? 0;
@@ -86,7 +86,7 @@ export function openKept(bounds = keptBounds): Kept {
       entries.delete(hash);
       entries.set(hash, entry);
       isUsed = true;
-      // Under the key of a read is an answer to it.
+      // The key of a read leads to an answer of its kind.
       return entry.answer as T;
     },
     set({ file, hash }, state, answer) {
@@ -108,14 +108,17 @@ export function openKept(bounds = keptBounds): Kept {
   };
 }
 
-/** The characters of the texts in an answer, which may be many. */
+/** The number of characters in the texts of an answer, which may be many. */
 function charactersIn(value: unknown): number {
   if (typeof value === 'string') return value.length;
   if (typeof value !== 'object' || value === null) return 8;
   return Object.values(value).reduce((sum: number, one) => sum + charactersIn(one), 0);
 }
 
-/** The key of an answer: all that decides it, but for the state of the read tables. Tables are told by their keys. */
+/**
+ * The key of an answer: all that decides it, except for the state of the read tables. Tables are identified by their
+ * keys.
+ */
 export function keyOf({ file, tables, position, read }: LongRead): KeptKey {
   const said = JSON.stringify([file, tables.key, position, read], (name, value: unknown) =>
     name === 'tables' && typeof value === 'object' && value !== null && 'key' in value ? value.key : plain(value),
@@ -123,7 +126,7 @@ export function keyOf({ file, tables, position, read }: LongRead): KeptKey {
   return { file, hash: hash('sha256', said, 'base64') };
 }
 
-/** Sets as lists, for JSON would make them all alike. */
+/** Writes sets as lists, because JSON would make all sets alike. */
 function plain(value: unknown): unknown {
   return value instanceof Set ? [...value] : value;
 }

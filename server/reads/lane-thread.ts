@@ -11,17 +11,17 @@ import type { TableState } from './kept.ts';
 import { type Ended, type LaneInput, type LaneThread, type LongRead, mostTimes } from './lane.ts';
 import { performInterruptibly, type Reader } from './reads.ts';
 
-/** A read file that is open here, with all that was prepared for it. */
+/** An open read file, with all that was prepared for it. */
 type Opened = {
   db: Sqlite;
   past: Past;
   documents: Map<string, Documents>;
   state: () => TableState;
-  /** The number of the search file that is attached. */
+  /** The number of the attached search file. */
   attached: number | null;
 };
 
-/** Thrown in a read that must end. */
+/** Thrown in a read that is stopped. */
 class EndedError extends Error {
   readonly kind: 'late' | 'gone';
 
@@ -34,9 +34,10 @@ class EndedError extends Error {
 const { cell, port, seat }: LaneInput = workerData;
 const files = new Map<string, Opened>();
 const room = openRoom(seat);
-/** Files are closed when the read that runs has ended. */
+/** Files are closed after the read that runs. */
 let running: Promise<unknown> = Promise.resolve();
-// On Linux that is of this thread alone: of a core that it shares with one that answers requests it has some 30 %.
+// On Linux the priority is the thread's own: on a core that it shares with a thread that answers requests it gets some
+// 30 %.
 if (process.platform === 'linux') setPriority(4);
 
 answerCalls<LaneThread>(port, {
@@ -78,7 +79,7 @@ async function read({ id, long, milliseconds }: Parameters<LaneThread['read']>[0
   }
 }
 
-/** Tells when so much was worked from now on, or several times as much time has passed. */
+/** Tells when a read has worked for a time from now on, or when several times that time has passed. */
 function lateAfter(milliseconds: number): () => boolean {
   const began = performance.now();
   const worked = workedMilliseconds();
@@ -93,7 +94,7 @@ function lateAfter(milliseconds: number): () => boolean {
   };
 }
 
-/** The time that this thread has used a core for, in milliseconds; all time on a Node that does not tell. */
+/** The CPU time of this thread in milliseconds; elapsed time on a Node that does not know it. */
 function workedMilliseconds(): number {
   if (!('threadCpuUsage' in process && typeof process.threadCpuUsage === 'function')) return performance.now();
   const { user, system }: NodeJS.CpuUsage = process.threadCpuUsage();
@@ -126,7 +127,7 @@ function openedAt(file: string): Opened {
   return opened;
 }
 
-/** A file that was made anew has the name of the one before. */
+/** A file that was rebuilt has the name of the former one. */
 function attach(opened: Opened, { file, number }: { file: string; number: number }): void {
   if (opened.attached === number) return;
   if (opened.attached !== null) opened.db.exec('DETACH search');

@@ -5,28 +5,28 @@ import { TooManyCombinationsError } from '../../projections/query/groups.ts';
 import type { Tables } from '../../projections/tables/tables.ts';
 import { errorOf } from '../../storage/errors.ts';
 import { callsThrough } from '../platform/calls.ts';
-import { createTurns } from '../platform/fair-queue.ts';
+import { createFairQueue } from '../platform/fair-queue.ts';
 import { startThread } from '../platform/threads.ts';
 import { openKept, type TableState } from './kept.ts';
 import type { Answer, Kind, SomeRead } from './reads.ts';
 
-/** A read of a collection in a read file; `search`: the search file, where the read needs it. */
+/** A read of a collection in a read file; `search`: the search file, if the read needs it. */
 export type LongRead<K extends Kind = Kind> = {
   file: string;
   tables: Tables;
   search: { file: string; number: number } | null;
-  /** Of the log, as of which is read; null: of today. */
+  /** The position of the log as of which is read; null: today. */
   position: number | null;
   read: SomeRead<K>;
 };
 
 /**
- * An answer; `state` is that of the read tables before it, null where something was erased meanwhile; `worked` are
- * milliseconds, 0 where the answer was kept.
+ * An answer. `state`: the state of the read tables before it, null if something was erased meanwhile; `worked`:
+ * milliseconds, 0 for a kept answer.
  */
 export type Answered<K extends Kind = Kind> = { answer: Answer<K>; state: TableState | null; worked: number };
 
-/** How a read that the thread was given ended. */
+/** How a read of the thread ended. */
 export type Ended<K extends Kind = Kind> =
   | ({ kind: 'answered' } & Answered<K>)
   | { kind: 'late' | 'gone' | 'combined' };
@@ -34,26 +34,26 @@ export type Ended<K extends Kind = Kind> =
 /** The functions of the thread that reads. */
 export type LaneThread = {
   read: (asked: { id: number; long: LongRead; milliseconds: number }) => Promise<Ended>;
-  /** Resolves when it has started. */
+  /** Resolves when the thread has started. */
   ready: () => Promise<void>;
   /** Closes the files that belong to a read file. */
   forget: (file: string) => Promise<void>;
 };
 
-/** The start data of the thread: the port for its calls; in the cell is the highest number of a read that must end. */
+/** The start data of the thread: the port for its calls; `cell` holds the highest number of a read that must end. */
 export type LaneInput = { port: MessagePort; cell: Int32Array<SharedArrayBuffer>; seat: Seat | undefined };
 
 /** The caller of a read: `line` names the caller, `signal` is aborted when the client has gone. */
 type Asker<K extends Kind> = {
   line: string;
   signal: AbortSignal;
-  /** How long it may work, and how long it may wait for its turn. */
+  /** How long the read may work, and how long it may wait for its turn. */
   milliseconds: number;
-  /** Looks once more for an answer that is kept. */
+  /** Looks again for a kept answer. */
   known: () => Answer<K> | undefined;
 };
 
-/** Thrown for a read that took longer than it may, and for one whose turn did not come in time. */
+/** Thrown for a read that works for too long, or waits for too long. */
 export class LateError extends Error {
   override name = 'LateError';
   readonly hasBegun: boolean;
@@ -69,21 +69,21 @@ export class GoneError extends Error {
   override name = 'GoneError';
 }
 
-/** Thrown where too many wait. */
+/** Thrown if too many reads wait. */
 export class CrowdedError extends Error {
   override name = 'CrowdedError';
 }
 
-/** The thread that does the long reads of the thread that this runs in, and the queue before it. */
+/** The thread that does long reads for the thread that this runs in, with its queue. */
 export type Lane = ReturnType<typeof openLane>;
 
 /** How many reads may wait, of one caller and in all. */
 const mostWaiting = { key: 64, all: 256 };
-/** A thread that nothing was asked of for so long ends. */
+/** After this time without a read the thread ends. */
 const idleMilliseconds = 30_000;
 /**
- * On a busy machine a read may take so many times the time that it may work. If it does not ask whether it may go on,
- * its caller is answered so many milliseconds later.
+ * On a busy machine a read may take a multiple of the time that it may work. If it does not ask whether it may go on,
+ * its caller is answered `graceMilliseconds` later.
  */
 export const mostTimes = 4;
 const graceMilliseconds = 250;
@@ -92,10 +92,11 @@ let shared: Lane | null = null;
 let users = 0;
 
 /**
- * The lane of this thread, one for all that answer requests in it. `leave` gives it back, and closes the read file.
+ * Joins the lane of this thread, which all share that answer requests in it. `leave` gives it back, and closes the read
+ * file.
  *
- * @param seat that of this thread for copies of tables, in the first half of the seats: the lane has one in the other
- * half.
+ * @param seat the seat of this thread for copies of tables, in the first half of the seats: the lane gets one in the
+ * other half.
  */
 export function joinLane(seat?: Seat): { lane: Lane; leave: (file: string) => Promise<void> } {
   shared ??= openLane({ ...(seat && { seat: { seats: seat.seats, own: seat.own + seat.seats.length / 2 } }) });
@@ -120,14 +121,12 @@ export function readsWaiting(): number {
 type Started = {
   thread: LaneThread;
   cell: LaneInput['cell'];
-  /** The error that it ended with. */
+  /** The error by which the thread ended. */
   fault: Error | null;
   end: () => Promise<void>;
 };
 
-/**
- * The thread of a lane: started by the first read that comes after it has ended, and ended when none comes for a while.
- */
+/** Opens the thread of a lane: the first read starts it, and it ends when no read comes for a while. */
 function openLaneThread(seat: Seat | undefined) {
   let started: Started | null = null;
   let last = 0;
@@ -171,7 +170,7 @@ function openLaneThread(seat: Seat | undefined) {
         throw asked.fault ?? error;
       });
     },
-    /** Reads; `begun` gets what ends the read when its client has gone. */
+    /** Reads; `begun` gets the function that stops the read when its client has gone. */
     async read<K extends Kind>(
       long: LongRead<K>,
       milliseconds: number,
@@ -200,16 +199,16 @@ function openLaneThread(seat: Seat | undefined) {
   };
 }
 
-/** Opens one; its thread starts with the first read. */
+/** Opens a lane; its thread starts with the first read. */
 export function openLane({ seat }: { seat?: Seat } = {}) {
-  const turns = createTurns({ width: 1, maxWaiting: mostWaiting });
+  const turns = createFairQueue({ width: 1, maxWaiting: mostWaiting });
   const kept = openKept();
   const thread = openLaneThread(seat);
   let waiting = 0;
 
   /**
-   * Reads at the caller's turn. @throws LateError, GoneError, CrowdedError, TooManyCombinationsError; what the read
-   * does.
+   * Reads at the caller's turn. @throws LateError, GoneError, CrowdedError, TooManyCombinationsError; the errors of the
+   * read.
    */
   function read<K extends Kind>(long: LongRead<K>, asker: Asker<K>): Promise<Answered<K>> {
     const { line, signal, milliseconds, known } = asker;
@@ -242,7 +241,7 @@ export function openLane({ seat }: { seat?: Seat } = {}) {
         }
         clearTimeout(patience);
         try {
-          // The start of the thread is not a part of the caller's time.
+          // The start of the thread does not count as the caller's time.
           await thread.ready();
           if (isOver) return true;
           const most = mostTimes * milliseconds + graceMilliseconds;

@@ -7,13 +7,15 @@ import type { Missing } from './missing-list.ts';
 import { type Read, searches, whereOf } from './reads.ts';
 import { hasIndex } from './weight.ts';
 
-/** The part of a read that its caller has written. The conditions of rules are not: no message may tell of them. */
+/**
+ * The part of a read that its caller has written. It leaves out the conditions of rules, which no message may reveal.
+ */
 export type Written = { where?: Where | null; sort?: readonly SortKey[]; hasWords?: boolean };
 
 const equal: ReadonlySet<string> = new Set(['equals', 'in', 'contains']);
 const ordered: ReadonlySet<string> = new Set(['greater_than', 'greater_than_equal', 'less_than', 'less_than_equal']);
 
-/** The parameter that asks for what no index finds, and the index that would; null where none would help. */
+/** The parameter that no index serves, and the index that would; null if none would help. */
 export function missingIndex(written: Written, tables: Tables, hasWordIndex: boolean): FieldError | null {
   const { where = null, sort = [], hasWords = false } = written;
   if (hasWords && !hasWordIndex) {
@@ -26,19 +28,16 @@ export function missingIndex(written: Written, tables: Tables, hasWordIndex: boo
   return byOrder && problem('sort', goesBy(byOrder));
 }
 
-/** A read that took long: `total` is how many documents met its condition, null where it did not come to its end. */
+/** A read that took long. `total`: how many documents met its condition; null if the read did not finish. */
 export type Slow = { read: Read; total: number | null };
 
-/**
- * The indexes that a read that took long was without, also for the conditions of rules: for the operator, not for its
- * caller.
- */
+/** The indexes that a slow read lacked, also for the conditions of rules: for the operator, not for the caller. */
 export function missingIn({ read, total }: Slow, tables: Tables, hasWordIndex: boolean): Missing[] {
   const where = whereOf(read);
   if (searches(where)) return hasWordIndex ? [] : [{ collection: tables.name, field: null }];
   const byOrder = read.kind === 'list' ? missingForOrder(read.request.sort, tables) : null;
   const byCondition = where && missingFor(where, tables);
-  // Among many, a page is found in the order of an index alone.
+  // Among many documents, only an index finds a page in its order.
   if (byOrder && total !== null && isMany(read, total)) return [byOrder];
   return [byOrder, byCondition].filter((one) => one !== null);
 }
@@ -49,7 +48,7 @@ function isMany(read: Read, total: number): boolean {
   return limit > 0 && total > measured.many * page * limit;
 }
 
-/** Those of some indexes that a schema still has not, of fields that it has. */
+/** The indexes among these that a schema still lacks, if it has their fields. */
 export function stillMissing<M extends Missing>(listed: readonly M[], schema: Schema): M[] {
   if (listed.length === 0) return [];
   const all = new Map(tablesOf(schema).map((tables) => [tables.name, tables]));
@@ -64,7 +63,7 @@ export function stillMissing<M extends Missing>(listed: readonly M[], schema: Sc
 }
 
 function missingFor(where: Where, tables: Tables): Missing | null {
-  // One that an index finds is enough where all must be met.
+  // If all conditions must be met, one that an index serves is enough.
   if ('and' in where) {
     const parts = where.and.map((part) => missingFor(part, tables));
     return parts.every((part) => part !== null) ? (parts[0] ?? null) : null;
@@ -85,7 +84,7 @@ function missingAt(path: { steps: readonly Step[]; leaf: Leaf }, tables: Tables)
   const related = path.steps[last];
   const end = related?.kind === 'related' ? related.tables : tables;
   const rest = { steps: path.steps.slice(last + 1), leaf: path.leaf };
-  // Items of lists have no index, nor has JSON.
+  // Neither items of lists nor JSON have an index.
   if (rest.steps.some(({ kind }) => kind === 'items') || ['list', 'json'].includes(path.leaf.kind)) return null;
   if (hasIndex(rest, end)) return null;
   return { collection: end.name, field: [...rest.steps, path.leaf].map(({ name }) => name).join('.') };

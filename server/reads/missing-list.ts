@@ -2,36 +2,39 @@ import { readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { privateFile } from '../../storage/private.ts';
 
-/** An index that there is not: of the values of a field, by its path; `field` null: of the words of a collection. */
+/** A missing index: of the values of a field, by its path; if `field` is null, of the words of a collection. */
 export type Missing = { collection: string; field: string | null };
 
-/** One that reads were without: how many took long, the most milliseconds of one, and when the last was (ISO 8601). */
+/**
+ * A missing index with its reads: how many took long, the milliseconds of the slowest, and when the last was (ISO
+ * 8601).
+ */
 export type SeenMissing = Missing & { reads: number; slowest: number; lastAt: string };
 
-/** The indexes that reads were without, of which the main thread has the list. */
+/** The missing indexes; the main thread has the list. */
 export type MissingIndexes = {
   note: (read: Missing & { milliseconds: number }) => Promise<void>;
-  /** The ones of the most reads first. */
+  /** Sorted by the number of reads, most first. */
   all: () => Promise<SeenMissing[]>;
 };
 
-/** The list of the indexes that reads were without, which outlives the service. */
+/** The list of missing indexes, which outlives the service. */
 export type MissingList = MissingIndexes & {
-  /** Writes what is not written yet. */
+  /** Writes changes that are not written yet. */
   close: () => void;
 };
 
-/** Fields are named by the configuration, so there are no more of them than it has. */
+/** The fields are those of the configuration, so the list stays short. */
 const mostListed = 100;
-/** A read that was slow so long ago is forgotten: the client may not be there any more. */
+/** A slow read is forgotten after this time: its client may no longer exist. */
 const mostDays = 30;
 const writeMilliseconds = 5000;
 
 const fileIn = (directory: string) => join(directory, 'missing-indexes.json');
 
 /**
- * Opens the list of a data directory. It is written some seconds after a read, and a disk that does not take it is no
- * failure.
+ * Opens the list of a data directory. The list is written some seconds after a read; if the disk refuses, nothing
+ * fails.
  */
 export function openMissingList(directory: string, now = Date.now): MissingList {
   const listed = new Map(readMissingList(directory, now()).map((one) => [nameOfMissing(one), one]));
@@ -69,7 +72,7 @@ export function openMissingList(directory: string, now = Date.now): MissingList 
   };
 }
 
-/** The list as a data directory has it, the ones of the most reads first; empty for a file that is no such list. */
+/** The list in a data directory, sorted by the number of reads, most first; empty if the file is not such a list. */
 export function readMissingList(directory: string, now: number): SeenMissing[] {
   try {
     const found: unknown = JSON.parse(readFileSync(fileIn(directory), 'utf8'));
@@ -95,12 +98,12 @@ function isListed(one: Partial<SeenMissing> | null): one is SeenMissing {
   );
 }
 
-/** Its name in a line: `posts.views`, or `posts: admin.searchFields`. */
+/** The name of an index in a line: `posts.views`, or `posts: admin.searchFields`. */
 export function nameOfMissing({ collection, field }: Missing): string {
   return field === null ? `${collection}: admin.searchFields` : `${collection}.${field}`;
 }
 
-/** An advice about one, for the operator. */
+/** Advice about a missing index, for the operator. */
 export function adviceOnMissing(seen: SeenMissing): string {
   const { collection, field, reads, slowest } = seen;
   const many = reads === 1 ? '1 read took' : `${reads} reads took`;

@@ -6,17 +6,18 @@ import { scorerOf, type Term } from '../../projections/tables/words.ts';
 import { ownSortKeys } from '../queries/paths.ts';
 
 /**
- * Of the documents that a search finds, the newest are put in order: as many as can be read whole in some milliseconds.
+ * How many of the documents that a search finds are ranked, the newest: as many as can be read whole in some
+ * milliseconds.
  */
 export const mostRanked = 500;
 
 /** The order in which documents are found. */
 export const newestFirst = ownSortKeys('-createdAt', []);
 
-/** A document that was found: as it is stored, and how well it fits. */
+/** A found document: as it is stored, and how well it fits. */
 export type Ranked = { text: string; document: JsonObject; score: number };
 
-/** Puts documents into the order of how well they fit; of those that fit alike, the order stays. */
+/** Sorts documents by how well they fit; documents that fit equally well keep their order. */
 export function rank(texts: readonly string[], terms: readonly Term[], fields: readonly TextField[]): Ranked[] {
   const scoreOf = scorerOf(terms);
   return texts
@@ -34,8 +35,8 @@ export type Newest = (request: Pick<ListRequest, 'limit' | 'page'>) => Promise<P
 type Ordered = { terms: readonly Term[]; fields: readonly TextField[]; newest: Newest };
 
 /**
- * A page of what a search finds, those that fit best first: of the newest {@link mostRanked}. The others follow, the
- * newest first.
+ * A page of the documents that a search finds. The newest {@link mostRanked} come first, sorted by how well they fit;
+ * the others follow, the newest first.
  */
 export async function rankedPage(
   { limit, page }: Pick<ListRequest, 'limit' | 'page'>,
@@ -46,7 +47,7 @@ export async function rankedPage(
   if (plain && start >= mostRanked) return plain;
   const found = await newest({ limit: mostRanked, page: 1 });
   const ranked = rank(found.texts, terms, fields).slice(start, start + limit);
-  // Where both meet on a page, the ranked ones are as many as its first places.
+  // If both meet on a page, the ranked documents fill its first places.
   const rest = plain ? plain.texts.slice(mostRanked - start) : [];
   const hasNext = plain?.hasNext ?? (found.hasNext || found.texts.length > start + limit);
   return { texts: [...ranked.map(({ text }) => text), ...rest], total: found.total, hasNext };

@@ -10,13 +10,13 @@ import { mostRanked, type Newest, newestFirst, rank, rankedPage } from './rankin
 /** The words of a search, and the fields that hold them. */
 type Words = { terms: readonly Term[]; fields: readonly TextField[] };
 
-/** The best of what a search finds: texts of documents with how well they fit, and how many it finds in all. */
+/** The best documents that a search finds: their texts, how well they fit, and how many documents it finds in all. */
 export type Best = { best: { text: string; score: number }[]; total: number };
 
 /** The requests of each kind of read; all of them can be sent to another thread. */
 type Requests = {
   list: ListRequest;
-  /** A list in the order of how well its documents fit. */
+  /** A list sorted by how well its documents fit. */
   ranked: ListRequest & { words: Words };
   best: { where: Where; limit: number; words: Words };
   count: { where: Where | null };
@@ -30,17 +30,17 @@ export type Kind = keyof Requests;
 /** A read of many documents of a collection. */
 export type Read<K extends Kind = Kind> = { [P in K]: { kind: P; request: Requests[P] } }[K];
 
-/** The same, of a kind that is not known here. */
+/** A read of a kind that is not known here. */
 export type SomeRead<K extends Kind> = Read<K> & Read;
 
 /** The answer to a read of a kind. */
 export type Answer<K extends Kind> = Answers[K];
 
-/** How a read that may take long ended, for the metrics. */
+/** How a long read ended, for the metrics. */
 export const readEnds = ['answered', 'late', 'refused', 'dropped'] as const;
 export type ReadEnd = (typeof readEnds)[number];
 
-/** The documents of a collection, today or as of a position, where no index of words is. */
+/** The documents of a collection, today or as of a position, at which no index of words exists. */
 export type Reader = {
   found?: (request: FoundRequest) => Page | Promise<Page>;
   list: (request: ListRequest) => Page | Promise<Page>;
@@ -60,7 +60,7 @@ const readings: { [P in Kind]: (request: Requests[P], reader: Reader) => Promise
   groups: async (request, { groups }) => groups(request),
 };
 
-/** Gives pages of what a search finds, the newest first. */
+/** Gives pages of the documents that a search finds, the newest first. */
 function newestOf(request: Pick<ListRequest, 'where' | 'count'>, { found, list }: Reader): Newest {
   const served = found ? servedSearch(request.where) : null;
   const { count = 'exact' } = request;
@@ -73,7 +73,7 @@ export function whereOf({ request }: Read): Where | null {
   return request.where;
 }
 
-/** Whether a condition is met by the search file. */
+/** Whether the search file serves a condition. */
 export function needsSearchFile(where: Where | null): boolean {
   if (where === null) return false;
   if ('and' in where) return where.and.some(needsSearchFile);
@@ -90,7 +90,7 @@ export function searches(where: Where | null): boolean {
   return 'search' in where;
 }
 
-/** Reads. @throws what the reader does. */
+/** Reads. @throws the errors of the reader. */
 export function perform<K extends Kind>({ kind, request }: Read<K>, reader: Reader): Promise<Answers[K]> {
   return readings[kind](request, reader);
 }
@@ -103,7 +103,7 @@ const listed = <L extends ListRequest>(request: L) => ({
   sort: pathsWithTables(request.sort, interruptible),
 });
 
-/** The same requests, whose queries ask whether they may go on in each collection that they go through. */
+/** The same requests, which ask whether they may go on in each collection that they read. */
 const interrupted: { [P in Kind]: (request: Requests[P]) => Requests[P] } = {
   list: listed,
   ranked: listed,
@@ -117,10 +117,7 @@ const interrupted: { [P in Kind]: (request: Requests[P]) => Requests[P] } = {
   }),
 };
 
-/**
- * The same from a reader of {@link interruptible} tables: it asks in all collections that it goes through whether it
- * may go on.
- */
+/** Reads from {@link interruptible} tables: the read asks in each collection whether it may go on. */
 export function performInterruptibly<K extends Kind>({ kind, request }: Read<K>, reader: Reader): Promise<Answers[K]> {
   return readings[kind](interrupted[kind](request), reader);
 }

@@ -7,35 +7,32 @@ import type { Tables } from '../../projections/tables/tables.ts';
 import { type Read, searches, whereOf } from './reads.ts';
 
 /**
- * A collection that is read: its tables, the number of documents of each collection by key, and how many events have
- * come since the moment of the read; null: it is of today.
+ * A collection that is read: its tables, the number of documents of each collection by key, and the number of events
+ * since the moment of the read; null for a read of today.
  */
 type Weighed = { tables: Tables; sizeOf: (key: string) => number; events: number | null };
 
-/** Of a page behind so many documents all before it are looked at. */
+/** A page behind this number of documents is found by reading all documents before it. */
 const deepest = 10_000;
-/**
- * A read that looks at more values than this, of stored columns, may keep the thread from others for some milliseconds.
- */
+/** A read of more values than this, of stored columns, may block the thread for some milliseconds. */
 const mostLooks = 20_000;
-/** The same of a read as of a moment, which the thread cannot end: documents may be long. */
+/** The limit for a read as of a moment, which the thread cannot end: documents may be long. */
 const mostPastLooks = 2_000;
 /**
- * A value in the JSON of a document takes as long as so many of columns, and so does a text whose words are looked
- * through.
+ * A value in the JSON of a document takes as long as this number of columns; so does a text whose words are searched.
  */
 const ofJson = 20;
-/** More conditions than this are not left to an index, and not to this thread as of a moment. */
+/** More conditions than this are neither left to an index, nor, as of a moment, to this thread. */
 const mostServed = 4;
 
 type Path = { steps: readonly Step[]; leaf: Leaf };
 
-/** Whether a page is so far behind the beginning that all before it should not be read for it. */
+/** Whether a page is so far from the beginning that the documents before it should not all be read. */
 export function isDeep({ limit, page, after = null }: ListRequest): boolean {
   return after === null && limit > 0 && (page - 1) * limit > deepest;
 }
 
-/** Whether a read that no index serves may take long, because there is much to look at. */
+/** Whether a read that no index serves may take long. */
 export function mayBeLong(read: Read, { tables, sizeOf, events }: Weighed): boolean {
   const where = whereOf(read);
   if (read.kind === 'groups' && combinesLists(read.request)) return true;
@@ -43,7 +40,7 @@ export function mayBeLong(read: Read, { tables, sizeOf, events }: Weighed): bool
   const looks = 1 + looksOf(where, tables) + paths.reduce((sum, path) => sum + looksAt(path, tables), 0);
   const related = [...relatedOf(where), ...paths.flatMap(({ steps }) => relatedIn(steps))];
   const rows = [tables, ...related].reduce((sum, { key }) => sum + sizeOf(key), 0);
-  // Each row as of then is copied first, and so is each version that has ended since.
+  // Each row as of that moment is copied first, and so is each version that has ended since.
   if (events === null) return rows * looks > mostLooks;
   return (rows + events) * looks > mostPastLooks || (where !== null && conditionsIn(where) > mostServed);
 }
@@ -55,7 +52,7 @@ export function keysRead(read: Read, tables: Tables): ReadonlySet<string> {
   return new Set([tables, ...related].map(({ key }) => key));
 }
 
-/** Whether indexes find all that is asked for today, and a page in its order. */
+/** Whether indexes find all documents of a read of today, and a page in its order. */
 export function isServed(read: Read, tables: Tables): boolean {
   if (read.kind !== 'list' && read.kind !== 'count') return false;
   const where = whereOf(read);
@@ -81,7 +78,7 @@ const foundBy: ReadonlySet<string> = new Set([
   'less_than_equal',
 ]);
 
-/** Whether an index finds what meets each part of a condition. */
+/** Whether an index serves each part of a condition. */
 function isFound(where: Where, tables: Tables): boolean {
   if ('and' in where) return where.and.every((part) => isFound(part, tables));
   if ('or' in where) return where.or.every((part) => isFound(part, tables));
@@ -102,7 +99,7 @@ function pathOf({ steps, leaf }: Path): string {
   return [...steps.map(({ name }) => name), leaf.name].join('.');
 }
 
-/** How many values are looked at in a row. */
+/** How many values of a row are read. */
 function looksOf(where: Where | null, tables: Tables): number {
   if (where === null) return 0;
   if ('and' in where) return where.and.reduce((sum, part) => sum + looksOf(part, tables), 0);
@@ -112,7 +109,7 @@ function looksOf(where: Where | null, tables: Tables): number {
   return looksAt(where, tables);
 }
 
-/** In an index, FTS5 looks at the entry of each document that has a word. */
+/** In an index, FTS5 reads the entry of each document that has a word. */
 function looksOfSearch({ terms, fields, index }: Search): number {
   return index ? terms.length : ofJson * terms.length * Math.max(1, fields.length);
 }
@@ -139,7 +136,7 @@ function tablesAt(step: Step, otherwise: Tables): Tables {
 }
 
 function sortOf(read: Read): readonly SortKey[] {
-  // The best ones are found among the newest.
+  // The best documents are found among the newest.
   return read.kind === 'list' ? read.request.sort : [];
 }
 
@@ -147,7 +144,7 @@ function figuresOf(read: Read): readonly Path[] {
   return read.kind === 'groups' ? [...read.request.keys, ...read.request.measures] : [];
 }
 
-/** Whether figures go through a list, and there are several: then a document stands for many rows. */
+/** Whether there are several keys or measures, one of them through a list: a document then stands for many rows. */
 export function combinesLists({ keys, measures }: GroupRequest): boolean {
   const paths: Path[] = [...keys, ...measures];
   return paths.length > 1 && paths.some(goesThroughList);

@@ -9,11 +9,11 @@ export type Sight = {
   at: number;
   /** How far the wall clock is ahead of the believed time. */
   lead: number;
-  /** How far the times that were recorded are ahead of the wall clock. */
+  /** How far recorded times are ahead of the wall clock. */
   lag: number;
 };
 
-/** The observations so far: since when the wall clock is how far ahead, and whether it is behind the last event. */
+/** The observations so far: since when and how far the wall clock is ahead, and whether it is behind the last event. */
 export type Watch = { jump: { since: number; lead: number } | null; isBehind: boolean };
 
 /** The consequence of an observation. */
@@ -25,7 +25,7 @@ export type Judgement = {
   says: { level: 'info' | 'warn' | 'error'; message: string }[];
 };
 
-/** A jump that lasts so long is not a mistake that a time service corrects. */
+/** A jump that has lasted for this time is not a mistake that a time service corrects. */
 const patienceMilliseconds = 60_000;
 
 /** A larger jump is believed only by a new start of the service. */
@@ -34,9 +34,9 @@ const largestJump = 7 * 24 * 3600 * 1000;
 export const unwatched: Watch = { jump: null, isBehind: false };
 
 /**
- * Judges the wall clock. A step of up to a minute is believed at once. A larger one ahead is believed when it has
- * lasted for a minute, as after the pause of a virtual machine, unless it is one of more than a week. Back it may go as
- * it likes, for what is recorded does not.
+ * Judges the wall clock. A jump ahead of up to a minute is believed at once. A larger one is believed when it has
+ * lasted for a minute, as after the pause of a virtual machine, unless it is of more than a week. The clock may go back
+ * as far as it likes: recorded times do not.
  */
 export function judge(watch: Watch, { at, lead, lag }: Sight): Judgement {
   const says: Judgement['says'] = [];
@@ -79,7 +79,9 @@ export function behind(lag: number): string {
   );
 }
 
-/** The last event is older where a service rested, or the clock is wrong: nothing but the operator can tell. */
+/**
+ * After this time without an event, either the service was stopped or the clock is wrong: only the operator can tell.
+ */
 const restedMilliseconds = 30 * 24 * 3600 * 1000;
 
 /** Warns at a start of a clock that is far ahead of the last event. @param foundAt when that was recorded. */
@@ -103,7 +105,7 @@ type Options = {
   milliseconds?: number;
 };
 
-/** Looks at the clock again and again. The function ends that. */
+/** Checks the clock each second. @returns ends the checks. */
 export function watchClock({ clock, newest, log, milliseconds = 1000 }: Options): () => void {
   let watch = unwatched;
   return every(milliseconds, () => {

@@ -8,57 +8,60 @@ import { readApiKeys } from '../callers/authentication.ts';
 import type { ApiKey } from '../ports.ts';
 import type { Settings } from '../settings/settings.ts';
 import { StartError } from '../writer/writer.ts';
-import { type Jobs, jobsIn } from './jobs.ts';
 import { requireKind } from './nodes/directory.ts';
 import type { NodeVault } from './nodes/vault.ts';
+import { type OneTimeJobs, oneTimeJobsIn } from './one-time-jobs.ts';
 
-/** A data directory that is this process's alone, and the secrets that are kept in it. */
+/** A data directory that is locked for this process, and the secrets in it. */
 export type Directory = {
   path: string;
   /** The key that was generated because none was given. */
   generatedKey: string | null;
   apiKeys: readonly ApiKey[];
   secrets: readonly string[];
-  /** The vault in the directory: of a node, what is its own, as the key that its replica is sealed with. */
+  /**
+   * The vault in the directory. On a node it holds only what belongs to the node, such as the key that seals its
+   * replica.
+   */
   vault: Vault;
-  /** The vault that nodes have together; null where the log is in the directory. */
+  /** The vault that nodes share; null if the log is in the directory. */
   node: NodeVault | null;
-  /** That which the service asks while it runs: the one of the nodes, where there is one. */
+  /** The vault that the service works with: the shared one on a node, else the one in the directory. */
   vaultPort: VaultPort;
-  /** Secrets, and names for what is secret, from there too. */
+  /** Secrets and opaque ids from that vault. */
   common: Pick<Vault, 'secret' | 'opaqueId'>;
-  /** Whether that is the vault of a log, by its id. */
+  /** Whether that vault belongs to a log, by the id of the log. */
   isOf: (log: string) => Promise<boolean>;
-  jobs: Jobs;
-  /** Warnings of access for other users. */
+  jobs: OneTimeJobs;
+  /** Warnings about access of other users. */
   warnings: readonly string[];
-  /** Tells a second server under which address this one answers. */
+  /** Tells a second process the address of this service. */
   announce: (address: string) => void;
   close: () => Promise<void>;
 };
 
-/** The holder of a data directory that `annals serve` works on. */
+/** The holder that `annals serve` names in the lock of its data directory. */
 export const serveHolder = 'annals serve';
 
-/** The holder of one that a service works on inside of another server. */
+/** The holder that a service inside another server names. */
 export const embeddedHolder = 'Annals inside of another server';
 
-/** The holder of one that a command has for a moment, in which no requests are answered. */
+/** The holders that commands name which lock a data directory for a moment and answer no requests. */
 export const briefHolders = { export: 'annals export', collect: 'annals blobs gc' } as const;
 
 /**
- * Takes a data directory, made if it is missing.
+ * Locks a data directory, and makes it if it is missing.
  *
- * @param node the vault of the nodes, which is closed with the directory; null where the log is in the directory.
- * @param holder its holder, as another process that wants it is told.
- * @throws LockedError when another process works on it; UnwritableError when this user may not; StartError where a
- * restore was stopped.
+ * @param node the vault of the nodes, which is closed with the directory; null if the log is in the directory.
+ * @param holder the holder of the lock, as another process is told that wants the directory.
+ * @throws LockedError when another process works on the directory; UnwritableError when this user may not; StartError
+ * after a restore that was stopped.
  */
 export function openDirectory(settings: Settings, node: NodeVault | null, holder = serveHolder): Directory {
   try {
     return take(settings, node, holder);
   } catch (error) {
-    // Its connections would keep the process from ending.
+    // The connections of the vault would keep the process from ending.
     node?.close();
     throw error;
   }
@@ -67,7 +70,7 @@ export function openDirectory(settings: Settings, node: NodeVault | null, holder
 function take(settings: Settings, node: NodeVault | null, holder: string): Directory {
   const { data, apiKeys, secrets } = settings;
   const path = resolve(data);
-  // Without this, a new log would begin beside the half of a restored one.
+  // Without this check, a new log would begin beside the half of a restored one.
   if (existsSync(join(path, unfinishedRestore))) {
     throw new StartError(
       `${path} holds a restore that was stopped: delete the directory, and run annals restore again`,
@@ -90,7 +93,7 @@ function take(settings: Settings, node: NodeVault | null, holder: string): Direc
       common,
       vaultPort: node?.port ?? portOf(vault),
       isOf: node?.isOf ?? (async (log) => vault.isOf(log)),
-      jobs: node?.jobs ?? jobsIn(path),
+      jobs: node?.jobs ?? oneTimeJobsIn(path),
       warnings,
       secrets: secrets.length > 0 ? secrets : [common.secret('signing')],
       announce: lock.describe,

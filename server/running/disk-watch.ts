@@ -7,16 +7,16 @@ import { every } from '../platform/ticks.ts';
 
 type Options = { directory: string; state: StateCell; log: Logger; milliseconds?: number };
 
-/** As much as a few small writes take. */
+/** The space that a few small writes take. */
 const needed = Buffer.alloc(64 * 1024);
 
 /**
- * Tells the log when a disk is full, and finds out when it has room again: no write may come that would, for a balancer
- * that asks `/ready` sends none.
+ * Logs when the disk is full, and finds out when there is space again. No write may come that would show it, because a
+ * balancer that asks `/ready` sends none.
  *
  * @returns ends the watch.
  */
-export function watchRoom({ directory, state, log, milliseconds = 1000 }: Options): () => Promise<void> {
+export function watchDisk({ directory, state, log, milliseconds = 1000 }: Options): () => Promise<void> {
   const probe = join(directory, 'room.probe');
   let wasFull = false;
   let looking: Promise<void> = Promise.resolve();
@@ -41,7 +41,10 @@ export function watchRoom({ directory, state, log, milliseconds = 1000 }: Option
   };
 }
 
-/** Free blocks alone do not tell: a quota may be used up, and the last blocks may be kept for another user. */
+/**
+ * Whether a file can be written. The number of free blocks does not tell: a quota may be used up, and the last blocks
+ * may be kept for another user.
+ */
 async function hasRoom(probe: string): Promise<boolean> {
   try {
     await writeFile(probe, needed, { mode: privateFile, flush: true });

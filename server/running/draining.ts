@@ -5,8 +5,8 @@ import type { Phase } from '../platform/state.ts';
 type Drained = { setState: (phase: Phase) => void };
 
 /**
- * Answers requests for some seconds more, while `/ready` says that the service stops: so a balancer sends new ones
- * elsewhere before the listener closes. SIGINT ends it early.
+ * Answers requests for some seconds more, while `/ready` says that the service stops: a balancer then sends new
+ * requests elsewhere before the listener closes. SIGINT ends it early.
  */
 export async function drain({ setState }: Drained, seconds: number, log: Logger): Promise<void> {
   setState('draining');

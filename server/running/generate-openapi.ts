@@ -4,13 +4,14 @@ import { fingerprintOf, type Made } from '../openapi/cache.ts';
 import { makeOpenApi } from '../openapi/document.ts';
 import { createLog } from '../platform/logging.ts';
 import type { Api, KeyService } from '../ports.ts';
-import { openApp, type Shared } from './open-app.ts';
-import { routes } from './routes.ts';
+import { openApp } from './app/open-app.ts';
+import { routes } from './app/routes.ts';
+import type { ThreadData } from './thread-data.ts';
 
 const refuse = () => Promise.reject(new Error('this only describes the service'));
 
-/** Generates an OpenAPI document of a service that it opens for that alone: all other calls are refused. */
-export async function generateOpenApi(api: Api, model: Model, shared: Shared): Promise<Made> {
+/** Generates an OpenAPI document of a service that is opened only for that: all calls of its ports are refused. */
+export async function generateOpenApi(api: Api, model: Model, threadData: ThreadData): Promise<Made> {
   const refusing = <T extends object>() => new Proxy({} as T, { get: () => refuse });
   const keyService = refusing<KeyService>();
   const notary = {
@@ -33,13 +34,13 @@ export async function generateOpenApi(api: Api, model: Model, shared: Shared): P
   };
   const webhooks = { all: refuse, deliveries: refuse, retry: refuse, retryAll: refuse };
   const answerSlots = { take: refuse, free: refuse };
-  const bulkTurns = { take: refuse, begin: refuse, end: refuse };
+  const bulkQueue = { take: refuse, begin: refuse, end: refuse };
   const missingIndexes = { note: refuse, all: refuse };
   const writing = { append: refuse, appendAnyway: refuse, isCrowded: () => false, waiting: () => 0 };
   const log = createLog('silent', { write: () => {} });
   const app = openApp({
     model,
-    shared,
+    threadData,
     writing,
     passwords: refusing<App['passwords']>(),
     preferences: refusing<App['preferences']>(),
@@ -51,7 +52,7 @@ export async function generateOpenApi(api: Api, model: Model, shared: Shared): P
     erasures,
     webhooks,
     answerSlots,
-    bulkTurns,
+    bulkQueue,
     missingIndexes,
     reload: refuse,
     log,

@@ -1,7 +1,7 @@
 import type { Loaded } from '../settings/configuration.ts';
 import type { Settings } from '../settings/settings.ts';
-import type { EngineReady } from './engine.ts';
-import type { Ways } from './engine-client.ts';
+import type { EngineReady } from './engine/engine.ts';
+import type { EngineClient } from './engine/engine-client.ts';
 import { startCounting, type ThreadMetrics } from './metrics/counting.ts';
 import type { Metrics } from './metrics/metrics.ts';
 import { startHttpThreads, type ThreadsOptions } from './threads/http.ts';
@@ -9,44 +9,45 @@ import type { HttpInput, HttpOrder } from './threads/http-thread.ts';
 import { replyPort } from './threads/message-ports.ts';
 
 /** The request handlers of a service. */
-export type Answering = {
-  /** Begins, and resolves with the port. */
+export type HandlerPool = {
+  /** Begins to answer, and resolves with the port. */
   listen: (engine: EngineReady) => Promise<number>;
   /**
-   * Makes all of them ready to answer by another configuration, one after the other. Nothing is changed yet.
+   * Has all handlers prepare another configuration, one after the other. Nothing is changed yet.
    *
-   * @throws StartError when one of them cannot; then `drop` is to be called.
+   * @throws StartError if one of them cannot; then `drop` is to be called.
    */
-  prepare: (next: Loaded, ways: Ways) => Promise<void>;
+  prepare: (next: Loaded, client: EngineClient) => Promise<void>;
   /**
-   * From now on all of them do so; resolves when the writes are over that they had in hand, or took too long.
+   * From now on all handlers answer by that configuration; resolves when the writes are over that they had, or take too
+   * long.
    *
-   * @throws StartError at once, before anything is changed, when one of them has ended since.
+   * @throws StartError at once, before anything is changed, if one of them has ended since.
    */
   begin: () => Promise<void>;
-  /** Has them forget what was prepared. */
+  /** Has the handlers forget what was prepared. */
   drop: () => void;
   /** Finishes the requests in flight. */
   stop: () => Promise<void>;
 };
 
-/** The parts of a service that its request handlers are started with. */
-export type AnsweringOptions = Pick<ThreadsOptions, 'sink' | 'log' | 'onFailure' | 'patience'> & {
+/** The parts of a service that its request handlers need. */
+export type HandlerPoolOptions = Pick<ThreadsOptions, 'sink' | 'log' | 'onFailure' | 'patience'> & {
   settings: Settings;
   loaded: Loaded;
   metrics: Metrics | null;
 };
 
-/** Threads of their own. They load while the writer opens the log. */
-export function answerInThreads({ settings, loaded, ...rest }: AnsweringOptions): Answering {
+/** Starts handlers in threads of their own, which load while the writer opens the log. */
+export function handleInThreads({ settings, loaded, ...rest }: HandlerPoolOptions): HandlerPool {
   const inputOf = ({ path, sources }: Loaded): HttpInput => ({ config: path, sources, logLevel: settings.logLevel });
   const threads = startHttpThreads({ count: settings.threads, kind: 'http', input: inputOf(loaded), ...rest });
   let engine: EngineReady | null = null;
   let prepared: Loaded | null = null;
 
-  function opening(ways: Ways) {
-    const { shared } = engine as EngineReady;
-    return { shared, ports: ways.connect() };
+  function opening(client: EngineClient) {
+    const { threadData } = engine as EngineReady;
+    return { threadData, ports: client.connect() };
   }
 
   function order(kind: 'begin' | 'drop') {
@@ -58,15 +59,15 @@ export function answerInThreads({ settings, loaded, ...rest }: AnsweringOptions)
     listen(ready) {
       engine = ready;
       return threads.listen(settings, (address) => {
-        const opened = opening(ready.ways());
+        const opened = opening(ready.client());
         const message = { kind: 'listen', ...opened, address } satisfies HttpOrder;
         return [{ message, ports: Object.values(opened.ports) }];
       });
     },
-    async prepare(next, ways) {
+    async prepare(next, client) {
       prepared = next;
       await threads.inTurn(() => {
-        const opened = opening(ways);
+        const opened = opening(client);
         const { port, done } = replyPort();
         const { path: config, sources } = next;
         const message = { kind: 'prepare', config, sources, ...opened, done: port } satisfies HttpOrder;
@@ -77,7 +78,7 @@ export function answerInThreads({ settings, loaded, ...rest }: AnsweringOptions)
     drop() {
       threads.tell(() => {
         const { order: told, done } = order('drop');
-        // One that has ended has forgotten it.
+        // A thread that has ended has forgotten it.
         done.catch(() => {});
         return told;
       });
@@ -86,26 +87,30 @@ export function answerInThreads({ settings, loaded, ...rest }: AnsweringOptions)
   };
 }
 
-/** The main thread: a fifth less to start, and a quarter less memory. */
-export function answerHere({ settings: { host, port, keepAliveSeconds }, log, metrics }: AnsweringOptions): Answering {
-  // Where threads answer, this one needs no hapi.
-  const opening = import('./handler.ts').then(({ createAnswerer }) => createAnswerer(log));
+/** Starts a handler in the main thread: the start takes a fifth less time, and the service a quarter less memory. */
+export function handleHere({
+  settings: { host, port, keepAliveSeconds },
+  log,
+  metrics,
+}: HandlerPoolOptions): HandlerPool {
+  // If threads answer, the main thread does not load hapi.
+  const opening = import('./handler.ts').then(({ createHandler }) => createHandler(log));
   let counting: ThreadMetrics | null = null;
 
   return {
-    async listen({ ways }) {
-      const answerer = await opening;
+    async listen({ client }) {
+      const handler = await opening;
       counting = metrics && startCounting({ port: metrics.join(), tokenHash: metrics.tokenHash, isMain: true });
-      return answerer.listen(ways().openHere(counting), { host, port, isShared: false, keepAliveSeconds });
+      return handler.listen(client().openHere(counting), { host, port, isShared: false, keepAliveSeconds });
     },
-    prepare: async (_next, ways) => (await opening).prepare(ways.openHere(counting)),
+    prepare: async (_next, client) => (await opening).prepare(client.openHere(counting)),
     begin: async () => (await opening).begin(),
     drop() {
       opening.then(({ drop }) => drop()).catch((err) => log.error({ err }, 'a configuration could not be dropped'));
     },
     async stop() {
-      const answerer = await opening;
-      await answerer.stop();
+      const handler = await opening;
+      await handler.stop();
       counting?.close();
     },
   };

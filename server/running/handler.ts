@@ -3,34 +3,33 @@ import type { Logger } from 'pino';
 import { createBacklog } from '../http/backlog.ts';
 import type { Address } from '../http/listener.ts';
 import { endsSoon } from '../platform/state.ts';
+import type { OpenApp } from './app/open-app.ts';
 import { openServer } from './http-server.ts';
-import { listenFor, type Served } from './listener-swap.ts';
-import type { OpenApp } from './open-app.ts';
+import { openSwappableListener, type SwappableListener } from './listener-swap.ts';
 
 /**
- * Answers the requests of one thread: by one configuration, and after it by another. It closes the apps that it is
- * given.
+ * Answers the requests of one thread, by one configuration and after it by another. It closes the apps that it gets.
  */
-export type Answerer = {
-  /** Resolves with the port when the app answers there. */
+export type Handler = {
+  /** Resolves with the port when requests are answered. */
   listen: (app: OpenApp, address: Address) => Promise<number>;
-  /** Opens the app that is to answer next; the former one still answers. */
+  /** Opens the next app; the former one still answers. */
   prepare: (app: OpenApp) => Promise<void>;
-  /** From now on it answers; resolves when the writes are over that the former one had in hand, or took too long. */
+  /** From now on the next app answers; resolves when the writes are over that the former one had, or take too long. */
   begin: () => Promise<void>;
   /** Closes the app that was prepared, if there is one. */
   drop: () => Promise<void>;
-  /** Finishes the requests in hand, and closes everything. */
+  /** Finishes the requests, and closes everything. */
   stop: () => Promise<void>;
 };
 
 type Opened = { app: OpenApp; server: Server };
 
-/** Makes one that does not listen yet. */
-export function createAnswerer(log: Logger): Answerer {
+/** Creates the handler of a thread. */
+export function createHandler(log: Logger): Handler {
   const backlog = createBacklog(log);
   const closing = new Set<Promise<void>>();
-  let served: Served | null = null;
+  let listener: SwappableListener | null = null;
   let current: Opened | null = null;
   let next: Opened | null = null;
 
@@ -62,8 +61,8 @@ export function createAnswerer(log: Logger): Answerer {
     async listen(app, address) {
       const opened = await open(app);
       current = opened;
-      served = await listenFor(opened.server, address, () => endsSoon(app.state()));
-      return served.port;
+      listener = await openSwappableListener(opened.server, address, () => endsSoon(app.state()));
+      return listener.port;
     },
     async prepare(app) {
       await drop();
@@ -71,8 +70,8 @@ export function createAnswerer(log: Logger): Answerer {
     },
     async begin() {
       const former = current;
-      if (!served || !former || !next) throw new Error('no other configuration was prepared in this thread');
-      const { written, over } = served.replace(next.server);
+      if (!listener || !former || !next) throw new Error('no other configuration was prepared in this thread');
+      const { written, over } = listener.replace(next.server);
       current = next;
       next = null;
       close(former, over);
@@ -80,7 +79,7 @@ export function createAnswerer(log: Logger): Answerer {
     },
     drop,
     async stop() {
-      await served?.stop();
+      await listener?.stop();
       await drop();
       await current?.app.close();
       await Promise.all(closing);

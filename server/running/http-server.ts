@@ -9,16 +9,16 @@ import { createListener, requireHead } from '../http/listener.ts';
 import { noteRequest } from '../http/pulse.ts';
 import { checkUrl } from '../http/url.ts';
 import { takeTurns } from '../http/write-admission.ts';
+import type { OpenApp } from './app/open-app.ts';
+import { routes } from './app/routes.ts';
 import { metricsRoute } from './metrics/routes.ts';
 import { waitUntilUpToDate } from './nodes/up-to-date.ts';
-import type { OpenApp } from './open-app.ts';
 import { logRequests } from './request-log.ts';
-import { routes } from './routes.ts';
 
 /**
- * A server that answers what another listener passes on to its own, which never listens.
+ * Opens a server that never listens: another listener passes requests on to the server's own.
  *
- * @param backlog that of the thread, where it has several such servers, at once or one after the other.
+ * @param backlog the backlog of the thread, if the thread has several such servers, at once or one after the other.
  */
 export async function openServer(app: OpenApp, backlog?: Backlog): Promise<Server> {
   const hasFiles = [...app.collections.values()].some(({ model }) => model.upload);
@@ -49,10 +49,10 @@ async function serve(server: Server, options: Options): Promise<void> {
 }
 
 /**
- * A hapi server whose listener never listens.
+ * Creates a hapi server whose listener never listens.
  *
- * @param steps run before the route of a request is looked for, and throw if it is refused; together, for each
- * extension of hapi costs time.
+ * @param steps run before the route of a request is looked for, and throw if the request is refused. They share one
+ * extension of hapi, for each costs time.
  */
 export function neverListening(steps: readonly ((request: Request) => void)[] = []): Server {
   const server = Hapi.server({
@@ -60,9 +60,9 @@ export function neverListening(steps: readonly ((request: Request) => void)[] = 
     autoListen: false,
     compression: { minBytes: 4096 },
     debug: false,
-    // Its listener has no connections that could be ended.
+    // There are no connections that could be ended.
     operations: { cleanStop: false },
-    // Cookies of other applications of the same domain come along, of whatever form: `callers/cookies.ts` reads ours.
+    // Other applications of the same domain send cookies of any form: `callers/cookies.ts` reads ours.
     routes: { state: { parse: false } },
   });
   server.ext('onRequest', (request, h) => {

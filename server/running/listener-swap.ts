@@ -2,40 +2,44 @@ import type { IncomingMessage, Server as Listener, ServerResponse } from 'node:h
 import type { Server } from '@hapi/hapi';
 import { type Address, createListener, guardListener, listen } from '../http/listener.ts';
 
-/** A listener whose requests one server answers, and after it another, without a connection being lost. */
-export type Served = {
+/** A listener whose server can be replaced by another one without a connection being lost. */
+export type SwappableListener = {
   port: number;
-  /** From now on the next server answers. The former one ends what it has in hand, and its streams. */
+  /** From now on the next server answers. The former one finishes the requests it has, and ends its streams. */
   replace: (next: Server) => Former;
-  /** Takes no more connections; resolves when all that is in hand is over, or took too long. */
+  /** Takes no more connections; resolves when all requests are over, or take too long. */
   stop: () => Promise<void>;
 };
 
-/** A server that answers no more requests than it has. */
+/** A server that gets no new requests. */
 export type Former = {
-  /** Resolves when the writes are over that it had in hand, or took too long. */
+  /** Resolves when the writes are over that the server had, or take too long. */
   written: Promise<void>;
-  /** Resolves when all is over. */
+  /** Resolves when all requests are over. */
   over: Promise<void>;
 };
 
 const events = ['request', 'checkContinue'] as const;
 const stopMilliseconds = 10_000;
-/** How long writes that are under way have to be recorded by the former rules; those that come later wait as long. */
+/** How long writes that are under way may be recorded by the former rules; later writes wait for that time. */
 const writeMilliseconds = 2000;
 const reading = new Set(['GET', 'HEAD', 'OPTIONS']);
 
-/** The request that causes the replacement, which cannot be waited for. */
+/** The path of the request that causes the replacement, and so cannot be waited for. */
 export const reloadPath = '/api/operator/reload';
 
 type Answer = (request: IncomingMessage, response: ServerResponse) => void;
 
 /**
- * Listens, and has a server answer that does not listen itself.
+ * Listens, and passes requests on to a server that does not listen itself.
  *
  * @param isEnding whether answers are to say that their connection ends.
  */
-export async function listenFor(first: Server, address: Address, isEnding: () => boolean): Promise<Served> {
+export async function openSwappableListener(
+  first: Server,
+  address: Address,
+  isEnding: () => boolean,
+): Promise<SwappableListener> {
   const listener = createListener();
   let server = first;
   attach(listener, server);
@@ -49,7 +53,7 @@ export async function listenFor(first: Server, address: Address, isEnding: () =>
     attach(listener, next);
     server = next;
     const writes = left.filter(({ req }) => !reading.has(req.method ?? '') && req.url !== reloadPath);
-    // By then all is over but streams and long answers. The streams end, so that their clients come again; other
+    // By then only streams and long answers are left. The streams end, so that their clients connect again; other
     // answers end their connection.
     const stopped = within(writeMilliseconds, allOver(left)).then(() => former.stop());
     return {
@@ -74,7 +78,7 @@ function attach(listener: Listener, server: Server): void {
   for (const event of events) listener.prependListener(event, answerOf(server, event));
 }
 
-/** hapi takes requests by these events of its listener. */
+/** Gives the function by which hapi takes requests from an event of its listener. */
 function answerOf({ listener }: Server, event: (typeof events)[number]): Answer {
   const [answer] = listener.listeners(event) as Answer[];
   if (!answer) throw new Error(`the server does not answer ${event}`);

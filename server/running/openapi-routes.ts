@@ -9,10 +9,10 @@ import { auditOpenApiOperation, openApiOperation } from '../openapi/system-opera
 import type { Api } from '../ports.ts';
 import { rejectQuery } from '../queries/parameters.ts';
 
-/** The OpenAPI documents: that of the contract (section 4.7), and that of the audit routes, which are beside it. */
+/** The OpenAPI documents: one of the contract (section 4.7), and one of the audit routes, which are not part of it. */
 export function openApi(server: Server, app: Pick<App & RouteParts, 'model' | 'openApi'>): void {
   const { model } = app;
-  // One describes all of the configuration, the other one the history.
+  // The first describes all of the configuration, the second the history.
   serve('contract', '/api/openapi.json', [() => openApiOperation(model), requireReadOfAll]);
   serve('audit', '/api/audit/openapi.json', [() => auditOpenApiOperation(model), requireSomeAudit]);
 

@@ -1,28 +1,26 @@
 import type { Request, Server } from '@hapi/hapi';
 import Joi from 'joi';
 import { readKeyEnd } from '../../config/api-keys.ts';
-import { readNewPassword, readRevocation, readUnlock, readUsersAsked } from '../../config/credentials.ts';
 import { compileMembers } from '../../config/documents.ts';
-import { DomainError, invalidField } from '../../config/errors.ts';
 import { readKeyChange } from '../../config/signing-keys.ts';
-import { didYouMean, show } from '../../config/suggest.ts';
-import { type AccountRef, decideRevoke, decideUnlock } from '../../events/facts/accounts.ts';
 import type { NoRule } from '../access/admission.ts';
 import { revokeKey } from '../accounts/keys/manage.ts';
-import { listedUsers } from '../accounts/listed-users.ts';
-import { record } from '../accounts/record.ts';
-import { accountCalled, setPassword } from '../accounts/set-password.ts';
 import type { App, RouteParts } from '../app.ts';
 import { strategy } from '../callers/authentication.ts';
-import { type AuthTarget, authTargets } from '../callers/sessions.ts';
 import { readCandidates } from '../files/blobs/candidates.ts';
 import { readSuspects, recordLosses } from '../files/blobs/losses.ts';
 import { noPayload, readBody } from '../http/body.ts';
 import { actorOf, noRoute } from '../http/requests.ts';
 import { rejectQuery } from '../queries/parameters.ts';
+import { changeKeyPath } from './engine/signing-keys.ts';
 import { reloadPath } from './listener-swap.ts';
 import { applyPath } from './nodes/up-to-date.ts';
-import { changeKeyPath } from './signing-keys.ts';
+import { accountCommands } from './operator-accounts.ts';
+
+/** Adds the route of a command, whose answer is JSON. `body` reads the body, at most `maxBytes` of it. */
+export type AddCommand = (path: string, run: (request: Request, body: Body) => Promise<object>) => void;
+
+type Body = (maxBytes?: number) => Promise<unknown>;
 
 const readAccepted = compileMembers<{ acceptLoss?: boolean }>({ acceptLoss: Joi.boolean() });
 
@@ -37,87 +35,40 @@ export function operator(
   server: Server,
   app: App & Pick<RouteParts, 'store' | 'reload' | 'applySchema' | 'changeKey'>,
 ): void {
-  const targets = new Map(authTargets(app).map((target) => [target.slug, target]));
+  const add: AddCommand = (path, run) => {
+    server.route({
+      method: 'POST',
+      path,
+      options: { auth: strategy, payload: noPayload },
+      handler: (request) => run(request, (maxBytes = app.model.limits.body) => bodyFor(request, maxBytes)),
+    });
+  };
 
-  post('/api/operator/unlock', async (request) => {
-    const { collection, email } = readUnlock(await bodyFor(request));
-    const user = find(collection, email);
-    if (!(await app.passwords.unlock(user.category, email))) {
-      throw new DomainError('conflict', `${show(email)} is not locked, and no failed login is counted`);
-    }
-    await record({ app, request }, decideUnlock(user));
-    return { id: user.id };
+  accountCommands(add, app);
+  add('/api/operator/keys/revoke', async (request, body) => revokeKey({ app, request }, readKeyEnd(await body()).id));
+  add('/api/operator/blobs/collect', async (_request, body) => {
+    return app.pins.collect(readCandidates(await body(maxCandidatesBytes)));
   });
-
-  post('/api/operator/set-password', async (request) => {
-    const { collection, email, password } = readNewPassword(await bodyFor(request));
-    return setPassword({ app, request, target: targetCalled(collection) }, { email, password });
+  add('/api/operator/blobs/losses', async (request, body) => {
+    return recordLosses({ app, request }, readSuspects(await body(maxCandidatesBytes)));
   });
-
-  post('/api/operator/users', async (request) => {
-    const { collection, after = null } = readUsersAsked(await bodyFor(request));
-    return listedUsers(app, targetCalled(collection), after);
-  });
-
-  post('/api/operator/sessions/revoke', async (request) => {
-    const { collection, email, sid = null } = readRevocation(await bodyFor(request));
-    const user = find(collection, email);
-    const ended = app.accounts
-      .sessions(user.category, user.id)
-      .filter((session) => session.expiresAt > app.clock.believed() && (sid === null || session.sid === sid));
-    if (sid !== null && ended.length === 0) {
-      throw new DomainError('not-found', `${show(email)} has no session ${show(sid)}`);
-    }
-    if (ended.length > 0) await record({ app, request }, decideRevoke(user, sid));
-    return { id: user.id, ended: ended.length };
-  });
-
-  post('/api/operator/keys/revoke', async (request) => {
-    return revokeKey({ app, request }, readKeyEnd(await bodyFor(request)).id);
-  });
-
-  post('/api/operator/blobs/collect', async (request) => {
-    return app.pins.collect(readCandidates(await bodyFor(request, maxCandidatesBytes)));
-  });
-
-  post('/api/operator/blobs/losses', async (request) => {
-    return recordLosses({ app, request }, readSuspects(await bodyFor(request, maxCandidatesBytes)));
-  });
-
-  post(reloadPath, async (request) => {
-    const { acceptLoss = false } = readAccepted(await bodyFor(request));
+  add(reloadPath, async (_request, body) => {
+    const { acceptLoss = false } = readAccepted(await body());
     return app.reload({ acceptsLoss: acceptLoss });
   });
-
-  post(changeKeyPath, async (request) => {
-    const { way, reason } = readKeyChange(await bodyFor(request));
+  add(changeKeyPath, async (_request, body) => {
+    const { way, reason } = readKeyChange(await body());
     return app.changeKey(way, reason);
   });
-
-  post(applyPath, async (request) => {
-    const { acceptLoss = false } = readAccepted(await bodyFor(request));
+  add(applyPath, async (_request, body) => {
+    const { acceptLoss = false } = readAccepted(await body());
     return app.applySchema({ acceptsLoss: acceptLoss });
   });
+}
 
-  function post(path: string, handler: (request: Request) => Promise<object>): void {
-    server.route({ method: 'POST', path, options: { auth: strategy, payload: noPayload }, handler });
-  }
-
-  function bodyFor(request: Request, maxBytes = app.model.limits.body): Promise<unknown> {
-    if (actorOf(request).type !== 'system') throw noRoute(request);
-    rejectQuery(request.query);
-    request.app.rule = 'operator' satisfies NoRule;
-    return readBody(request, maxBytes);
-  }
-
-  function targetCalled(slug: string): AuthTarget {
-    const target = targets.get(slug);
-    if (target) return target;
-    throw invalidField('collection', `must be one with auth, got ${show(slug)}${didYouMean(slug, targets.keys())}`);
-  }
-
-  function find(slug: string, email: string): AccountRef {
-    const target = targetCalled(slug);
-    return { category: target.category, id: accountCalled(target, email) };
-  }
+function bodyFor(request: Request, maxBytes: number): Promise<unknown> {
+  if (actorOf(request).type !== 'system') throw noRoute(request);
+  rejectQuery(request.query);
+  request.app.rule = 'operator' satisfies NoRule;
+  return readBody(request, maxBytes);
 }

@@ -8,12 +8,14 @@ import { stoodInLine } from '../http/write-admission.ts';
 export function logRequests(server: Server, { log, state }: Pick<App, 'log' | 'state'>): void {
   if (!log.isLevelEnabled('info')) return;
   server.events.on('response', (request) => {
-    // The hundreds of requests of a first load are not what the reader of the log wants to see first.
+    // A first load has hundreds of requests, which would hide what the reader of the log looks for.
     if (state() !== 'starting') log.writeInfo(membersOf(request));
   });
 }
 
-/** The members of a line as JSON. Written out: the general way costs as much as finding the document that was read. */
+/**
+ * The members of a line as JSON. They are written out because the general way takes as long as finding the document.
+ */
 function membersOf(request: Request): string {
   const { info, method, path, raw, app } = request;
   const advice = app.advice === undefined ? '' : `,"advice":${JSON.stringify(app.advice)}`;

@@ -11,7 +11,7 @@ type Options = {
   baseUrl: string;
 };
 
-/** Runs the configuration's `seed` once in the life of a data directory; one that was cut short is run again. */
+/** Runs the configuration's `seed` once in the life of a data directory; a seed that was cut short runs again. */
 export async function runSeed({ loaded, directory, settings, baseUrl }: Options): Promise<void> {
   const { seed } = loaded;
   const { apiKeys, site } = settings;

@@ -2,10 +2,11 @@ import { resolve } from 'node:path';
 import type { Logger } from 'pino';
 import { showProgress } from '../platform/progress.ts';
 import type { Phase } from '../platform/state.ts';
+import { loopbackOf, urlOf } from './addresses.ts';
 import type { Directory } from './directory.ts';
-import { type Announced, type EngineReady, startEngine } from './engine.ts';
-import type { EngineOptions } from './engine-options.ts';
-import { type AnsweringOptions, answerHere, answerInThreads } from './handler-pool.ts';
+import { type Announced, type EngineReady, startEngine } from './engine/engine.ts';
+import type { EngineOptions } from './engine/foundation.ts';
+import { type HandlerPoolOptions, handleHere, handleInThreads } from './handler-pool.ts';
 import { openMetrics } from './metrics/metrics.ts';
 import { cannotReloadNode } from './nodes/limits.ts';
 import { createReloader, type Reloader } from './reload/reload.ts';
@@ -25,13 +26,13 @@ export type Service = {
 /** The address of a running service, and facts about its start. */
 export type Ready = Announced &
   Pick<EngineReady, 'size' | 'unsigned'> & {
-    /** Under which address it can be called from here. */
+    /** The address by which the service can be called from here. */
     reachable: string;
-    /** The address that it listens on. */
+    /** The address that the service listens on. */
     address: string;
   };
 
-type Options = Omit<AnsweringOptions, 'log' | 'metrics' | 'onFailure'> &
+type Options = Omit<HandlerPoolOptions, 'log' | 'metrics' | 'onFailure'> &
   Pick<EngineOptions, 'log' | 'node' | 'isBrief' | 'takesFiles' | 'onUpgrade'>;
 
 /**
@@ -41,7 +42,7 @@ type Options = Omit<AnsweringOptions, 'log' | 'metrics' | 'onFailure'> &
  */
 export function startService(options: Options): Service {
   const { settings, loaded, sink, log, node = null, isBrief = false, takesFiles, onUpgrade, patience } = options;
-  // SQLite reads it when its first file is opened. There is room where the data is, and other users may not look there.
+  // SQLite reads it when its first file is opened. The data directory has space, and is closed to other users.
   process.env.SQLITE_TMPDIR ??= resolve(settings.data);
   const engine = startEngine({
     settings,
@@ -56,9 +57,9 @@ export function startService(options: Options): Service {
     onFailure: (error, message) => die(log, error, message),
   });
   const metrics = isBrief ? null : openMetrics(settings, log);
-  const answer = settings.threads === 0 ? answerHere : answerInThreads;
+  const startHandlers = settings.threads === 0 ? handleHere : handleInThreads;
   const onFailure = (error: Error) => die(log, error, 'a thread that answers requests cannot be replaced');
-  const answering = answer({
+  const handlers = startHandlers({
     settings,
     loaded,
     sink,
@@ -73,7 +74,7 @@ export function startService(options: Options): Service {
     const { size, unsigned, announce } = started;
     metrics?.observe(null, () => started.observed);
     await metrics?.listen();
-    const port = await answering.listen(started);
+    const port = await handlers.listen(started);
     const reachable = urlOf(loopbackOf[settings.host] ?? settings.host, port);
     return { reachable, address: urlOf(settings.host, port), size, unsigned, ...announce(reachable) };
   }
@@ -84,7 +85,7 @@ export function startService(options: Options): Service {
     loaded,
     directory: engine.directory.path,
     ready: ready.then(() => engine.ready),
-    answering,
+    handlers,
     onFailure: (error, message) => die(log, error, message),
     metrics,
     log,
@@ -99,7 +100,7 @@ export function startService(options: Options): Service {
       // A start that is cut short fails on the parts closed now.
       ready.catch(() => {});
       engine.setState('stopping');
-      await answering.stop();
+      await handlers.stop();
       await metrics?.close();
       await engine.stop();
       sink.flushSync();
@@ -107,15 +108,7 @@ export function startService(options: Options): Service {
   };
 }
 
-/** Under which address a server that listens on every one can be called from here. */
-export const loopbackOf: Record<string, string> = { '0.0.0.0': '127.0.0.1', '::': '::1' };
-
-/** The address of a port. */
-export function urlOf(host: string, port: number | string): string {
-  return `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
-}
-
-/** Without a part of it the service answers wrongly or not at all: nothing is left but to start again. */
+/** Ends the process after a part has failed without which the service answers wrongly or not at all. */
 export function die(log: Logger, error: Error, message: string): void {
   log.fatal({ err: error }, `${message}; the process ends`);
   process.exitCode = 1;

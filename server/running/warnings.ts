@@ -2,12 +2,12 @@ import type { Logger } from 'pino';
 import type { Model } from '../../config/model.ts';
 import type { Settings } from '../settings/settings.ts';
 
-/** As many characters as the signature of a token has bytes (RFC 7518, section 3.2). */
+/** The number of bytes in the signature of a token (RFC 7518, section 3.2). */
 export const safeLength = 32;
 
 /**
- * Warns of a configuration in one line, so that the addresses of the service are not lost between its warnings; a
- * command prints all of them where the configuration is a file.
+ * Warns of a configuration in one line, so that its warnings do not hide the addresses of the service. A command prints
+ * all of them if the configuration is a file.
  *
  * @param loaded `path` is null for a configuration that is an object.
  */
@@ -27,10 +27,13 @@ export function warnOfConfiguration(
 
 export function warnOfSecrets(log: Logger, { secrets }: Settings): void {
   if (secrets.some(({ length }) => length < safeLength))
-    log.warn(`a secret is shorter than ${safeLength} characters: who guesses it can make tokens of any user`);
+    log.warn(`a secret is shorter than ${safeLength} characters: anyone who guesses it can forge tokens`);
 }
 
-/** `found`: events in the log at the start; `unsigned`: those after the last checkpoint of a key of the vault. */
+/**
+ * `found`: events in the log at the start; `unsigned`: the events after the last checkpoint that a key of the vault
+ * signed.
+ */
 type Unsigned = { found: number; unsigned: number; upgradedFrom: number | null };
 
 /** Warns of events at the end of a log that no checkpoint has signed. */

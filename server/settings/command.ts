@@ -15,7 +15,7 @@ import {
 } from './settings.ts';
 import { readSites, siteCalled } from './sites-file.ts';
 
-/** The settings, flags and words of a command line: one word for each that the command takes. */
+/** The settings, flags and words of a command line; the command takes each word by its position. */
 export type Given<F extends Flags> = {
   settings: Settings;
   flags: { [name in keyof F]?: FlagValues[F[name]] };
@@ -24,13 +24,13 @@ export type Given<F extends Flags> = {
 
 /** The settings, flags and words that a command takes. */
 export type Takes<F extends Flags> = {
-  /** The settings that it has a flag for. */
+  /** The settings that the command has a flag for. */
   settings: readonly (keyof Settings)[];
-  /** Its other flags. */
+  /** The other flags of the command. */
   flags?: F;
   /**
-   * The arguments without a flag, by the names of the usage: `COLLECTION` is required, `[FILE]` is not, and of
-   * `[COLLECTION…]` there may be any number.
+   * The arguments without a flag, as the usage names them: `COLLECTION` is required, `[FILE]` is optional,
+   * `[COLLECTION…]` stands for any number.
    */
   words?: readonly string[];
 };
@@ -167,7 +167,7 @@ function readEnvironment(environment: NodeJS.ProcessEnv, problems: string[]): Re
   return result;
 }
 
-/** One variable of a bucket requires all those without a default. */
+/** If one variable of a bucket is set, all those without a default must be. */
 function wholeBucket(parts: object, given: Record<string, string>, problems: string[]): object {
   const known = settings.filter(({ part }) => part);
   const first = known.find(({ environment }) => environment in given);

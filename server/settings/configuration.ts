@@ -12,14 +12,14 @@ import { loadProblem } from './load-errors.ts';
 import { type Imported, importModule, type Sources } from './modules.ts';
 import { UsageError } from './settings.ts';
 
-/** A configuration, checked, and where it came from: its file, and the texts of its modules. */
+/** A checked configuration and its origin: the file, and the texts of its modules. */
 export type Loaded = { path: string; model: Model; seed: Seed | null; sources: Sources };
 
 const example = fileURLToPath(ownModule('examples/atlas/annals.config', null));
-/** The names of a configuration that is found where none is given. */
+/** The file names that are tried if no configuration is given. */
 export const defaultNames = ['ts', 'mts', 'js', 'mjs', 'json'].map((extension) => `annals.config.${extension}`);
 
-/** A configuration to begin with. */
+/** An example of a configuration to begin with. */
 export const firstConfiguration = `import { defineConfig } from '${packageName}';
 
 export default defineConfig({
@@ -28,13 +28,13 @@ export default defineConfig({
   ],
 });`;
 
-/** The time limit for a module that awaits something, such as a secret that it fetches. */
+/** The time limit of a module that awaits something, such as a secret that it fetches. */
 const loadMilliseconds = 30_000;
 
 /**
  * Loads and checks a configuration module, or a `.json` file.
  *
- * @param path undefined: `annals.config.…` in the working directory, else the example, where there is one.
+ * @param path undefined: `annals.config.…` in the working directory, else the example, if there is one.
  * @throws UsageError if it cannot be loaded; ConfigError if it is not valid.
  */
 export async function loadConfiguration(path: string | undefined, patience = loadMilliseconds): Promise<Loaded> {
@@ -47,10 +47,10 @@ export async function loadConfiguration(path: string | undefined, patience = loa
 }
 
 /**
- * Loads and checks a configuration as another thread, or an earlier start of this one, has read it, whatever is in its
- * files by now. Data that its modules read by themselves is read again.
+ * Loads and checks a configuration from the texts that another thread, or an earlier start of this one, has read,
+ * whatever its files hold by now. Data that its modules read themselves is read again.
  *
- * @param path its file.
+ * @param path the file of the configuration.
  * @throws UsageError, ConfigError as {@link loadConfiguration}.
  */
 export function loadKept(path: string, sources: Sources): Promise<Loaded> {
@@ -58,14 +58,14 @@ export function loadKept(path: string, sources: Sources): Promise<Loaded> {
 }
 
 /**
- * Loads and checks a configuration as it is in its files now, also where this thread has loaded it before. @throws as
- * the others.
+ * Loads and checks a configuration as its files are now, even if this thread has loaded it before. @throws as {@link
+ * loadConfiguration}.
  */
 export function loadAgain(path: string): Promise<Loaded> {
   return load(path, { kept: null, isAgain: true, patience: loadMilliseconds });
 }
 
-/** `kept`: the texts in place of the files. `isAgain`: not what this thread has loaded before. */
+/** `kept`: the texts to use in place of the files. `isAgain`: loads modules anew that this thread has loaded before. */
 type How = { kept: Sources | null; isAgain: boolean; patience: number };
 
 async function load(file: string, how: How): Promise<Loaded> {
@@ -74,15 +74,15 @@ async function load(file: string, how: How): Promise<Loaded> {
 }
 
 /**
- * The message without a configuration. The package, unlike the checkout and the image, has no example: it would be
- * large.
+ * The message if there is no configuration. Unlike the checkout and the image, the package has no example, which would
+ * be large.
  */
 function noConfiguration(): string {
   const ways = 'annals init writes this one there, and --config FILE names another';
   return `there is no configuration in ${process.cwd()}: ${ways}\n\n${firstConfiguration}`;
 }
 
-/** The example is made of a package that `npm ci --omit=dev` leaves out. */
+/** The example needs a package that `npm ci --omit=dev` leaves out. */
 function demandItsPackages(): void {
   try {
     import.meta.resolve('world-countries/package.json');
@@ -121,7 +121,7 @@ async function read(file: string, { kept, isAgain, patience }: How): Promise<Mod
   return { config: module.default, seed: isFunction<Seed>(module.seed) ? module.seed : null, sources };
 }
 
-/** A module that waits forever would block the start without a reason in sight. */
+/** A module that waits for ever would block the start without a visible reason. */
 async function inTime<T>(loading: Promise<T>, milliseconds: number): Promise<T> {
   const late = Promise.withResolvers<never>();
   const message = `what it waits for did not come within ${milliseconds / 1000} seconds`;

@@ -4,7 +4,8 @@ import { parseWitnessKey, type WitnessKey } from '../../events/proof/cosignature
 export type Witness = { key: WitnessKey; prefix: string };
 
 /**
- * Reads a witness as settings have it, `VERIFIER-KEY=URL`. The key has no `=`, for its bytes fill their base64.
+ * Reads a witness from its form in settings, `VERIFIER-KEY=URL`. The key has no `=`, because its bytes fill their
+ * base64.
  *
  * @throws RangeError naming the problem, without the URL, which may hold a secret.
  */

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { show } from '../../config/suggest.ts';
 import { isBinary } from '../platform/carried.ts';
 
-/** The folder of our own modules: the author's mistake is elsewhere. */
+/** The folder of our own modules; the author's mistake is elsewhere. */
 const ours = fileURLToPath(new URL('../', import.meta.url));
 const extensions = ['.ts', '.mts', '.js', '.mjs', '.cts', '.cjs', '.json'];
 
@@ -29,7 +29,7 @@ function placeOf(file: string, error: Error): string | null {
   return missingImport(error)?.place ?? thrownPlace(stack);
 }
 
-/** Node puts the line in front of the stack, with marks below where it is wrong; none at the end of a file. */
+/** Node prints the line before the stack, with marks below the mistake; there are none at the end of a file. */
 function markedPlace(text: string): string | null {
   const [head = '', ...below] = text.split('\n');
   const [, path = '', line] = /^(.+):(\d+)$/.exec(head) ?? [];
@@ -41,10 +41,11 @@ function markedPlace(text: string): string | null {
 const checkMilliseconds = 5000;
 
 /**
- * Node tells the place of a syntax error in JavaScript only if it checks that file alone; null without a Node to run.
+ * Node tells the position of a syntax error in JavaScript only if it checks that file alone; null without a Node to
+ * run.
  */
 function checkedPlace(file: string): string | null {
-  // There, execPath is not Node.
+  // In the binary, execPath is not Node.
   if (process.versions.electron !== undefined || isBinary()) return null;
   const { NODE_OPTIONS: _ours, ...env } = process.env;
   const check = { encoding: 'utf8', timeout: checkMilliseconds, env } as const;
@@ -67,10 +68,7 @@ function pathOf(url: string): string {
   return url.startsWith('file:') ? fileURLToPath(url) : url;
 }
 
-/**
- * TypeScript that is more than types, which Node does not compile, by how its message names it, with the way to write
- * it.
- */
+/** TypeScript beyond types, which Node does not compile: the words of Node's message, and the way to write it. */
 const uncompiled: readonly [construct: string, instead: string][] = [
   ['enum', "write an object, const Status = { draft: 'draft' } as const"],
   ['namespace', 'write a module, and import it'],
@@ -103,7 +101,7 @@ function missingImport(error: Error): { place: string | null; meant: string | nu
   };
 }
 
-/** As an import names a file: `./sib.ts`. */
+/** A path as an import names it: `./sib.ts`. */
 function specifierOf(importer: string, path: string): string {
   const specifier = relative(dirname(importer), path).replaceAll(sep, '/');
   return specifier.startsWith('.') ? specifier : `./${specifier}`;

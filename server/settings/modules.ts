@@ -2,10 +2,10 @@ import { createRequire, registerHooks } from 'node:module';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { isOwnModule } from '../platform/carried.ts';
 
-/** A module as it was read: its format as Node names it (`module-typescript`, `commonjs`), and its text. */
+/** A module as it was read: its format, as Node names it (`module-typescript`, `commonjs`), and its text. */
 export type Source = { format: string | undefined; source: string | Uint8Array };
 
-/** The modules of a configuration by their addresses (`file:`), without those of packages. */
+/** The modules of a configuration by their addresses (`file:`), without modules of packages. */
 export type Sources = ReadonlyMap<string, Source>;
 
 /** A module, with the texts of itself and of all that it imports. */
@@ -14,17 +14,17 @@ export type Imported = { module: Record<string, unknown>; sources: Sources };
 /** The texts of modules, and the addresses of the modules that each of them imports. */
 type Generation = { sources: Map<string, Source>; imports: Map<string, Set<string>> };
 
-/** The modules that this thread has imported. Those of the first generation have their plain addresses. */
+/** The modules that this thread has imported. Modules of the first generation have their plain addresses. */
 const generations: Generation[] = [];
 const require = createRequire(import.meta.url);
 const marker = /[?&]annals=(\d+)$/;
 
 /**
- * Imports the module of a configuration, and records the text of each module that is a part of it.
+ * Imports the module of a configuration, and records the texts of the modules that are part of it.
  *
- * @param kept the texts to take in place of the files; null: the files as they are now.
- * @param isAgain whether modules are loaded that this thread has loaded before, which Node keeps for the life of a
- * thread: they get other addresses. Packages are not loaded again.
+ * @param kept the texts to use in place of the files; null: the files as they are now.
+ * @param isAgain loads modules anew that this thread has loaded before: Node keeps them for the life of a thread, so
+ * they get other addresses. Packages are not loaded again.
  * @throws any error of the module, or of Node.
  */
 export async function importModule(file: string, kept: Sources | null, isAgain: boolean): Promise<Imported> {
@@ -40,7 +40,10 @@ export async function importModule(file: string, kept: Sources | null, isAgain: 
   return { module: await import(marked(address, number)), sources: partsOf(address, generation) };
 }
 
-/** The module at an address, and those that it imports. Others of the generation may be of another configuration. */
+/**
+ * The module at an address, and the modules that it imports. Others of the generation may belong to another
+ * configuration.
+ */
 function partsOf(address: string, { sources, imports }: Generation): Sources {
   const found = new Map<string, Source>();
   const open = [address];
@@ -53,7 +56,7 @@ function partsOf(address: string, { sources, imports }: Generation): Sources {
   return found;
 }
 
-/** The modules of the import under way, or of the last one, also where it has failed. */
+/** The modules of the import under way, or of the last one, even if it has failed. */
 export function recordedSources(): Sources {
   return generations.at(-1)?.sources ?? new Map();
 }
@@ -74,7 +77,7 @@ function begin(): void {
     },
     load(url, context, next) {
       if (!isTheirs(url)) return next(url, context);
-      // Modules that `require` loads have no mark, and belong to the import under way.
+      // Modules that `require` loads have no mark; they belong to the import under way.
       const { sources } = generations[Number(marker.exec(url)?.[1] ?? generations.length - 1)] as Generation;
       const address = url.replace(marker, '');
       const known = sources.get(address);
@@ -87,21 +90,21 @@ function begin(): void {
   });
 }
 
-/** Notes that a module imports another. A parent without a mark is of the import under way, as in `load`. */
+/** Notes that a module imports another. A parent without a mark belongs to the import under way, as in `load`. */
 function note(parent: string, child: string): void {
   const { imports } = generations[Number(marker.exec(parent)?.[1] ?? generations.length - 1)] as Generation;
   const address = parent.replace(marker, '');
   imports.set(address, (imports.get(address) ?? new Set()).add(child.replace(marker, '')));
 }
 
-/** The address that an import names; empty where it names a package. */
+/** The address that an import names; empty for a package. */
 function addressOf(specifier: string, parent: string): string {
   if (specifier.startsWith('file:')) return specifier.replace(marker, '');
   const isRelative = parent !== '' && /^\.{0,2}\//.test(specifier);
   return isRelative && URL.canParse(specifier, parent) ? new URL(specifier, parent).href : '';
 }
 
-/** Whether a module is a part of a configuration, and neither ours nor that of a package. */
+/** Whether a module is part of a configuration, and neither ours nor part of a package. */
 function isTheirs(url: string): boolean {
   return url.startsWith('file:') && !url.includes('/node_modules/') && !isOwnModule(url);
 }
@@ -111,7 +114,7 @@ function marked(url: string, generation: number): string {
   return `${url}${url.includes('?') ? '&' : '?'}annals=${generation}`;
 }
 
-/** Modules of CommonJS are kept by their paths. */
+/** Node keeps modules of CommonJS by their paths. */
 function forgetRequired(): void {
   for (const [address, { format }] of generations.flatMap(({ sources }) => [...sources])) {
     if (format?.startsWith('commonjs') || format?.startsWith('json')) delete require.cache[fileURLToPath(address)];

@@ -15,8 +15,7 @@ export type Place = { at: string; problems: string[] };
 export function readObjectSettings(
   said: Record<string, unknown>,
   { at, problems }: Place,
-  settings: readonly Setting[],
-  base: string,
+  { settings, base }: { settings: readonly Setting[]; base: string },
 ): Partial<Settings> {
   const own: Record<string, unknown> = {};
   for (const setting of settings) {

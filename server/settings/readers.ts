@@ -6,8 +6,8 @@ import { messageOf } from '../../storage/errors.ts';
 import { certificatesIn } from './certificates.ts';
 import { parseWitness } from './cosigners.ts';
 
-// Each reads the text of a setting. Its errors name the source (the variable, the flag or the place in a file) and the
-// allowed values, and show no value that may be a secret.
+// Each function reads the text of a setting. Its errors name the source (the variable, the flag or the place in a file)
+// and the allowed values, and show no value that may be a secret.
 
 const logLevels = ['fatal', 'error', 'warn', 'info', 'debug', 'silent'];
 const maxThreads = 256;
@@ -91,7 +91,7 @@ export function readThreads(text: string, source: string): number {
 /** The address under which clients reach a service, without a slash at its end. */
 export function readBaseUrl(text: string, source: string): string {
   const url = URL.canParse(text) ? new URL(text) : null;
-  // Mails would show it, and so would this error.
+  // Mails would show credentials, and so would this error.
   if (url?.username || url?.password) throw new Error(`${source} must not hold a name and password`);
   // A ";" would end the path of a cookie.
   if (!url || !['http:', 'https:'].includes(url.protocol) || url.search || url.hash || url.pathname.includes(';')) {
@@ -152,7 +152,7 @@ export function readSmtpUrl(text: string, source: string): string {
 
 /** The sender of mails. */
 export function readSender(text: string, source: string): string {
-  // Not shown either: the two are easily swapped.
+  // The value is not shown: the sender and the URL of the mail server are easily swapped.
   if (!senderRule.passes(text)) throw new Error(`${source} must ${senderRule.must}`);
   return text.trim();
 }

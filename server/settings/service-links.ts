@@ -4,9 +4,9 @@ const name =
 const port = /^ANNALS_(?:[A-Z\d_]+_)?PORT$/;
 
 /**
- * Whether a variable of the environment tells of a Kubernetes service, as every pod beside one called `annals` or
- * `annals-…` is told of it ("service links"): `ANNALS_SERVICE_HOST`, `ANNALS_SERVICE_PORT_HTTP`,
- * `ANNALS_PORT=tcp://10.0.0.1:4000`, `ANNALS_PORT_4000_TCP_ADDR`. Such a variable is no setting of ours.
+ * Whether an environment variable describes a Kubernetes service ("service links"). Every pod beside a service called
+ * `annals` or `annals-…` gets them: `ANNALS_SERVICE_HOST`, `ANNALS_SERVICE_PORT_HTTP`,
+ * `ANNALS_PORT=tcp://10.0.0.1:4000`, `ANNALS_PORT_4000_TCP_ADDR`. They are not our settings.
  */
 export function isServiceLink(variable: string, value: string): boolean {
   return name.test(variable) || (port.test(variable) && target.test(value));

@@ -6,15 +6,15 @@ import { keysOf, kindOf, objectIn, type Place, readObjectSettings } from './obje
 import { type Settings, type SiteSettings, siteSettings } from './settings.ts';
 import { clashes } from './site-clashes.ts';
 
-/** The form of an id that is valid in headers, addresses, and names of cookies and folders. */
+/** The form of an id that is valid in headers, addresses, and the names of cookies and folders. */
 const idForm = /^[a-z\d][a-z\d-]{0,62}$/;
 const idMust = 'must be 1 to 63 lower-case letters, digits and "-", and not begin with "-"';
 
 /**
- * Reads the file of sites, a JSON list of objects; relative paths in it are relative to the file.
+ * Reads the file of sites, a JSON list of objects; paths in it are relative to the file.
  *
  * @param common the defaults; the default data directory of a site is its id below `common.data`.
- * @param problems every problem is added to them; each names its place, and shows no secret.
+ * @param problems gets every problem, with its place and without secrets.
  */
 export function readSites(path: string, common: Settings, problems: string[]): SiteSettings[] {
   const file = resolve(path);
@@ -116,5 +116,5 @@ function readSite(entry: unknown, { at, problems }: Place, base: string) {
   const isId = typeof id === 'string' && idForm.test(id);
   if (!('id' in said)) problems.push(`${at}.id is missing`);
   else if (!isId) problems.push(`${at}.id ${idMust}, got ${show(id)}`);
-  return { id: isId ? id : '', settings: readObjectSettings(said, { at, problems }, siteSettings, base) };
+  return { id: isId ? id : '', settings: readObjectSettings(said, { at, problems }, { settings: siteSettings, base }) };
 }

@@ -16,8 +16,8 @@ export type Condition = { tables: Tables; where: Where };
 export type Conditions = ReadonlyMap<string, ReadonlyMap<string, Condition>>;
 
 /**
- * Checks the parts of webhooks that the check of the configuration leaves open: their conditions, which name fields,
- * and that URLs are https in production.
+ * Checks what the check of the configuration leaves open: the conditions of webhooks, which name fields, and that URLs
+ * are https in production.
  *
  * @throws ConfigError naming every problem.
  */
@@ -64,7 +64,7 @@ function keyOf({ kind, slug, category }: Collection | Global): string {
   return kind === 'global' ? globalStream(slug) : category;
 }
 
-/** Every field: the condition is the author's. */
+/** A condition may use every field: it is the author's. */
 function reachOf(model: Model, tables: ReadonlyMap<string, Tables>, target: Collection | Global): Reach {
   return {
     tables: tables.get(keyOf(target)) as Tables,

@@ -6,7 +6,7 @@ import type { Header } from '../../events/facts/envelope.ts';
 import type { Names } from '../../events/service-events/categories.ts';
 import type { DeliveryView } from '../ports.ts';
 
-/** The document or global that an event is about, and what happened to it; `key` is that of the schema. */
+/** The document or global of an event, and what happened to it; `key` is its key in the schema. */
 export type Subject = {
   target: { kind: 'collection' | 'global'; slug: string };
   key: string;
@@ -14,7 +14,7 @@ export type Subject = {
   event: WebhookEvent;
 };
 
-/** The types of events that webhooks are told of. An erased document is gone, too. */
+/** The events that webhooks are told of, by type. An erased document is gone too. */
 const events: { readonly [type: string]: WebhookEvent } = {
   'document.created': 'created',
   'document.updated': 'updated',
@@ -25,7 +25,7 @@ const events: { readonly [type: string]: WebhookEvent } = {
   'global.restored': 'restored',
 };
 
-/** The subject of an event; null for one that webhooks are not told of. */
+/** The subject of an event; null if webhooks are not told of it. */
 export function subjectOf({ type, stream }: Pick<Header, 'type' | 'stream'>, names: Names): Subject | null {
   const event = Object.hasOwn(events, type) ? events[type] : undefined;
   if (event === undefined) return null;
@@ -35,7 +35,8 @@ export function subjectOf({ type, stream }: Pick<Header, 'type' | 'stream'>, nam
 }
 
 /**
- * The message about an event: no content, so that nothing has to be erased at a receiver. `id` is null for a global.
+ * The message about an event. It has no content, so that nothing must be erased at a receiver. `id` is null for a
+ * global.
  */
 export type Message = Pick<DeliveryView, 'type' | 'timestamp' | 'data'>;
 
@@ -47,8 +48,8 @@ export function messageOf({ type, stream, recordedAt, version, position, batch }
 }
 
 /**
- * The id of a delivery: the same for each attempt, and another for each webhook. It has no dot, which the signature
- * needs.
+ * The id of a delivery: the same for each attempt, different for each webhook. It has no dot, as the signature
+ * requires.
  */
 export function deliveryIdOf(event: string, webhook: string): string {
   return `${event}_${webhook}`;

@@ -17,7 +17,7 @@ import {
   retryDeliveryOperation,
 } from './operations.ts';
 
-/** The webhooks and the deliveries that are left to be made, for those who manage API keys. */
+/** The routes about webhooks and their pending deliveries, for callers who manage API keys. */
 export function webhooks(server: Server, app: App & Pick<RouteParts, 'webhooks'>): void {
   const path = '/api/webhooks';
   const names = app.model.webhooks.map(({ name }) => name);

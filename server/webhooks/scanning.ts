@@ -9,13 +9,13 @@ import { type Conditions, includes } from './conditions.ts';
 import type { Deliveries, Found } from './deliveries.ts';
 import { deliveryIdOf, type Subject, subjectOf } from './messages.ts';
 
-/** The change feed as webhooks are driven by it. */
+/** The change feed that drives webhooks. */
 export type Scanner = {
-  /** The end of the log, as far as the read tables have it. */
+  /** The position of the last event that the read tables have. */
   end: () => number;
   /** The header of one event. */
   header: (position: number) => Header;
-  /** Keeps deliveries of all events up to the end. */
+  /** Keeps the deliveries of all events up to the end. */
   scan: (signal: AbortSignal) => Promise<void>;
   close: () => Promise<void>;
 };
@@ -32,7 +32,7 @@ type Options = {
 
 const eventsAtOnce = 200;
 
-/** Opens the log and the read tables to look for events that webhooks are to be told of. */
+/** Opens the log and the read tables, to find the events that webhooks are to be told of. */
 export function openScanner({
   webhooks,
   conditions,
@@ -60,7 +60,7 @@ export function openScanner({
   }
 
   async function scan(signal: AbortSignal): Promise<void> {
-    // Another node may have looked through the log since.
+    // Another node may have scanned the log since.
     if (seen.size === 0 || end() > Math.min(...seen.values())) await remember();
     while (!signal.aborted) {
       const from = Math.min(...seen.values());
@@ -82,18 +82,18 @@ export function openScanner({
     for (const webhook of webhooks) {
       const { name } = webhook;
       if (position <= (seen.get(name) ?? 0) || !isFor(webhook, subject)) continue;
-      // The content that it could be asked of is erased.
+      // The content that the condition could be asked of is erased.
       const isMet = type === 'document.erased' || (await meets(webhook, subject, position));
       if (isMet) found.push({ webhook: name, id: deliveryIdOf(id, name), stream, position });
     }
     return found;
   }
 
-  /** Whether the document met the condition before the event or meets it after it. */
+  /** Whether the document met the condition before the event, or meets it after the event. */
   async function meets({ name, where }: Webhook, { key, id }: Subject, position: number): Promise<boolean> {
     if (where === null) return true;
     const condition = conditions.get(name)?.get(key);
-    // It is not configured any more.
+    // The target is no longer configured.
     if (!condition) return false;
     const isMetAt = (at: number) => past.matches(at, condition.tables, id, condition.where);
     return (await isMetAt(position)) || (await isMetAt(position - 1));

@@ -6,9 +6,9 @@ import { withDatabase } from '../../storage/sqlite.ts';
 import type { WebhookPort } from '../ports.ts';
 import { type Conditions, readConditions } from './conditions.ts';
 import { type Deliveries, deliveriesIn } from './deliveries.ts';
-import { openWebhooks, type Webhooks, type WebhookTurn } from './webhooks.ts';
+import { openWebhooks, type WebhookLease, type Webhooks } from './webhooks.ts';
 
-/** The webhooks of a service, by the configuration in force. */
+/** The webhooks of a service under the configuration in force. */
 export type WebhookService = {
   port: WebhookPort;
   /** Begins to deliver. */
@@ -22,32 +22,32 @@ export type WebhookService = {
   close: () => Promise<void>;
 };
 
-/** The files of a service that webhooks are driven by, and that of their deliveries, which nodes have elsewhere. */
+/** The log and the read file that drive webhooks, and the file of their deliveries, which nodes keep in PostgreSQL. */
 type Feed = { log: string; logFile: string; readFile: string; path: string };
 
-/** The queue that nodes have together, and the turn of this one. */
-export type NodeWebhooks = { deliveries: () => Deliveries; openTurn: () => WebhookTurn };
+/** The queue that nodes share, and the lease of this node. */
+export type NodeWebhooks = { deliveries: () => Deliveries; openLease: () => WebhookLease };
 
 type Options = {
   model: Model;
-  /** Those of `model`. */
+  /** The conditions of the webhooks of `model`. */
   conditions: Conditions;
   isProduction: boolean;
   log: Logger;
   /** Milliseconds since the epoch. */
   now: () => number;
-  /** Absent where the queue is in a file of this process. */
+  /** Absent if the queue is in a file of this process. */
   node?: NodeWebhooks | null;
 };
 
-/** Creates the service; nothing is opened before `start`, nor without a webhook. */
+/** Creates the service. Nothing is opened before `start`, or if there is no webhook. */
 export function createWebhookService(options: Options): WebhookService {
   const { model, conditions, isProduction, log, now, node = null } = options;
   let configured = { model, conditions };
   let feed: Feed | null = null;
   let opened: Promise<Webhooks | null> = Promise.resolve(null);
 
-  /** A new webhook begins at the end that the log has now. */
+  /** A new webhook begins at the present end of the log. */
   function open(released: readonly string[]): () => Promise<Webhooks | null> {
     const { webhooks } = configured.model;
     if (!feed || webhooks.length === 0) return async () => null;
@@ -57,13 +57,13 @@ export function createWebhookService(options: Options): WebhookService {
     const names = namesOf(model.schema.collections);
     return async () => {
       const deliveries = node ? node.deliveries() : deliveriesIn(path, { id: logId, size }, now());
-      const turn = node?.openTurn() ?? null;
+      const lease = node?.openLease() ?? null;
       const feed = { log: logId, size, ...files };
-      return await openWebhooks({ webhooks, conditions, names, deliveries, released, turn, feed, log, now });
+      return await openWebhooks({ webhooks, conditions, names, deliveries, released, lease, feed, log, now });
     };
   }
 
-  /** One after the other, for both have the same file. */
+  /** Opens the webhooks after the former ones are closed, which have the same file. */
   function follow(released: readonly string[]): void {
     const next = open(released);
     opened = opened
@@ -110,7 +110,7 @@ function readdressed(former: Model, next: Model): string[] {
   return next.webhooks.filter((webhook) => ways.get(webhook.name) !== wayOf(webhook)).map(({ name }) => name);
 }
 
-/** All that deliveries depend on: conditions also on the fields. */
+/** All that deliveries depend on: conditions depend on the fields too. */
 function asText({ webhooks, schema }: Model): string {
   return JSON.stringify([webhooks, schema]);
 }

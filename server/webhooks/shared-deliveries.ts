@@ -1,143 +1,66 @@
 import { lockOf, type VaultRows } from '../../events/postgres/vault/rows.ts';
 import type { Statement } from '../../storage/postgres/connection.ts';
-import { type Deliveries, type Delivery, type Found, patience } from './deliveries.ts';
+import type { Deliveries, Delivery, Found, Progress } from './deliveries.ts';
+import { patience } from './delivery-tables.ts';
 
+const table = 'annals_vault.deliveries';
+const webhooks = 'annals_vault.webhooks';
 const columns = `webhook, position, id, stream, is_parked AS "isParked", attempts, due_at AS "dueAt", give_up_at AS "giveUpAt",
   tried_at AS "triedAt", failure`;
-const table = 'annals_vault.deliveries';
+const select = `SELECT ${columns} FROM ${table} WHERE log = $1 AND webhook = $2`;
+/** One delivery, by the log, the webhook and the position. */
+const where = 'WHERE log = $1 AND webhook = $2 AND position = $3';
+/** The waiting deliveries of a document, by the log, the webhook and the stream. */
+const ofDocument = 'WHERE log = $1 AND webhook = $2 AND stream = $3 AND NOT is_parked';
+const first = `(SELECT min(position) FROM ${table} ${ofDocument})`;
 
-/** The queue of deliveries that several nodes have together, in PostgreSQL: as {@link Deliveries} has it. */
-export function openSharedDeliveries({ log, read, write, change }: VaultRows): Deliveries {
+/** The queue of deliveries that several nodes share, in PostgreSQL: as {@link Deliveries} has it. */
+export function openSharedDeliveries(rows: VaultRows): Deliveries {
+  const { log, read, write } = rows;
   const lock = lockOf(log, 'webhooks');
-  const select = `SELECT ${columns} FROM ${table} WHERE log = $1 AND webhook = $2`;
-
-  async function one(webhook: string, id: string): Promise<Delivery | null> {
-    const [row] = await read({ text: `${select} AND id = $3`, values: [log, webhook, id] });
-    return row ?? null;
-  }
-
-  const ofDocument = 'WHERE log = $1 AND webhook = $2 AND stream = $3 AND NOT is_parked';
-  const first = `(SELECT min(position) FROM ${table} ${ofDocument})`;
-
-  /** Of a document the earliest one alone is due; `at`: that one at once. */
-  function inOrder(one: Found, at: number | null): Statement[] {
-    const { webhook, stream } = one;
-    const text = `UPDATE ${table} SET due_at = NULL ${ofDocument} AND position > ${first}`;
-    const held = { text, values: [log, webhook, stream] };
-    return at === null ? [held] : [held, earliestDue(one, at)];
-  }
-
-  function earliestDue({ webhook, stream }: Found, at: number): Statement {
-    const text = `UPDATE ${table} SET due_at = $4 ${ofDocument} AND position = ${first} AND (due_at IS NULL OR due_at > $4)`;
-    return { text, values: [log, webhook, stream, at] };
-  }
-
-  const at = ({ webhook, position }: Found) => [log, webhook, position];
-  const where = 'WHERE log = $1 AND webhook = $2 AND position = $3';
-
-  async function progress(name: string) {
-    const [row] = await read({
-      text: `SELECT position, delivered_at AS "deliveredAt",
-               (SELECT count(*) FROM ${table} WHERE log = $1 AND webhook = $2 AND NOT is_parked) AS waiting,
-               (SELECT count(*) FROM ${table} WHERE log = $1 AND webhook = $2 AND is_parked) AS parked
-             FROM annals_vault.webhooks WHERE log = $1 AND name = $2`,
-      values: [log, name],
-    });
-    return row ?? { position: 0, waiting: 0, parked: 0, deliveredAt: null };
-  }
+  const progress = (name: string) => progressOf(rows, name);
 
   return {
     async begin(name, position) {
-      const text = 'INSERT INTO annals_vault.webhooks VALUES ($1, $2, $3, NULL) ON CONFLICT DO NOTHING';
+      const text = `INSERT INTO ${webhooks} VALUES ($1, $2, $3, NULL) ON CONFLICT DO NOTHING`;
       await write({ text, values: [log, name, position] });
     },
     position: async (name) => (await progress(name)).position,
-    isDue: async ({ webhook, id, attempts }) => (await one(webhook, id))?.attempts === attempts,
-    enqueue: (names, upTo, found, now) =>
-      change(
-        [
-          lock,
-          {
-            text: 'SELECT name, position FROM annals_vault.webhooks WHERE log = $1 AND name = ANY($2::text[])',
-            values: [log, names],
-          },
-        ],
-        ([, rows = []]) => {
-          // A node that was overtaken may come with deliveries that another one has made since.
-          const reached = new Map<string, number>(rows.map(({ name, position }) => [name, position]));
-          const news = found.filter(({ webhook, position }) => position > (reached.get(webhook) ?? 0));
-          const inserted = news.flatMap((one) => {
-            const { webhook, position, id, stream } = one;
-            const text = `INSERT INTO ${table} (log, webhook, position, id, stream, is_parked, attempts, due_at, give_up_at)
-                   SELECT $1::int, $2::text, $3::bigint, $4::text, $5::text, false, 0, CASE WHEN EXISTS (
-                     SELECT 1 FROM ${table} WHERE log = $1 AND webhook = $2 AND stream = $5 AND NOT is_parked
-                   ) THEN NULL ELSE $6::bigint END, $7::bigint`;
-            const values = [log, webhook, position, id, stream, now, now + patience];
-            return [{ text, values }, earliestDue(one, now)];
-          });
-          const moved = {
-            text: 'UPDATE annals_vault.webhooks SET position = $3 WHERE log = $1 AND name = ANY($2::text[]) AND position < $3',
-            values: [log, names, upTo],
-          };
-          return { statements: [...inserted, moved], value: undefined };
-        },
-      ),
+    isDue: async ({ webhook, id, attempts }) => (await deliveryCalled(rows, webhook, id))?.attempts === attempts,
+    enqueue: (names, upTo, found, now) => enqueue(rows, { names, upTo, found, now }),
     due: async (webhook, now, limit) =>
       (await read({
         text: `${select} AND due_at <= $3 ORDER BY due_at, position LIMIT $4`,
         values: [log, webhook, now, limit],
       })) as Delivery[],
     async succeed(delivery, now) {
-      const { webhook } = delivery;
+      const delivered = `UPDATE ${webhooks} SET delivered_at = $3 WHERE log = $1 AND name = $2`;
       await write(
         lock,
-        { text: `DELETE FROM ${table} ${where}`, values: at(delivery) },
-        {
-          text: 'UPDATE annals_vault.webhooks SET delivered_at = $3 WHERE log = $1 AND name = $2',
-          values: [log, webhook, now],
-        },
-        ...inOrder(delivery, now),
+        { text: `DELETE FROM ${table} ${where}`, values: keyOf(log, delivery) },
+        { text: delivered, values: [log, delivery.webhook, now] },
+        ...inOrder(log, delivery, now),
       );
     },
     async fail(delivery, { at: now, failure, dueAt }) {
-      await write(
-        lock,
-        {
-          text: `UPDATE ${table} SET attempts = $4, tried_at = $5, failure = $6, due_at = $7, is_parked = $8 ${where}`,
-          values: [...at(delivery), delivery.attempts + 1, now, failure, dueAt, dueAt === null],
-        },
-        ...inOrder(delivery, dueAt === null ? now : null),
-      );
+      const text = `UPDATE ${table} SET attempts = $4, tried_at = $5, failure = $6, due_at = $7, is_parked = $8 ${where}`;
+      const values = [...keyOf(log, delivery), delivery.attempts + 1, now, failure, dueAt, dueAt === null];
+      await write(lock, { text, values }, ...inOrder(log, delivery, dueAt === null ? now : null));
     },
     async retry(webhook, id, now) {
-      const found = await one(webhook, id);
+      const found = await deliveryCalled(rows, webhook, id);
       if (!found) return null;
-      await write(
-        lock,
-        {
-          text: `UPDATE ${table} SET is_parked = false, due_at = NULL, give_up_at = $4 ${where} AND is_parked`,
-          values: [...at(found), now + patience],
-        },
-        ...inOrder(found, now),
-      );
-      return (await one(webhook, id)) ?? found;
+      const text = `UPDATE ${table} SET is_parked = false, due_at = NULL, give_up_at = $4 ${where} AND is_parked`;
+      const values = [...keyOf(log, found), now + patience];
+      await write(lock, { text, values }, ...inOrder(log, found, now));
+      return (await deliveryCalled(rows, webhook, id)) ?? found;
     },
     async release(webhook, now, since) {
       const text = `UPDATE ${table} SET due_at = $3::bigint WHERE log = $1 AND webhook = $2 AND due_at > $3 AND give_up_at > $4::bigint`;
       await write(lock, { text, values: [log, webhook, now, since + patience] });
     },
     async retryAll(webhook, now) {
-      const unparked = `UPDATE ${table} SET is_parked = false, give_up_at = $3 WHERE log = $1 AND webhook = $2 AND is_parked`;
-      const released = `UPDATE ${table} AS one SET due_at = CASE WHEN position = (
-           SELECT min(other.position) FROM ${table} AS other
-           WHERE other.log = $1 AND other.webhook = $2 AND other.stream = one.stream AND NOT other.is_parked
-         ) THEN least(coalesce(due_at, $3::bigint), $3::bigint) END
-         WHERE log = $1 AND webhook = $2 AND NOT is_parked`;
-      await write(
-        lock,
-        { text: unparked, values: [log, webhook, now + patience] },
-        { text: released, values: [log, webhook, now] },
-      );
+      await write(lock, ...allDue({ log, webhook, now }));
     },
     async page(webhook, { state, limit, page }) {
       const { waiting, parked } = await progress(webhook);
@@ -152,4 +75,79 @@ export function openSharedDeliveries({ log, read, write, change }: VaultRows): D
     progress,
     async close() {},
   };
+}
+
+type Enqueued = { names: readonly string[]; upTo: number; found: readonly Found[]; now: number };
+
+/** Keeps the deliveries that no other node has kept meanwhile. */
+function enqueue({ log, change }: VaultRows, { names, upTo, found, now }: Enqueued): Promise<void> {
+  const reached = {
+    text: `SELECT name, position FROM ${webhooks} WHERE log = $1 AND name = ANY($2::text[])`,
+    values: [log, names],
+  };
+  const moved = {
+    text: `UPDATE ${webhooks} SET position = $3 WHERE log = $1 AND name = ANY($2::text[]) AND position < $3`,
+    values: [log, names, upTo],
+  };
+  return change([lockOf(log, 'webhooks'), reached], ([, rows = []]) => {
+    // A node that was overtaken may come with deliveries that another one has made since.
+    const positions = new Map<string, number>(rows.map(({ name, position }) => [name, position]));
+    const news = found.filter(({ webhook, position }) => position > (positions.get(webhook) ?? 0));
+    const inserted = news.flatMap((one) => [insertion(log, one, now), earliestDue(log, one, now)]);
+    return { statements: [...inserted, moved], value: undefined };
+  });
+}
+
+function insertion(log: number, { webhook, position, id, stream }: Found, now: number): Statement {
+  const text = `INSERT INTO ${table} (log, webhook, position, id, stream, is_parked, attempts, due_at, give_up_at)
+    SELECT $1::int, $2::text, $3::bigint, $4::text, $5::text, false, 0, CASE WHEN EXISTS (
+      SELECT 1 FROM ${table} WHERE log = $1 AND webhook = $2 AND stream = $5 AND NOT is_parked
+    ) THEN NULL ELSE $6::bigint END, $7::bigint`;
+  return { text, values: [log, webhook, position, id, stream, now, now + patience] };
+}
+
+/** Leaves only the earliest delivery of a document due; `at`: makes that delivery due at once. */
+function inOrder(log: number, one: Found, at: number | null): Statement[] {
+  const text = `UPDATE ${table} SET due_at = NULL ${ofDocument} AND position > ${first}`;
+  const held = { text, values: [log, one.webhook, one.stream] };
+  return at === null ? [held] : [held, earliestDue(log, one, at)];
+}
+
+function earliestDue(log: number, { webhook, stream }: Found, at: number): Statement {
+  const text = `UPDATE ${table} SET due_at = $4 ${ofDocument} AND position = ${first} AND (due_at IS NULL OR due_at > $4)`;
+  return { text, values: [log, webhook, stream, at] };
+}
+
+/** Makes all deliveries of a webhook due, of each document the earliest. */
+function allDue({ log, webhook, now }: { log: number; webhook: string; now: number }): Statement[] {
+  const unparked = `UPDATE ${table} SET is_parked = false, give_up_at = $3 WHERE log = $1 AND webhook = $2 AND is_parked`;
+  const released = `UPDATE ${table} AS one SET due_at = CASE WHEN position = (
+      SELECT min(other.position) FROM ${table} AS other
+      WHERE other.log = $1 AND other.webhook = $2 AND other.stream = one.stream AND NOT other.is_parked
+    ) THEN least(coalesce(due_at, $3::bigint), $3::bigint) END
+    WHERE log = $1 AND webhook = $2 AND NOT is_parked`;
+  return [
+    { text: unparked, values: [log, webhook, now + patience] },
+    { text: released, values: [log, webhook, now] },
+  ];
+}
+
+function keyOf(log: number, { webhook, position }: Found): unknown[] {
+  return [log, webhook, position];
+}
+
+async function deliveryCalled({ log, read }: VaultRows, webhook: string, id: string): Promise<Delivery | null> {
+  const [row] = await read({ text: `${select} AND id = $3`, values: [log, webhook, id] });
+  return row ?? null;
+}
+
+async function progressOf({ log, read }: VaultRows, name: string): Promise<Progress> {
+  const [row] = await read({
+    text: `SELECT position, delivered_at AS "deliveredAt",
+             (SELECT count(*) FROM ${table} WHERE log = $1 AND webhook = $2 AND NOT is_parked) AS waiting,
+             (SELECT count(*) FROM ${table} WHERE log = $1 AND webhook = $2 AND is_parked) AS parked
+           FROM ${webhooks} WHERE log = $1 AND name = $2`,
+    values: [log, name],
+  });
+  return row ?? { position: 0, waiting: 0, parked: 0, deliveredAt: null };
 }

@@ -14,7 +14,8 @@ type Options = {
 };
 
 /**
- * Webhooks and deliveries as answers show them: never a secret, and of a URL the origin alone, for a path may hold one.
+ * Webhooks and deliveries as answers show them: without secrets, and only with the origin of a URL, whose path may hold
+ * one.
  */
 export function openViews({ webhooks, deliveries, header, names, now }: Options): WebhookPort {
   const isKnown = (name: string) => webhooks.some((webhook) => webhook.name === name);

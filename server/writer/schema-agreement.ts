@@ -70,13 +70,13 @@ export function openAgreement({ state, shared, declared, isPending, warn }: Opti
     const { events } = await shared.tail({ size: scanned }, limit);
     scanned += events.length;
     const isAboutAccounts = events.some(({ stream }) => stream !== schemaStream && !isContent(stream));
-    if (isAboutAccounts && outdated?.isOver === false) setAgreement(state, 'stale');
+    if (isAboutAccounts && outdated?.isOver === false) setAgreement(state, 'accounts-changed');
     return events.length;
   }
 
   function endReads(): void {
     if (outdated) outdated.isOver = true;
-    setAgreement(state, 'over');
+    setAgreement(state, 'expired');
   }
 
   function isContent(stream: string): boolean {

@@ -7,7 +7,7 @@ import type { SearchCell } from './search-cell.ts';
 import type { SearchInput, SearchMessage, SearchOrder } from './search-thread.ts';
 
 /** The thread that writes the search index, seen from the main thread. */
-type SearchWriter = {
+export type SearchWriter = {
   /** The port through which the writer says that it has recorded events. */
   notifications: MessagePort;
   /** Begins to work on files. */

@@ -7,7 +7,7 @@ import Hapi from '@hapi/hapi';
 import Database from 'better-sqlite3';
 import fc from 'fast-check';
 import { keyRouteOf, keyRoutes } from '../../server/callers/key-routes.ts';
-import { routes } from '../../server/running/routes.ts';
+import { routes } from '../../server/running/app/routes.ts';
 import { anonymous, bearer, type LoggedIn, loggedIn } from '../helpers/accounts.ts';
 import { startHere, useServiceHere } from '../helpers/embedded.ts';
 import { runHere } from '../helpers/in-process.ts';

@@ -10,7 +10,7 @@ import Database from 'better-sqlite3';
 import fc from 'fast-check';
 import { sealSecret } from '../../events/proof/seals.ts';
 import { openVault, readSecret } from '../../events/vault/vault.ts';
-import { routes } from '../../server/running/routes.ts';
+import { routes } from '../../server/running/app/routes.ts';
 import { sealAnew } from '../events/logs.ts';
 import { bearer } from '../helpers/accounts.ts';
 import { answersOf, type Contract, contractOf, type OpenApi, operationsOf } from '../helpers/contract.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
-import { createBulkTurns } from '../../server/running/bulk-turns.ts';
+import { createBulkQueue } from '../../server/running/bulk-queue.ts';
 import { useServiceHere } from '../helpers/embedded.ts';
 import { apiKey } from '../helpers/service.ts';
 import { dial, eventually } from '../helpers/shared.ts';
@@ -80,7 +80,7 @@ describe('Calls about many documents', () => {
 
 describe('The turns of a process', () => {
   it('are one for each caller in all threads, and two begin at once', async () => {
-    const turns = createBulkTurns();
+    const turns = createBulkQueue();
     const [here, there] = [turns.join(), turns.join()];
     const one = await here.take('a');
     const order: string[] = [];
@@ -101,7 +101,7 @@ describe('The turns of a process', () => {
 
   it('are handed on by a call whose body does not come, which then begins one after the other all the same', async (t) => {
     t.mock.timers.enable({ apis: ['setTimeout'] });
-    const { take, begin, end } = createBulkTurns().join();
+    const { take, begin, end } = createBulkQueue().join();
     const slow = (await take('a')) as number;
     const order: ('next' | 'slow')[] = [];
     const next = take('a').then((turn) => turn as number);
@@ -120,7 +120,7 @@ describe('The turns of a process', () => {
 
   it('are handed on by so many calls without a body at most, of one caller and in all', async (t) => {
     t.mock.timers.enable({ apis: ['setTimeout'] });
-    const { take, end } = createBulkTurns().join();
+    const { take, end } = createBulkQueue().join();
     const turns = new Map<string, number[]>();
     const ask = (caller: string, count: number) => {
       const own: number[] = [];
@@ -143,7 +143,7 @@ describe('The turns of a process', () => {
   });
 
   it('are given back by a thread that ends, those too that it still waits for', async () => {
-    const turns = createBulkTurns();
+    const turns = createBulkQueue();
     const [ending, staying] = [turns.join(), turns.join()];
     for (const caller of ['a', 'b']) await ending.begin((await ending.take(caller)) as number);
     ending.take('a');
@@ -154,7 +154,7 @@ describe('The turns of a process', () => {
   });
 
   it('are refused where too many of one caller wait, and not those of others', async () => {
-    const { take } = createBulkTurns().join();
+    const { take } = createBulkQueue().join();
     const taken: (number | null | undefined)[] = [];
     for (let count = 0; count < 30; count += 1) take('a').then((turn) => taken.push(turn));
     await wait(1);

@@ -14,8 +14,8 @@ import { makeOpenApi } from '../../server/openapi/document.ts';
 import { createLog } from '../../server/platform/logging.ts';
 import { createState } from '../../server/platform/state.ts';
 import type { Notary } from '../../server/ports.ts';
-import { type OpenApp, openApp } from '../../server/running/open-app.ts';
-import { routes } from '../../server/running/routes.ts';
+import { type OpenApp, openApp } from '../../server/running/app/open-app.ts';
+import { routes } from '../../server/running/app/routes.ts';
 import { seals } from '../events/logs.ts';
 
 /** Routes are not called here. */
@@ -44,7 +44,7 @@ export async function withApp<T>(
     reads: null,
   };
   const blobs = { kind: 'folder', folder: join(directory, 'blobs') } as const;
-  const shared = {
+  const threadData = {
     categories: {},
     readFile,
     logFile: logFile(directory),
@@ -63,7 +63,7 @@ export async function withApp<T>(
   const notHere = () => assert.fail('nothing is written here');
   const app: OpenApp = openApp({
     model,
-    shared,
+    threadData,
     writing: { append: notHere, appendAnyway: notHere, isCrowded: () => false, waiting: () => 0 },
     passwords: noVault<OpenApp['passwords']>(),
     preferences: noVault<OpenApp['preferences']>(),
@@ -73,7 +73,7 @@ export async function withApp<T>(
     notary,
     erasures: new Proxy({} as OpenApp['erasures'], { get: () => () => assert.fail('nothing is erased here') }),
     missingIndexes: { note: async () => {}, all: async () => [] },
-    bulkTurns: { take: async () => 1, begin: async () => true, end: async () => {} },
+    bulkQueue: { take: async () => 1, begin: async () => true, end: async () => {} },
     webhooks: new Proxy({} as OpenApp['webhooks'], { get: () => () => assert.fail('there are no webhooks here') }),
     answerSlots: new Proxy({} as OpenApp['answerSlots'], { get: () => () => assert.fail('there are no streams here') }),
     pins: {

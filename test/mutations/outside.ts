@@ -16,7 +16,7 @@ export const outsideMutations: readonly Mutation[] = [
   },
   {
     what: 'A later change of a document is delivered while an earlier one waits for its next attempt.',
-    file: 'server/webhooks/deliveries.ts',
+    file: 'server/webhooks/delivery-tables.ts',
     text: ') THEN NULL ELSE :now END, :giveUpAt`,',
     replacement: ') THEN :now ELSE :now END, :giveUpAt`,',
     test: { file: deliveries, name: 'are due one after the other, in order, and those of others meanwhile' },
@@ -24,7 +24,7 @@ export const outsideMutations: readonly Mutation[] = [
   {
     what: 'A later change of a document is delivered before an earlier one that was parked and is made again.',
     file: 'server/webhooks/deliveries.ts',
-    text: 'else holdBackLater(one);',
+    text: 'else holdBackLater(sql, one);',
     replacement: '',
     test: {
       file: deliveries,
@@ -34,20 +34,20 @@ export const outsideMutations: readonly Mutation[] = [
   {
     what: 'The changes behind a delivery that was made are never delivered.',
     file: 'server/webhooks/deliveries.ts',
-    text: 'setDelivered.run({ webhook, at });\n    releaseFirst(one, at);',
-    replacement: 'setDelivered.run({ webhook, at });',
+    text: 'sql.setDelivered.run({ webhook, at });\n  releaseFirst(sql, one, at);',
+    replacement: 'sql.setDelivered.run({ webhook, at });',
     test: { file: deliveries, name: 'are due one after the other, in order, and those of others meanwhile' },
   },
   {
     what: 'A delivery that fails is given up at once.',
-    file: 'server/webhooks/lane.ts',
+    file: 'server/webhooks/dispatcher.ts',
     text: 'at >= giveUpAt ? null :',
     replacement: 'at < giveUpAt ? null :',
     test: { file: deliveries, name: 'is repeated for three days, and then its delivery is parked' },
   },
   {
     what: 'A delivery that fails is tried for ever.',
-    file: 'server/webhooks/lane.ts',
+    file: 'server/webhooks/dispatcher.ts',
     text: 'at >= giveUpAt ? null :',
     replacement: '',
     test: { file: deliveries, name: 'is repeated for three days, and then its delivery is parked' },

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { createTurns } from '../../server/platform/fair-queue.ts';
+import { createFairQueue } from '../../server/platform/fair-queue.ts';
 
 /** Turns whose tasks end when they are told to, and what has begun and was refused. */
 function start(width: number, maxWaiting = { key: 100, all: 100 }) {
-  const turns = createTurns({ width, maxWaiting });
+  const turns = createFairQueue({ width, maxWaiting });
   const begun: string[] = [];
   const refused: string[] = [];
   const ends: (() => void)[] = [];
@@ -73,7 +73,7 @@ describe('taking turns', () => {
   });
 
   it('goes on after a task that failed, and tells only its caller', async () => {
-    const turns = createTurns({ width: 1, maxWaiting: { key: 5, all: 5 } });
+    const turns = createFairQueue({ width: 1, maxWaiting: { key: 5, all: 5 } });
     const failing = turns.take({ line: 'a', key: 'a' }, () => Promise.reject(new Error('no room on the disk')));
     const next = turns.take({ line: 'a', key: 'a' }, async () => 'done');
     await assert.rejects(failing, /no room on the disk/);

@@ -22,7 +22,7 @@ describe('The driver of PostgreSQL', () => {
   it('is not loaded by a service that has its log in SQLite', async () => {
     const loaded = await packagesOf(`
       await import('./server/index.ts');
-      await import('./server/running/engine.ts');
+      await import('./server/running/engine/engine.ts');
       await import('./events/postgres/postgres-log.ts');`);
     assert.ok(loaded.has('better-sqlite3'), [...loaded].join());
     assert.deepEqual(

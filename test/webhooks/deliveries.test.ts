@@ -2,8 +2,9 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { pino } from 'pino';
-import { type Delivery, deliveriesIn, openDeliveries, patience } from '../../server/webhooks/deliveries.ts';
-import { openLane } from '../../server/webhooks/lane.ts';
+import { type Delivery, deliveriesIn, openDeliveries } from '../../server/webhooks/deliveries.ts';
+import { patience } from '../../server/webhooks/delivery-tables.ts';
+import { openDispatcher } from '../../server/webhooks/dispatcher.ts';
 import { quickFolder } from '../projections/directory.ts';
 
 const now = Date.parse('2026-11-20T12:00:00.000Z');
@@ -64,7 +65,7 @@ describe('An attempt that fails', () => {
     for (const time of [now, now + patience - 1000, now + patience]) {
       assert.equal((await deliveries.due('hook', time, 1)).length, 1);
       const failing = Promise.withResolvers<void>();
-      const lane = openLane({
+      const lane = openDispatcher({
         name: 'hook',
         deliveries: {
           ...deliveries,

@@ -44,7 +44,7 @@ describe('The agreement of a node with the configuration of the log', () => {
     t.mock.timers.tick(59_999);
     assert.equal(agreementIn(state), 'outdated');
     t.mock.timers.tick(1);
-    assert.deepEqual([stateIn(state), agreementIn(state)], ['outdated', 'over']);
+    assert.deepEqual([stateIn(state), agreementIn(state)], ['outdated', 'expired']);
   });
 
   it('is stale once others have written of anything but documents and globals', async (t) => {
@@ -54,7 +54,7 @@ describe('The agreement of a node with the configuration of the log', () => {
       const { agreement, state } = open([...content, stream]);
       agreement.end(error, 7);
       assert.equal(await agreement.scan(10), 4);
-      assert.deepEqual([agreementIn(state), agreement.scanned()], ['stale', 11], stream);
+      assert.deepEqual([agreementIn(state), agreement.scanned()], ['accounts-changed', 11], stream);
       agreement.close();
     }
     const { agreement, state } = open(content);
@@ -63,7 +63,7 @@ describe('The agreement of a node with the configuration of the log', () => {
     assert.equal(agreementIn(state), 'outdated');
     t.mock.timers.tick(60_000);
     await agreement.scan(10);
-    assert.equal(agreementIn(state), 'over');
+    assert.equal(agreementIn(state), 'expired');
   });
 
   it('of a node that waits begins when its configuration is applied, and cannot end before', () => {

@@ -18,17 +18,17 @@ export async function inBulkTurn<T>(
   { app, request }: { app: App; request: Request },
   run: (begin: () => Promise<void>) => Promise<T>,
 ): Promise<T> {
-  const turn = await app.bulkTurns.take(`${app.site ?? ''} ${callerOf(request)}`);
+  const turn = await app.bulkQueue.take(`${app.site ?? ''} ${callerOf(request)}`);
   if (turn === null) throw tooMany();
   try {
     refuseGone(request);
     return await run(async () => {
-      if (!(await app.bulkTurns.begin(turn))) throw tooMany();
+      if (!(await app.bulkQueue.begin(turn))) throw tooMany();
       refuseGone(request);
     });
   } finally {
     // Where the service ends, its turns end with it.
-    app.bulkTurns.end(turn).catch(() => {});
+    app.bulkQueue.end(turn).catch(() => {});
   }
 }
 

@@ -56,7 +56,7 @@ export function idempotency(write: Write): WriteStep {
   async function answerAgain(record: IdempotencyRecord, first: FirstAnswer | null): Promise<ResponseObject | null> {
     if (!first) return null;
     refuseOther(record, first);
-    await app.whenDurable();
+    await app.waitUntilReplicated();
     await upload?.hold();
     const response = await replay(write, first);
     // The bytes came along once more: a store that has lost them has them again.
@@ -135,7 +135,7 @@ export async function once(
   const find = () => app.idempotencyRecords.find(record.key, app.clock.believed());
   const replayed = async (first: FirstAnswer) => {
     refuseOther(record, first);
-    await app.whenDurable();
+    await app.waitUntilReplicated();
     const [, batch] = splitStream(first.stream);
     return (await again(batch, first.position)).header('idempotent-replayed', 'true');
   };

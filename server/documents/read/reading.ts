@@ -54,7 +54,7 @@ export async function readMany<K extends Kind>(
   const isLong = mayBeLong(read, {
     tables: target.tables,
     sizeOf: (key) => app.byCategory.get(key as Category)?.documents.size() ?? 1,
-    events: position === null ? null : Math.max(app.readPosition() - position, 0),
+    events: position === null ? null : Math.max(app.appliedPosition() - position, 0),
   });
   if (isLong || isWorthKeeping(read)) return readOnce(call, { read, position, written, isLong });
   return (await readBriefly(call, read, position)) ?? readOnce(call, { read, position, written, isLong: true });

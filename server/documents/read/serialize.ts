@@ -68,7 +68,7 @@ export function serializerFor(app: App, target: Target): Serializer {
 
   function tag(version: number, answer: string, { view = plainView, isStored = true } = {}): Tag {
     return isTaggedByVersion && isStored && isAsStored(view)
-      ? plainTag(version, app.cacheVariant)
+      ? plainTag(version, app.etagSuffix)
       : textTag(version, answer);
   }
 

@@ -2,23 +2,23 @@ import type { IncomingMessage, Server as Listener, ServerResponse } from 'node:h
 import Boom from '@hapi/boom';
 import type { Logger } from 'pino';
 
-/** Passes the requests of another server to ours, which never listens itself. */
+/** Passes the requests of another server to ours, which never listens. */
 export type Gate = {
   /**
    * Has a request answered; resolves when it is over.
    *
-   * @param url its path and query as our server knows them, without what stands before `/api`.
+   * @param url the path and query as our server knows them, without the part before `/api`.
    */
   pass: (request: IncomingMessage, response: ServerResponse, url: string) => Promise<void>;
-  /** From now on requests are handed to this listener. */
+  /** From now on requests are passed to this listener. */
   open: (listener: Listener) => void;
   /** From now on requests are refused with this message. */
   close: (message: string) => void;
-  /** Waits for the requests in hand to be over, and cuts those off that take longer. */
+  /** Waits until all requests are over, and cuts off those that take longer. */
   drain: (milliseconds: number) => Promise<void>;
 };
 
-/** Makes one that is closed: it refuses everything until there is a listener. */
+/** Creates a closed gate: it refuses all requests until it is opened. */
 export function createGate(log: Logger): Gate {
   const inHand = new Map<ServerResponse, Promise<void>>();
   let listener: Listener | null = null;
@@ -27,7 +27,7 @@ export function createGate(log: Logger): Gate {
   function pass(request: IncomingMessage, response: ServerResponse, url: string): Promise<void> {
     const taken = inHand.get(response);
     if (taken) return taken;
-    // Another handler answers it, or has.
+    // Another handler answers the request, or has answered it.
     if (response.headersSent || response.writableEnded || response.destroyed) return Promise.resolve();
     const over = overOf(response).finally(() => inHand.delete(response));
     inHand.set(response, over);
@@ -95,7 +95,7 @@ type Passed = { request: Routed; response: ServerResponse; url: string };
 
 function hand(listener: Listener, { request, response, url }: Passed): void {
   const { url: given = '' } = request;
-  // As in Express, for loggers that write when the request is over.
+  // As Express does, for loggers that write when the request is over.
   request.originalUrl ??= given;
   request.url = url;
   response.once('close', () => {
@@ -116,7 +116,7 @@ function isRead(request: IncomingMessage): boolean {
 /** Resolves when a response was sent, or its client has gone. */
 function overOf(response: ServerResponse): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
-  // One that is made up by a test of its server is never closed.
+  // A response that a test of the other server has made up is never closed.
   response.once('finish', resolve).once('close', resolve);
   return promise;
 }

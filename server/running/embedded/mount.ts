@@ -4,16 +4,16 @@ import { readOptions, type ServiceOptions } from './options.ts';
 import { type Below, urlBelow } from './paths.ts';
 import { type EmbeddedReady, startEmbedded } from './service.ts';
 
-/** A service for a server of `node:http`, or of Express and the like. */
+/** A service for a server of `node:http`, Express or similar. */
 export type Mount = {
   /**
-   * Answers a request. Bodies must not have been read before. A request that is not for the service goes to `next`;
-   * without one it is a 404.
+   * Answers a request. Its body must not have been read before. A request for another handler goes to `next`; without
+   * `next` it is answered with 404.
    */
   handler: (request: IncomingMessage, response: ServerResponse, next?: (error?: unknown) => void) => void;
   /**
-   * Resolves when requests are answered; until then they are 503. Rejects when the service cannot start, which is
-   * logged too.
+   * Resolves when requests are answered; until then they get 503. Rejects if the service cannot start, which is logged
+   * too.
    */
   ready: Promise<EmbeddedReady>;
   /** Finishes the requests in flight and closes everything. Call it when the server takes no more requests. */
@@ -21,14 +21,14 @@ export type Mount = {
 };
 
 /**
- * Starts a service inside of another server, to which that one passes the requests below the path of `baseUrl`.
+ * Starts a service inside another server, which passes it the requests below the path of `baseUrl`.
  *
  * @throws UsageError naming every option that is missing, unknown or wrong.
  */
 export function mount(options: ServiceOptions): Mount {
   const given = readOptions(options);
   const { ready, answer, close } = startEmbedded(given);
-  // Until the configuration was read, its requests wait as all others do.
+  // Until the configuration is read, its requests wait as all others do.
   let hasAdmin = true;
   ready.then(
     ({ adminUrl }) => {
@@ -49,9 +49,7 @@ export function mount(options: ServiceOptions): Mount {
 
 type Routed = IncomingMessage & { originalUrl?: string; baseUrl?: string };
 
-/**
- * The path prefix before the service, and the url as that knows it. Express and connect have cut off the first already.
- */
+/** The path prefix before the service, and the url without it. Express and connect have already removed the prefix. */
 function whereabouts(request: Routed, below: Below): { before: string; url: string | null } {
   const { url = '/', originalUrl = url, baseUrl } = request;
   if (baseUrl) return { before: baseUrl, url };

@@ -14,7 +14,7 @@ export type ServiceOptions = {
   data: string;
   /** Where clients reach the service, for example `https://example.org/cms`. Links in mails begin with it. */
   baseUrl: string;
-  /** The path below which requests come here, where that is another than the path of `baseUrl`: a proxy changes it. */
+  /** The path below which requests come here, if a proxy changes the path of `baseUrl`. */
   path?: string;
   /** Without any, one is generated and kept in the data directory. */
   apiKeys?: readonly string[];
@@ -26,37 +26,35 @@ export type ServiceOptions = {
   bucket?: BucketOptions;
   /** Where each checkpoint is posted. */
   webhook?: string;
-  /** Whether that may be an address that is not a public one; default false. */
+  /** Whether the webhook may be at an address that is not public; default false. */
   webhookAllowPrivate?: boolean;
-  /** The time-stamp authority (RFC 3161) that says when checkpoints were there. */
+  /** The time-stamp authority (RFC 3161) that attests when a checkpoint existed. */
   tsaUrl?: string;
-  /** Whether that may be an address that is not a public one; default false. */
+  /** Whether the authority may be at an address that is not public; default false. */
   tsaAllowPrivate?: boolean;
-  /** Certificates in PEM, one of which its own has to lead up to. */
+  /** Certificates in PEM that the authority's certificate must chain to; by default any certificate is accepted. */
   tsaCa?: string;
   /** Witnesses that cosign checkpoints, each as `VERIFIER-KEY=URL`. */
   witnesses?: readonly string[];
-  /** Whether those may be addresses that are not public; default false. */
+  /** Whether witnesses may be at addresses that are not public; default false. */
   witnessAllowPrivate?: boolean;
   /** Refuse a configuration that changes what documents answer; default false. */
   strictSchema?: boolean;
   /** Start with a configuration by which documents show less than before; default false. */
   acceptLoss?: boolean;
-  /**
-   * Start where the clock is behind the last event by more than a day: times stand still then until it has come there.
-   */
+  /** Start even if the clock is over a day behind the last event; recorded times stand still until it catches up. */
   acceptClock?: boolean;
-  /** Bring a log of an earlier format to this one without a backup before it; default false. */
+  /** Bring a log of an earlier format to the present one without a backup before; default false. */
   noBackup?: boolean;
-  /** How much of one core it may take to go through the log again and again, in percent; 0: not at all; default 3. */
+  /** The share of one core for the background verification of the log, in percent; 0: no verification; default 3. */
   verifyPercent?: number;
   /** How many seconds a read may work that no index serves; default 2. */
   readSeconds?: number;
-  /** How many MiB to keep documents and pages in that were read; 0: none are kept; default 32. */
+  /** How many MiB may be used to keep documents and pages that were read; 0: none are kept; default 32. */
   cacheMiB?: number;
   /** Default `info`. */
   logLevel?: 'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'silent';
-  /** Is given each line of the log, a JSON object and a line feed; default: standard error. */
+  /** Gets each line of the log, a JSON object and a line feed; default: standard error. */
   logger?: LineSink;
 };
 
@@ -70,7 +68,7 @@ export type BucketOptions = {
   secretKey: string;
   /** Default true. */
   pathStyle?: boolean;
-  /** For so many days Object Lock is to keep each checkpoint. */
+  /** For how many days Object Lock protects each checkpoint; by default as the bucket says. */
   checkpointDays?: number;
   /** The bytes of segments of the log that stay on this machine; by default all. */
   localRetentionBytes?: number;
@@ -83,7 +81,7 @@ export type LineSink = { write: (line: string) => unknown };
 export type Given = {
   settings: Settings & { baseUrl: string };
   config: string | object;
-  /** The path below which requests come, without a slash at its end: `` or for example `/cms`. */
+  /** The path below which requests come, without a slash at the end: empty, or for example `/cms`. */
   path: string;
   logger: LineSink;
 };
@@ -100,12 +98,10 @@ export function readOptions(options: unknown): Given {
   for (const key of needed) if (!(key in given)) problems.push(`options.${key} is missing`);
   const { config, path, logger, ...rest } = given;
   const isObject = typeof config === 'object' && config !== null;
-  const texts = readObjectSettings(
-    isObject ? rest : { ...rest, ...(config !== undefined && { config }) },
-    place,
-    embeddedSettings,
-    resolve(),
-  );
+  const texts = readObjectSettings(isObject ? rest : { ...rest, ...(config !== undefined && { config }) }, place, {
+    settings: embeddedSettings,
+    base: resolve(),
+  });
   const sink = logger === undefined ? process.stderr : sinkIn(logger);
   if (!sink)
     problems.push(`options.logger must be a stream, or an object with a function "write", got ${show(logger)}`);

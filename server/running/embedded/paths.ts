@@ -1,21 +1,20 @@
-/** The paths of the service where it shares a path prefix with others. */
+/** The paths of a service that shares a path prefix with other handlers. */
 const own = /^\/(?:(?:api|account)(?:\/|\?|#|$)|(?:health|ready)(?:\?|#|$))/;
 const admin = /^\/admin(?:\/|\?|#|$)/;
 
 /**
- * The same for hapi, which has no pattern in a path that would say so. @param hasAdmin whether the admin application is
- * on.
+ * The paths for hapi, whose patterns cannot express them at once. @param hasAdmin whether the admin application is on.
  */
 export function ownRoutes(hasAdmin: boolean): readonly string[] {
   return ['/api/{any*}', '/account/{any*}', ...(hasAdmin ? ['/admin/{any*}'] : []), '/health', '/ready'];
 }
 
-/** The path below which requests come, without a slash at its end. `hasAdmin`: whether the admin application is on. */
+/** The path below which requests come, without a slash at the end. `hasAdmin`: whether the admin application is on. */
 export type Below = { path: string; hasAdmin: boolean };
 
 /**
- * The url of a request below a path, without that path; null for one of another handler. At the root, only what the
- * service knows is its own.
+ * The url of a request without the path prefix; null for a request of another handler. At the root, the service takes
+ * only its known paths.
  */
 export function urlBelow({ path, hasAdmin }: Below, url: string): string | null {
   if (path === '') return own.test(url) || (hasAdmin && admin.test(url)) ? url : null;

@@ -6,15 +6,15 @@ import { type Embedded, type EmbeddedReady, startEmbedded } from './service.ts';
 
 declare module '@hapi/hapi' {
   interface PluginProperties {
-    /** The services of this server, by the prefix of their routes, `/` where they have none. */
+    /** The services of this server, by the prefix of their routes; `/` without a prefix. */
     annals: { [prefix: string]: EmbeddedReady };
   }
 }
 
 /**
- * A service as a plugin of a hapi server, under the prefix of its registration. It begins when it is registered and
- * ends with the server. That server's settings of routes (authentication, parsers, CORS, pages for errors) do not reach
- * it, and the reverse: requests are passed on as they came, to a server of its own that never listens.
+ * A service as a plugin of a hapi server, under the prefix of its registration. It starts when it is registered and
+ * ends with the server. The server's settings of routes (authentication, parsers, CORS, error pages) do not apply to
+ * it, nor its own to them: requests are passed on unchanged to a separate server that never listens.
  */
 export const annals: Plugin<ServiceOptions> = {
   name: 'annals',
@@ -27,7 +27,7 @@ export const annals: Plugin<ServiceOptions> = {
     const ready = await service.ready;
     try {
       for (const path of prefix === '' ? ownRoutes(ready.adminUrl !== null) : ['/{any*}']) {
-        // A server that has CORS takes what comes with OPTIONS and has no route by that name.
+        // If the server has CORS, hapi answers each OPTIONS request itself that has no route of that method.
         for (const method of ['*', 'OPTIONS'] as const) {
           server.route({ method, path, options: passedOn(service, prefix), handler: unreached });
         }
@@ -52,7 +52,7 @@ function requirePath({ path, settings: { baseUrl } }: Given, prefix: string): vo
   );
 }
 
-/** Nothing of a request is looked at here: cookies, credentials and bodies are for the service. */
+/** The route reads nothing of a request: cookies, credentials and bodies are left to the service. */
 function passedOn(service: Embedded, prefix: string): RouteOptions {
   const method: Lifecycle.Method = async (request, h) => {
     const { req, res } = request.raw;
@@ -63,7 +63,7 @@ function passedOn(service: Embedded, prefix: string): RouteOptions {
     auth: false,
     cors: false,
     state: { parse: false, failAction: 'ignore' },
-    // The service has bounds of its own, and some answers are long.
+    // The service has its own time limits, and some answers are long.
     timeout: { server: false },
     ext: { onPreAuth: { method } },
   };
@@ -73,14 +73,14 @@ function unreached(): never {
   throw new Error('this request was to be passed on');
 }
 
-/** As the server knows it by now, which may have been told to take it for another one. */
+/** The URL as the server has it by now: an extension may have changed it. */
 function urlOf(request: Request, prefix: string): string {
   const { url = '' } = request.raw.req;
   const query = url.includes('?') ? url.slice(url.indexOf('?')) : '';
   return `${request.path.slice(prefix.length) || '/'}${searchOf(request) ?? query}`;
 }
 
-/** Null where the host of the request is not valid in a URL. */
+/** Null if the host of the request is not valid in a URL. */
 function searchOf(request: Request): string | null {
   try {
     return request.url.search;

@@ -3,39 +3,40 @@ import type { Server } from '@hapi/hapi';
 import type { Logger } from 'pino';
 import { checkConfig } from '../../../config/check.ts';
 import type { Progress } from '../../../projections/start/rebuild.ts';
-import type { App } from '../../app.ts';
 import { createLog } from '../../platform/logging.ts';
 import { type Loaded, loadConfiguration } from '../../settings/configuration.ts';
-import { embeddedHolder } from '../directory.ts';
-import { type Engine, startEngine } from '../engine.ts';
-import type { Configured } from '../engine-client.ts';
+import { urlOf } from '../addresses.ts';
+import type { OpenApp } from '../app/open-app.ts';
+import { type Directory, embeddedHolder } from '../directory.ts';
+import { type Engine, startEngine } from '../engine/engine.ts';
+import type { Configured } from '../engine/engine-client.ts';
 import { openServer } from '../http-server.ts';
 import { joinVault } from '../nodes/vault.ts';
 import { createGate } from './gate.ts';
 import type { Given, LineSink } from './options.ts';
 
-/** A service that answers requests of another server, in the thread of that one. */
+/** A service that answers requests of another server, in the thread of that server. */
 export type Embedded = {
-  /** Resolves when it answers; rejects when it cannot start. A rejection may go unhandled: it is logged too. */
+  /** Resolves when the service answers; rejects if it cannot start. A rejection may go unhandled: it is logged too. */
   ready: Promise<EmbeddedReady>;
   /**
-   * Answers a request; resolves when it is over. While the service is not available, with a 503.
+   * Answers a request, with a 503 while the service is not available; resolves when the request is over.
    *
-   * @param before what stands before the paths that the service knows: `/cms` in `/cms/api/schemas`.
+   * @param before the part of the path before the paths that the service knows: `/cms` in `/cms/api/schemas`.
    */
   answer: (request: IncomingMessage, response: ServerResponse, url: string, before: string) => Promise<void>;
-  /** Ends the answers that would never end by themselves, for the other server waits for them when it stops. */
+  /** Ends the answers that never end by themselves: the other server waits for them when it stops. */
   release: () => Promise<void>;
   /** Finishes the requests in flight, for 10 seconds at most, and closes everything. */
   close: () => Promise<void>;
 };
 
 /**
- * Facts about a running service. Spelled out, for it is a type of the package: what it imported, hosts would have to
- * compile.
+ * Facts about a running service. The members are written out because the type is part of the package: hosts would have
+ * to compile each type that it imported.
  */
 export type EmbeddedReady = {
-  /** The address of the admin application; null where it is turned off. */
+  /** The address of the admin application; null if it is turned off. */
   adminUrl: string | null;
   /** The API key that was generated because none was given; it is kept in the data directory. */
   apiKey: string | null;
@@ -58,39 +59,26 @@ export function startEmbedded(given: Given): Embedded {
   const closed = Promise.withResolvers<never>();
   let engine: Engine | null = null;
   let isEngineReady = false;
-  let app: (App & { close: () => Promise<void> }) | null = null;
+  let app: OpenApp | null = null;
   let server: Server | null = null;
   let ending: Promise<void> | null = null;
-  let isKnown = false;
+  let releasing: Promise<void> | null = null;
+  const announceOnce = announcing(log);
 
   async function open(): Promise<EmbeddedReady> {
     const loaded = await load(given);
     if (ending) throw closedError();
-    if (loaded.model.securityContact.length > 0 && given.path === '')
-      log.warn(
-        'securityContact shows nothing here: at its root, /.well-known/security.txt is that of the server around the service',
-      );
-    if (loaded.seed) log.info('the configuration has a seed, which only annals serve runs');
+    tellOfHost(loaded, given.path, log);
     const node = await joinVault({ settings, loaded, log });
-    if (ending) {
-      await node?.close();
-      throw closedError();
-    }
-    engine = startEngine({
-      settings,
-      loaded,
-      log,
-      node,
-      holder: embeddedHolder,
-      progress: progressIn(log),
-      onFailure: fail,
-    });
-    const { ways, announce } = await engine.ready;
+    if (ending) await node?.close();
+    if (ending) throw closedError();
+    const progress = progressIn(log);
+    engine = startEngine({ settings, loaded, log, node, holder: embeddedHolder, progress, onFailure: fail });
+    const { client, announce } = await engine.ready;
     isEngineReady = true;
     if (ending) throw closedError();
-    const here = ways().openHere();
-    app = here;
-    server = await openServer(here);
+    app = client().openHere();
+    server = await openServer(app);
     const { adminUrl, setupUrl, mailUrl } = announce(null);
     engine.setState('ready');
     if (!ending) gate.open(server.listener);
@@ -123,41 +111,52 @@ export function startEmbedded(given: Given): Embedded {
     }
   }
 
-  let releasing: Promise<void> | null = null;
   async function release(): Promise<void> {
     engine?.setState('stopping');
     releasing ??= server?.stop() ?? null;
     await releasing;
   }
 
-  /** So that commands find the service, which does not know where the other server listens. */
-  function noteAddress({ socket }: IncomingMessage, before: string): void {
+  const opening = open();
+  const ready = Promise.race([opening, closed.promise]);
+  closed.promise.catch(() => {});
+  ready.catch((err) => fail(err, 'the service could not start'));
+  return {
+    ready,
+    answer(request, response, url, before) {
+      if (engine && isEngineReady && !ending) announceOnce(engine.directory, request, before);
+      return gate.pass(request, response, url);
+    },
+    release,
+    close: () => end('the service has stopped'),
+  };
+}
+
+/** Tells of what the configuration says and the server around the service does not do. */
+function tellOfHost({ model, seed }: Pick<Loaded, 'model' | 'seed'>, path: string, log: Logger): void {
+  if (model.securityContact.length > 0 && path === '')
+    log.warn(
+      'securityContact shows nothing here: at its root, /.well-known/security.txt is that of the server around the service',
+    );
+  if (seed) log.info('the configuration has a seed, which only annals serve runs');
+}
+
+/**
+ * Gives the function that tells commands, at the first request, where the service answers: the service does not know
+ * where the other server listens.
+ */
+function announcing(log: Logger) {
+  let isKnown = false;
+  return ({ announce }: Directory, { socket }: IncomingMessage, before: string): void => {
     const { localAddress = '', localPort } = socket;
     if (isKnown || localPort === undefined || ('encrypted' in socket && socket.encrypted)) return;
     isKnown = true;
     const host = localAddress.replace(/^::ffff:(?=[\d.]+$)/, '');
     try {
-      engine?.directory.announce(`http://${host.includes(':') ? `[${host}]` : host}:${localPort}${before}`);
+      announce(`${urlOf(host, localPort)}${before}`);
     } catch (err) {
       log.error({ err }, 'commands cannot be told where the service answers');
     }
-  }
-
-  const opening = open();
-  const ready = Promise.race([opening, closed.promise]);
-  closed.promise.catch(() => {});
-  ready.catch((err) => {
-    if (ending) return;
-    fail(err, 'the service could not start');
-  });
-  return {
-    ready,
-    answer(request, response, url, before) {
-      if (isEngineReady && !ending) noteAddress(request, before);
-      return gate.pass(request, response, url);
-    },
-    release,
-    close: () => end('the service has stopped'),
   };
 }
 

@@ -7,7 +7,7 @@ import { readsWaiting } from '../../reads/lane.ts';
 import type { ReadEnd } from '../../reads/reads.ts';
 import { requestBounds } from './definitions.ts';
 
-/** The counts of a thread since it sent the last ones. `site` is the empty text for requests of no site. */
+/** The counts of a thread since it sent its last ones. `site` is empty for requests that belong to no site. */
 export type Counted = {
   requests: {
     site: string;
@@ -16,34 +16,34 @@ export type Counted = {
     statuses: [status: number, count: number][];
     tally: Tally;
   }[];
-  /** Commands that wait for the writer of each site, now. */
+  /** The number of commands that wait for the writer of each site, now. */
   waiting: [site: string, commands: number][];
-  /** Reads that might take long, by how they ended. */
+  /** The number of long reads, by how they ended. */
   reads: [site: string, end: ReadEnd, count: number][];
-  /** Such reads that wait for their turn, now. */
+  /** The number of long reads that wait in the queue, now. */
   readsWaiting: number;
-  /** The longest delay of the event loop, in seconds; null where the main thread counts it. */
+  /** The longest delay of the event loop, in seconds; null if the main thread counts it. */
   delay: number | null;
 };
 
 /** The collector of the process, as threads call it. */
 export type MetricsPort = {
-  /** Resolves when they are counted. */
+  /** Resolves when the counts are added. */
   add: (counted: Counted) => Promise<void>;
   /** All metrics as Prometheus reads them. */
   text: () => Promise<string>;
 };
 
-/** The metrics as a thread has them that answers requests. */
+/** The metrics of a thread that answers requests. */
 export type ThreadMetrics = {
-  /** Counts what a server answers. @param site the empty text for requests of no site. */
+  /** Counts the requests of a server. @param site empty for requests that belong to no site. */
   count: (server: Server, site: string) => void;
-  /** From now on the commands of a site are counted that wait. @returns ends it. */
+  /** From now on counts the waiting commands of a site. @returns ends that. */
   watch: (site: string, waiting: () => number) => () => void;
-  /** Counts a read that might take long. */
+  /** Counts a long read. */
   noteRead: (site: string, end: ReadEnd) => void;
   text: MetricsPort['text'];
-  /** The hash of the token that `/metrics` wants; null where the service has no such route. */
+  /** The hash of the token that `/metrics` requires; null if the service has no such route. */
   tokenHash: Uint8Array | null;
   close: () => void;
 };
@@ -63,7 +63,7 @@ const nanoseconds = 1e9;
 
 type Options = { port: MetricsPort; tokenHash: Uint8Array | null; isMain: boolean };
 
-/** Begins to count in a thread that answers requests; each second it sends the counts to the collector. */
+/** Begins to count in a thread that answers requests. The counts are sent to the collector each second. */
 export function startCounting({ port, tokenHash, isMain }: Options): ThreadMetrics {
   const routes = new Map<RequestRoute, Route>();
   const waiting = new Map<() => number, string>();
@@ -87,7 +87,7 @@ export function startCounting({ port, tokenHash, isMain }: Options): ThreadMetri
     const status = statusSent(request);
     counts.statuses.set(status, (counts.statuses.get(status) ?? 0) + 1);
     const took = info.completed || info.responded;
-    // Of a client that did not wait there is no such time.
+    // If the client did not wait, there is no such time.
     if (took > 0) tallyUp(counts.tally, requestBounds, (took - info.received + stoodInLine(raw.req)) / 1000);
   }
 
@@ -132,7 +132,7 @@ export function startCounting({ port, tokenHash, isMain }: Options): ThreadMetri
       reads.set(site, ends);
     },
     async text() {
-      // The text then has all that this thread has answered before.
+      // The text then includes all that this thread has answered before.
       await send();
       return port.text();
     },
@@ -144,7 +144,7 @@ export function startCounting({ port, tokenHash, isMain }: Options): ThreadMetri
   };
 }
 
-/** The path of a route is a pattern: no id is in it. */
+/** The labels of a route. Its path is a pattern: there is no id in it. */
 function namesOf({ method, path }: RequestRoute): { method: string; route: string } {
   return { method: /^[a-z]+$/.test(method) ? method.toUpperCase() : '*', route: path };
 }

@@ -1,7 +1,4 @@
-/**
- * A metric: its type of Prometheus, its labels beside `site`, whether it is of a site or of the process, and its
- * meaning.
- */
+/** A metric: its Prometheus type, its labels besides `site`, its scope (a site or the process), and its meaning. */
 export type Definition = {
   type: 'counter' | 'gauge' | 'histogram';
   labels: readonly string[];
@@ -218,8 +215,8 @@ export const definitions = {
   },
 } as const satisfies Record<string, Definition>;
 
-/** Seconds of a request. */
+/** Bounds for the time of a request, in seconds. */
 export const requestBounds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10];
 
-/** Seconds that an event loop was late. */
+/** Bounds for the delay of an event loop, in seconds. */
 export const delayBounds = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5];

@@ -5,17 +5,18 @@ import Boom from '@hapi/boom';
 import type { Logger } from 'pino';
 import { mayRead, metricsType } from './routes.ts';
 
-// As an import it would load all of fetch with it.
+// An import would load all of fetch too.
 const { createServer } = process.getBuiltinModule('node:http');
 
-/** A listener for metrics alone. */
+/** A listener that answers only metrics. */
 export type Listening = { url: string; close: () => Promise<void> };
 
-/** `tokenHash`: that of the token that callers need; null: none. */
+/** `tokenHash`: the hash of the token that callers need; null if they need none. */
 type Options = { text: () => Promise<string>; tokenHash: Buffer | null; log: Logger };
 
 /**
- * Answers `GET /metrics` at an address of its own, from the main thread, however busy those are that answer requests.
+ * Answers `GET /metrics` at a separate address, from the main thread: busy threads that answer requests do not delay
+ * it.
  */
 export async function listenForMetrics(address: string, { text, tokenHash, log }: Options): Promise<Listening> {
   const [, host = '', port = ''] = /^\[?(.*?)\]?:(\d+)$/.exec(address) ?? [];

@@ -4,16 +4,19 @@ import { type Collector, createCollector } from './collector.ts';
 import { type Listening, listenForMetrics } from './listener.ts';
 import { hashOfToken } from './routes.ts';
 
-/** The metrics of a process whose settings ask for them. */
+/** The metrics of a process. */
 export type Metrics = Omit<Collector, 'close'> & {
-  /** The hash of the token of `/metrics` among the other routes; null where metrics have an address of their own. */
+  /** The hash of the token of `/metrics` among the other routes; null if metrics have a separate address. */
   tokenHash: Buffer | null;
-  /** Answers at the address of its own, if there is one. */
+  /** Answers at the separate address, if there is one. */
   listen: () => Promise<void>;
   close: () => Promise<void>;
 };
 
-/** Opens the metrics of a process; null without a token and without an address, for then it counts nothing. */
+/**
+ * Opens the metrics of a process; null if the settings have neither a token nor an address for them: then nothing is
+ * counted.
+ */
 export function openMetrics({ metricsToken, metricsAddress, sites }: Settings, log: Logger): Metrics | null {
   if (metricsToken === undefined && metricsAddress === undefined) return null;
   const collector = createCollector(log, sites !== null);

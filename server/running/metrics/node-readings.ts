@@ -2,7 +2,7 @@ import { reportMilliseconds } from '../../../storage/postgres/durations.ts';
 import type { NodeStanding } from '../../writer/membership.ts';
 import type { Reading } from './readings.ts';
 
-/** The readings of a node of itself, of the others and of PostgreSQL. @param time that of this machine. */
+/** The readings of a node: of itself, of the other nodes and of PostgreSQL. @param time the time of this machine. */
 export function nodeReadings(found: NodeStanding | null, time: number): Reading[] {
   if (!found) return [{ name: 'annals_node_connected', value: 0 }];
   const { own, size, nodes, now, replication, reportedAt } = found;
@@ -29,7 +29,7 @@ function standbyReadings({ isSynchronous, standbys }: NonNullable<NodeStanding['
       value: length,
       labels: { sync_state },
     })),
-    // Two may have the same name.
+    // Two standbys may have the same name.
     ...[...Map.groupBy(standbys, ({ name }) => name)].map(([standby, same]) => ({
       name: 'annals_postgres_standby_lag_bytes' as const,
       value: Math.max(...same.map(({ lagBytes }) => lagBytes)),

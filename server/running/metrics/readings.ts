@@ -17,19 +17,19 @@ import type { NodeStanding } from '../../writer/membership.ts';
 import type { MetricName } from './definitions.ts';
 import { nodeReadings } from './node-readings.ts';
 
-/** Of erasures that wait for other nodes, no more are counted. */
+/** The most erasures that are counted while they wait for other nodes. */
 const most = 1000;
 
-/** The places of a service that are looked at for its metrics. */
+/** The parts of a service that its metrics are read from. */
 export type Observed = {
   directory: string;
   logFile: string;
   readFile: string;
   meter: WriterMeter;
   state: StateCell;
-  /** Milliseconds since the epoch, as the service believes. */
+  /** The time that the service believes, in milliseconds since the epoch. */
   now: () => number;
-  /** Of a node: how it and all others are, by its last report; null for a service with a log of its own. */
+  /** The state of all nodes by the last report; null for a service with a log of its own. */
   standing: (() => NodeStanding | null) | null;
   /** The result of the background check of the log; null before its start. */
   verification: () => Verification | null;
@@ -39,8 +39,8 @@ export type Observed = {
 export type Reading = { name: MetricName; value: number; labels?: Record<string, string> };
 
 /**
- * Looks at a service that runs. Its files are opened for each look and closed again, for connections that stay open
- * would have to be closed before the last one of the service.
+ * Reads a running service. Its files are opened for each reading and closed again: connections that stay open would
+ * have to be closed before the last one of the service.
  */
 export function readSite(observed: Observed): Reading[] {
   const { directory, logFile, readFile, state, standing } = observed;
@@ -65,7 +65,7 @@ function fileBytes(files: Record<string, string>): Reading[] {
   ]);
 }
 
-/** The files of segments by their rows and one look at their folder: there may be hundreds. */
+/** Counts segments by their rows and one listing of their folder: there may be hundreds. */
 function segmentReadings(db: Sqlite): Reading[] {
   const here = new Set(namesIn(segmentFolder(db.name)));
   const bytes = { segments: 0, segments_away: 0 };
@@ -126,7 +126,7 @@ function verificationReadings({ verification, now }: Observed): Reading[] {
   ];
 }
 
-/** Those that are not finished here, or elsewhere. */
+/** The erasures that are not finished here, or elsewhere. */
 function unfinishedOf({ erasures }: LogReader, standing: NodeStanding | null): number {
   const here = erasures.unfinished().length;
   if (!standing) return here;

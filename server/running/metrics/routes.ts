@@ -7,8 +7,8 @@ import type { ThreadMetrics } from './counting.ts';
 export const metricsType = 'text/plain; version=0.0.4; charset=utf-8';
 
 /**
- * `GET /metrics` for a caller with the token; without a token, or where metrics have an address of their own, there is
- * no such route.
+ * `GET /metrics` for a caller with the token. Without a token, or if metrics have a separate address, the route does
+ * not exist.
  */
 export function metricsRoute(server: Server, metrics: ThreadMetrics | null): void {
   const tokenHash = metrics?.tokenHash ?? null;
@@ -31,7 +31,7 @@ export function hashOfToken(token: string): Buffer {
   return hash('sha256', token, 'buffer');
 }
 
-/** Whether a header has the token, in a time that does not tell how much of it is right. */
+/** Whether a header has the token. The time that the answer takes does not tell how much of it is right. */
 export function mayRead(authorization: unknown, tokenHash: Uint8Array): boolean {
   const [, token] = /^bearer +(\S+) *$/i.exec(typeof authorization === 'string' ? authorization : '') ?? [];
   return token !== undefined && timingSafeEqual(hashOfToken(token), tokenHash);

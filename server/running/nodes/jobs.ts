@@ -1,12 +1,12 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { LeaseRows } from '../../../events/postgres/vault/leases.ts';
-import type { Jobs } from '../jobs.ts';
+import type { OneTimeJobs } from '../one-time-jobs.ts';
 import { openLease } from './leases.ts';
 
 const pauseMilliseconds = 500;
 
-/** Jobs of a service with several nodes: one node does a job, and the others wait until it is done. */
-export function jobsOfNodes(rows: LeaseRows, holder: string, milliseconds?: number): Jobs {
+/** Jobs of a service with several nodes: one does it, and the others wait until it is done. */
+export function jobsOfNodes(rows: LeaseRows, holder: string, milliseconds?: number): OneTimeJobs {
   return {
     async once(job, run) {
       const gained = { wake: () => {} };

@@ -38,7 +38,7 @@ export async function openNodeVault(address: string, log: Log): Promise<NodeVaul
     openLogLease: (options) => openLogLease(leases, holder, options),
     webhooks: (mayTake) => ({
       deliveries: () => openSharedDeliveries(rows),
-      openTurn: () => openLease({ rows: leases, name: 'webhooks', holder, onGained: () => {}, mayTake }),
+      openLease: () => openLease({ rows: leases, name: 'webhooks', holder, onGained: () => {}, mayTake }),
     }),
     async close() {
       pins.close();

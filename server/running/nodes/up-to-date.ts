@@ -5,7 +5,7 @@ import { isConfiguredKey } from '../../callers/authentication.ts';
 import type { Agreement } from '../../platform/state.ts';
 import type { Reads } from '../../settings/settings.ts';
 import type { Following } from '../../writer/messages.ts';
-import type { OpenApp } from '../open-app.ts';
+import type { OpenApp } from '../app/open-app.ts';
 
 /** How a thread sees the events of other nodes. `reads`: the events that its reads wait for. */
 export type UpToDate = { following: Following; reads: Reads; agreement: () => Agreement };
@@ -39,13 +39,13 @@ export function waitUntilUpToDate(server: Server, app: OpenApp): void {
   server.ext('onPreResponse', ({ method, response }, h) => {
     const isWrite = !readingMethods.has(method) && method !== 'options';
     if ((isWrite || agreement() !== 'current') && !(response instanceof Error))
-      response.header(header, String(app.readPosition()));
+      response.header(header, String(app.appliedPosition()));
     return h.continue;
   });
 
   async function waitFor(need: 'head' | number): Promise<void> {
     if (need === 'head') await current();
-    else if (need > app.readPosition()) await following.reach(need);
+    else if (need > app.appliedPosition()) await following.reach(need);
   }
 
   /**
@@ -55,9 +55,9 @@ export function waitUntilUpToDate(server: Server, app: OpenApp): void {
    */
   async function admitOutdated(request: Request): Promise<void> {
     if (agreement() === 'waiting') throw unavailable('this node waits for its configuration to be applied');
-    const isRead = readingMethods.has(request.method) && positionIn(request) <= app.readPosition();
+    const isRead = readingMethods.has(request.method) && positionIn(request) <= app.appliedPosition();
     if (isRead && mayHaveEnded(request)) await current();
-    const isServed = agreement() === 'outdated' || (agreement() === 'stale' && !mayHaveEnded(request));
+    const isServed = agreement() === 'outdated' || (agreement() === 'accounts-changed' && !mayHaveEnded(request));
     if (!isRead || !isServed) throw unavailable('another configuration was applied: this node is about to end');
   }
 

@@ -5,7 +5,7 @@ import type { Log } from '../../platform/logging.ts';
 import type { Loaded } from '../../settings/configuration.ts';
 import type { Settings } from '../../settings/settings.ts';
 import type { NodeWebhooks } from '../../webhooks/service.ts';
-import type { Jobs } from '../jobs.ts';
+import type { OneTimeJobs } from '../one-time-jobs.ts';
 import type { Lease, LogLeaseOptions } from './leases.ts';
 import { refuseForNodes } from './limits.ts';
 
@@ -15,7 +15,7 @@ import { refuseForNodes } from './limits.ts';
  */
 export type NodeVault = Pick<PostgresVault, 'port' | 'secret' | 'opaqueId' | 'isOf' | 'now' | 'close'> & {
   signed: readonly SignedHead[];
-  jobs: Jobs;
+  jobs: OneTimeJobs;
   pins: PinBoard;
   openLogLease: (options: LogLeaseOptions) => Lease;
   webhooks: (mayTake: () => boolean) => NodeWebhooks;

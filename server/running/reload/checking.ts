@@ -2,16 +2,16 @@ import { messageOf } from '../../../storage/errors.ts';
 import { startThread } from '../../platform/threads.ts';
 import type { CheckInput, CheckResult } from '../threads/config-thread.ts';
 
-/** Longer than a module is given that awaits something. */
+/** Longer than the time limit of a module that awaits something. */
 const checkMilliseconds = 60_000;
 
 /**
- * Loads a configuration in a thread that ends with it: nothing that its modules do there, a loop without end included,
+ * Loads a configuration in a thread that ends afterwards: nothing that its modules do there, not even an endless loop,
  * reaches the service. A failure is a result.
  */
 export async function checkConfiguration(input: CheckInput): Promise<CheckResult> {
   const worker = startThread('config', input);
-  // The end of the service does not wait for it.
+  // The process may end before the thread.
   worker.unref();
   const { promise, resolve, reject } = Promise.withResolvers<CheckResult>();
   const timer = setTimeout(

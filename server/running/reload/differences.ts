@@ -4,14 +4,14 @@ import { partsOf } from '../../../config/nesting.ts';
 
 /** The differences of two configurations, by their paths: `collections.posts.access.read was changed`. */
 export type Differences = {
-  /** Those that other read tables, claims or accounts follow from. */
+  /** The differences that change read tables, claims or accounts. */
   stored: string[];
   all: string[];
 };
 
 /** The options of a field that decide how its values are stored, and which values may not be shared. */
 const storedOptions = new Set(['type', 'unique', 'index', 'relationTo', 'hasMany', 'collection', 'on', 'renamedFrom']);
-/** The parts of a model that are told by others. */
+/** The parts of a model that follow from other parts. */
 const derived = new Set([
   'schema',
   'kind',
@@ -24,7 +24,7 @@ const derived = new Set([
   'rules',
   'ruleWords',
 ]);
-/** Options by their names in the model, where a configuration has other ones. */
+/** The names in the configuration of options that have another name in the model. */
 const named: Record<string, string> = {
   makeDefault: 'defaultValue',
   hasPublicHistory: 'history',
@@ -53,7 +53,7 @@ export function differencesOf(before: Model, after: Model): Differences {
     return `${path} was ${is.has(path) ? 'added' : 'removed'}`;
   }
 
-  /** A part that is new or gone is told once as a whole, and makes another order. */
+  /** A part that is new or gone is told once as a whole; the order of the parts changes with it. */
   function isTold(path: string): boolean {
     if (!path.startsWith(order)) return was.has(path) !== is.has(path) && parentsOf(path).some(isMoved);
     const parent = path.slice(order.length);
@@ -66,7 +66,7 @@ export function differencesOf(before: Model, after: Model): Differences {
   }
 }
 
-/** The paths above one, the nearest first. */
+/** The paths above a path, the nearest first. */
 function parentsOf(path: string): string[] {
   const names = path.split('.');
   return names.slice(1).map((_, index) => names.slice(0, names.length - 1 - index).join('.'));
@@ -91,7 +91,7 @@ function noteKind(facts: Facts, path: string, one: Collection | Global): void {
   if ('upload' in schema) noteWhole(facts, `${path}.upload`);
   noteOptions(facts, path, one);
   noteOptions(facts, path, { labels: Reflect.get(schema, 'labels'), label: Reflect.get(schema, 'label') });
-  noteOption(facts, `${path}.renamedFrom`, Reflect.get(schema, 'renamedFrom'), false);
+  noteOption(facts, `${path}.renamedFrom`, { value: Reflect.get(schema, 'renamedFrom'), isStored: false });
   noteWords(facts, path, one);
   noteFields(facts, `${path}.fields`, fields);
 }
@@ -125,7 +125,7 @@ function noteOrder(facts: Facts, path: string, names: readonly string[]): void {
 
 function noteWords(facts: Facts, path: string, { ruleWords = {} }: { ruleWords?: RuleWords }): void {
   for (const [decides, words] of Object.entries(ruleWords)) {
-    noteOption(facts, `${path}.access.${decides}.description`, words, false);
+    noteOption(facts, `${path}.access.${decides}.description`, { value: words, isStored: false });
   }
 }
 
@@ -133,14 +133,15 @@ function noteOptions(facts: Facts, path: string, options: object): void {
   for (const [name, value] of Object.entries(options)) {
     if (derived.has(name)) continue;
     const at = path === '' ? '' : `${path}.`;
-    noteOption(facts, at + (named[name] ?? name), value, path !== '' && storedOptions.has(name));
+    const isStored = path !== '' && storedOptions.has(name);
+    noteOption(facts, at + (named[name] ?? name), { value, isStored });
   }
 }
 
-function noteOption(facts: Facts, path: string, value: unknown, isStored: boolean): void {
+function noteOption(facts: Facts, path: string, { value, isStored }: { value: unknown; isStored: boolean }): void {
   if (value === undefined || value === null || value === false) return;
   if (typeof value === 'object' && !Array.isArray(value)) {
-    for (const [name, inner] of Object.entries(value)) noteOption(facts, `${path}.${name}`, inner, isStored);
+    for (const [name, inner] of Object.entries(value)) noteOption(facts, `${path}.${name}`, { value: inner, isStored });
   } else facts.set(path, { value: digestOf(value), isStored });
 }
 

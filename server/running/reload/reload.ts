@@ -7,8 +7,9 @@ import type { Reloaded, Reloading } from '../../ports.ts';
 import { type Loaded, loadKept } from '../../settings/configuration.ts';
 import type { Sources } from '../../settings/modules.ts';
 import type { Settings } from '../../settings/settings.ts';
-import type { EngineReady, PreparedEngine } from '../engine.ts';
-import type { Answering } from '../handler-pool.ts';
+import type { PreparedEngine } from '../engine/configurations.ts';
+import type { EngineReady } from '../engine/engine.ts';
+import type { HandlerPool } from '../handler-pool.ts';
 import type { Metrics } from '../metrics/metrics.ts';
 import type { CheckResult } from '../threads/config-thread.ts';
 import { warnOfConfiguration } from '../warnings.ts';
@@ -17,7 +18,7 @@ import { differencesOf } from './differences.ts';
 
 /** Reads the configuration of a running service again. */
 export type Reloader = Reloading & {
-  /** The configuration in force, and the modules that were read last, also of one that was refused. */
+  /** The configuration in force, and the modules that were read last, also for a configuration that was refused. */
   state: () => { loaded: Loaded; seen: Sources };
 };
 
@@ -27,7 +28,7 @@ type Options = {
   directory: string;
   /** Resolves when requests are answered. */
   ready: Promise<EngineReady>;
-  answering: Answering;
+  handlers: HandlerPool;
   /** Called when a part of the service cannot follow the others. */
   onFailure: (error: Error, message: string) => void;
   metrics: Metrics | null;
@@ -35,11 +36,11 @@ type Options = {
 };
 
 /**
- * Makes the reloader of a service. A configuration is loaded and checked in a thread that ends with it, then made ready
- * in all that work by it, and only then taken over: until then an error changes nothing.
+ * Creates the reloader of a service. A thread of its own loads and checks a configuration; then all parts that depend
+ * on it are prepared, and only then it is taken over: until then an error changes nothing.
  */
 export function createReloader(options: Options): Reloader {
-  const { settings, directory, ready, answering, onFailure, metrics, log } = options;
+  const { settings, directory, ready, handlers, onFailure, metrics, log } = options;
   let current = options.loaded;
   let seen = current.sources;
   let last: Promise<unknown> = ready.catch(() => {});
@@ -53,7 +54,7 @@ export function createReloader(options: Options): Reloader {
   async function reloadNow(acceptsLoss: boolean): Promise<Reloaded> {
     const result = await take(acceptsLoss);
     metrics?.reloaded(result.outcome);
-    tell(result);
+    logReloaded(result, current, options);
     return result;
   }
 
@@ -84,16 +85,16 @@ export function createReloader(options: Options): Reloader {
     };
   }
 
-  /** Makes everything ready, then takes it over. Gives the reason when it cannot. */
+  /** Prepares all parts, then takes the configuration over. @returns why that failed; null on success. */
   async function follow(engine: EngineReady, next: Loaded, checked: Looked): Promise<string | null> {
     let prepared: PreparedEngine | null = null;
     let begun: Promise<void>;
     try {
       prepared = await engine.prepare(next);
-      await answering.prepare(next, prepared.ways);
-      begun = answering.begin();
+      await handlers.prepare(next, prepared.client);
+      begun = handlers.begin();
     } catch (error) {
-      answering.drop();
+      handlers.drop();
       await prepared?.drop();
       return messageOf(error);
     }
@@ -107,23 +108,26 @@ export function createReloader(options: Options): Reloader {
     return null;
   }
 
-  function tell({ outcome, lines, isLoss }: Reloaded): void {
-    const { path, model } = current;
-    const about: JsonObject = { config: path, lines: [...lines] };
-    if (settings.isDev) log.debug(about, outcome);
-    else if (outcome === 'changed')
-      log.info(about, `the configuration was reloaded: ${counted(lines.length, 'change')}`);
-    else if (outcome === 'unchanged') log.info('the configuration was reloaded: nothing in it has changed');
-    else if (outcome === 'restart')
-      log.warn(about, `the configuration was not reloaded: it needs a restart: ${lines[0]}`);
-    else {
-      const reason = lines.slice(0, isLoss ? 2 : 1).join(' ');
-      log.error(about, `the configuration was not reloaded, and the former one stays in force: ${reason}`);
-    }
-    if (outcome === 'changed') warnOfConfiguration(log, settings, { model, path });
-  }
-
   return { reload, state: () => ({ loaded: current, seen }) };
+}
+
+/** Logs the result of reading the configuration again. */
+function logReloaded(
+  { outcome, lines, isLoss }: Reloaded,
+  { path, model }: Loaded,
+  { settings, log }: Pick<Options, 'settings' | 'log'>,
+): void {
+  const about: JsonObject = { config: path, lines: [...lines] };
+  if (settings.isDev) log.debug(about, outcome);
+  else if (outcome === 'changed') log.info(about, `the configuration was reloaded: ${counted(lines.length, 'change')}`);
+  else if (outcome === 'unchanged') log.info('the configuration was reloaded: nothing in it has changed');
+  else if (outcome === 'restart')
+    log.warn(about, `the configuration was not reloaded: it needs a restart: ${lines[0]}`);
+  else {
+    const reason = lines.slice(0, isLoss ? 2 : 1).join(' ');
+    log.error(about, `the configuration was not reloaded, and the former one stays in force: ${reason}`);
+  }
+  if (outcome === 'changed') warnOfConfiguration(log, settings, { model, path });
 }
 
 type Looked = Extract<CheckResult, { problem: null }>;

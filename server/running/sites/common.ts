@@ -23,22 +23,22 @@ import type { ThreadMetrics } from '../metrics/counting.ts';
 import { metricsRoute } from '../metrics/routes.ts';
 import { logRequests } from '../request-log.ts';
 
-/** Answers requests that no site does. */
+/** Answers requests that belong to no site. */
 export type Common = {
   server: Server;
-  /** Has a request, which is passed on to the server right after, refused whatever it asks for. */
+  /** Marks a request as refused. It is passed on to the server right after. */
   refuse: (request: IncomingMessage, refusal: DomainError) => void;
   /**
-   * Lets pages of these origins ask and read. Browsers send no `x-site-id` when they ask whether a page may call: what
-   * any site opens is open then, and the call itself is for its site to answer.
+   * Lets pages of these origins ask and read. Browsers send no `x-site-id` when they ask whether a page may call, so
+   * the answer allows the origins of all sites; the site of the call itself decides.
    */
   openTo: (origins: readonly string[]) => void;
 };
 
-/** How many sites there are, and how many of them do not answer. */
+/** The number of sites, and the number of sites that do not answer. */
 export type Counts = { sites: number; starting: number; unavailable: number };
 
-/** `backlog` is that of the thread. */
+/** `backlog` is the backlog of the thread. */
 export type CommonOptions = {
   state: () => State;
   counts: () => Counts;
@@ -49,14 +49,14 @@ export type CommonOptions = {
   log: Log;
 };
 
-/** The refusal of a request whose site is not there: the same whether it names none or an unknown one. */
+/** The refusal of a request whose site is not there. It does not tell an unknown site from a missing name. */
 export function noSite(): DomainError {
   return new DomainError('unauthorized', 'x-site-id must name a site that is served here');
 }
 
 /**
- * Opens the routes that belong to no site: whether the process is well, and files that are the same for all. All else
- * is a 401.
+ * Opens the routes that belong to no site: the health of the process, and files that are the same for all sites. All
+ * other paths are answered with 401.
  */
 export async function openCommon(options: CommonOptions): Promise<Common> {
   const { state, counts, told, isProduction, backlog, metrics, log } = options;
@@ -65,7 +65,7 @@ export async function openCommon(options: CommonOptions): Promise<Common> {
     const refusal = refusals.get(req);
     if (refusal) throw refusal;
   };
-  // The refusals first: a request for a site that failed gets the 401 of one that is not there.
+  // The refusals come first: a request for a site that failed gets the 401 of an unknown site.
   const server = neverListening([refuseOthers, checkUrl]);
   let cors: Cors | null = null;
   const addCors = corsRoutes(server, { current: () => cors, refusal: noSite });

@@ -5,27 +5,27 @@ import { isObject } from '../../../config/schema.ts';
 export type Asked = Pick<IncomingMessage, 'url' | 'headers'>;
 
 /**
- * Paths of links that browsers follow without our headers: pictures in pages, pages that mails lead to, the admin
+ * Paths of links that browsers follow without our headers: pictures in pages, pages that mails link to, the admin
  * application.
  */
 const linked = /^\/(?:(?:api\/media|account)\/|admin(?:\/|$))/;
 
-/** A token of ours has a few hundred characters. */
+/** Our tokens have a few hundred characters. */
 const longestToken = 4096;
 
 /**
- * Which site a request says that it is for (contract's decisions, "Cloud mode"): `x-site-id`, else the parameter `site`
- * of a link, else the site that its token names. Null where it says none, or two. Nothing of it is proved yet: the
- * site's own keys, secrets and sessions decide what the caller may.
+ * The site that a request names (contract's decisions, "Cloud mode"): by `x-site-id`, else by the parameter `site` of a
+ * link, else by its token. Null if it names none, or two. Nothing is proved yet: the site's own keys, secrets and
+ * sessions decide what the caller may do.
  */
 export function siteOf({ url = '', headers }: Asked): string | null {
   const { 'x-site-id': header, authorization } = headers;
   const [path = '', query = ''] = split(url);
   const isLink = query.includes('site') && (linked.test(path) || path === '/api/docs');
   const named = new Set(isLink ? new URLSearchParams(query).getAll('site') : []);
-  // Several headers of one name come as one text with commas, which is not an id.
+  // Several headers of one name arrive as one text with commas, which is not an id.
   if (header !== undefined) named.add(String(header));
-  // A wrong name is an error even where another part names a site.
+  // A wrong name is an error even if another part names a site.
   if (named.size > 0) return named.size === 1 ? ([...named][0] ?? null) : null;
   const bearer = /^bearer +(\S+) *$/i.exec(authorization ?? '')?.[1];
   if (bearer !== undefined) return claimIn(bearer);
@@ -42,7 +42,7 @@ function onlyToken(query: string): string {
   return tokens.length === 1 ? (tokens[0] ?? '') : '';
 }
 
-/** The site that a token of ours names, unverified; null for any other text. */
+/** The site that one of our tokens names, unverified; null for any other text. */
 function claimIn(token: string): string | null {
   if (token.length > longestToken) return null;
   try {

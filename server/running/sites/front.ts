@@ -12,24 +12,24 @@ import { siteOf } from './find.ts';
 export type Front = {
   listener: Listener;
   /**
-   * From now on the server, which never listens, answers the requests of the site. @param origins whose pages may call
-   * it.
+   * From now on the server, which never listens, answers the requests of the site. @param origins the origins of pages
+   * that may call the site.
    */
   open: (site: string, server: Server, origins: readonly string[]) => void;
-  /** From now on they are refused; resolves when those are over that it has in hand, or took too long. */
+  /** From now on requests of the site are refused; resolves when the open ones are over, or take too long. */
   close: (site: string) => Promise<void>;
-  /** Takes no more connections; resolves when all that is in hand is over, or took too long. */
+  /** Takes no more connections; resolves when all requests are over, or take too long. */
   stop: () => Promise<void>;
 };
 
 type Options = Omit<CommonOptions, 'counts'> & {
-  /** All sites, whether they can be reached or not. */
+  /** The ids of all sites, also of those that cannot be reached. */
   sites: readonly string[];
-  /** How long requests are given to end. */
+  /** How many milliseconds requests may take to end. */
   patience: number;
 };
 
-/** A site: without a server it starts, or it is not available. */
+/** A site. It has no server while it starts, or after it has failed. */
 type Site = {
   server: Server | null;
   origins: readonly string[];
@@ -39,12 +39,12 @@ type Site = {
   onIdle: () => void;
 };
 
-/** Opens it, with every site starting. It does not listen yet. */
+/** Opens the listener, which does not listen yet; all sites are starting. */
 export async function openFront({ sites: ids, patience, ...options }: Options): Promise<Front> {
   const sites = new Map(ids.map((id): [string, Site] => [id, newSite()]));
   const common = await openCommon({ ...options, counts: () => countsOf([...sites.values()]) });
 
-  /** hapi takes requests by these two events, and so does each server behind this one. */
+  /** hapi takes requests by these two events; so does each server behind the listener. */
   function passOn(event: 'request' | 'checkContinue') {
     return (request: IncomingMessage, response: ServerResponse) => {
       const id = siteOf(request);

@@ -6,8 +6,9 @@ import { createLog, type LogSink } from '../../platform/logging.ts';
 import { createState, type Phase, setState } from '../../platform/state.ts';
 import { type Settings, type SiteSettings, UsageError } from '../../settings/settings.ts';
 import { StartError } from '../../writer/writer.ts';
+import { loopbackOf, urlOf } from '../addresses.ts';
 import { openMetrics } from '../metrics/metrics.ts';
-import { die, loopbackOf, urlOf } from '../service.ts';
+import { die } from '../service.ts';
 import { startHttpThreads } from '../threads/http.ts';
 import type { SitesInput, SitesOrder } from '../threads/sites-thread.ts';
 import { createSite, type Site } from './site.ts';
@@ -23,25 +24,20 @@ export type SitesService = {
 
 type Options = { settings: Settings; sites: readonly SiteSettings[]; sink: LogSink; log: Logger };
 
-/**
- * Starts the threads that answer requests, and then the sites, a few at a time. Each is there as soon as it has
- * started.
- */
+/** Starts the threads that answer requests, and then the sites, a few at a time. Each answers once it has started. */
 export function startSites({ settings, sites: settingsOfSites, sink, log }: Options): SitesService {
   if (settings.threads === 0)
     throw new UsageError('--threads must be 1 at least where there are several sites, got "0"');
-  // SQLite has one folder for temporary files. Each of these is private to its user.
+  // SQLite has one folder for temporary files; each data directory is private to its user.
   process.env.SQLITE_TMPDIR ??= resolve(settingsOfSites[0]?.data ?? settings.data);
   const state = createState();
   const told = createToldOrigins();
   const metrics = openMetrics(settings, log);
+  const configs = new Set(settingsOfSites.flatMap(({ config }) => (config === undefined ? [] : [resolve(config)])));
   const threads = startHttpThreads({
     count: settings.threads,
     kind: 'sites',
-    input: {
-      configs: [...new Set(settingsOfSites.flatMap(({ config }) => (config === undefined ? [] : [resolve(config)])))],
-      logLevel: settings.logLevel,
-    } satisfies SitesInput,
+    input: { configs: [...configs], logLevel: settings.logLevel } satisfies SitesInput,
     sink,
     log,
     metrics,
@@ -57,13 +53,13 @@ export function startSites({ settings, sites: settingsOfSites, sink, log }: Opti
   });
   let starting: Promise<unknown> = Promise.resolve();
   let isStopping = false;
+  let isReady = false;
 
-  /** For a caller that starts it again. */
+  /** A supervisor then starts the process again. */
   function dieWithoutSites(): void {
     if (isReady && !sites.some((site) => site.working())) die(log, whyNone(sites), 'no site is left that works');
   }
 
-  let isReady = false;
   async function start() {
     const ids = sites.map(({ settings }) => settings.site);
     for (const site of sites) metrics?.observe(site.settings.site, site.observed);
@@ -74,21 +70,12 @@ export function startSites({ settings, sites: settingsOfSites, sink, log }: Opti
       return [{ message, ports: [] }, ...sites.flatMap((site) => site.orders())];
     });
     const reachable = urlOf(loopbackOf[settings.host] ?? settings.host, port);
-    starting = startAll(reachable);
+    starting = startAll(sites, reachable, () => isStopping);
     await starting;
     if (!sites.some((site) => site.working())) throw whyNone(sites);
     isReady = true;
     if (!isStopping) setState(state, 'ready');
     return { address: urlOf(settings.host, port), sites };
-  }
-
-  /** A start reads and checks: all at once would have each wait for all. */
-  async function startAll(reachable: string): Promise<void> {
-    const queue = sites.values();
-    const work = async () => {
-      for (const site of queue) if (!isStopping) await site.start(reachable);
-    };
-    await Promise.all(Array.from({ length: Math.max(2, availableParallelism()) }, work));
   }
 
   function setStates(next: Phase): void {
@@ -112,6 +99,15 @@ export function startSites({ settings, sites: settingsOfSites, sink, log }: Opti
       sink.flushSync();
     },
   };
+}
+
+/** Starts a few sites at a time: a start reads and checks much, so that all at once would wait for each other. */
+async function startAll(sites: readonly Site[], reachable: string, isStopping: () => boolean): Promise<void> {
+  const queue = sites.values();
+  const work = async () => {
+    for (const site of queue) if (!isStopping()) await site.start(reachable);
+  };
+  await Promise.all(Array.from({ length: Math.max(2, availableParallelism()) }, work));
 }
 
 function whyNone(sites: readonly Site[]): StartError {

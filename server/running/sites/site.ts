@@ -4,29 +4,30 @@ import { showProgress } from '../../platform/progress.ts';
 import type { Phase } from '../../platform/state.ts';
 import { type Loaded, loadConfiguration } from '../../settings/configuration.ts';
 import type { SiteSettings } from '../../settings/settings.ts';
-import { type Announced, type Engine, type EngineReady, startEngine } from '../engine.ts';
+import { type Announced, type Engine, type EngineReady, startEngine } from '../engine/engine.ts';
 import type { Observed } from '../metrics/readings.ts';
 import { runSeed } from '../seed.ts';
-import type { HttpThreads, Order } from '../threads/http.ts';
+import type { HttpThreads, RepliedOrder } from '../threads/http.ts';
 import { replyPort } from '../threads/message-ports.ts';
 import type { SitesOrder } from '../threads/sites-thread.ts';
+import type { Order } from '../threads/thread.ts';
 
 /** One of the sites of a process, seen from the main thread. */
 export type Site = {
   settings: SiteSettings;
   /**
-   * Starts all of it; resolves when its requests are answered, or when it is clear that they will not be.
+   * Starts the site; resolves when its requests are answered, or when it has failed.
    *
-   * @param reachable under which address the process can be called from here.
+   * @param reachable the address by which the process can be called from here.
    */
   start: (reachable: string) => Promise<void>;
   /** The orders for a thread that begins now. */
   orders: () => Order[];
-  /** Facts about the site while it works; else null. */
+  /** Facts about the site; null while it does not work. */
   working: () => Working | null;
-  /** Where its metrics are read; null while it does not work. */
+  /** The parts that the metrics are read from; null while the site does not work. */
   observed: () => Observed | null;
-  /** Why it does not. */
+  /** The error by which the site does not work. */
   failure: () => Error | null;
   setState: (phase: Phase) => void;
   /** Closes everything. The request handlers are to be stopped before. */
@@ -38,31 +39,25 @@ export type Working = Announced & { engine: Engine; loaded: Loaded };
 
 type Options = {
   settings: SiteSettings;
-  /** Has `site` in each line. */
+  /** A log with `site` in each line. */
   log: Log;
   tell: HttpThreads['tell'];
-  /** Called when it does not work any more, and did. */
+  /** Called when the site has worked, and works no longer. */
   onFailure: () => void;
 };
+
+type Opened = { loaded: Loaded; ready: EngineReady };
 
 /** One of several sites. A failure is logged, and does not affect the others. */
 export function createSite({ settings, log, tell, onFailure }: Options): Site {
   const { site } = settings;
   let engine: Engine | null = null;
-  let opened: { loaded: Loaded; ready: EngineReady } | null = null;
+  let opened: Opened | null = null;
   let working: Working | null = null;
   let failure: Error | null = null;
   let closing: Promise<void> | null = null;
   let isStopping = false;
   const stopped = Promise.withResolvers<void>();
-
-  async function start(reachable: string): Promise<void> {
-    try {
-      await begin(reachable);
-    } catch (error) {
-      await fail(errorOf(error), 'the site cannot start');
-    }
-  }
 
   async function begin(reachable: string): Promise<void> {
     const loaded = await unlessStopped(loadConfiguration(settings.config));
@@ -72,7 +67,7 @@ export function createSite({ settings, log, tell, onFailure }: Options): Site {
     const own = engine;
     const ready = await own.ready;
     opened = { loaded, ready };
-    await everywhere(openOrder);
+    await everywhere(tell, () => openOrder(site, { loaded, ready }));
     if (failure || isStopping) return;
     const announced = ready.announce(reachable);
     await unlessStopped(runSeed({ loaded, directory: own.directory, settings, baseUrl: reachable }));
@@ -94,7 +89,9 @@ export function createSite({ settings, log, tell, onFailure }: Options): Site {
     working = null;
     log.error({ err: error }, `${message}: it is not available until the next start`);
     if (wasWorking) onFailure();
-    await everywhere(closeOrder).catch((err) => log.error({ err }, 'a thread could not close the site'));
+    await everywhere(tell, () => closeOrder(site)).catch((err) =>
+      log.error({ err }, 'a thread could not close the site'),
+    );
     if (!isStopping) await close();
   }
 
@@ -104,42 +101,17 @@ export function createSite({ settings, log, tell, onFailure }: Options): Site {
     await closing;
   }
 
-  type Asked = { order: Order; done: Promise<void> };
-
-  async function everywhere(make: () => Asked): Promise<void> {
-    const all: Promise<void>[] = [];
-    tell(() => {
-      const { order, done } = make();
-      all.push(done);
-      return order;
-    });
-    await Promise.all(all);
-  }
-
-  function openOrder(): Asked {
-    const { loaded, ready } = opened as NonNullable<typeof opened>;
-    const ports = ready.ways().connect();
-    const { port, done } = replyPort();
-    const { path: config, sources } = loaded;
-    const message = { kind: 'open', site, config, sources, shared: ready.shared, ports, done: port } as const;
-    return { order: { message: message satisfies SitesOrder, ports: [...Object.values(ports), port] }, done };
-  }
-
-  function closeOrder(): Asked {
-    const { port, done } = replyPort();
-    return { order: { message: { kind: 'close', site, done: port } satisfies SitesOrder, ports: [port] }, done };
-  }
-
   function orders(): Order[] {
-    if (!failure && !opened) return [];
-    const { order, done } = failure ? closeOrder() : openOrder();
+    const replied = failure ? closeOrder(site) : opened && openOrder(site, opened);
+    if (!replied) return [];
+    const { order, done } = replied;
     done.catch((error) => fail(error, 'a thread that takes the place of another cannot answer for the site'));
     return [order];
   }
 
   return {
     settings,
-    start,
+    start: (reachable) => begin(reachable).catch((error) => fail(errorOf(error), 'the site cannot start')),
     orders,
     working: () => working,
     observed: () => (working && opened ? opened.ready.observed : null),
@@ -151,4 +123,29 @@ export function createSite({ settings, log, tell, onFailure }: Options): Site {
       await close();
     },
   };
+}
+
+/** Has all threads carry out an order. */
+async function everywhere(tell: HttpThreads['tell'], make: () => RepliedOrder): Promise<void> {
+  const all: Promise<void>[] = [];
+  tell(() => {
+    const { order, done } = make();
+    all.push(done);
+    return order;
+  });
+  await Promise.all(all);
+}
+
+function openOrder(site: string, { loaded, ready }: Opened): RepliedOrder {
+  const { path: config, sources } = loaded;
+  const { threadData } = ready;
+  const ports = ready.client().connect();
+  const { port, done } = replyPort();
+  const message = { kind: 'open', site, config, sources, threadData, ports, done: port } satisfies SitesOrder;
+  return { order: { message, ports: [...Object.values(ports), port] }, done };
+}
+
+function closeOrder(site: string): RepliedOrder {
+  const { port, done } = replyPort();
+  return { order: { message: { kind: 'close', site, done: port } satisfies SitesOrder, ports: [port] }, done };
 }

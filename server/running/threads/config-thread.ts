@@ -5,12 +5,11 @@ import { loadConfiguration } from '../../settings/configuration.ts';
 import { recordedSources, type Sources } from '../../settings/modules.ts';
 
 /**
- * The start data of the thread that loads a configuration to check it, and ends: its file, and the data directory of
- * the service.
+ * The start data of the thread that loads a configuration to check it: the file, and the data directory of the service.
  */
 export type CheckInput = { config: string; directory: string };
 
-/** Its findings; `sources` are the modules that it has read, also of a configuration that is wrong. */
+/** The result of the check; `sources` are the modules that were read, also for a wrong configuration. */
 export type CheckResult = { sources: Sources } & (({ problem: null } & ReloadOutlook) | { problem: string });
 
 const { config, directory }: CheckInput = workerData;

@@ -5,7 +5,7 @@ import { gatherLines, type Log, type LogSink } from '../../platform/logging.ts';
 import { parent } from '../../platform/parent.ts';
 import type {
   AnswerSlots,
-  BulkTurns,
+  BulkQueue,
   ErasurePort,
   KeyService,
   Notary,
@@ -17,12 +17,13 @@ import type { MissingIndexes } from '../../reads/missing-list.ts';
 import type { Loaded } from '../../settings/configuration.ts';
 import { connectWriter } from '../../writer/append.ts';
 import type { Following } from '../../writer/messages.ts';
+import { type Describing, openApp } from '../app/open-app.ts';
 import { type MetricsPort, startCounting, type ThreadMetrics } from '../metrics/counting.ts';
-import { type Describing, openApp, type Shared } from '../open-app.ts';
+import type { ThreadData } from '../thread-data.ts';
 import { type VaultChannels, vaultThrough } from '../vault-service.ts';
-import type { MetricsWay } from './http.ts';
+import type { MetricsConnection } from './thread.ts';
 
-/** The ways of a thread that answers requests to the others. */
+/** The ports by which a thread that answers requests calls the main thread and the writer. */
 export type Ports = {
   [port in
     | 'writer'
@@ -34,19 +35,19 @@ export type Ports = {
     | 'answerSlots'
     | 'openApi'
     | 'reloading'
-    | 'bulkTurns'
+    | 'bulkQueue'
     | 'missingIndexes']: MessagePort;
 } & VaultChannels & {
     /** Of a node alone. */
     following?: MessagePort;
   };
 
-/** Messages of such a thread: the port it answers on, and lines for the log. */
+/** Messages of such a thread to the main thread: the port it listens on, and lines for the log. */
 export type HttpMessage = { kind: 'listening'; port: number } | { kind: 'log'; lines: string };
 
 type ThreadApp = {
   loaded: Pick<Loaded, 'model'>;
-  shared: Shared;
+  threadData: ThreadData;
   ports: Ports;
   log: Log;
   metrics: ThreadMetrics | null;
@@ -54,7 +55,7 @@ type ThreadApp = {
 };
 
 /** Opens a service in a thread that answers its requests. */
-export function openThreadApp({ loaded, shared, ports, log, metrics, copyRoom }: ThreadApp) {
+export function openThreadApp({ loaded, threadData, ports, log, metrics, copyRoom }: ThreadApp) {
   const {
     writer,
     keys,
@@ -65,13 +66,13 @@ export function openThreadApp({ loaded, shared, ports, log, metrics, copyRoom }:
     answerSlots,
     openApi,
     reloading,
-    bulkTurns,
+    bulkQueue,
     missingIndexes,
     following,
   } = ports;
   return openApp({
     model: loaded.model,
-    shared,
+    threadData,
     writing: connectWriter(writer),
     ...vaultThrough(ports),
     keyService: callsThrough<KeyService>(keys),
@@ -80,7 +81,7 @@ export function openThreadApp({ loaded, shared, ports, log, metrics, copyRoom }:
     erasures: callsThrough<ErasurePort>(erasures),
     webhooks: callsThrough<WebhookPort>(webhooks),
     answerSlots: callsThrough<AnswerSlots>(answerSlots),
-    bulkTurns: callsThrough<BulkTurns>(bulkTurns),
+    bulkQueue: callsThrough<BulkQueue>(bulkQueue),
     missingIndexes: callsThrough<MissingIndexes>(missingIndexes),
     log,
     metrics,
@@ -91,17 +92,19 @@ export function openThreadApp({ loaded, shared, ports, log, metrics, copyRoom }:
   });
 }
 
-/** Begins to count in this thread, where metrics are on. */
-export function countHere(way: MetricsWay | null): ThreadMetrics | null {
-  return way && startCounting({ port: callsThrough<MetricsPort>(way.port), tokenHash: way.tokenHash, isMain: false });
+/** Begins to count in this thread; null if metrics are off. */
+export function countHere(connection: MetricsConnection | null): ThreadMetrics | null {
+  if (connection === null) return null;
+  const { port, tokenHash } = connection;
+  return startCounting({ port: callsThrough<MetricsPort>(port), tokenHash, isMain: false });
 }
 
-/** Tells the main thread something. */
+/** Sends a message to the main thread. */
 export function say(message: HttpMessage): void {
   parent().postMessage(message);
 }
 
-/** Where the lines of this thread go: through the main one. */
+/** The sink for the log lines of this thread: the main thread writes them. */
 export function threadSink(): LogSink {
   const sink = gatherLines((lines) => say({ kind: 'log', lines }));
   // However the thread ends, its last lines are written.

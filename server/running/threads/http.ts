@@ -1,90 +1,67 @@
 import { once } from 'node:events';
 import { createServer } from 'node:net';
-import type { MessagePort, Worker } from 'node:worker_threads';
 import type { Logger } from 'pino';
-import { newSeats, type Seat } from '../../../projections/past/snapshot-budget.ts';
+import { newSeats } from '../../../projections/past/snapshot-budget.ts';
 import type { Address } from '../../http/listener.ts';
-import { createPulse, notedIn, type Pulse } from '../../http/pulse.ts';
-import type { LogSink } from '../../platform/logging.ts';
-import { startThread } from '../../platform/threads.ts';
+import { notedIn } from '../../http/pulse.ts';
 import { StartError } from '../../writer/writer.ts';
-import type { MetricsPort } from '../metrics/counting.ts';
-import type { Metrics } from '../metrics/metrics.ts';
-import type { HttpMessage } from './http-app.ts';
-import { portTo } from './message-ports.ts';
+import { end, type Order, openThread, post, type Thread, type ThreadOptions } from './thread.ts';
 import { watch } from './watch.ts';
 
 const usualPatience = 10_000;
-/** Longer than a thread gives the requests that it has in flight. */
-const stopMilliseconds = 14_000;
 
 /** The threads that answer requests, seen from the main thread. */
 export type HttpThreads = {
   /**
-   * Makes all of them answer; resolves with the port, one for all.
+   * Makes all threads answer; resolves with the port, which they share.
    *
-   * @param brief what each is told so that it listens, also one that takes the place of another.
+   * @param brief gives the orders by which a thread listens, also a thread that replaces another one.
    */
   listen: (address: ThreadsAddress, brief: (address: Address) => Order[]) => Promise<number>;
-  /** Tells each of those that were briefed something more. */
+  /** Sends an order to each thread that was briefed. */
   tell: (order: () => Order) => void;
   /**
-   * Has each of those that were briefed carry out an order, one after the other.
+   * Has each thread that was briefed carry out an order, one after the other.
    *
-   * @throws StartError when one cannot, or has ended.
+   * @throws StartError if one cannot, or has ended.
    */
-  inTurn: (order: () => Asked) => Promise<void>;
+  inTurn: (order: () => RepliedOrder) => Promise<void>;
   /**
-   * The same at once, for those that carried out the last orders in turn; from now on others are started with these
-   * data.
+   * Has the threads carry out an order at the same time, after `inTurn`. From now on threads are started with `input`.
    *
-   * @throws StartError at once when one is not among them, which has taken the place of another: then none is told.
+   * @throws StartError at once if a thread has not carried out the order before, because it replaced another one: then
+   * no thread is told.
    */
-  atOnce: (order: () => Asked, input: object) => Promise<void>;
-  /** Lets them finish the requests in flight and end. */
+  atOnce: (order: () => RepliedOrder, input: object) => Promise<void>;
+  /** Lets the threads finish the requests in flight and end. */
   stop: () => Promise<void>;
 };
 
-/** Where the threads listen together. */
+/** The address that the threads share. */
 type ThreadsAddress = Omit<Address, 'isShared'>;
 
-/** A message, and the ports that go with it. */
-export type Order = { message: object; ports: readonly MessagePort[] };
-
 /** An order that a thread replies to; `done` resolves when it has, or has ended. */
-export type Asked = { order: Order; done: Promise<void> };
+export type RepliedOrder = { order: Order; done: Promise<void> };
 
-/** The parts that threads are started with. */
-export type ThreadsOptions = {
+/** The number of threads, their start data, and the callbacks of their watch. */
+export type ThreadsOptions = Omit<ThreadOptions, 'seat'> & {
   count: number;
-  /** The thread of which each is one, and its start data. */
-  kind: 'http' | 'sites';
-  input: object;
-  sink: LogSink;
   log: Logger;
-  metrics: Metrics | null;
-  /** Called when one that ended cannot be replaced. */
+  /** Called if a thread that has ended cannot be replaced. */
   onFailure: (error: Error) => void;
-  /** How long one may not go on, in milliseconds, before it is replaced. */
+  /** How long a thread may be stuck before it is replaced, in milliseconds. */
   patience?: number;
 };
 
-/** The start data of each thread, beside that of its module. */
-export type ThreadInput = { pulse: Pulse; metrics: MetricsWay | null; seat: Seat };
-
-/** The way of a thread to the metrics, and the hash of the token of their route. */
-export type MetricsWay = { port: MessagePort; tokenHash: Uint8Array | null };
-
 /**
- * Starts threads that load what they need and then wait to be told where to listen. One that ends unasked, by an error
- * that nothing caught, is replaced, and so is one that is stuck, in a loop without end for example: the requests it had
- * are lost to their callers, and nothing that was acknowledged is.
+ * Starts threads that load their modules and then wait for orders. A thread that ends by an uncaught error is replaced,
+ * and so is a thread that is stuck, for example in an endless loop. The callers of the requests it had get no answer;
+ * nothing that was acknowledged is lost.
  */
 export function startHttpThreads(options: ThreadsOptions): HttpThreads {
   const { count, log, metrics, onFailure, patience = usualPatience } = options;
   let { input } = options;
-  let asked: Set<Thread> | null = null;
-  // One for the lane of each too.
+  // The long-read thread of each has one as well.
   const seats = newSeats(2 * count);
   const threads = new Set<Thread>();
   const briefed = new Set<Thread>();
@@ -97,11 +74,11 @@ export function startHttpThreads(options: ThreadsOptions): HttpThreads {
   function start(): Thread {
     const taken = new Set([...threads].map(({ seat }) => seat.own));
     const own = Array.from({ length: count }, (_, index) => index).find((index) => !taken.has(index)) ?? 0;
-    const thread = openThread({ ...options, input }, { seats, own });
+    const thread = openThread({ ...options, input, seat: { seats, own } });
     threads.add(thread);
     thread.ended.then((error) => {
       briefed.delete(thread);
-      // One that never listened stays, so that callers who wait for it get its error.
+      // A thread that never listened stays, so that callers who wait for it get its error.
       if (isStopping || !thread.isListening()) return;
       threads.delete(thread);
       replace(thread, error);
@@ -146,119 +123,54 @@ export function startHttpThreads(options: ThreadsOptions): HttpThreads {
     return port;
   }
 
-  function tell(order: () => Order): void {
-    for (const thread of briefed) post(thread, order());
-  }
-
-  async function inTurn(order: () => Asked): Promise<void> {
-    const told = new Set<Thread>();
-    asked = told;
-    for (const thread of [...briefed]) {
-      const one = order();
-      post(thread, one.order);
-      await one.done;
-      told.add(thread);
-    }
-    requireAsked();
-  }
-
-  function atOnce(order: () => Asked, next: object): Promise<void> {
-    requireAsked();
-    input = next;
-    const all = [...briefed].map((thread) => {
-      const one = order();
-      post(thread, one.order);
-      return one.done;
-    });
-    return Promise.all(all).then(() => {});
-  }
-
-  function requireAsked(): void {
-    const isAll = asked?.size === briefed.size && briefed.values().every((thread) => asked?.has(thread));
-    if (!isAll) throw new StartError('a thread that answers requests ended meanwhile; try again');
-  }
-
   async function stop(): Promise<void> {
     isStopping = true;
     endWatch();
     await Promise.all([...threads].map(end));
   }
 
-  return { listen, tell, inTurn, atOnce, stop };
-}
-
-function post({ worker }: Thread, { message, ports }: Order): void {
-  worker.postMessage(message, [...ports]);
-}
-
-/** One that is not listening has nothing to finish; one that is stuck never gets to. */
-async function end({ worker, isListening, ended }: Thread): Promise<void> {
-  if (!isListening()) {
-    await worker.terminate();
-    return;
-  }
-  worker.postMessage({ kind: 'stop' });
-  const timer = setTimeout(() => worker.terminate(), stopMilliseconds);
-  await ended;
-  clearTimeout(timer);
-}
-
-type Thread = {
-  worker: Worker;
-  pulse: Pulse;
-  idle: () => number;
-  ask: () => void;
-  seat: Seat;
-  listening: Promise<number>;
-  isListening: () => boolean;
-  /** Resolves when it is gone, with the reason. */
-  ended: Promise<Error>;
-};
-
-function openThread({ kind, input, sink, metrics }: ThreadsOptions, seat: Seat): Thread {
-  const pulse = createPulse();
-  const way = metrics && wayTo(metrics);
-  const workerData = { ...input, pulse, metrics: way, seat } satisfies ThreadInput;
-  const worker = startThread(kind, workerData, way ? [way.port] : []);
-  const listening = Promise.withResolvers<number>();
-  const ended = Promise.withResolvers<Error>();
-  let isListening = false;
-  let failure: Error | null = null;
-  // Whether it ever listened matters only to callers who wait for it.
-  listening.promise.catch(() => {});
-
-  worker.on('message', (message: HttpMessage) => {
-    if (message.kind === 'log') sink.write(message.lines);
-    else {
-      isListening = true;
-      listening.resolve(message.port);
-    }
-  });
-  worker.on('error', (error) => {
-    // Anything can be thrown.
-    failure = error instanceof Error ? error : new Error(String(error));
-  });
-  worker.on('exit', (code) => {
-    const reason = failure ?? new Error(`the thread exited with ${code}`);
-    // An error of the system, such as a port in use, has a code that explains it.
-    listening.reject('code' in reason ? reason : new StartError(`a thread could not start: ${reason.message}`));
-    ended.resolve(reason);
-  });
-  return {
-    worker,
-    pulse,
-    idle: () => worker.performance.eventLoopUtilization().idle,
-    ask: () => worker.postMessage({ kind: 'beat' }),
-    seat,
-    listening: listening.promise,
-    isListening: () => isListening,
-    ended: ended.promise,
+  const useInput = (next: object) => {
+    input = next;
   };
+  return { listen, ...createOrders(briefed, useInput), stop };
 }
 
-function wayTo({ join, tokenHash }: Metrics): MetricsWay {
-  const { release, ...functions } = join();
-  return { port: portTo<MetricsPort>(functions, release), tokenHash };
+/** The orders to the threads that were briefed; `useInput` gets the start data of threads that start later. */
+function createOrders(
+  briefed: ReadonlySet<Thread>,
+  useInput: (input: object) => void,
+): Pick<HttpThreads, 'tell' | 'inTurn' | 'atOnce'> {
+  let asked: Set<Thread> | null = null;
+
+  function requireAsked(): void {
+    const isAll = asked?.size === briefed.size && briefed.values().every((thread) => asked?.has(thread));
+    if (!isAll) throw new StartError('a thread that answers requests ended meanwhile; try again');
+  }
+
+  function ask(thread: Thread, { order, done }: RepliedOrder): Promise<void> {
+    post(thread, order);
+    return done;
+  }
+
+  return {
+    tell(order) {
+      for (const thread of briefed) post(thread, order());
+    },
+    async inTurn(order) {
+      const told = new Set<Thread>();
+      asked = told;
+      for (const thread of [...briefed]) {
+        await ask(thread, order());
+        told.add(thread);
+      }
+      requireAsked();
+    },
+    atOnce(order, next) {
+      requireAsked();
+      useInput(next);
+      return Promise.all([...briefed].map((thread) => ask(thread, order()))).then(() => {});
+    },
+  };
 }
 
 async function requireFree(host: string, port: number): Promise<void> {

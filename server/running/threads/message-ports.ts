@@ -6,12 +6,12 @@ import { answerCalls } from '../../platform/calls.ts';
 import type { AnswerSlots, Notary, Pins } from '../../ports.ts';
 import { StartError } from '../../writer/writer.ts';
 
-/** The reply to an order, through its port; `failure` is null on success. */
+/** The reply to an order; `failure` is null on success. */
 export type Done = { failure: string | null };
 
 /**
- * A port for one reply of a thread. `done` rejects with a StartError on a failure, and resolves also when the thread
- * ends without one.
+ * A port for one reply of a thread. `done` rejects with a StartError on a failure; it resolves also if the thread ends
+ * without a reply.
  */
 export function replyPort(): { port: MessagePort; done: Promise<void> } {
   const { port1, port2 } = new MessageChannel();
@@ -36,7 +36,7 @@ export async function reply(port: MessagePort, run: () => Promise<void>): Promis
   port.close();
 }
 
-/** A port through which another thread calls these functions. `onClose` is called when that one lets go of it. */
+/** A port through which another thread calls these functions. `onClose` is called when that thread closes the port. */
 export function portTo<T extends Parameters<typeof answerCalls>[1]>(functions: T, onClose = () => {}): MessagePort {
   const { port1, port2 } = new MessageChannel();
   answerCalls<T>(port1, functions);
@@ -44,7 +44,7 @@ export function portTo<T extends Parameters<typeof answerCalls>[1]>(functions: T
   return port2;
 }
 
-/** The same for the notary, of whom other threads are given no more than this. */
+/** The port to the notary, of which other threads get only these functions. */
 export function portToNotary({
   checkpoint,
   recent,
@@ -62,7 +62,7 @@ export function portToSlots(counts: SlotCounts): MessagePort {
   return portTo<AnswerSlots>(slots, release);
 }
 
-/** The same for the pins of one thread, which go with it. */
+/** The port to the pins of one thread, which are released when the thread ends. */
 export function portToPins(guard: BlobGuard): MessagePort {
   const { release, ...pins } = guard.join();
   return portTo<Pins>(pins, release);

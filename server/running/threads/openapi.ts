@@ -2,33 +2,31 @@ import type { Made } from '../../openapi/cache.ts';
 import { startThread } from '../../platform/threads.ts';
 import type { Api } from '../../ports.ts';
 import type { Loaded } from '../../settings/configuration.ts';
-import type { Shared } from '../open-app.ts';
+import type { ThreadData } from '../thread-data.ts';
 import type { OpenApiInput } from './openapi-thread.ts';
 
 /** A description needs no files, no keys to a bucket, and no secrets. */
-const noBlobs: Shared['blobs'] = { kind: 'folder', folder: '' };
-const noCredentials: Shared['credentials'] = { apiKeys: [], secrets: [], operatorHash: Buffer.alloc(0) };
+const noBlobs: ThreadData['blobs'] = { kind: 'folder', folder: '' };
+const noCredentials: ThreadData['credentials'] = { apiKeys: [], secrets: [], operatorHash: Buffer.alloc(0) };
 
 /**
- * Generates an OpenAPI document in a worker thread that ends with it: the generator is large, and would keep requests
- * waiting.
+ * Generates an OpenAPI document in a worker thread, which then ends: the generator is large, and would delay requests.
  *
- * @param loaded the configuration.
- * @param shared its secrets are not passed on.
+ * @param threadData its secrets are not passed on.
  */
 export function generateOpenApiInWorker(
   api: Api,
   { path, sources }: Pick<Loaded, 'path' | 'sources'>,
-  shared: Shared,
+  threadData: ThreadData,
 ): Promise<Made> {
   const input = {
     config: path,
     sources,
     api,
-    shared: { ...shared, credentials: noCredentials, idempotencySecret: '', blobs: noBlobs },
+    threadData: { ...threadData, credentials: noCredentials, idempotencySecret: '', blobs: noBlobs },
   };
   const worker = startThread('openapi', input satisfies OpenApiInput);
-  // The end of the service does not wait for it.
+  // The process may end before the worker.
   worker.unref();
   return new Promise((resolve, reject) => {
     worker.once('message', resolve);

@@ -11,25 +11,32 @@ import type { ToldOrigins } from '../../ports.ts';
 import { type Loaded, loadConfiguration, loadKept } from '../../settings/configuration.ts';
 import type { Sources } from '../../settings/modules.ts';
 import { openServer, portOf } from '../http-server.ts';
-import type { Shared } from '../open-app.ts';
 import { type Front, openFront } from '../sites/front.ts';
-import type { ThreadInput } from './http.ts';
+import type { ThreadData } from '../thread-data.ts';
+
 import { countHere, openThreadApp, type Ports, say, threadSink } from './http-app.ts';
 import { reply } from './message-ports.ts';
+import type { ThreadInput } from './thread.ts';
 
-/** The start data of a thread that answers the requests of several sites: the configurations that it will need. */
+/** The start data of a thread that answers the requests of several sites: the paths of their configurations. */
 export type SitesInput = { configs: readonly string[]; logLevel: string };
 
-/**
- * Orders of the main thread: to listen, to answer the requests of a site, to refuse them, to show that it goes on, to
- * end.
- */
-export type SitesOrder = Listen | Open | Close | { kind: 'beat' } | { kind: 'stop' };
+/** The orders of the main thread. */
+export type SitesOrder =
+  | Listen
+  /** To answer the requests of a site. */
+  | Open
+  /** To refuse the requests of a site. */
+  | Close
+  /** To show that the thread is not stuck. */
+  | { kind: 'beat' }
+  /** To finish the requests and end. */
+  | { kind: 'stop' };
 type Listen = {
   kind: 'listen';
   sites: readonly string[];
   state: Int32Array<SharedArrayBuffer>;
-  /** For requests that are of no site. */
+  /** For requests that belong to no site. */
   told: ToldOrigins;
   isProduction: boolean;
   address: Address;
@@ -39,32 +46,32 @@ type Open = {
   site: string;
   config: string;
   sources: Sources;
-  shared: Shared;
+  threadData: ThreadData;
   ports: Ports;
   done: MessagePort;
 };
 type Close = { kind: 'close'; site: string; done: MessagePort };
 
-const { configs, logLevel, pulse, metrics: way, seat }: SitesInput & ThreadInput = workerData;
+const { configs, logLevel, pulse, metrics: connection, seat }: SitesInput & ThreadInput = workerData;
 showPulse(pulse);
 giveBackAtRest();
 const stopMilliseconds = 10_000;
 const sink = threadSink();
-const metrics = countHere(way);
+const metrics = countHere(connection);
 const copyRoom = openRoom(seat);
-/** The route is that of the process, not of a site. */
+/** The metrics of sites have no route: it belongs to the process. */
 const metricsOfSites = metrics && { ...metrics, tokenHash: null };
 const log = createLog(logLevel, sink);
 const backlog = createBacklog(log);
 const loading = new Map<string, Promise<Loaded>>();
-// While the logs are opened. A configuration that cannot be loaded is reported when it is needed.
+// Configurations load while the logs are opened. One that cannot be loaded is reported when it is needed.
 for (const path of configs) load(path).catch(() => {});
 
 let front: Front | null = null;
 const closing = new Map<string, () => Promise<void>>();
 let last: Promise<void> = Promise.resolve();
 
-// One after the other: what opens may take a while, and may be told to close meanwhile.
+// Orders are carried out one after the other: a site that takes long to open may get the order to close meanwhile.
 parent().on('message', (order: SitesOrder) => {
   if (order.kind === 'beat') beat();
   else last = last.then(() => carryOut(order));
@@ -73,7 +80,7 @@ parent().on('message', (order: SitesOrder) => {
 async function carryOut(order: Exclude<SitesOrder, { kind: 'beat' }>): Promise<void> {
   if (order.kind === 'listen') await listen(order);
   else if (order.kind === 'open') await reply(order.done, () => open(order));
-  // The start does not wait for the requests of one site.
+  // Closing waits for the requests of one site, and other orders do not wait for that.
   else if (order.kind === 'close') reply(order.done, () => close(order.site));
   else await stop();
 }
@@ -93,13 +100,13 @@ async function listen({ sites, state, told, isProduction, address }: Listen): Pr
   say({ kind: 'listening', port: portOf(front.listener) });
 }
 
-async function open({ site, config, sources, shared, ports }: Open): Promise<void> {
+async function open({ site, config, sources, threadData, ports }: Open): Promise<void> {
   const early = await load(config).catch(() => null);
-  // The files may have changed since the main thread has read them.
+  // The files may have changed since the main thread read them.
   const loaded = early && isOf(early, sources) ? early : await loadKept(config, sources);
   const app = openThreadApp({
     loaded,
-    shared,
+    threadData,
     ports,
     log: createLog(logLevel, sink, site),
     metrics: metricsOfSites,
@@ -126,7 +133,7 @@ function isOf(loaded: Loaded, sources: Sources): boolean {
   return [...sources].every(([address, { source }]) => loaded.sources.get(address)?.source === source);
 }
 
-/** Sites may share a configuration. */
+/** Loads a configuration, once for all sites that share it. */
 function load(path: string): Promise<Loaded> {
   const known = loading.get(path) ?? loadConfiguration(path);
   loading.set(path, known);

@@ -4,19 +4,19 @@ import { every } from '../../platform/ticks.ts';
 /** A thread that is watched. */
 export type Watched = {
   pulse: Pulse;
-  /** How many milliseconds it has waited for something to do, this wait included. */
+  /** How many milliseconds the thread has been idle in all, until now. */
   idle: () => number;
-  /** Asks it for a beat. */
+  /** Asks the thread for a beat. */
   ask: () => void;
 };
 
-/** In how many looks a thread must have shown nothing to be stuck. */
+/** After how many checks without a sign a thread is stuck. */
 const looks = 10;
 
 /**
- * Looks at threads, and tells of each that did not go on for so long: that neither beat, though it was asked to, nor
- * waited for something to do. One that waits is seen to, and is not woken for that. Looks are counted, not time: where
- * the process stood still, as on a laptop that sleeps, no thread is taken for stuck, nor is one held up by a debugger.
+ * Checks threads again and again, and reports each thread that has shown no sign for a time: no beat, though it was
+ * asked for one, and no wait for work. A thread that waits is not woken. Checks are counted, not time: if the process
+ * stood still, as on a laptop that sleeps, no thread counts as stuck, nor does a thread that a debugger holds.
  *
  * @returns ends the watch.
  */

@@ -6,7 +6,7 @@ import Database from 'better-sqlite3';
 import { cosignaturesOf, parseWitnessKey } from '../../../events/proof/cosignatures.ts';
 import { parseNote } from '../../../events/proof/notes.ts';
 import { openVault } from '../../../events/vault/vault.ts';
-import { requireSecrecy } from '../../../server/running/checkpointing.ts';
+import { requireSecrecy } from '../../../server/running/engine/checkpointing.ts';
 import { parseWitness } from '../../../server/settings/cosigners.ts';
 import { defaultSettings } from '../../../server/settings/settings.ts';
 import { run } from '../../../verify/annals-verify.mjs';

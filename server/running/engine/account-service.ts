@@ -1,13 +1,13 @@
 import type { Logger } from 'pino';
-import type { Model } from '../../config/model.ts';
-import { type MailTurn, type Reactor, startReactor } from '../accounts/mail/reactor.ts';
-import { type CaughtMails, type Mailer, openMail } from '../accounts/mail/transport.ts';
-import { accountPath, worksInAdmin } from '../accounts/pages/links.ts';
-import { createPasswordService, type MainPasswordService } from '../accounts/password-service.ts';
-import { hasUsers, setupTokenId } from '../accounts/setup.ts';
-import type { Settings } from '../settings/settings.ts';
-import type { Directory } from './directory.ts';
-import type { OpenApp } from './open-app.ts';
+import type { Model } from '../../../config/model.ts';
+import { type MailTurn, type Reactor, startReactor } from '../../accounts/mail/reactor.ts';
+import { type CaughtMails, type Mailer, openMail } from '../../accounts/mail/transport.ts';
+import { accountPath, worksInAdmin } from '../../accounts/pages/links.ts';
+import { createPasswordService, type MainPasswordService } from '../../accounts/password-service.ts';
+import { hasUsers, setupTokenId } from '../../accounts/setup.ts';
+import type { Settings } from '../../settings/settings.ts';
+import type { OpenApp } from '../app/open-app.ts';
+import type { Directory } from '../directory.ts';
 
 /** Links for the operator, once it is known where clients reach the service. */
 export type AccountLinks = {
@@ -16,7 +16,10 @@ export type AccountLinks = {
    * in.
    */
   setupUrl: string | null;
-  /** Where mails are listed that are caught and not sent, as in development without settings; else null. */
+  /**
+   * The address of the list of caught mails; null if mails are sent. They are caught in development without settings of
+   * mail.
+   */
   mailUrl: string | null;
 };
 
@@ -25,21 +28,21 @@ export type AccountService = {
   passwords: MainPasswordService;
   /** Cleans up the vault and makes mail ready. @param app the service as the main thread has it. */
   open: (app: OpenApp, logId: string) => Promise<void>;
-  /** Mails that were caught and not sent; null where none are. */
+  /** The mails that were caught; null if mails are sent. */
   caught: () => CaughtMails | null;
-  /** Begins to send mail, with links below this address. */
+  /** Begins to send mail, with links that begin with this address. */
   announce: (baseUrl: string) => AccountLinks;
   /**
-   * Makes ready to go on with another configuration.
+   * Prepares another configuration.
    *
    * @throws UsageError for mail settings that do not work.
    */
   prepare: (next: Model) => Promise<PreparedAccounts>;
-  /** Ends mail, and closes the app that was opened. */
+  /** Stops mail, and closes the app that was opened. */
   closeMail: () => Promise<void>;
 };
 
-/** Another configuration, ready to be taken over, or to be dropped. */
+/** Another configuration; `begin` takes it over. */
 export type PreparedAccounts = { begin: () => void; drop: () => Promise<void> };
 
 type Options = {
@@ -50,13 +53,13 @@ type Options = {
   now: () => number;
   log: Logger;
   /**
-   * Opens this node's part in sending mails. @param onGained is called when it is its turn; null where there are no
-   * other nodes.
+   * Opens the lease under which one node sends mail. @param onGained called when this node gets the lease; null if
+   * there are no other nodes.
    */
   openMailTurn: ((onGained: () => void) => MailTurn & { close: () => Promise<void> }) | null;
 };
 
-/** The mails that are asked for on other nodes are looked for so often. */
+/** How often a node looks for mails that requests on other nodes have caused. */
 const sweepSecondsOfNode = 0.5;
 
 /** Opens the secrets of accounts; mail waits for `open` and `announce`. */
@@ -79,7 +82,7 @@ export function createAccountService(options: Options): AccountService {
 
   async function open(opened: OpenApp, logId: string): Promise<void> {
     app = opened;
-    // Before a password can be kept that no event names yet.
+    // This must come before a password can be kept that no event names yet.
     if (await directory.isOf(logId)) await sweep(passwords, opened);
     else log.warn('vault.db was made for another log: the passwords of that one are left alone in it');
     mailer = await openMailer(model);
@@ -111,7 +114,7 @@ export function createAccountService(options: Options): AccountService {
   }
 
   async function prepare(next: Model): Promise<PreparedAccounts> {
-    // The same one goes on where it can: that of development has caught mails.
+    // The same mailer goes on if it can: the mailer of development has caught mails.
     const opened = mailer && !isSameMail(model, next) ? await openMailer(next) : null;
     return {
       begin() {
@@ -137,7 +140,7 @@ function passwordOptions({ bcryptCost, rateLimit, collections }: Model) {
   return { rules, bcryptCost, rateLimit };
 }
 
-/** Whether mail goes the same way. Functions are not compared. */
+/** Whether mail is sent in the same way. Functions are not compared. */
 function isSameMail(before: Model, after: Model): boolean {
   const [was, is] = [before, after].map(({ email }) => JSON.stringify([email?.from, email?.transport]));
   return was === is;

@@ -2,9 +2,9 @@ import type { Logger } from 'pino';
 import { messageOf } from '../../storage/errors.ts';
 import type { Deliveries, Delivery } from './deliveries.ts';
 
-/** The attempts of one webhook. Each has its own lane, so that a slow receiver holds up no other one. */
-export type Lane = {
-  /** Starts attempts that are due, as many as there is room for. */
+/** The attempts of one webhook. Each has its own dispatcher, so that a slow receiver holds up no other one. */
+export type Dispatcher = {
+  /** Starts attempts that are due, up to four at the same time. */
   fill: () => Promise<void>;
   /** Starts no more, and resolves when those under way have ended. */
   close: () => Promise<void>;
@@ -13,41 +13,41 @@ export type Lane = {
 type Options = {
   name: string;
   deliveries: Deliveries;
-  /** Makes one attempt. @throws Error saying why it failed, which is shown. */
+  /** Makes one attempt. @throws Error with the reason of a failure, which is shown. */
   send: (delivery: Delivery) => Promise<void>;
-  /** The turn of this node; absent where there are no others. `isOurs` is asked before each attempt. */
-  turn?: { isHeld: () => boolean; isOurs: (delivery: Delivery) => Promise<boolean> } | null;
+  /** The lease of this node; null if there are no other nodes. `isOurs` is asked before each attempt. */
+  lease?: { isHeld: () => boolean; isOurs: (delivery: Delivery) => Promise<boolean> } | null;
   retrySeconds: readonly [number, ...number[]];
   log: Logger;
   now: () => number;
 };
 
-/** Attempts at the same time, each about another document. */
+/** How many attempts are made at the same time, each about another document. */
 const atOnce = 4;
-/** Pauses are shortened or lengthened by up to a quarter, so that a receiver that was away does not get all at once. */
+/** Pauses vary by up to a quarter, so that a receiver that was down does not get all deliveries at once. */
 const spread = 0.25;
-/** How long a document rests whose outcome could not be kept: a full disk must not become a storm of deliveries. */
+/**
+ * The pause of a document after the outcome of an attempt could not be kept: a full disk must not become a storm of
+ * deliveries.
+ */
 const troubleMilliseconds = 10_000;
 /**
- * How often successes make due what had its turn by an earlier one: a receiver that refuses some documents and takes
- * others must not get the former again with each of the latter.
+ * How often a success makes all waiting deliveries due, also those that an earlier success has made due: a receiver
+ * that refuses some documents and takes others must not get the refused ones again with each of the others.
  */
 const releaseMilliseconds = 10 * 60 * 1000;
 
-/** Opens the lane of a webhook. */
-export function openLane({ name, deliveries, send, turn = null, retrySeconds, log, now }: Options): Lane {
+/** Opens the dispatcher of a webhook. */
+export function openDispatcher(options: Options): Dispatcher {
+  const { name, deliveries, lease = null, log, now } = options;
+  const attempts = createAttempts(options);
   const busy = new Set<string>();
   const running = new Set<Promise<void>>();
   let isClosing = false;
-  let isFailing = false;
-  // By an earlier process, or by another node.
-  let mayWait = true;
-  let releasedAt = Number.NEGATIVE_INFINITY;
-  let allReleasedAt = Number.NEGATIVE_INFINITY;
   let filling = Promise.resolve();
   let isAsked = false;
 
-  /** One after the other: what the one before has begun is busy. */
+  /** One look after the other: each sees the documents that the one before has made busy. */
   function fill(): Promise<void> {
     if (!isAsked) filling = filling.then(look);
     isAsked = true;
@@ -56,7 +56,7 @@ export function openLane({ name, deliveries, send, turn = null, retrySeconds, lo
 
   async function look(): Promise<void> {
     isAsked = false;
-    if (isClosing || running.size >= atOnce || turn?.isHeld() === false) return;
+    if (isClosing || running.size >= atOnce || lease?.isHeld() === false) return;
     try {
       // Of those that are due, as many may be under way already as are busy.
       const due = await deliveries.due(name, now(), atOnce + busy.size);
@@ -72,7 +72,8 @@ export function openLane({ name, deliveries, send, turn = null, retrySeconds, lo
   function begin(delivery: Delivery): void {
     const { stream } = delivery;
     busy.add(stream);
-    const run = attempt(delivery)
+    const run = attempts
+      .make(delivery)
       .then(
         () => void busy.delete(stream),
         (err) => {
@@ -87,13 +88,32 @@ export function openLane({ name, deliveries, send, turn = null, retrySeconds, lo
     running.add(run);
   }
 
-  async function attempt(delivery: Delivery): Promise<void> {
-    if (turn && !(await turn.isOurs(delivery))) return;
+  return {
+    fill,
+    async close() {
+      isClosing = true;
+      attempts.end();
+      await filling;
+      await Promise.all(running);
+    },
+  };
+}
+
+/** Makes attempts, and keeps how each ended. After `end`, a failure is not kept: the next service tries again. */
+function createAttempts({ name, deliveries, send, lease = null, retrySeconds, log, now }: Options) {
+  let isEnding = false;
+  let isFailing = false;
+  // An earlier process, or another node, may have left some.
+  let mayWait = true;
+  let releasedAt = Number.NEGATIVE_INFINITY;
+  let allReleasedAt = Number.NEGATIVE_INFINITY;
+
+  async function make(delivery: Delivery): Promise<void> {
+    if (lease && !(await lease.isOurs(delivery))) return;
     try {
       await send(delivery);
     } catch (error) {
-      // One that was cut short by the end of the service is made again by the next.
-      if (!isClosing) await failed(delivery, messageOf(error));
+      if (!isEnding) await failed(delivery, messageOf(error));
       return;
     }
     await deliveries.succeed(delivery, now());
@@ -102,7 +122,7 @@ export function openLane({ name, deliveries, send, turn = null, retrySeconds, lo
     isFailing = false;
   }
 
-  /** The receiver answers again: it gets what waits for it. */
+  /** The receiver answers again: makes the deliveries due that wait for it. */
   async function release(): Promise<void> {
     const at = now();
     const isAll = at - allReleasedAt >= releaseMilliseconds;
@@ -116,7 +136,7 @@ export function openLane({ name, deliveries, send, turn = null, retrySeconds, lo
   async function failed(delivery: Delivery, failure: string): Promise<void> {
     const { id, attempts, giveUpAt } = delivery;
     const at = now();
-    const dueAt = at >= giveUpAt ? null : Math.min(at + pauseAfter(attempts), giveUpAt);
+    const dueAt = at >= giveUpAt ? null : Math.min(at + pauseAfter(attempts, retrySeconds), giveUpAt);
     await deliveries.fail(delivery, { at, failure, dueAt });
     if (dueAt === null)
       log.error({ webhook: name, delivery: id }, `a delivery to the webhook ${name} is parked: ${failure}`);
@@ -126,17 +146,16 @@ export function openLane({ name, deliveries, send, turn = null, retrySeconds, lo
     mayWait = true;
   }
 
-  function pauseAfter(failures: number): number {
-    const seconds = retrySeconds[Math.min(failures, retrySeconds.length - 1)] as number;
-    return Math.round(seconds * 1000 * (1 - spread + 2 * spread * Math.random()));
-  }
-
   return {
-    fill,
-    async close() {
-      isClosing = true;
-      await filling;
-      await Promise.all(running);
+    make,
+    end() {
+      isEnding = true;
     },
   };
+}
+
+/** The pause after a number of failures, in milliseconds. */
+function pauseAfter(failures: number, retrySeconds: Options['retrySeconds']): number {
+  const seconds = retrySeconds[Math.min(failures, retrySeconds.length - 1)] as number;
+  return Math.round(seconds * 1000 * (1 - spread + 2 * spread * Math.random()));
 }

@@ -1,28 +1,28 @@
 import type { Logger } from 'pino';
-import { logFile } from '../../projections/tables/files.ts';
-import { openAlteredNote } from '../audit/notary/altered-note.ts';
-import { type Anchoring, openAnchoring } from '../audit/notary/anchoring.ts';
-import { type MainNotary, type NotaryOptions, openNotary } from '../audit/notary/signing.ts';
-import { openVerifying, type Verifying } from '../audit/notary/verifying.ts';
-import type { BlobGuard } from '../files/blobs/guard.ts';
-import type { Notary, Verification } from '../ports.ts';
-import { certificatesIn } from '../settings/certificates.ts';
-import { parseWitness } from '../settings/cosigners.ts';
-import type { Settings } from '../settings/settings.ts';
-import { StartError, type Writer } from '../writer/writer.ts';
-import type { Directory } from './directory.ts';
+import { logFile } from '../../../projections/tables/files.ts';
+import { openAlteredNote } from '../../audit/notary/altered-note.ts';
+import { type Anchoring, openAnchoring } from '../../audit/notary/anchoring.ts';
+import { type MainNotary, type NotaryOptions, openNotary } from '../../audit/notary/signing.ts';
+import { openVerifying, type Verifying } from '../../audit/notary/verifying.ts';
+import type { BlobGuard } from '../../files/blobs/guard.ts';
+import type { Notary, Verification } from '../../ports.ts';
+import { certificatesIn } from '../../settings/certificates.ts';
+import { parseWitness } from '../../settings/cosigners.ts';
+import type { Settings } from '../../settings/settings.ts';
+import { StartError, type Writer } from '../../writer/writer.ts';
+import type { Directory } from '../directory.ts';
 
 /** Signing checkpoints of the log, copying them, and checking the log against them. */
 export type Checkpointing = {
   /**
-   * Gives the notary, and how many events a key had signed before.
+   * Gives the notary, and the number of events that a key had signed before.
    *
    * @throws StartError when the log is not the one that was anchored.
    */
   start: (opened: Opened) => Promise<{ notary: Notary; signedAtStart: number }>;
   /** The result of the background check; null before the start. */
   verification: () => Verification | null;
-  /** Signs the last events; also where the start was cut short. */
+  /** Signs the last events, also if the start was cut short. */
   close: () => Promise<void>;
 };
 
@@ -41,16 +41,17 @@ type Options = {
   keep: Writer['keepCheckpoint'];
   now: () => number;
   log: Logger;
-  /** Of a service that runs a single command: it leaves copying and checking to the next one. */
+  /** True for a service that runs a single command: copying and checking are left to the next one. */
   isBrief: boolean;
-  /** Called when the log turns out not to be the one that was signed. */
+  /** Called when the log is found not to be the one that was signed. */
   onContradiction: (error: Error) => void;
 };
 
 /**
- * A time-stamp authority sees a hash alone, and most of them are reached by http.
+ * Refuses to send checkpoints unencrypted through the Internet. A time-stamp authority is exempt: it gets only a hash,
+ * and most authorities are reached by http.
  *
- * @throws StartError for a webhook or a witness to which checkpoints would go in the open through the Internet.
+ * @throws StartError for such a webhook or witness.
  */
 export function requireSecrecy(settings: Settings): void {
   if (!settings.isProduction) return;
@@ -95,7 +96,7 @@ export function createCheckpointing(options: Options): Checkpointing {
       await anchoring.start();
     }
     notary.begin();
-    // A service that is killed again and again, soon after each start, would leave them unsigned.
+    // Otherwise a service that is killed soon after each start would leave them unsigned.
     if (!isBrief && signedAtStart < found) await notary.signQuietly();
     const percent = isBrief ? 0 : settings.verifyPercent;
     const checks = openVerifying({ file, logId, keys, sealKey, now, percent, size, note, log });

@@ -1,9 +1,9 @@
 import type { Logger } from 'pino';
-import { recordKeyChanges, recordUntoldChanges } from '../audit/notary/keys.ts';
-import type { Writing } from '../writer/append.ts';
-import type { Directory } from './directory.ts';
+import { recordKeyChanges, recordUntoldChanges } from '../../audit/notary/keys.ts';
+import type { Writing } from '../../writer/append.ts';
+import type { Directory } from '../directory.ts';
 
-/** The operator's request for another key of a log that nodes have in common. */
+/** The path of the operator's request for another key of a log that nodes share. */
 export const changeKeyPath = '/api/operator/signing-key';
 
 type Options = {
@@ -14,14 +14,14 @@ type Options = {
   append: Writing['appendAnyway'];
   nextId: () => string;
   upToDate: () => Promise<void>;
-  /** Whether this node may write: one whose configuration is not that of the log leaves that to the others. */
+  /** Whether this node may write: a node whose configuration is not the log's leaves it to the others. */
   mayRecord: () => boolean;
   log: Logger;
 };
 
 /**
- * Tells the log of a service what became of its keys, and the vault in its data directory of keys that other nodes have
- * made.
+ * Records in the log what became of its keys, and keeps in the vault of the data directory the keys that other nodes
+ * have made.
  */
 export function keysInService({ file, logName, directory, append, nextId, upToDate, mayRecord, log }: Options) {
   const { vault, vaultPort, node } = directory;
@@ -34,7 +34,7 @@ export function keysInService({ file, logName, directory, append, nextId, upToDa
   }
 
   return {
-    /** At the start, before anything is signed. */
+    /** To be called at the start, before anything is signed. */
     async begin(): Promise<void> {
       // A node knows after this whether its configuration is that of the log.
       await upToDate();

@@ -2,135 +2,104 @@ import type { Request } from '@hapi/hapi';
 import { DomainError } from '../../config/errors.ts';
 import type { Model, Operation } from '../../config/model.ts';
 import type { JsonObject } from '../../config/schema.ts';
-import type { Where } from '../../projections/query/where.ts';
 import type { Call, Target } from '../app.ts';
 import { actorOf, isTrusted } from '../http/requests.ts';
 import { noteAdmission } from './admission.ts';
-import { admits, answerInAdvance, answerOf, ruleOf, type Subject, unlessRefused } from './asking.ts';
 import { isOutsideScopes, requireScope } from './key-scopes.ts';
+import { answerInAdvance, answerOf, InAdvance, ruleOf, type Subject, type Verdict } from './rules.ts';
 
 /**
- * Lets a request pass or throws: `unauthorized` without a credential, `forbidden` with one. An API key alone is trusted
- * code, and its rules are not asked; one that was made at run time is refused outside of its scopes. A missing rule
- * admits any authenticated caller; one that throws admits no caller; one that returns a condition admits to the
- * documents that meet it.
+ * Answers an operation by the scopes of an API key, trust and the rule, asked in this order. Each verb below asks this
+ * one question.
+ *
+ * @param subject what the rule is asked about; null before anything is known, which may give `askEach`.
+ * @throws DomainError `forbidden` if the rule throws.
+ */
+export function verdictOf(call: Call, operation: Operation, subject: Subject | null): Verdict | Promise<Verdict> {
+  const { request, target } = call;
+  if (isOutsideScopes(request, target.model, operation)) return 'refused';
+  if (isTrusted(request, target.model)) return 'allowed';
+  const rule = ruleOf(call, operation);
+  if (!rule) return actorOf(request).type === 'anonymous' ? 'refused' : 'allowed';
+  if (subject && !(subject instanceof InAdvance)) return answerOf(rule, subject);
+  return answerInAdvance(rule, subject ?? new InAdvance(operation, null));
+}
+
+/**
+ * Lets a request pass or throws: `unauthorized` without a credential, `forbidden` with one. Trusted code passes, as do
+ * all authenticated callers if no rule is set. A rule that throws admits no caller; one that returns a condition admits
+ * to the documents that meet it.
  */
 export async function authorize(call: Call, operation: Operation, subject: Subject): Promise<void> {
-  const { request, target } = call;
-  requireScope(request, target.model, operation);
-  const isAdmitted = isTrusted(request, target.model) || (await allows(call, operation, subject));
-  if (!isAdmitted) refuse(call, operation);
-  if (operation !== 'read') noteAdmission(request, target, operation);
+  const verdict = verdictOf(call, operation, subject);
+  if (verdict !== 'allowed' && !(await admits(call, verdict, subject))) refuse(call, operation);
+  if (operation !== 'read') noteAdmission(call.request, call.target, operation);
 }
 
-/** Whether the rule lets a caller pass that is not trusted code. */
-export async function allows(call: Call, operation: Operation, subject: Subject): Promise<boolean> {
-  const rule = ruleOf(call, operation);
-  if (!rule) return actorOf(call.request).type !== 'anonymous';
-  const answer = await answerOf(rule, subject);
-  return typeof answer === 'boolean' ? answer : admits(rule, answer, subject);
+/** Whether the caller may do something to a subject. A rule that throws says no. */
+export async function may(call: Call, operation: Operation, subject: Subject): Promise<boolean> {
+  const verdict = verdictOf(call, operation, subject);
+  return verdict === 'allowed' || admits(call, unlessRefused(verdict, 'refused'), subject);
 }
 
-/** Whether the rule for reading lets the caller see a document; one that throws does not. */
-export async function mayRead(call: Call, document: JsonObject): Promise<boolean> {
-  const { request, target } = call;
-  if (isOutsideScopes(request, target.model, 'read')) return false;
-  return (
-    isTrusted(request, target.model) || unlessRefused(allows(call, 'read', { doc: () => document, data: null }), false)
-  );
-}
-
-/** A document as it was at a position of the log. */
-type Then = { document: JsonObject; position: number };
-
-/** As {@link authorize} for a document that is deleted, as it was. */
-export async function authorizeDeleted(
-  call: Call,
-  operation: Operation,
-  { data, ...then }: Then & { data: unknown },
-): Promise<void> {
-  requireScope(call.request, call.target.model, operation);
-  if (isTrusted(call.request, call.target.model)) return;
-  const rule = ruleOf(call, operation);
-  const subject = { doc: () => then.document, data };
-  if (!rule) return authorize(call, operation, subject);
-  if (!(await admitsThen(call, await answerOf(rule, subject), then))) refuse(call, operation);
-}
-
-/** Whether the rule for reading lets the caller see a document as it was. */
-export function readsPast(call: Call, then: Then): Promise<boolean> {
-  return mayThen(call, 'read', then);
-}
-
-/** Whether a rule lets the caller do something to a document as it was; one that throws does not. */
-export async function mayThen(call: Call, operation: Operation, then: Then): Promise<boolean> {
-  if (isOutsideScopes(call.request, call.target.model, operation)) return false;
-  if (isTrusted(call.request, call.target.model)) return true;
-  const rule = ruleOf(call, operation);
-  if (!rule) return actorOf(call.request).type !== 'anonymous';
-  const answer = await unlessRefused(answerOf(rule, { doc: () => then.document, data: null }), false);
-  return admitsThen(call, answer, then);
-}
-
-/** As {@link mayThen} where that is so of all documents, or of none; null where each must be asked about. */
-export async function mayWithAll(call: Call, operation: Operation): Promise<boolean | null> {
-  if (isOutsideScopes(call.request, call.target.model, operation)) return false;
-  if (isTrusted(call.request, call.target.model)) return true;
-  const rule = ruleOf(call, operation);
-  if (!rule) return actorOf(call.request).type !== 'anonymous';
-  const answer = await unlessRefused(answerInAdvance(rule), false);
-  return typeof answer === 'boolean' ? answer : null;
-}
-
-async function admitsThen({ app, target }: Call, answer: boolean | Where, then: Then): Promise<boolean> {
-  if (typeof answer === 'boolean') return answer;
-  return app.past.matches(then.position, target.tables, String(then.document.id ?? target.slug), answer);
+/** Whether the caller may read a document as it is today, or as it was at a position of the log. */
+export function mayRead(call: Call, document: JsonObject, position?: number): Promise<boolean> {
+  return may(call, 'read', { doc: () => document, data: null, ...(position !== undefined && { position }) });
 }
 
 /**
- * As {@link authorize} as far as it goes before there is a body. A rule that looks at the body passes, to be asked when
- * it is there.
+ * As {@link authorize}, before there is a body: a rule that looks at the body passes, to be asked again with it.
  *
- * @param doc the document that is to change; null when one is to be created.
+ * @param doc the document that is to change; null if one is to be created.
  */
 export async function authorizeInAdvance(call: Call, operation: Operation, doc: JsonObject | null): Promise<void> {
-  const subject = { doc: () => doc, data: null };
-  requireScope(call.request, call.target.model, operation);
-  const rule = ruleOf(call, operation);
-  if (!rule || isTrusted(call.request, call.target.model)) return authorize(call, operation, subject);
-  const answer = await answerInAdvance(rule, doc);
-  if (answer !== null && !(await admits(rule, answer, subject))) refuse(call, operation);
+  const verdict = await verdictOf(call, operation, new InAdvance(operation, doc));
+  if (verdict !== 'askEach' && !(await admits(call, verdict, { doc: () => doc, data: null }))) refuse(call, operation);
 }
 
 /**
- * Refuses a caller who may do this to no document at all, before it is known which ones it is about.
+ * Refuses a caller who may do this to no document at all, before it is known which documents the request is about.
  *
  * @throws DomainError `unauthorized` or `forbidden`.
  */
-export async function authorizeSome(call: Call, operation: Operation): Promise<void> {
+export async function authorizeAny(call: Call, operation: Operation): Promise<void> {
   requireCredential(call, operation);
-  requireScope(call.request, call.target.model, operation);
-  const rule = ruleOf(call, operation);
-  if (!rule || isTrusted(call.request, call.target.model)) return;
-  const answer = await answerInAdvance(rule);
-  // A condition is about documents: nothing that is yet to be created meets it.
-  const isNever = answer === false || (operation === 'create' && answer !== null && answer !== true);
-  if (isNever) refuse(call, operation);
+  if ((await verdictOf(call, operation, null)) === 'refused') refuse(call, operation);
 }
 
-/** As {@link authorizeSome}, of a caller who may do neither: the refusal is that of the first. */
+/** Refuses a caller who may do neither operation to any document, as {@link authorizeAny} refuses the first. */
 export async function authorizeEither(call: Call, first: Operation, second: Operation): Promise<void> {
   try {
-    await authorizeSome(call, first);
+    await authorizeAny(call, first);
   } catch (refusal) {
-    await authorizeSome(call, second).catch(() => {
+    await authorizeAny(call, second).catch(() => {
       throw refusal;
     });
   }
 }
 
+/** Whether a verdict admits to a subject: nothing but `allowed`, and a condition that the document meets. */
+async function admits({ app, target }: Call, asked: Verdict | Promise<Verdict>, subject: Subject): Promise<boolean> {
+  const verdict = await asked;
+  if (typeof verdict !== 'object') return verdict === 'allowed';
+  const id = String(subject.doc()?.id ?? target.slug);
+  const { position } = subject;
+  if (position !== undefined) return app.past.matches(position, target.tables, id, verdict);
+  return target.documents.matches(id, verdict);
+}
+
+/** Gives `otherwise` if a rule threw: the request goes on. */
+export async function unlessRefused<T>(asked: T | Promise<T>, otherwise: T): Promise<T> {
+  try {
+    return await asked;
+  } catch (error) {
+    if (error instanceof DomainError) return otherwise;
+    throw error;
+  }
+}
+
 /**
- * Refuses a caller without a credential where only a credential could help, before its body is read.
+ * Refuses a caller without a credential if no rule is set that could admit it, before its body is read.
  *
  * @throws DomainError `unauthorized`.
  */
@@ -142,7 +111,7 @@ export function requireCredential(
 }
 
 /**
- * Refuses a caller without a credential who asks what is configured, unless the configuration opens that to everybody.
+ * Refuses a caller without a credential who asks for the schema, unless `publicSchema` is set.
  *
  * @throws DomainError `unauthorized`.
  */
@@ -150,14 +119,19 @@ export function requireSchemaAccess({ publicSchema }: Model, request: Request): 
   if (!publicSchema && actorOf(request).type === 'anonymous') throw credentialNeeded();
 }
 
-/** @throws DomainError `unauthorized` without a credential, `forbidden` with one. */
-export function refuse({ request, target: { slug } }: Call, operation: Operation): never {
+/**
+ * Refuses a caller: an API key for its scopes, if they are the reason.
+ *
+ * @throws DomainError `unauthorized` without a credential, `forbidden` with one.
+ */
+export function refuse({ request, target: { model, slug } }: Call, operation: Operation): never {
+  requireScope(request, model, operation);
   const { type } = actorOf(request);
   if (type === 'anonymous') throw credentialNeeded();
   throw new DomainError('forbidden', `you may not ${operation} ${slug}${type === 'apiKey' ? keyIsNone : ''}`);
 }
 
-/** Everywhere else a key is trusted code, and no rule refuses it. */
+/** Only accounts refuse a key by a rule: everywhere else it is trusted code. */
 const keyIsNone = ': an API key counts here only where auth.useAPIKey is true';
 
 /** The refusal of a caller without a credential. */

@@ -5,23 +5,23 @@ import type { AccountRef } from '../../events/facts/accounts.ts';
 import type { Call, RouteCall } from '../app.ts';
 import { viewOf } from '../http/requests.ts';
 import { yieldToEventLoop } from '../platform/yield.ts';
-import { type Rule, ruleOf } from './asking.ts';
+import { type Rule, ruleOf } from './rules.ts';
 
-/** An account that stays: its document, at this version, must not change before the other one goes. */
+/** An account that stays: its document must still have this version when the other account is erased. */
 export type Remaining = AccountRef & { version: number };
 
-/** How many accounts are read at a time, and how many a rule that reads `doc` is asked about. */
+/** How many accounts are read at a time; a rule that reads `doc` is asked about no more. */
 const atOnce = 100;
 
-/** An account that is to be erased: its document, if it is deleted the last one. */
+/** An account that is to be erased, with its document; of a deleted one the last state. */
 export type Leaving = { id: string; document: JsonObject; isDeleted: boolean };
 
 /**
- * Finds another account that can update or delete accounts of the admin collection. Without one, only commands could
- * manage accounts.
+ * Finds another account that can update or delete accounts of the admin collection. Without such an account, only
+ * commands could manage accounts.
  *
  * @returns null if the account that is to be erased cannot manage others, or could not when it was there.
- * @throws DomainError `conflict` if it is the last that can.
+ * @throws DomainError `conflict` if no other account can.
  */
 export async function remainingAdministrator(
   { app, request }: RouteCall,
@@ -54,9 +54,9 @@ async function* idsIn({ target }: Call): AsyncGenerator<string> {
 }
 
 /**
- * Whether the rules let a user update or delete the account of another one.
+ * Whether the rules let a user update or delete the account of another user.
  *
- * @param inDoubt the answer where a rule throws, or there is no other account to ask it about.
+ * @param inDoubt the answer if a rule throws, or there is no other account to ask it about.
  */
 async function administers(call: Call<Collection>, user: User | null, inDoubt: boolean): Promise<boolean> {
   if (!user) return false;
@@ -74,7 +74,7 @@ async function admitsToOthers(rule: Rule, user: User, inDoubt: boolean): Promise
   try {
     const { answer, hasLooked } = await ask(rule, user, null);
     if (!hasLooked && typeof answer !== 'object') return answer;
-    // One who is alone may have the right to all or to nothing but themselves: that cannot be told.
+    // Of the only account it cannot be told whether its right is to all accounts, or only to itself.
     if (target.documents.find(others) === null) return inDoubt;
     if (!hasLooked) return target.documents.find(await app.readCondition(target, { and: [answer, isOther] })) !== null;
     const { texts } = target.documents.list({ where: others, sort: [], limit: atOnce, page: 1, count: 'none' });
@@ -95,7 +95,7 @@ async function isAdmitted(rule: Rule, user: User, doc: JsonObject): Promise<bool
 
 type Answer = { answer: boolean | JsonObject; hasLooked: boolean; error?: unknown };
 
-/** Asks a rule for another user than the one who calls. @param doc null: it is only noted that the rule looks at it. */
+/** Asks a rule for another user than the caller. @param doc null: it is only noted that the rule looks at it. */
 async function ask({ call, decide }: Rule, user: User, doc: JsonObject | null): Promise<Answer> {
   let hasLooked = false;
   const args = {

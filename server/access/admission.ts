@@ -4,32 +4,32 @@ import { ruleNameOf } from '../../config/rules.ts';
 import type { Target } from '../app.ts';
 import { actorOf, isTrusted, madeKeyOf } from '../http/requests.ts';
 
-/** The text that stands in an event in place of a rule where none was asked: docs/events.md says what each means. */
+/** The text that an event has in place of a rule if no rule was asked; docs/events.md lists the meanings. */
 export type NoRule = 'apiKey' | 'operator' | 'invitation' | 'setup';
 
-/** The text that an event has behind the name of a rule that is not set, and the service's own default decided. */
+/** The text behind the name of a rule that is not set: the default of the service decided. */
 export const byDefault = ' (default)';
 
-/** Notes which rule admits what the request is about to write: its events name it. */
+/** Notes the rule that admits the writes of a request: their events name it. */
 export function noteAdmission(request: Request, { model, tables }: Target, operation: Operation): void {
   const name = ruleNameOf(tables.name, operation);
   request.app.rule = isTrusted(request, model) ? trustedAs(request) : named(name, model.access[operation]);
 }
 
-/** Notes that the rule about erasing admits to an erasure. */
+/** Notes that the `erase` rule admits an erasure. */
 export function noteErasure(request: Request, rule: unknown): void {
   const { type } = actorOf(request);
   const isTrustedCaller = type === 'system' || madeKeyOf(request) !== null || (type === 'apiKey' && !rule);
   request.app.rule = isTrustedCaller ? trustedAs(request) : named('erase', rule);
 }
 
-/** Notes that the audit rule, which API keys of the environment are asked about too, admits to an export. */
+/** Notes that the `audit` rule admits an export. It is also asked about API keys of the environment. */
 export function noteAudit(request: Request, rule: unknown): void {
   const isAsked = actorOf(request).type !== 'system' && madeKeyOf(request) === null;
   request.app.rule = isAsked ? named('audit', rule) : trustedAs(request);
 }
 
-/** Notes that the rule about keys admits to managing them. */
+/** Notes that the `keys` rule admits a change of API keys. */
 export function noteKeyRule(request: Request, rule: unknown): void {
   const { type } = actorOf(request);
   const isTrustedCaller = type === 'system' || (type === 'apiKey' && !rule);

@@ -4,7 +4,7 @@ import type { Reach } from '../queries/paths.ts';
 import { readWhereObject } from '../queries/where.ts';
 
 /**
- * Reads the condition that a rule of a target answers with. It reaches every field: it is the author's.
+ * Reads the condition that a rule of a target returns. It may name every field, as the author wrote it.
  *
  * @throws DomainError `invalid`.
  */

@@ -4,49 +4,46 @@ import { documentStream } from '../../events/facts/catalogue.ts';
 import type { SomeRequest } from '../../projections/past/past.ts';
 import type { Call } from '../app.ts';
 import { type AsOf, actorOf, asOfFor, idOf } from '../http/requests.ts';
-import { absenceThen, type Turn } from './absence.ts';
 import { authorize } from './access.ts';
 import { requireScope } from './key-scopes.ts';
+import { absenceAsOf, type LifetimeEvent } from './past-documents.ts';
 
 /** A document as it is stored, and the version of its stream. */
 export type Stored = { text: string; version: number };
 
 /**
- * The document that the path names by its `{id}`, once it is known that the caller may read it.
+ * The document that the path names by its `{id}`, if the caller may read it.
  *
  * @throws DomainError `not-found`; `unauthorized` or `forbidden`.
  */
 export async function readableDocument(call: Call<Collection>): Promise<Stored> {
   const { request, target } = call;
   const moment = asOfFor(request);
-  if (moment) return readableThen(call, moment);
+  if (moment) return readableAsOf(call, moment);
   const stored = target.documents.stored(idOf(request));
   if (stored === null) return refuseMissing(call, 'read');
   await authorize(call, 'read', { doc: () => JSON.parse(stored.text), data: null });
   return stored;
 }
 
-/** As {@link readableDocument}, as of the moment that the request looks back to. */
-async function readableThen(call: Call<Collection>, moment: AsOf): Promise<Stored> {
+/** As {@link readableDocument}, at the position that the request looks back to: the rule is asked about both states. */
+async function readableAsOf(call: Call<Collection>, moment: AsOf): Promise<Stored> {
   const { request, target } = call;
   const id = idOf(request);
-  const then = moment.fold ? await provenThen(call, moment.fold) : target.documents.asOf(id, moment.position);
+  const then = moment.fold ? await provenAsOf(call, moment.fold) : target.documents.asOf(id, moment.position);
   const today = target.documents.text(id);
   const isHidden = today === null && moment.scopeFor(target) !== 'every';
   if (then === null && !isHidden) await refuseAbsent(call, moment);
   if (then === null || isHidden) return refuseMissing(call, 'read');
-  await authorize(call, 'read', { doc: () => JSON.parse(then.text), data: null, isPast: true });
+  await authorize(call, 'read', { doc: () => JSON.parse(then.text), data: null, position: moment.position });
   if (today !== null) await authorize(call, 'read', { doc: () => JSON.parse(today), data: null });
   return then;
 }
 
-/**
- * Refuses a request for a document that is not there as of then, if the caller may know that there is one at another
- * time.
- */
+/** Says when a document that was not there was created or deleted, if the caller may know that. */
 async function refuseAbsent(call: Call<Collection>, { position }: AsOf): Promise<void> {
   const { request, target } = call;
-  const absence = await absenceThen(call, idOf(request), position);
+  const absence = await absenceAsOf(call, idOf(request), position);
   if (absence === null) return;
   const [yet, what] =
     'created' in absence ? [' yet', `created ${at(absence.created)}`] : ['', `deleted ${at(absence.deleted)}`];
@@ -55,12 +52,12 @@ async function refuseAbsent(call: Call<Collection>, { position }: AsOf): Promise
   throw new DomainError('not-found', message, [], null, absence);
 }
 
-function at({ position, recordedAt }: Turn): string {
+function at({ position, recordedAt }: LifetimeEvent): string {
   return `at position ${position}, ${recordedAt}`;
 }
 
-/** Made of the events, which are proven as they are read: the read tables decide on rights alone. */
-async function provenThen(
+/** The document, folded from its events, which are proven as they are read. Rights are decided by the read tables. */
+async function provenAsOf(
   { request, target }: Call<Collection>,
   fold: NonNullable<AsOf['fold']>,
 ): Promise<Stored | null> {
@@ -69,7 +66,9 @@ async function provenThen(
   return folded && { text: JSON.stringify(target.documentOf(id, folded.document)), version: folded.version };
 }
 
-/** Those of the documents that meet a condition, by id: today, or as of the moment that the request looks back to. */
+/**
+ * The documents with these ids that meet a condition, by id: today, or at the position that the request looks back to.
+ */
 export function someOf(
   { app, request, target }: Call,
   asked: SomeRequest,
@@ -81,15 +80,15 @@ export function someOf(
 }
 
 /**
- * Refuses a request for a document that does not exist. A caller who might not be admitted anyway is not told so.
+ * Refuses a request for a document that does not exist. A caller who would be refused anyway is not told that.
  *
- * @param id of the document; without it the one that the path names.
+ * @param id of the document; by default the id in the path.
  */
 export async function refuseMissing(call: Call, operation: Operation, id = idOf(call.request)): Promise<never> {
   const { request, target } = call;
   requireScope(request, target.model, operation);
   if (actorOf(request).type === 'anonymous') {
-    // A rule that looks at the document may throw without one; that would tell it from a document that is hidden.
+    // A rule may throw without a document: that error would tell a missing document from a hidden one.
     await authorize(call, operation, { doc: () => null, data: null }).catch(() => {
       throw new DomainError('unauthorized', 'an API key or a token is needed');
     });

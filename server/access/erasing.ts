@@ -7,17 +7,17 @@ import { accountStream, documentStream } from '../../events/facts/catalogue.ts';
 import type { App, Call, RouteCall } from '../app.ts';
 import { actorOf, madeKeyOf, userOf, viewOf } from '../http/requests.ts';
 import { whenReadable } from '../queries/moments.ts';
-import { allows, credentialNeeded, mayThen } from './access.ts';
-import { mayInAdvance, unlessRefused } from './asking.ts';
+import { credentialNeeded, may } from './access.ts';
 import { requireScope } from './key-scopes.ts';
 import { auditRightsOf, isClosedToKeys } from './rights.ts';
+import { mayInAdvance } from './rules.ts';
 import { saysYes } from './top-rules.ts';
 
-/** The document that is to be erased: `goneAt` is the position of its last state, null of one that is there. */
-type Erasable = { document: JsonObject; goneAt: number | null };
+/** A document that is to be erased; `lastAt` is the position of its last state if it is deleted, else null. */
+type Erasable = { document: JsonObject; lastAt: number | null };
 
 /**
- * Refuses a caller who may erase nothing at all, before it is known what.
+ * Refuses a caller who may erase nothing at all, before it is known what is to be erased.
  *
  * @throws DomainError `unauthorized` without a credential, `forbidden` with one.
  */
@@ -33,8 +33,8 @@ export async function requireEraser(call: RouteCall): Promise<void> {
 }
 
 /**
- * To a key accounts are closed here as they are everywhere else, also those of a collection that is gone. An erasure
- * deletes too, so one that was made at run time needs a scope for that.
+ * Refuses an API key that may not erase a document. Accounts are closed to keys, here as everywhere, also accounts of a
+ * removed collection. An erasure deletes, so a key that was made at run time needs the scope to delete.
  *
  * @throws DomainError `forbidden`.
  */
@@ -49,25 +49,25 @@ export function requireOpenToKey({ app, request }: RouteCall, { collection: slug
   }
 }
 
-/** The document as it is, or as it last was; null where that is not known: see `EraseArgs`. */
+/** The document as it is, or as it last was; null if that is not known: see `EraseArgs`. */
 export async function erasableOf(app: App, { collection: slug, id }: ErasureRequest): Promise<Erasable | null> {
   const target = app.collections.get(slug);
   if (!target) return null;
   await whenReadable(app, app.events.head().size);
   const current = target.documents.current(id);
-  if (current) return { document: current.document, goneAt: null };
+  if (current) return { document: current.document, lastAt: null };
   const stream = documentStream(target.category, id);
   const version = app.events.versionOf(stream);
   if (version === 0) return null;
-  const goneAt = app.events.positionOf(stream, version) - 1;
-  const last = target.documents.asOf(id, goneAt);
-  return last && { document: JSON.parse(last.text), goneAt };
+  const lastAt = app.events.positionOf(stream, version) - 1;
+  const last = target.documents.asOf(id, lastAt);
+  return last && { document: JSON.parse(last.text), lastAt };
 }
 
 /**
- * Whether the caller may erase a document: by the rule `erase` of the configuration; without one, under an API key, and
- * of users of the admin collection those whom the rule `delete` admits, and who see all of its payloads. The operator
- * may, and a key that was made at run time and given the right.
+ * Whether the caller may erase a document. The operator may, and a key that was made at run time with this right. Else
+ * the `erase` rule decides. Without that rule, API keys of the environment may, and users of the admin collection whom
+ * the `delete` rule admits and who see all payloads of the document.
  */
 export async function mayErase(call: RouteCall, asked: ErasureRequest, erasable: Erasable | null): Promise<boolean> {
   const { app, request } = call;
@@ -86,17 +86,16 @@ async function mayByDefault(
   erasable: Erasable | null,
 ): Promise<boolean> {
   const target = app.collections.get(collection);
-  // Of what is not known no rule can be asked.
+  // No rule can be asked about a document that is not known.
   if (!target || !erasable || userOf(request)?.collection !== app.model.adminCollection) return false;
   const { sightOf } = await auditRightsOf(app, request);
   if (!(await sightOf(documentStream(target.category, id))).isWhole) return false;
   const call = { app, request, target };
-  const { document, goneAt } = erasable;
-  if (goneAt !== null) return mayThen(call, 'delete', { document, position: goneAt });
-  return unlessRefused(allows(call, 'delete', { doc: () => document, data: null }), false);
+  const { document, lastAt } = erasable;
+  return may(call, 'delete', { doc: () => document, data: null, ...(lastAt !== null && { position: lastAt }) });
 }
 
-/** Whether the caller may erase something, before it is known what: true also where a rule looks at what it is. */
+/** Whether the caller may erase some document, before one is known: true also if the rule looks at the document. */
 export async function erasesSome(call: RouteCall): Promise<boolean> {
   const { app, request } = call;
   try {
@@ -117,8 +116,8 @@ async function admitsSome(call: RouteCall, erase: EraseRule): Promise<boolean> {
 }
 
 /**
- * The problem of a user who is about to give a key the right to erase: a key is asked about no rule, so its maker must
- * be allowed to erase every document; null without one.
+ * Tells why a user may not give a key the right to erase; null if the user may. No rule is asked about a key, so its
+ * maker must be allowed to erase every document.
  */
 export async function problemOfErasing(call: RouteCall): Promise<string | null> {
   const { app, request } = call;
@@ -137,7 +136,7 @@ export async function problemOfErasing(call: RouteCall): Promise<string | null> 
 }
 
 /**
- * The answer of the rule before a document is known, and what it has looked at but the user. Undefined where it throws.
+ * The answer of the rule before a document is known (undefined if it throws), and what it looked at beside the user.
  */
 async function askInAdvance({ request }: RouteCall, erase: EraseRule) {
   const read = new Set<string>();
@@ -173,13 +172,13 @@ async function erasesByDefault({ app, request }: RouteCall): Promise<boolean> {
   for (const target of app.collections.values()) {
     const call = { app, request, target };
     const right = toPayloadsOf(documentStream(target.category, ''));
-    const reads = right === 'all' || (right === 'byRules' && (await may(call, 'read')));
-    if (reads && (await may(call, 'delete'))) return true;
+    const reads = right === 'all' || (right === 'byRules' && (await mayToSome(call, 'read')));
+    if (reads && (await mayToSome(call, 'delete'))) return true;
   }
   return false;
 }
 
-function may(call: Call, operation: 'read' | 'delete'): Promise<boolean> {
+function mayToSome(call: Call, operation: 'read' | 'delete'): Promise<boolean> {
   return mayInAdvance(call, operation).catch(() => false);
 }
 

@@ -8,32 +8,32 @@ import { isObject, type Json, type JsonObject, memberOf } from '../../config/sch
 import type { Call } from '../app.ts';
 import { asOfFor, isTrusted, madeKeyOf, userOf, viewOf } from '../http/requests.ts';
 
-/** A caller who asks for fields of a target. */
-type Asked = Pick<Call, 'request' | 'target'>;
+/** A caller, and the target whose fields are asked about. */
+type FieldsCall = Pick<Call, 'request' | 'target'>;
 
 /**
- * A body, and the document that it is to change; null for a new one. `isPast`: it is an earlier state, whose fields the
- * caller has not named.
+ * A body, and the document that it is to change; null for a new document. `isPast`: the body is an earlier state, so
+ * the caller has not named its fields.
  */
-type Sent = { body: unknown; doc: JsonObject | null; isPast?: boolean };
+type SentBody = { body: unknown; doc: JsonObject | null; isPast?: boolean };
 
 /**
  * Refuses values for fields that the caller may not write.
  *
- * @throws DomainError `forbidden` naming them all, nested ones by dotted path; of an earlier state only those that the
- * caller may read.
+ * @throws DomainError `forbidden` naming all such fields, nested ones by dotted path; of an earlier state only those
+ * that the caller may read.
  */
 export async function checkFieldsWritable(
-  call: Asked,
+  call: FieldsCall,
   operation: 'create' | 'update',
-  { body, doc, isPast = false }: Sent,
+  { body, doc, isPast = false }: SentBody,
 ): Promise<void> {
   const { request, target } = call;
   const { model } = target;
   if (isTrusted(request, model) || !isObject(body)) return;
   const data = withHiddenPassword(target, body) as JsonObject;
   const refused: string[] = [];
-  await walk(model.fields, body, '', async ({ access }, value, path) => {
+  await walk({ fields: model.fields, values: body }, '', async ({ access }, value, path) => {
     const rule = access?.[operation];
     if (rule && !(await passes(rule, { user: userOf(request), doc, data, req: viewOf(request) }))) refused.push(path);
     return value;
@@ -50,70 +50,73 @@ export async function checkFieldsWritable(
 }
 
 /**
- * Leaves out the fields that the caller may not read; as of then, in the document as it was or as it is today.
+ * Leaves out the fields that the caller may not read. With `asOf`, a field must be readable in the document as it was
+ * and as it is today.
  *
- * @param id of the document, which hooks may have taken out of it; of a global its slug.
+ * @param id of the document, which hooks may have removed from it; of a global its slug.
  */
-export async function readableFields(call: Asked, document: JsonObject, id: string): Promise<JsonObject> {
+export async function readableFields(call: FieldsCall, document: JsonObject, id: string): Promise<JsonObject> {
   const today = asOfFor(call.request) ? call.target.documents.text(id) : null;
   return readableWith(call, document, [document, ...(today === null ? [] : [JSON.parse(today)])]);
 }
 
-/** Leaves out the fields that the caller may not read in one of these states of the document. */
+/** Leaves out a field that the caller may not read in at least one of these states of the document. */
 export async function readableWith(
-  { request, target }: Asked,
+  { request, target }: FieldsCall,
   document: JsonObject,
   states: readonly JsonObject[],
 ): Promise<JsonObject> {
   const { model } = target;
   if (isTrusted(request, model)) return document;
   const args = states.map((doc) => ({ user: userOf(request), doc, data: null, req: viewOf(request) }));
-  return walk(model.fields, document, '', async ({ access }, value) => {
+  return walk({ fields: model.fields, values: document }, '', async ({ access }, value) => {
     for (const one of args) if (access?.read && !(await passes(access.read, one))) return undefined;
     return value;
   });
 }
 
 /**
- * The fields that the caller may filter and sort by: those that are readable whatever the document and shown as they
- * are stored, for a filter tells what it filters by. A rule that looks at the document cannot answer that.
+ * The fields that the caller may filter and sort by: a filter tells the values of its field, so the field must be
+ * readable in every document and shown as it is stored. A field whose rule looks at the document is not among them.
  */
-export async function filterableFields(call: Asked): Promise<readonly Field[]> {
+export async function filterableFields(call: FieldsCall): Promise<readonly Field[]> {
   const { request, target } = call;
   const fields = queryableBy(call);
   return readsEverything({ request, target }) ? fields : pick(fields, await readableAlways(request, fields));
 }
 
-/** The fields whose stored values may decide what the caller is answered, as far as hooks say; rules are not asked. */
-export function queryableBy(call: Asked): readonly Field[] {
+/**
+ * The fields that no hook hides from the caller, so that their stored values may decide an answer. No rule is asked.
+ */
+export function queryableBy(call: FieldsCall): readonly Field[] {
   return seesStored(call) ? call.target.model.fields : call.target.queryable;
 }
 
 /**
- * Whether the caller may know what is stored, whatever hooks show: trusted code, but for keys that were made, which are
- * as their makers.
+ * Whether the caller may know stored values, whatever hooks show: trusted code, except keys that were made at run time,
+ * which see no more than their makers.
  */
-export function seesStored({ request, target }: Asked): boolean {
+export function seesStored({ request, target }: FieldsCall): boolean {
   return isTrusted(request, target.model) && madeKeyOf(request) === null;
 }
 
 /**
- * The fields that the caller may read in some document: also those about which a rule looks at the document to decide.
+ * The fields that the caller may read in some document, including those whose rule looks at the document.
  */
-export async function selectableFields(call: Asked): Promise<readonly Field[]> {
+export async function selectableFields(call: FieldsCall): Promise<readonly Field[]> {
   const { fields } = call.target.model;
   if (readsEverything(call)) return fields;
   return pick(fields, await readableAmong(call.request, fields, ({ isAllowed, hasLooked }) => isAllowed || hasLooked));
 }
 
-/** The rights of a caller to a field. A right in some documents only is true too. */
+/** The rights of a caller to a field. A right in only some documents is true too. */
 export type FieldRights = { read: boolean; create: boolean; update: boolean };
 
 /**
- * The rights of the caller to every field of a target, at any depth. No caller writes a join, nor what the server says
- * of a file; what is inside a field is as closed as the field.
+ * The rights of the caller to every field of a target, at any depth. No caller writes a join, or a field that the
+ * server sets for a file. A field inside another one is never more open than that one.
  */
-export async function rightsToFields({ request, target }: Asked): Promise<ReadonlyMap<Field, FieldRights>> {
+export async function rightsToFields({ request, target }: FieldsCall): Promise<ReadonlyMap<Field, FieldRights>> {
   const rights = new Map<Field, FieldRights>();
   const asked = isTrusted(request, target.model) ? null : request;
 
@@ -134,7 +137,7 @@ export async function rightsToFields({ request, target }: Asked): Promise<Readon
   return rights;
 }
 
-/** @param asked the request whose caller is asked about; null where all is allowed. */
+/** Whether a rule may admit the caller in some document. @param asked the request; null if everything is allowed. */
 async function mayReach(asked: Request | null, rule: FieldRule | undefined): Promise<boolean> {
   if (!asked || !rule) return true;
   const { isAllowed, hasLooked } = await askWithoutDocument(asked, rule);
@@ -142,10 +145,13 @@ async function mayReach(asked: Request | null, rule: FieldRule | undefined): Pro
 }
 
 /**
- * The fields of a document whose recorded values the caller may see: those that are readable in it, and are not shown
- * as a hook makes them. Null where a hook of the whole document makes what is shown.
+ * The fields of a document whose recorded values the caller may see: readable in this document, and not changed by a
+ * read hook. Null if the whole document has a read hook.
  */
-export async function recordedFields({ request, target }: Asked, doc: JsonObject): Promise<readonly Field[] | null> {
+export async function recordedFields(
+  { request, target }: FieldsCall,
+  doc: JsonObject,
+): Promise<readonly Field[] | null> {
   const { fields, hooks } = target.model;
   if (hooks.beforeRead || hooks.afterRead) return null;
   const args = { user: userOf(request), doc, data: null, req: viewOf(request) };
@@ -155,15 +161,15 @@ export async function recordedFields({ request, target }: Asked, doc: JsonObject
   return pick(fields, shown);
 }
 
-/** As a refused body may be told to its sender: with hints that name only what is readable whatever the document. */
-export async function withOwnHints(call: Asked, refusal: InvalidBody): Promise<InvalidBody> {
+/** The refusal of a body, with hints that name only fields that the caller may read in every document. */
+export async function withOwnHints(call: FieldsCall, refusal: InvalidBody): Promise<InvalidBody> {
   if (!refusal.hasHints || readsEverything(call)) return refusal;
   const readable = await readableAlways(call.request, call.target.model.fields);
   return refusal.withHints((field) => readable.has(field));
 }
 
-/** Tells of a dotted path whether something on it is a field that the caller may not read, or not in every document. */
-export async function hiddenPaths(call: Asked): Promise<(path: string) => boolean> {
+/** Makes a test of dotted paths: whether a field on the path is not readable for the caller in every document. */
+export async function hiddenPaths(call: FieldsCall): Promise<(path: string) => boolean> {
   if (readsEverything(call)) return () => false;
   const { fields } = call.target.model;
   const readable = await readableAlways(call.request, fields);
@@ -179,18 +185,18 @@ export async function hiddenPaths(call: Asked): Promise<(path: string) => boolea
   };
 }
 
-function readsEverything({ request, target }: Asked): boolean {
+function readsEverything({ request, target }: FieldsCall): boolean {
   return isTrusted(request, target.model) || !target.hasReadRules;
 }
 
-/** The fields, at any depth, that the caller may read whatever the document. */
+/** The fields, at any depth, that the caller may read in every document. */
 function readableAlways(request: Request, fields: readonly Field[]): Promise<ReadonlySet<Field>> {
   return readableAmong(request, fields, ({ isAllowed, hasLooked }) => isAllowed && !hasLooked);
 }
 
 /**
- * The answer of a rule before there is a document. `hasLooked`: it looked at the document or the values, which are not
- * there.
+ * The answer of a rule before there is a document. `hasLooked`: the rule looked at the document or the values, which
+ * are not there.
  */
 type AnswerInAdvance = { isAllowed: boolean; hasLooked: boolean };
 
@@ -204,7 +210,7 @@ function readableAmong(
   });
 }
 
-/** The fields, at any depth, that pass, and stand in one that does. */
+/** The fields, at any depth, that pass, and whose outer fields pass. */
 async function fieldsThat(
   fields: readonly Field[],
   passes: (field: Field) => Promise<boolean>,
@@ -244,7 +250,7 @@ async function askWithoutDocument(request: Request, rule: FieldRule): Promise<An
   return { isAllowed, hasLooked };
 }
 
-/** A rule that throws says no. */
+/** Whether a rule says yes; a rule that throws says no. */
 async function passes(rule: FieldRule, args: AccessArgs): Promise<boolean> {
   try {
     return (await rule(args)) === true;
@@ -255,8 +261,11 @@ async function passes(rule: FieldRule, args: AccessArgs): Promise<boolean> {
 
 type Visit = (field: Field, value: Json, path: string) => Promise<Json | undefined>;
 
-/** Visits every value that belongs to a field, outside in; one that becomes undefined is left out. */
-async function walk(fields: readonly Field[], values: JsonObject, prefix: string, visit: Visit): Promise<JsonObject> {
+/** Fields, and an object with their values. */
+type Level = { fields: readonly Field[]; values: JsonObject };
+
+/** Visits the value of every field, outside in, and leaves out what `visit` makes undefined. */
+async function walk({ fields, values }: Level, prefix: string, visit: Visit): Promise<JsonObject> {
   const result = { ...values };
   for (const field of fields) {
     const value = memberOf(values, field.name);
@@ -266,7 +275,7 @@ async function walk(fields: readonly Field[], values: JsonObject, prefix: string
     if (visited === undefined) delete result[field.name];
     else {
       result[field.name] = await mapObjectsAsync(field, visited, (inside) =>
-        walk(inside.fields, inside.values, `${path}${inside.path}.`, visit),
+        walk(inside, `${path}${inside.path}.`, visit),
       );
     }
   }

@@ -6,16 +6,16 @@ import type { KeyGrant } from '../../events/facts/api-keys.ts';
 import type { App, Call, RouteCall, Target } from '../app.ts';
 import { noteRequest } from '../http/pulse.ts';
 import { actorOf, userOf, viewOf } from '../http/requests.ts';
-import { ruleOf } from './asking.ts';
 import { problemOfErasing } from './erasing.ts';
 import { auditRightsOf } from './rights.ts';
+import { ruleOf } from './rules.ts';
 
-/** At most so many problems are named. */
+/** How many problems an error names at most. */
 const mostTold = 20;
 
 /**
  * Refuses to give a key rights that its maker does not have. No rule is asked about a key, so each rule must admit the
- * maker to every document, by looking at the user alone. The operator and keys of the environment may give every right.
+ * maker to every document, and look at the user alone. The operator and keys of the environment may give every right.
  *
  * @throws DomainError `forbidden` naming the scopes and the rules.
  */
@@ -59,7 +59,7 @@ async function problemsIn(scope: KeyScope, problemOf: ProblemOf): Promise<string
   return problems;
 }
 
-/** Asks each rule once, however many scopes it is about. */
+/** Asks each rule once, however many scopes name it. */
 function problemsOf({ app, request }: RouteCall): ProblemOf {
   const known = new Map<string, Promise<string | null>>();
 
@@ -73,7 +73,7 @@ function problemsOf({ app, request }: RouteCall): ProblemOf {
   async function look(kind: Kind, slug: string, operation: Operation): Promise<string | null> {
     const target = targetOf(app, kind, slug);
     if (!target) return `${slug} is not configured, so its rules are not known`;
-    // A global has no rules for what cannot be done to it.
+    // A global has only rules to read and to update.
     if (kind === 'globals' && operation !== 'read' && operation !== 'update') return null;
     return problemWith({ app, request, target }, operation);
   }
@@ -119,8 +119,8 @@ async function problemOfRule(
 }
 
 /**
- * The answer of a rule (undefined if it throws), and whether it read anything but the user, which would differ in a
- * call of the key.
+ * The answer of a rule (undefined if it throws), and whether the rule looked at anything but the user: that would
+ * differ in a call of the key.
  */
 async function askOfUser(request: Request, rule: (args: AccessArgs) => unknown) {
   let hasLooked = false;

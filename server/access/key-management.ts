@@ -5,13 +5,12 @@ import { credentialNeeded } from './access.ts';
 import { noteKeyRule } from './admission.ts';
 import { saysYes } from './top-rules.ts';
 
-/** The collection whose users manage keys where no rule says otherwise: no other admin collection. */
+/** Users of this collection manage keys if no rule is set; users of another admin collection do not. */
 const managers = '__admins';
 
 /**
- * Lets a request pass that may make, list and revoke API keys: by the rule `keys` of the configuration; without one, of
- * users of `__admins`, and under an API key of the environment. The operator may always, a key that was made at run
- * time never.
+ * Refuses a caller who may not make, list and revoke API keys. The operator always may, a key that was made at run time
+ * never. Else the `keys` rule decides; without it, users of `__admins` and API keys of the environment may.
  *
  * @throws DomainError `unauthorized` without a credential, `forbidden` with one.
  */

@@ -4,21 +4,21 @@ import type { Collection, Global, KeyScope, Operation } from '../../config/model
 import { splitAccountStream, splitStream } from '../../events/facts/catalogue.ts';
 import { madeKeyOf } from '../http/requests.ts';
 
-/** Scopes name collections by their categories, so that a rename changes nothing. */
-type Named = Pick<Collection | Global, 'kind' | 'slug' | 'category'>;
+/** A collection or global. Scopes name collections by their categories, so that a rename changes nothing. */
+type ScopeTarget = Pick<Collection | Global, 'kind' | 'slug' | 'category'>;
 
-/** Whether the caller is an API key whose scopes do not hold an operation: then no rule is asked. */
-export function isOutsideScopes(request: Request, model: Named, operation: Operation): boolean {
+/** Whether the caller is an API key whose scopes do not include an operation: then no rule is asked. */
+export function isOutsideScopes(request: Request, model: ScopeTarget, operation: Operation): boolean {
   const key = madeKeyOf(request);
   return key !== null && !covers(key.scopes, model, operation);
 }
 
-/** @throws DomainError `forbidden` for an API key whose scopes do not hold an operation. */
-export function requireScope(request: Request, model: Named, operation: Operation): void {
+/** @throws DomainError `forbidden` for an API key whose scopes do not include an operation. */
+export function requireScope(request: Request, model: ScopeTarget, operation: Operation): void {
   if (isOutsideScopes(request, model, operation)) throw outsideScopes(`${operation} ${model.slug}`);
 }
 
-/** @throws DomainError `forbidden` for an API key whose scopes do not hold reading all collections and globals. */
+/** @throws DomainError `forbidden` for an API key whose scopes do not include reading all collections and globals. */
 export function requireReadOfAll(request: Request): void {
   const key = madeKeyOf(request);
   if (key && !readsAll(key.scopes)) throw outsideScopes('read all collections and globals');
@@ -29,14 +29,12 @@ export function requireSomeAudit(request: Request): void {
   if (madeKeyOf(request)?.audit.length === 0) throw outsideScopes('look into the history');
 }
 
-/**
- * Whether scopes let a key read what the events of a stream hold, by its name: also of what is configured no longer.
- */
+/** Whether scopes let a key read the payloads of a stream, also of a collection or global that was removed. */
 export function readsStream(scopes: readonly KeyScope[], stream: string): boolean {
   const [category, rest] = splitStream(stream);
   const account = splitAccountStream(stream);
   if (account) return covers(scopes, { kind: 'collection', slug: '', category: account.category }, 'read');
-  // These are about the whole service: its schema, its keys, its exports.
+  // Events about the whole service: its schema, its keys, its exports.
   if (category === 'system') return readsAll(scopes);
   if (category === 'globals') return covers(scopes, { kind: 'global', slug: rest, category }, 'read');
   return covers(scopes, { kind: 'collection', slug: '', category }, 'read');
@@ -47,7 +45,7 @@ function readsAll(scopes: readonly KeyScope[]): boolean {
   return reading.some(({ collections }) => collections === '*') && reading.some(({ globals }) => globals === '*');
 }
 
-function covers(scopes: readonly KeyScope[], { kind, slug, category }: Named, operation: Operation): boolean {
+function covers(scopes: readonly KeyScope[], { kind, slug, category }: ScopeTarget, operation: Operation): boolean {
   return scopes.some(({ collections, globals, operations }) => {
     const [names, name] = kind === 'global' ? [globals, slug] : [collections, category];
     return operations.includes(operation) && (names === '*' || names.includes(name));

@@ -4,97 +4,92 @@ import type { JsonObject } from '../../config/schema.ts';
 import { readsAreHooked } from '../../config/traits.ts';
 import type { Today, Where } from '../../projections/query/where.ts';
 import type { Call } from '../app.ts';
-import { actorOf, asOfFor, isTrusted } from '../http/requests.ts';
+import { type AsOf, asOfFor } from '../http/requests.ts';
 import type { Reach } from '../queries/paths.ts';
-import { allows, refuse } from './access.ts';
-import { answerInAdvance, mayInAdvance, ruleName, ruleOf, unlessRefused } from './asking.ts';
+import { mayRead, refuse, unlessRefused, verdictOf } from './access.ts';
 import { filterableFields } from './field-access.ts';
-import { isOutsideScopes, requireScope } from './key-scopes.ts';
+import { mayInAdvance, ruleName, type Verdict } from './rules.ts';
 
-/** Which documents a caller may see: those that meet `where` and pass `row`; null means no condition. */
+/**
+ * The documents of a list that a caller may see: those that meet `where` and pass `row`. Null: there is no such
+ * condition.
+ */
 export type ListScope = { where: Where | null; row: ((doc: JsonObject) => Promise<boolean>) | null };
 
 const everything: ListScope = { where: null, row: null };
 
 /**
- * Decides on a list: which documents of it the caller may see.
+ * Decides which documents of a list the caller may see.
  *
- * @throws DomainError as {@link authorize} does when it may see none whatever they are.
+ * @throws DomainError as {@link authorize} does if the caller may see none, whatever they are.
  */
 export async function authorizeList(call: Call): Promise<ListScope> {
-  requireScope(call.request, call.target.model, 'read');
   return (await scopeOf(call)) ?? refuse(call, 'read');
 }
 
 /**
- * As {@link authorizeList}, where another target is what was asked for: null when nothing of this one is shown, also by
- * a rule that throws.
+ * As {@link authorizeList}, of a target that the request does not name, but leads to. Null if the caller may see none
+ * of its documents; a rule that throws admits to none.
  */
-export function scopeElsewhere(call: Call): Promise<ListScope | null> {
+export function scopeOfRelated(call: Call): Promise<ListScope | null> {
   return unlessRefused(scopeOf(call), null);
 }
 
-/**
- * The documents that the caller may see of a target; null when there are none. A rule that does not look at the
- * document answers for all of them; one that does is asked for every document, so that `total` and the pages are right
- * for this caller.
- */
+/** The documents of a target that the caller may see; null if there are none. */
 async function scopeOf(call: Call): Promise<ListScope | null> {
-  const scope = await scopeToday(call);
-  return scope && asOfFor(call.request) ? scopeThen(call, scope) : scope;
-}
-
-async function scopeToday(call: Call): Promise<ListScope | null> {
-  const { request, target } = call;
-  if (isOutsideScopes(request, target.model, 'read')) return null;
-  if (isTrusted(request, target.model)) return everything;
-  const rule = ruleOf(call, 'read');
-  if (!rule) return actorOf(request).type === 'anonymous' ? null : everything;
-
-  const answer = await answerInAdvance(rule);
-  if (answer === null) return { where: null, row: (document) => allowsRow(call, document) };
-  if (typeof answer === 'boolean') return answer ? everything : null;
-  return { where: answer, row: null };
+  const scope = scopeToday(call, await verdictOf(call, 'read', null));
+  return scope && asOfFor(call.request) ? scopeAsOf(call, scope) : scope;
 }
 
 /**
- * The documents that the caller may see as of then: those that meet the rules as they were, and as they are where they
- * live. A caller who looks back by reading alone sees only what lives.
+ * A rule that does not look at the document answers once for all documents. A rule that does is asked about every
+ * document, so that `total` and the pages are right for this caller.
  */
-function scopeThen(call: Call, { where, row }: ListScope): ListScope | null {
+function scopeToday(call: Call, verdict: Verdict): ListScope | null {
+  if (verdict === 'allowed') return everything;
+  if (verdict === 'refused') return null;
+  if (verdict === 'askEach') return { where: null, row: (document) => mayRead(call, document) };
+  return { where: verdict, row: null };
+}
+
+/**
+ * The documents that the caller may see as of a position: the rule must allow both the document as it was there and as
+ * it is today. Without the audit right, deleted documents are left out.
+ */
+function scopeAsOf(call: Call, { where, row }: ListScope): ListScope | null {
   const { request, target } = call;
-  const sight = asOfFor(request)?.scopeFor(target);
-  if (!sight) return null;
-  const orGone = sight === 'every';
-  const today: Today = { today: where, tables: target.tables, orGone };
-  const isAsked = where !== null || !orGone;
+  const moment = asOfFor(request);
+  const sight = moment?.scopeFor(target);
+  if (!moment || !sight) return null;
+  const includesDeleted = sight === 'every';
+  const today: Today = { today: where, tables: target.tables, orGone: includesDeleted };
+  const isAsked = where !== null || !includesDeleted;
   return {
     where: isAsked ? { and: [...(where ? [where] : []), today] } : null,
-    row: row && ((document) => allowsRowThen(call, document, orGone)),
+    row: row && ((document) => mayReadRowAsOf(call, document, { moment, includesDeleted })),
   };
 }
 
-async function allowsRowThen(call: Call, document: JsonObject, orGone: boolean): Promise<boolean> {
+async function mayReadRowAsOf(
+  call: Call,
+  document: JsonObject,
+  { moment, includesDeleted }: { moment: AsOf; includesDeleted: boolean },
+): Promise<boolean> {
   const text = call.target.documents.text(String(document.id));
-  if (text === null ? !orGone : !(await allowsRow(call, JSON.parse(text)))) return false;
-  return allowsRow(call, document, true);
-}
-
-/** A document that a rule fails over is not shown; the list goes on. */
-function allowsRow(call: Call, document: JsonObject, isPast = false): Promise<boolean> {
-  return unlessRefused(allows(call, 'read', { doc: () => document, data: null, isPast }), false);
+  if (text === null ? !includesDeleted : !(await mayRead(call, JSON.parse(text)))) return false;
+  // Read here: a cursor moves the moment back to the position of its first page.
+  return mayRead(call, document, moment.position);
 }
 
 /**
- * The fields that the caller may filter and sort by in a target, and in what is related to it. Each rule is asked once.
+ * The fields that the caller may filter and sort by, in a target and in related collections. Each rule is asked once.
  */
 export function reachOf(call: Call): Promise<Reach> {
   return reachBy(call, filterableFields, new Map());
 }
 
 /**
- * As {@link reachOf}, without any field whose values are seen only as a hook makes them when they are read: figures
- * show what is stored.
+ * As {@link reachOf}, without the fields whose values a read hook makes: figures show what is stored.
  */
 export function plainReachOf(call: Call): Promise<Reach> {
   return reachBy(call, plainFields, new Map());
@@ -127,23 +122,23 @@ async function reachBy(
 
   async function look(slug: string): ReturnType<Reach['related']> {
     const other = app.collections.get(slug);
-    const elsewhere = other && { app, request, target: other };
-    const scope = elsewhere && (await scopeElsewhere(elsewhere));
-    // A rule that looks at each document cannot be part of a query.
+    const asked = other && { app, request, target: other };
+    const scope = asked && (await scopeOfRelated(asked));
+    // A rule that looks at the document cannot be part of a query.
     if (!scope || scope.row) return null;
-    return { reach: await reachBy(elsewhere, fieldsOf, known), filter: scope.where };
+    return { reach: await reachBy(asked, fieldsOf, known), filter: scope.where };
   }
 
   return { tables: target.tables, fields: await fieldsOf(call), related };
 }
 
-/** Receives the name of a rule that gave no answer, for example `the read rule of posts`, and why. */
+/** Receives the name of a rule that gave no answer, for example `the read rule of posts`, and the error. */
 export type TellFault = (rule: string, error: unknown) => void;
 
 /**
- * The rights of the user who calls to a target, each by its name. A right to some documents only is true too: where a
- * rule answers with a condition, or looks at a document or a body, which are not there yet. It is false of a rule that
- * throws, or whose answer is not valid: one wrong rule must not hide what all others say.
+ * The rights of the calling user to a target, by name. A right to only some documents is true too: if the rule returns
+ * a condition, or looks at a document or a body, which are not there yet. The right of a rule that throws, or whose
+ * answer is not valid, is false: one wrong rule must not hide the answers of all others.
  */
 export async function rightsOf(call: Call, tell: TellFault): Promise<{ [right: string]: boolean }> {
   const { target } = call;

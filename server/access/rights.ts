@@ -13,9 +13,9 @@ import { type Sight, seesAll, seesNothing, sightByRules } from './sight.ts';
 export type AuditRights = {
   has: (scope: AuditScope) => boolean;
   /**
-   * How far this caller sees the payloads of a stream, by the name of the stream alone. Accounts are closed to a key as
-   * elsewhere, and a key that was made at run time sees the streams of its scopes. For `byRules`, a route asks the
-   * rules itself, or uses `sightOf`.
+   * Which payloads of a stream the caller may see, decided by the name of the stream alone. Accounts are closed to API
+   * keys unless `useAPIKey` is set, and a key that was made at run time sees only the streams of its scopes. For
+   * `byRules`, a route asks the rules, or calls `sightOf`.
    */
   toPayloadsOf: (stream: string) => 'all' | 'byRules' | 'none';
   /** The caller's sight of the payloads of a stream. */
@@ -27,10 +27,10 @@ const none: ReadonlySet<AuditScope> = new Set();
 const every: ReadonlySet<AuditScope> = new Set(scopes);
 
 /**
- * The rights of the caller to the history, by the audit rule of the configuration, which is asked in every request; a
- * rule that throws admits no caller. Without a rule, API keys and the operator see everything; users of the admin
- * collection see headers, and payloads as far as the rules for reading show them today. A key that was made at run time
- * has the rights that it was given.
+ * The rights of the caller to the history. The `audit` rule of the configuration is asked in every request; if it
+ * throws, it admits no caller. Without the rule, API keys and the operator see everything; users of the admin
+ * collection see headers, and the payloads that the `read` rules show today. A key that was made at run time has the
+ * rights it was given.
  *
  * @param onRequestRead called if the rule looks at `req`.
  */
@@ -41,7 +41,7 @@ export async function auditRightsOf(app: App, request: Request, onRequestRead = 
     : await scopesOf(app, request, onRequestRead);
   const { type } = actorOf(request);
   const isKey = type === 'apiKey';
-  // Without an audit rule, the rules for reading say what a user sees.
+  // Without an audit rule, the read rules say what a user sees.
   const right = type === 'user' && !app.model.audit ? 'byRules' : 'all';
   const has = (scope: AuditScope) => granted.has(scope) || (scope === 'headers' && granted.has('payloads'));
   function toPayloadsOf(stream: string) {
@@ -63,7 +63,7 @@ export async function grantedScopes(app: App, request: Request): Promise<AuditSc
 }
 
 /**
- * Lets a request pass that has a right, and gives all its rights.
+ * Refuses a caller without a right to the history; gives all rights of the caller.
  *
  * @throws DomainError `unauthorized` without a credential, `forbidden` with one.
  */
@@ -104,17 +104,17 @@ function readAnswer(answer: unknown): ReadonlySet<AuditScope> {
   const named = Array.isArray(answer) ? answer : isObject(answer) ? Object.keys(answer) : null;
   if (!named?.every((one) => scopes.includes(one))) throw wrong;
   if (!isObject(answer)) return new Set(named);
-  // As above of a member without a value.
+  // As above: a member without a value is no permission.
   if (!Object.values(answer).every((one) => typeof one === 'boolean' || one === undefined || one === null)) throw wrong;
   return new Set(scopes.filter((scope) => answer[scope] === true));
 }
 
-/** As the routes of an auth collection are to a key, unless `useAPIKey` opens them. */
+/** Whether a stream is about an auth collection that is closed to API keys, since `useAPIKey` is not set. */
 export function isClosedToKeys({ byCategory, removedAuthCollections }: App, stream: string): boolean {
   const account = splitAccountStream(stream);
   const category = account?.category ?? splitStream(stream)[0];
   const auth = byCategory.get(category)?.model.auth;
-  // Accounts of a collection that is gone are accounts still.
+  // Accounts of a removed collection are still accounts.
   if (auth === undefined) return account !== null || removedAuthCollections().has(category);
   return auth !== null && !auth.useAPIKey;
 }

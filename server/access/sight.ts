@@ -15,21 +15,21 @@ import { recordedFields } from './field-access.ts';
 import { managesKeys } from './key-management.ts';
 
 /**
- * An event as the caller sees it: with no payload where it is erased, or not for this caller. `isPartial`: some of what
- * was recorded is left out. `isOfToday`: its fields have the names of today, and else those of its time.
+ * An event as the caller sees it, without its payload if that is erased or hidden from this caller. `isPartial`: some
+ * of what was recorded is left out. `isOfToday`: the fields have the names of today, else those of the event.
  */
 export type SeenEvent = RecordedEvent & { isPartial?: true; isOfToday?: true };
 
 /**
- * The part of the payloads of one stream that a caller sees: all as it was recorded, nothing, or some fields. Every
- * route that shows recorded events passes each through `seen`.
+ * The part of the payloads of one stream that a caller sees: all of it as recorded, some fields, or nothing. Every
+ * route that shows recorded events passes each event through `seen`.
  */
 export type Sight = {
   extent: 'all' | 'some' | 'none';
-  /** Whether nothing is left out of what is configured today. */
+  /** Whether every field that is configured today is shown. */
   isWhole: boolean;
   seen: (event: RecordedEvent) => SeenEvent;
-  /** Whether a field is shown, by its name of today. If all is shown, so is a field that is no longer configured. */
+  /** Whether a field is shown, by its name of today; a field that is no longer configured only if all is shown. */
   shows: (field: string) => boolean;
 };
 
@@ -45,13 +45,13 @@ export const seesNothing: Sight = {
 };
 
 /**
- * The part of a stream that the rules for reading show today. Of a document or global that the caller may read: the
- * fields that the caller may read, except those that a hook changes when they are read. Of the account of a user whom
- * the caller may read: all. Of what is deleted, and of streams that no rule is about: nothing.
+ * The part of a stream that the `read` rules show today. Of a document or global that the caller may read: the readable
+ * fields, except those that a read hook changes. Of the account of a user whom the caller may read: all. Of a deleted
+ * document, and of a stream that no rule is about: nothing.
  */
 export async function sightByRules({ app, request }: RouteCall, stream: string): Promise<Sight> {
   if (stream === apiKeyStream) return (await managesKeys({ app, request })) ? seesAll : seesNothing;
-  // The rules are asked about the state after all that the log has by now.
+  // The rules are asked about the state after all events that the log has by now.
   await whenReadable(app, app.events.head().size);
   const found = subjectOf(stream);
   const target = found && (found.category === null ? app.globals.get(found.id) : app.byCategory.get(found.category));
@@ -65,7 +65,7 @@ export async function sightByRules({ app, request }: RouteCall, stream: string):
   return { ...sightOf(fields, app.upcaster()), isWhole: countIn(fields) === countIn(target.model.fields) };
 }
 
-/** The refusal of a caller who sees nothing of a stream, whether there is one or not. */
+/** The refusal of a caller who sees nothing of a stream, whether it exists or not. */
 export function hiddenByRules(stream: string): DomainError {
   const message =
     `you may not see what ${show(stream)} holds: without an audit rule the history shows what the rules for reading show ` +
@@ -84,7 +84,7 @@ function subjectOf(stream: string): Subject | null {
   return account ? { category: account.category, id: account.id, isAccount: true } : { category, id, isAccount: false };
 }
 
-/** A global is there from the start, with its defaults. */
+/** The document of a global: it exists from the start, with its defaults. */
 function globalOf({ target: { slug, documents, defaults } }: Call): JsonObject | undefined {
   const found = documents.current(slug)?.document ?? defaults?.();
   const { id: _slug, ...document } = found ?? {};
@@ -98,8 +98,7 @@ function sightOf(fields: readonly Field[], upcaster: Upcaster): Omit<Sight, 'isW
     if (data === null) return { header, data, context };
     const ofToday = upcaster.upcast(schemaKey(header.stream), header, data);
     const shown = shownOf(header, ofToday);
-    // A payload of which nothing is left out stays word for word; a rename may leave out a removed field of the same
-    // name.
+    // A payload of which nothing is left out stays word for word. A rename may leave out a removed field of that name.
     if (isDeepStrictEqual(shown, ofToday) && membersIn(ofToday) === membersIn(data)) return { header, data, context };
     return { header, data: shown, context, isPartial: true, isOfToday: true };
   }
@@ -125,7 +124,7 @@ function sightOf(fields: readonly Field[], upcaster: Upcaster): Omit<Sight, 'isW
   return { extent: 'some', seen, shows: (field) => names.has(field) };
 }
 
-/** How many members there are in a value, at any depth. */
+/** The number of members in a value, at any depth. */
 function membersIn(value: Json): number {
   if (typeof value !== 'object' || value === null) return 0;
   return Object.values(value).reduce((count: number, one) => count + 1 + membersIn(one), 0);
@@ -135,7 +134,7 @@ function countIn(fields: readonly Field[]): number {
   return fields.reduce((count, field) => count + 1 + countIn(fieldsInside(field)), 0);
 }
 
-/** The values of fields, at any depth; what belongs to none of them is left out. */
+/** The values of fields, at any depth; other members are left out. */
 function onlyThese(fields: readonly Field[], values: JsonObject): JsonObject {
   const known = new Map(fields.map((field) => [field.name, field]));
   const shown: [name: string, value: Json][] = [];

@@ -2,10 +2,10 @@ import type { RouteCall } from '../app.ts';
 import { requestId } from '../http/requests.ts';
 
 /**
- * Whether a rule of the whole configuration says yes. One that throws, or gives anything but a boolean, says no, and is
- * logged.
+ * Whether a rule of the whole configuration says yes. A rule that throws, or returns anything but a boolean, says no,
+ * and is logged.
  *
- * @param name as in the configuration.
+ * @param name of the rule in the configuration.
  */
 export async function saysYes({ app, request }: RouteCall, name: string, ask: () => unknown): Promise<boolean> {
   try {

@@ -4,9 +4,8 @@ import { show } from '../../config/suggest.ts';
 import { decideWithdrawal } from '../../events/facts/accounts.ts';
 import { splitStream } from '../../events/facts/catalogue.ts';
 import type { Invite } from '../../projections/tables/accounts.ts';
-import { allows, authorizeInAdvance } from '../access/access.ts';
+import { authorizeInAdvance, may } from '../access/access.ts';
 import { noteAdmission } from '../access/admission.ts';
-import { unlessRefused } from '../access/asking.ts';
 import type { App, Call } from '../app.ts';
 import { strategy } from '../callers/authentication.ts';
 import { type AuthTarget, authTargets, requireLiving } from '../callers/sessions.ts';
@@ -100,7 +99,7 @@ async function requireInviter(call: Call<AuthTarget['model']>): Promise<void> {
 
 /** Whether the caller may send this invitation, by the rule for inviting. */
 function mayInvite(call: Call<AuthTarget['model']>, { email }: Invite): Promise<boolean> {
-  return unlessRefused(allows(call, 'create', { doc: () => null, data: { email } }), false);
+  return may(call, 'create', { doc: () => null, data: { email } });
 }
 
 function viewOf({ id, email, inviter, createdAt, expiresAt }: Invite): InvitationView {

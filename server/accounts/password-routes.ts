@@ -8,7 +8,7 @@ import { publicStrategy } from '../callers/authentication.ts';
 import { countCall } from '../callers/counting.ts';
 import { type AuthTarget, authTargets, userWith } from '../callers/sessions.ts';
 import { withPassword } from '../documents/write/passwords.ts';
-import { write } from '../documents/write/writes.ts';
+import { writeAs } from '../documents/write/writes.ts';
 import { jsonPayload, readBody } from '../http/body.ts';
 import { rejectQuery } from '../queries/parameters.ts';
 import { badToken } from './one-time-tokens.ts';
@@ -77,23 +77,18 @@ function resetRoute(app: App, target: AuthTarget): ServerRoute {
       const actor = { type: 'user', id: documentStream(category, id) } as const;
       await withPassword({ app, request }, password, async (keep) => {
         const credential = await keep();
-        await write(
-          { app, request },
-          accountStream(category, id),
-          async () => {
-            const { version, reset, credential: before } = find();
-            old = before;
-            const decision = decideReset({ category, id }, version, reset, credential);
-            // The user must still be there, with the same address.
-            const user = documents.current(id);
-            return {
-              decision,
-              also: user ? [decideNothing(documentStream(category, id), user.version)] : [],
-              answer: null,
-            };
-          },
-          actor,
-        );
+        await writeAs({ app, request }, { stream: accountStream(category, id), actor }, async () => {
+          const { version, reset, credential: before } = find();
+          old = before;
+          const decision = decideReset({ category, id }, version, reset, credential);
+          // The user is there still, under the same address.
+          const user = documents.current(id);
+          return {
+            decision,
+            also: user ? [decideNothing(documentStream(category, id), user.version)] : [],
+            answer: null,
+          };
+        });
       });
       request.auth.credentials = { user: { actor, session: null } };
       if (old !== null) await app.passwords.forgetPassword(old);

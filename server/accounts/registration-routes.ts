@@ -21,7 +21,7 @@ import { type AuthTarget, authTargets, becomeUser, newSession, requireLiving, us
 import { runAfterHooks } from '../documents/hooks.ts';
 import { checkedValues } from '../documents/write/checked-values.ts';
 import { withPassword } from '../documents/write/passwords.ts';
-import { write } from '../documents/write/writes.ts';
+import { writeAs } from '../documents/write/writes.ts';
 import { jsonPayload, readBody } from '../http/body.ts';
 import { noteReason } from '../http/reason.ts';
 import { rejectQuery } from '../queries/parameters.ts';
@@ -164,12 +164,9 @@ async function register(
     const credential = await keep();
     const session = newSession(app, target, credential);
     const started = decidePassword(account, credential, { session });
-    await write(
-      hookContext,
-      decision.stream,
-      async () => ({ decision, also: [decideRight(account), started], answer: null }),
-      actor,
-    );
+    await writeAs(hookContext, { stream: decision.stream, actor }, async () => {
+      return { decision, also: [decideRight(account), started], answer: null };
+    });
     return session;
   });
   const document = target.documentOf(id, decision.events[0]?.data ?? {});

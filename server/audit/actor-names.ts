@@ -2,7 +2,7 @@ import type { Request } from '@hapi/hapi';
 import type { JsonObject } from '../../config/schema.ts';
 import { apiKeyStream, documentStream, splitStream } from '../../events/facts/catalogue.ts';
 import type { Actor } from '../../events/facts/envelope.ts';
-import { mayRead, mayThen } from '../access/access.ts';
+import { mayRead } from '../access/access.ts';
 import type { AuditRights } from '../access/rights.ts';
 import type { Sight } from '../access/sight.ts';
 import type { App, Call } from '../app.ts';
@@ -69,7 +69,7 @@ export function namingFor(
   async function titleThen(call: Call, document: JsonObject, position: number): Promise<string | null> {
     const { target } = call;
     const id = String(document.id);
-    if (!(await mayThen(call, 'read', { document, position }))) return null;
+    if (!(await mayRead(call, document, position))) return null;
     const today = target.documents.text(id);
     if (today !== null && !(await mayRead(call, JSON.parse(today)))) return null;
     const isShowable = showable.get(target.slug) ?? showableIn(call);

@@ -7,10 +7,10 @@ import { actorTypes, categories, type EventFilter, typesOf } from '../../project
 import type { App } from '../app.ts';
 import { type Now, positionsOf, range } from '../queries/moments.ts';
 import {
-  type Asked,
   askedOf,
   checked,
   count,
+  type ParsedQuery,
   type Query,
   settle,
   tell,
@@ -117,7 +117,7 @@ type FeedRequest = { query: Query; lastEventId: unknown; isStream: boolean };
  */
 export function readFeedQuery(app: Searched, { query, lastEventId, isStream }: FeedRequest) {
   const known = knownTo(app);
-  const asked: Asked<typeof feedParameters> = isStream
+  const asked: ParsedQuery<typeof feedParameters> = isStream
     ? askedOf(streamParameters, query, known)
     : askedOf(feedParameters, query, known);
   const header = askedOf({ [lastEventName]: feedParameters.after }, { [lastEventName]: lastEventId }, known);

@@ -1,6 +1,6 @@
 import type { Request, Server } from '@hapi/hapi';
 import type { Collection } from '../../config/model.ts';
-import { authorizeList, reachOf, scopeElsewhere } from '../access/list-scope.ts';
+import { authorizeList, reachOf, scopeOfRelated } from '../access/list-scope.ts';
 import type { App, Target } from '../app.ts';
 import { strategy } from '../callers/authentication.ts';
 import { readQuery } from '../queries/parameters.ts';
@@ -10,7 +10,7 @@ import { readAsOf, readAsOfAny, tellPosition } from './past/as-of.ts';
 import { countOf } from './read/listing.ts';
 import { sendText } from './read/sending.ts';
 
-/** The numbers of documents that a caller may see: of a list, and of every collection at once. */
+/** The routes that count the documents that a caller may see: in a list, and in every collection. */
 export function counts(server: Server, app: App): void {
   for (const target of app.collections.values()) countRoute(server, app, target);
   server.route({
@@ -40,12 +40,12 @@ function countRoute(server: Server, app: App, target: Target<Collection>): void 
   });
 }
 
-/** Of each collection of which the caller may see something. */
+/** The count of each collection in which the caller may see documents. */
 async function allCounts(app: App, request: Request): Promise<{ [slug: string]: { total: number } }> {
   const totals: { [slug: string]: { total: number } } = {};
   for (const target of app.collections.values()) {
     const call = { app, request, target };
-    const scope = await scopeElsewhere(call);
+    const scope = await scopeOfRelated(call);
     if (scope) totals[target.slug] = { total: await countOf(call, { where: null, terms: null }, scope) };
   }
   return totals;

@@ -18,7 +18,8 @@ import { update } from './write/document-writes.ts';
 import { perform, receive, type Writable } from './write/write-steps.ts';
 
 /**
- * The globals (contract, section 4.3): one document each, addressed by slug, there from the start with its defaults.
+ * The globals (contract, section 4.3): each is one document, addressed by its slug; it exists from the start, with its
+ * defaults.
  */
 export function globals(server: Server, app: App): void {
   for (const target of app.globals.values()) routesOf(server, app, target);
@@ -50,7 +51,7 @@ function routesOf(server: Server, app: App, target: Target<Global>): void {
         const today = currentOf(target, slug);
         await authorize(call, 'read', { doc: () => today.document, data: null });
         const then = moment && currentThen(target, slug, moment.position);
-        if (then) await authorize(call, 'read', { doc: () => then.document, data: null, isPast: true });
+        if (then) await authorize(call, 'read', { doc: () => then.document, data: null, position: moment.position });
         const { document, version } = then ?? today;
         const view = await readView(request.query, app, () => selectableOf(call));
         const answer = await present.document(request, target.documentOf(slug, document), view);

@@ -11,8 +11,8 @@ import { requestId, userOf, viewOf } from '../http/requests.ts';
 export type HookContext = Call & { operation: Operation; doc: JsonObject | null };
 
 /**
- * Runs the hooks before a change on the values to be written: the fields' first, then the collection's, each on what
- * the one before returned.
+ * Runs the hooks before a change on the values to be written: first the hooks of the fields, then those of the
+ * collection. Each gets what the previous hook returned.
  *
  * @throws what the hook throws, with its numeric `statusCode` if it has one: nothing is written.
  */
@@ -25,17 +25,17 @@ export async function beforeChange(hookContext: HookContext, values: JsonObject)
   try {
     return hookContext.operation === 'create' ? validator.create(result) : validator.update(result);
   } catch (error) {
-    // The caller sent nothing wrong: what does not fit was made by the author's hook.
+    // The caller sent nothing wrong: the author's hook made the value that is not valid.
     throw new Error(`a beforeChange hook of ${model.slug} made a document that is not valid`, { cause: error });
   }
 }
 
-/** Runs the hooks before a delete; what they return counts for nothing. */
+/** Runs the hooks before a delete; what they return is ignored. */
 export async function beforeDelete(hookContext: HookContext, document: JsonObject): Promise<void> {
   await aborting(() => runHooks('beforeDelete', hookContext, document));
 }
 
-/** Runs the hooks after a change or delete. One that throws is logged: what is recorded is recorded. */
+/** Runs the hooks after a change or delete. An error of a hook is logged: the change is recorded already. */
 export async function runAfterHooks(
   hookContext: HookContext,
   kind: 'afterChange' | 'afterDelete',
@@ -71,7 +71,7 @@ async function runHooks(kind: keyof Hooks, hookContext: HookContext, data: JsonO
   return result;
 }
 
-/** A run of the hooks of fields: on these values, which stand in or are `data`. */
+/** A run of the hooks of fields: on these values, which are `data` or are inside it. */
 type FieldRun = { kind: keyof FieldHooks; hookContext: HookContext; values: JsonObject; data: JsonObject };
 
 async function runFieldHooks(fields: readonly Field[], run: FieldRun): Promise<JsonObject> {
@@ -86,7 +86,7 @@ async function runFieldHooks(fields: readonly Field[], run: FieldRun): Promise<J
     for (const hook of field.hooks?.[kind] ?? []) {
       const args = { value: changed, ...argsOf(hookContext, data) };
       const returned = await heeded(hookContext, `${kind} hook of the field ${field.name}`, hook, args);
-      // null clears the field; nothing returned leaves it as it is.
+      // null clears the field; undefined leaves it as it is.
       if (returned !== undefined) changed = returned;
     }
     result[field.name] = changed;
@@ -102,8 +102,8 @@ function argsOf({ request, operation, doc }: HookContext, data: JsonObject): Par
 const given = ['value', 'data', 'doc'] as const;
 
 /**
- * Runs a hook. Only what it returns counts, so a change of what it was given is an error; not in production, where the
- * comparison would cost each request, and its author does not look on.
+ * Runs a hook. Only what it returns counts, so a hook that changes its arguments is an error. Production does not check
+ * that: the comparison would cost each request, and the author would not see the error.
  */
 async function heeded<A extends Parameters<Hook>[0] & { value?: Json }, T>(
   { app, target }: HookContext,
@@ -113,7 +113,7 @@ async function heeded<A extends Parameters<Hook>[0] & { value?: Json }, T>(
 ): Promise<T> {
   if (app.isProduction) return hook(args);
   const before = given.map((key) => textOf(args[key]));
-  // The hook may put others in their places, which changes nothing.
+  // A hook may replace its arguments, which changes nothing.
   const returned = await hook({ ...args });
   const changed = given.find((key, at) => textOf(args[key]) !== before[at]);
   if (changed === undefined) return returned;
@@ -122,7 +122,7 @@ async function heeded<A extends Parameters<Hook>[0] & { value?: Json }, T>(
   );
 }
 
-/** As JSON; null for a value that a hook has made and JSON cannot hold: that is judged later. */
+/** A value as JSON; null if a hook has made a value that JSON cannot hold: that is checked later. */
 function textOf(value: unknown): string | null {
   try {
     return JSON.stringify(value) ?? null;

@@ -49,7 +49,7 @@ import { documentParameters, dryRunParameter, listParameters, readParameters } f
 /** The id of a document, in a path. */
 export const idParameter = Joi.object({ id: Joi.string().guid().required().description('The id of the document.') });
 
-/** The names in a filter and in an order are those of a collection. */
+/** The query of a list: filters and sorts name the fields of the collection. */
 function listQueryOf(target: Collection): Described {
   const { where: _, ...others } = listParameters;
   return {
@@ -67,12 +67,11 @@ export function whereQueryOf(target: Collection): Described {
   };
 }
 
-/** Clients that can write no object that is nested deeper than one level send a text. */
+/** For clients that cannot send objects nested deeper than one level. */
 const whereText = { type: 'string', description: 'The same as JSON.' };
 
 /**
- * The subject of an operation: a document of a collection, or a global, which differ in their names and in what may be
- * missing.
+ * The subject of an operation: a document of a collection, which may be missing, or a global.
  */
 function subjectOf(verb: string, target: Collection | Global) {
   const { slug } = target;
@@ -142,7 +141,7 @@ export function createOperation(model: Model, target: Collection): Operation {
       ...refusalOfOther,
       ...writeRefusals(target),
       ...(isUnique ? refusals([409]) : {}),
-      // Sign-ups are counted: anybody's calls, where a rule may let anybody in.
+      // Sign-ups are counted if a rule may admit callers without a credential.
       ...(target.auth && target.access.create && model.rateLimit ? refusalsForNow([429]) : {}),
     },
     caller: { kind: 'admitted', target, right: 'create' },

@@ -20,14 +20,14 @@ export type ShownField = Omit<FieldSchema, 'fields' | 'blocks'> & {
 /** The rights of a caller to the fields of a target. */
 export type Rights = ReadonlyMap<Field, FieldRights>;
 
-/** How fields of a configuration are shown: with a caller's rights to them, where these are told. */
+/** How fields of a configuration are shown: with the rights of the caller, if these are shown. */
 type Showing = { models: readonly Field[]; rights?: Rights };
 
 /** A configuration as `/api/schemas` shows it to every caller. */
 export type ShownSchemas = ReturnType<typeof showSchemas>;
 
 /**
- * The collections and globals of a schema, every member present, whatever the configuration leaves out.
+ * The collections and globals of a schema, with every member, also those that the configuration leaves out.
  *
  * @param model of today, which knows the defaults that are functions.
  */
@@ -59,7 +59,7 @@ function showGlobal(schema: GlobalSchema, model: Global | undefined) {
   return { slug, label, fields: showFields(fields, { models: model?.fields ?? [] }), admin };
 }
 
-/** Fields as they are shown; a row has neither a default nor rights, which the fields inside it have. */
+/** Fields as they are shown; a row has neither a default nor rights: the fields inside it have these. */
 export function showFields(fields: readonly FieldSchema[], showing: Showing): ShownField[] {
   return fields.map((field) => showField(field, showing));
 }

@@ -7,12 +7,12 @@ import { slowest } from './pace.ts';
 import { requestId } from './requests.ts';
 import { Texts } from './whole-text.ts';
 
-/** How a server ends each answer: the headers that all have, and the backlog that counts what clients do not read. */
+/** How a server ends each answer: the headers of all answers, and the backlog that counts what clients do not read. */
 export type Ending = { addTo: AddHeaders; backlog: Pick<Backlog, 'hold'> };
 
 declare module '@hapi/hapi' {
   interface PluginsStates {
-    /** Of a server whose answers nothing else looks at, so that a handler may send one itself. */
+    /** Set if nothing else looks at the answers of the server, so that a handler may send one itself. */
     atOnce?: Ending;
   }
   interface RequestApplicationState {
@@ -21,15 +21,15 @@ declare module '@hapi/hapi' {
   }
 }
 
-/** So much the backlog never refuses. A larger one may wait to be read, so hapi sends it, and tells how it ends. */
+/** The backlog never refuses an answer up to this size. A larger one may wait to be read, so hapi sends it. */
 const mostBytes = slowest.bytes;
-/** From so many bytes on hapi compresses. */
+/** The size from which hapi compresses, in bytes. */
 const compressedFrom = 4096;
 
 /** The type as the header says it, which hapi's own types do not know. */
 type Typed = ResponseObject & { contentType: string | null };
 
-/** The headers that every answer has, beside those of its route. */
+/** The headers of every answer, beside those of its route. */
 export function addCommon(request: Request, headers: AnswerHeaders, addTo: AddHeaders): void {
   headers['x-request-id'] = requestId(request);
   headers['x-content-type-options'] = 'nosniff';
@@ -37,8 +37,8 @@ export function addCommon(request: Request, headers: AnswerHeaders, addTo: AddHe
 }
 
 /**
- * Sends a response whose text is known, as it is, past the rest of hapi's lifecycle, if that would do no more than
- * that: no other form for its client, no cookie, no comparison with what the client has.
+ * Sends a response whose text is known past the rest of hapi's lifecycle, if hapi would only send it too: no other form
+ * for its client, no cookie, no comparison with the client's copy.
  *
  * @returns whether it was sent; the caller then ends the lifecycle with `h.abandon`.
  */
@@ -60,9 +60,9 @@ const variesBy = 'accept-encoding';
 const json = 'application/json; charset=utf-8';
 
 /**
- * As {@link sendsAtOnce}, from the handler of a GET, which then makes no response: JSON with its tag.
+ * As {@link sendsAtOnce}, for JSON with a tag, from the handler of a GET, which then makes no response.
  *
- * @param ending of a server whose answers nothing else looks at.
+ * @param ending of a server if nothing else looks at its answers.
  */
 export function sendsJsonAtOnce(request: Request, { text, etag }: { text: string; etag: string }, ending: Ending) {
   if (!isSimple(request) || request.app.asOf) return false;
@@ -75,8 +75,8 @@ export function sendsJsonAtOnce(request: Request, { text, etag }: { text: string
 }
 
 /**
- * Whether an answer goes out on a connection of HTTP/1.1 that goes on, to a client that has sent all, and asks for the
- * whole.
+ * Whether an answer goes over a connection of HTTP/1.1 that stays open, to a client that has sent its whole request,
+ * and asks for the whole answer.
  */
 function isSimple({ method, headers, app, server, raw: { req, res } }: Request): boolean {
   return (
@@ -84,7 +84,7 @@ function isSimple({ method, headers, app, server, raw: { req, res } }: Request):
     headers['if-none-match'] === undefined &&
     headers['if-modified-since'] === undefined &&
     app.changesCookies === undefined &&
-    // One that is made up has none.
+    // A request that is made up has none.
     req.socket instanceof Socket &&
     req.complete &&
     req.httpVersionMajor === 1 &&
@@ -95,14 +95,14 @@ function isSimple({ method, headers, app, server, raw: { req, res } }: Request):
   );
 }
 
-/** How many bytes an answer has, and what ends it with them. */
+/** The number of bytes of an answer, and the function that ends the answer with them. */
 type Payload = { bytes: number; end: (res: ServerResponse) => void };
 
 /** A text as a payload; null if it is to be compressed, or too large. */
 function whole({ info }: Request, text: string): Payload | null {
   const bytes = text.length > mostBytes ? text.length : Buffer.byteLength(text);
   if (!isSentWhole(bytes, info.acceptEncoding)) return null;
-  // The bytes of a text of ASCII alone are the same, and are copied without a look at each.
+  // A text of ASCII has as many bytes as characters, and is copied without a look at each.
   return { bytes, end: (res) => res.end(text, bytes === text.length ? 'latin1' : 'utf8') };
 }
 
@@ -117,14 +117,14 @@ function send(request: Request, { statusCode, headers, payload }: Answer, { back
   headers['content-length'] = payload.bytes;
   if (payload.bytes >= compressedFrom)
     headers.vary = headers.vary === undefined ? variesBy : `${headers.vary},${variesBy}`;
-  // As hapi says where nothing else was said.
+  // The default of hapi.
   headers['cache-control'] ??= 'no-cache';
   res.writeHead(statusCode, headers as OutgoingHttpHeaders);
   payload.end(res);
   if (isHeld(res, req.socket.writableLength)) backlog.hold(request, payload.bytes);
 }
 
-/** Whether some of it waits: the system did not take it all, or answers of the same connection come before it. */
+/** Whether a part of an answer waits: the system did not take all, or earlier answers of the connection come first. */
 function isHeld(res: ServerResponse, waiting: number): boolean {
   return waiting > 0 || res.socket === null || res.writableLength > 0;
 }

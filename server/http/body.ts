@@ -17,7 +17,7 @@ export const jsonPayload: RouteOptionsPayload = {
   output: 'stream',
 };
 
-/** Route options where a body counts for nothing: it is not looked at. */
+/** Route options without a body: it is ignored. */
 export const noPayload: RouteOptionsPayload = { maxBytes: Number.MAX_SAFE_INTEGER, parse: false, output: 'stream' };
 
 const defaultPatience = 30_000;
@@ -25,7 +25,7 @@ const maxDropped = 32 * 1024 * 1024;
 const dropMilliseconds = 5000;
 
 /**
- * Reads a JSON body to its end; undefined without one.
+ * Reads a JSON body to its end; undefined without a body.
  *
  * @param patience how many milliseconds the client may take.
  * @throws DomainError `too-large`; `malformed` for a body that is not JSON in UTF-8, `too-slow` for a client that takes
@@ -47,7 +47,7 @@ export function refuseEncoded({ headers: { 'content-encoding': encoding } }: Req
   );
 }
 
-/** Not by `for await`: to leave that before the end destroys the request, and the answer with it. */
+/** Reads a body. Not by `for await`: leaving that before the end destroys the request, and its answer. */
 async function collect(stream: Readable, maxBytes: number, patience: number): Promise<Buffer> {
   const { promise, resolve, reject } = Promise.withResolvers<Buffer>();
   const joined = joinChunks();
@@ -59,7 +59,7 @@ async function collect(stream: Readable, maxBytes: number, patience: number): Pr
   const timer = setTimeout(() => reject(tooSlow()), patience);
   stream.on('error', breakOff).on('close', breakOff).on('data', take);
   stream.on('end', () => {
-    // A body that ends is closed next: no error is made for it then.
+    // A body that has ended is closed next, which is not an error.
     stream.off('close', breakOff);
     resolve(joined.bytes());
   });
@@ -72,8 +72,8 @@ async function collect(stream: Readable, maxBytes: number, patience: number): Pr
 }
 
 /**
- * Reads the rest of a refused body and drops it. A connection that is closed on a client which still sends
- * is reset, and the client never sees the answer. At most 32 MiB, and no longer than 5 seconds.
+ * Reads the rest of a refused body and drops it. If the connection were closed while the client still sends, it would
+ * be reset, and the client would never see the answer. At most 32 MiB, and no longer than 5 seconds.
  */
 export async function dropRest({ headers, payload, raw: { req } }: Request): Promise<void> {
   const { 'content-length': length, 'transfer-encoding': encoding, expect } = headers;
@@ -131,8 +131,9 @@ function parse(bytes: Buffer): unknown {
 }
 
 /**
- * A body that is nothing but a number is refused by its route, in other words. @throws DomainError `invalid` naming
- * each lost one.
+ * Refuses numbers that JavaScript cannot hold. A body that is only a number is refused by its route, in other words.
+ *
+ * @throws DomainError `invalid` naming each such number.
  */
 function refuseLostNumbers(text: string): void {
   const lost = lostNumbers(text).filter(({ path }) => path.length > 0);

@@ -2,7 +2,7 @@ import type { Request } from '@hapi/hapi';
 import { networkOf } from './limits.ts';
 import { actorOf, addressOf } from './requests.ts';
 
-/** The caller whose share is counted: an account, a key, or all without a credential who come from one network. */
+/** The caller whose share is counted: an account, a key, or all callers of one network without a credential. */
 export function callerOf(request: Request): string {
   const { type, id = networkOf(addressOf(request)) } = actorOf(request);
   return `${type}:${id}`;

@@ -5,28 +5,29 @@ import { setImmediate as turn, setTimeout as wait } from 'node:timers/promises';
 /** The connections of a listener, which are kept open between requests. */
 export type Connections = {
   /**
-   * Takes no more connections, and ends those that there are: each after an answer that says so, or when none of its
-   * requests is in hand. Resolves when no client is left that may be sending one.
+   * Accepts no more connections, and ends the open ones: each after an answer that says so, or when it has no request
+   * in hand. Resolves when no client is left that may be sending a request.
    *
-   * @param onClosed called when all are over.
+   * @param onClosed called when all connections are closed.
    */
   end: (onClosed: () => void) => Promise<void>;
-  /** Called for each answer before it is begun, and when it is over. */
+  /** To be called for each answer before it is begun. */
   begun: (response: ServerResponse) => void;
+  /** To be called for each answer when it is over. */
   over: (response: ServerResponse) => void;
 };
 
 /**
- * A client that was answered may be sending the next request, which would be lost with its connection. So only those
- * are ended that have rested for so long; the others get an answer by which they know.
+ * How long a connection must rest before it is ended: a client that was just answered may be sending its next request,
+ * which would be lost. Other clients get an answer that says that the connection ends.
  */
 const restMilliseconds = 500;
 const lookMilliseconds = 10;
-/** Counted, not timed: on a busy machine much may come between two looks. */
+/** The numbers of looks for new connections. They are counted, not timed: on a busy machine much comes between two. */
 const looks = { quiet: 5, most: 100 };
 
 /**
- * Watches over the connections of a listener.
+ * Watches the connections of a listener, so that they can be ended without losing a request.
  *
  * @param inHand the answers that are not over yet.
  * @param isEnding whether answers are to say that their connection ends.
@@ -36,13 +37,13 @@ export function openConnections(
   inHand: ReadonlySet<ServerResponse>,
   isEnding: () => boolean,
 ): Connections {
-  /** When each was answered last, or begun. */
+  /** When each connection was last answered, or opened. */
   const sockets = new Map<Socket, number>();
-  /** Those that came while the end was near. */
+  /** The connections that came during the end; they are not read yet. */
   const unread = new Set<Socket>();
   let isClosing = false;
 
-  /** Ends those that have rested. @returns whether there are others that may. */
+  /** Ends the connections that have rested. @returns whether there are others without a request in hand. */
   function endRested(): boolean {
     const taken = new Set([...inHand].map(({ req }) => req.socket));
     const now = performance.now();
@@ -52,9 +53,9 @@ export function openConnections(
   }
 
   /**
-   * A turn of the event loop takes in one connection of those that the system holds ready, and a listener that closes
-   * breaks them off. So it closes when none has come for a while, and no answer is due after which a client makes one.
-   * Those that come are not read before.
+   * An iteration of the event loop accepts one of the connections that the system holds ready, and a listener that
+   * closes resets the others. So it closes when none has come for a while, and no answer is due after which a client
+   * may open one. The connections that come meanwhile are not read before.
    */
   async function takeAll(): Promise<void> {
     for (let all = 0, quiet = 0; all < looks.most && quiet < looks.quiet; all += 1) {
@@ -66,10 +67,10 @@ export function openConnections(
     }
   }
 
-  /** Also those whose answer takes long, and began before it could say that their connection ends. */
+  /** Ends all connections, also those with a long answer that began before it could say that the connection ends. */
   async function endAll(onIdle: () => void): Promise<void> {
     while (sockets.size > 0) {
-      // Bytes that are there are read before a look.
+      // Bytes that have come are read first.
       await turn();
       if (!endRested()) onIdle();
       await wait(lookMilliseconds, undefined, { ref: false });
@@ -93,13 +94,13 @@ export function openConnections(
     async end(onClosed) {
       isClosing = true;
       for (const response of inHand) response.shouldKeepAlive = false;
-      // To pause one later is too late: the parser reads by itself.
+      // Pausing a connection later is too late: the parser reads by itself.
       Object.assign(listener, { pauseOnConnect: true });
       if (sockets.size > 0) await takeAll();
-      // Node would end at once those over which nothing is under way yet.
+      // Node would at once end the connections that have sent nothing yet.
       listener.closeIdleConnections = () => {};
       listener.close(onClosed);
-      // Other threads that listen there have come as far by then: a client that is answered would turn to those.
+      // Other threads of this port close meanwhile: an answered client would open its next connection there.
       if (unread.size > 0) await wait(looks.quiet * lookMilliseconds);
       for (const socket of unread) {
         sockets.set(socket, performance.now());

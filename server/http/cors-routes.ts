@@ -7,7 +7,7 @@ import { tellOfRefused } from './refused-origins.ts';
 import { noRoute } from './requests.ts';
 
 /**
- * Lets pages of other origins in, as the configuration says; the log tells how to let in the others.
+ * Allows the origins of the configuration; the log tells how to allow others.
  *
  * @param auth the strategy that checks a credential sent with a preflight request; browsers send none.
  * @returns adds the CORS headers to a response.
@@ -29,17 +29,16 @@ export function registerCors(
 }
 
 type Options = {
-  /** The rules as of now; null: no page of another origin is let in. */
+  /** The current rules; null: no other origin is allowed. */
   current: () => Cors | null;
   /** The error for an `OPTIONS` request that is not an allowed preflight. */
   refusal: (request: Request) => Error;
-  /** As of {@link registerCors}; false: credentials are ignored. */
+  /** As in {@link registerCors}; false: credentials are ignored. */
   auth?: string | false;
 };
 
 /**
- * Answers preflight requests (Fetch standard). hapi could do so for each route, but not for paths without one, and with
- * responses of its own.
+ * Answers preflight requests (Fetch standard). hapi can do so only for paths with a route, and with its own responses.
  *
  * @returns adds the CORS headers to a response.
  */

@@ -3,7 +3,7 @@ import type { AnswerHeaders } from './errors.ts';
 
 /** The rights of pages of other origins (https://fetch.spec.whatwg.org/#http-cors-protocol). */
 export type Cors = {
-  /** Adds what lets a page of the caller's origin read an answer; without it browsers keep the answer from the page. */
+  /** Adds the headers that let a page of the caller's origin read an answer: without them the browser refuses that. */
   addTo: (headers: AnswerHeaders, request: IncomingHttpHeaders) => void;
   /** The headers of the answer to a preflight, a 204; null for a request that is not a preflight. */
   preflight: (request: IncomingHttpHeaders) => AnswerHeaders | null;
@@ -11,7 +11,7 @@ export type Cors = {
 
 const methods = 'GET, HEAD, POST, PUT, PATCH, DELETE';
 
-/** `*` is every other one, such as those that hooks look at; `authorization` is not in it. */
+/** `*` allows every other header, such as those that hooks read, except `authorization`. */
 const requestHeaders = [
   'authorization',
   'content-type',
@@ -46,14 +46,14 @@ const exposedHeaders = [
   'annals-checkpoint',
 ].join(', ');
 
-/** As long as the browsers that keep it for the shortest time do. */
+/** As long as the browser with the shortest limit keeps a preflight. */
 const maxAgeSeconds = '7200';
 
 /**
- * Opens the service to the pages of these origins; null without any. Never with credentials: a cookie is for our own
- * pages only, others send the token or the key that they have.
+ * Opens the service to the pages of these origins; null if there are none. Never with credentials: a cookie is only for
+ * our own pages, other pages send a token or a key.
  *
- * @param origins as the configuration lists them: exact ones, or `*` for any.
+ * @param origins of the configuration: exact origins, or `*` for any.
  */
 export function corsOf(origins: readonly string[]): Cors | null {
   if (origins.length === 0) return null;
@@ -62,7 +62,7 @@ export function corsOf(origins: readonly string[]): Cors | null {
 
   function allow(headers: AnswerHeaders, { origin }: IncomingHttpHeaders): boolean {
     if (!isAny) headers.vary = headers.vary === undefined ? 'origin' : `${headers.vary},origin`;
-    // Any is said to everybody: so the answer is the same, and one cache serves all.
+    // `*` is sent to everybody: so the answer is the same, and one cache serves all.
     const isAllowed = isAny || (origin !== undefined && listed.has(origin));
     if (isAllowed) headers['access-control-allow-origin'] = isAny ? '*' : origin;
     return isAllowed;
@@ -93,9 +93,9 @@ export function isExcludedFromCors(path: string): boolean {
 }
 
 /**
- * Whether an origin is that of pages of the service: by where clients reach it, or by the host that is called. Where it
- * is known how clients reach it, the scheme is that too: a page of http://… may be anybody's who is on the wire to
- * https://….
+ * Whether an origin is that of the service: by the address at which clients reach it, or by the host that is called. If
+ * the address is known, the scheme must be the same: anybody on the network can make a page of http://… for a service
+ * at https://….
  */
 export function isOwnOrigin(text: string, ownHost: string, baseUrl: string | null): boolean {
   if (!URL.canParse(text)) return false;

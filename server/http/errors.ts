@@ -12,10 +12,10 @@ import { OutOfRangeError } from './ranges.ts';
 import { isStoreFailure, storeRefusal } from './store-refusals.ts';
 
 /**
- * Which status an error has. No other file chooses one from 400 on, but for those whose errors never come here:
- * `documents/hooks.ts`, where it is the author's own, `http/listener.ts` for malformed requests,
- * `running/embedded/gate.ts` where there is no service to ask, `running/metrics/listener.ts`, which loads no hapi, and
- * `accounts/mail/mailbox.ts`, a server of its own for development.
+ * The status of each error. Other files choose a status from 400 on only for errors that never come here:
+ * `documents/hooks.ts` for the errors of authors, `http/listener.ts` for malformed requests, `running/embedded/gate.ts`
+ * if there is no service, `running/metrics/listener.ts`, which loads no hapi, and `accounts/mail/mailbox.ts`, a server
+ * for development.
  */
 const statusOf: Record<ErrorCode, number> = {
   invalid: 400,
@@ -43,13 +43,13 @@ export type AnswerHeaders = { [name: string]: unknown };
 export type AddHeaders = (request: Request, headers: AnswerHeaders) => void;
 
 /**
- * The one place where an error becomes an answer (contract, section 7): `{ statusCode, error, message }`, and `errors`
- * where single fields are to blame. Any other error is a bug: it is logged and answered with a bare 500, but for a log
- * that was altered, which the caller has to know.
+ * The one place that makes an answer of an error (contract, section 7): `{ statusCode, error, message }`, and `errors`
+ * if single fields are wrong. An error that is not a DomainError is a bug: it is logged and answered with a bare 500.
+ * Only of an altered log the caller is told.
  *
- * @param log logs a bug, and gives the message that the caller gets; undefined for none.
+ * @param log logs a bug, and gives the message that the caller gets; undefined for no message.
  * @param backlog counts an answer until it is over, or says why it is not sent.
- * @param addTo adds the headers of every response, also of those that are not errors.
+ * @param addTo adds the headers of every response, also if it is not an error.
  */
 export function answerErrors(
   log: (error: Error, request: Request) => string | undefined,
@@ -72,7 +72,7 @@ export function answerErrors(
       if (message !== undefined && !(refusal instanceof DomainError)) boom.output.payload.message = message;
     }
     addCommon(request, boom.output.headers, addTo);
-    // The rest of a body that was too slow is not read.
+    // The rest of a body that is too slow is not read.
     return boom.output.statusCode === 408
       ? boom
       : dropRest(request).then(() => (isAnswered(request) ? h.abandon : boom));
@@ -80,8 +80,8 @@ export function answerErrors(
 }
 
 /**
- * Whether the server that this one is inside of has answered by itself meanwhile, because it took long for example.
- * hapi would set headers of an answer that is sent, and its error would end the process, since it is not caught.
+ * Whether the surrounding server has answered the request meanwhile, for example since it took long. hapi would set
+ * headers of the sent answer, and this error, which nothing catches, would end the process.
  */
 function isAnswered({ raw: { res } }: Request): boolean {
   return res.headersSent || res.writableEnded;
@@ -107,27 +107,27 @@ function translate(error: DomainError): Boom.Boom {
 
 const servesReads: readonly State[] = ['full', 'outdated'];
 
-/** Answers what state the service is in: 503 where it is not meant to be used, which is not an error. */
+/** Answers with the state of the service: 503 if it should not be used, which is not an error. */
 export function answerState(h: ResponseToolkit, state: State) {
   const status = state === 'draining' ? 'stopping' : state;
   const more = servesReads.includes(state) && { reads: 'served', writes: 'refused' };
   return h.response({ status, ...more }).code(status === 'ready' ? 200 : 503);
 }
 
-/** Answers with a page that says why there is no other at its address: 404. */
+/** Answers 404 with a page that says why there is no other page at this address. */
 export function answerMissing(h: ResponseToolkit, html: string) {
   return h.response(html).type('text/html').code(404);
 }
 
-/** The status of an answer as the log has it: 499 where the client did not wait for one. */
+/** The status of an answer in the log: 499 if the client did not wait for the answer. */
 export function statusSent({ response, raw: { res } }: Request): number {
-  // One that went past hapi.
+  // The answer went past hapi.
   if (typeof response === 'symbol') return res.headersSent ? res.statusCode : 499;
   const sent = response as Request['response'] | undefined;
   return sent instanceof Error ? sent.output.statusCode : (sent?.statusCode ?? 499);
 }
 
-/** Adds the headers of several. */
+/** Adds the headers of several functions. */
 export function allOf(...additions: readonly AddHeaders[]): AddHeaders {
   return (request, headers) => {
     for (const addition of additions) addition(request, headers);

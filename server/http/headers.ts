@@ -6,7 +6,7 @@ export type WriteHeader = 'if-match' | 'idempotency-key';
 
 declare module '@hapi/hapi' {
   interface PluginSpecificConfiguration {
-    /** Headers that a route takes, of those that are refused elsewhere, since ignoring them would break a promise. */
+    /** The headers that this route takes; other routes refuse them, since ignoring them would break a promise. */
     takes?: readonly WriteHeader[];
   }
 }
@@ -21,13 +21,13 @@ const places: Record<WriteHeader | 'if-none-match', string> = {
 
 /**
  * Refuses headers that a client would rely on in vain: conditions that are not checked, keys that do not prevent a
- * second write. Reads are repeatable anyway, so there a key is passed over.
+ * second write. Reads may be repeated anyway, so they ignore a key.
  *
  * @throws DomainError `invalid` naming the header.
  */
 export function refuseMisplaced(request: Request): void {
   const { headers } = request;
-  // Every request comes by here, and hardly any has one of them.
+  // Every request comes here, and hardly any has such a header.
   const isPlain =
     headers['if-match'] === undefined &&
     headers['idempotency-key'] === undefined &&
@@ -37,7 +37,7 @@ export function refuseMisplaced(request: Request): void {
 
 function refuseUnlessTaken({ method, headers, route: { settings } }: Request): void {
   const { takes = [], openApi } = settings.plugins ?? {};
-  // Routes outside of the API check their headers themselves.
+  // Routes outside the API check their headers themselves.
   if (!openApi) return;
   const isReading = method === 'get' || method === 'head';
   if (headers['if-match'] !== undefined && !takes.includes('if-match')) throw misplaced('if-match');

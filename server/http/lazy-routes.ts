@@ -1,13 +1,13 @@
 import type { Request, Server, ServerRoute } from '@hapi/hapi';
 
 /**
- * Routes that a server gets with the first request for their part of the paths, such as one collection: hapi validates
- * and copies the options of each route, in each thread, which was a third of the start of one.
+ * Routes that a server adds with the first request for their paths, for example those of one collection: hapi validates
+ * and copies the options of each route in each thread, which was a third of the start of a thread.
  */
 export type LazyRoutes = {
-  /** The same server, except that its `route` keeps routes. */
+  /** The same server, but its `route` only keeps routes. */
   keepFor: (server: Server) => Server;
-  /** Adds the routes that are kept for the path of a request, before its route is looked for. */
+  /** Adds the kept routes for the path of a request; to be called before hapi looks for the route. */
   addFor: (request: Request) => void;
 };
 
@@ -39,12 +39,12 @@ export function createLazyRoutes(): LazyRoutes {
   };
 }
 
-/** The first segments of a path: up to the collection or global, if there is one. */
+/** The first segments of a path: up to the collection or global, if the path has one. */
 function partOf(path: string): string {
   return /^\/api\/(?:collections|globals|media)\/[^/]+|^\/api\/[^/]+|^\/[^/]*/.exec(path)?.[0] ?? '';
 }
 
-/** Routes of many parts, and those that are looked up without a request of hapi. */
+/** Whether a route is added at once: its path begins with a parameter, or it is looked up without a request of hapi. */
 function isNeededAtOnce({ path, options }: ServerRoute): boolean {
   return partOf(path).includes('{') || (typeof options === 'object' && options.plugins?.neverShed === true);
 }

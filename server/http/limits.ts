@@ -13,9 +13,9 @@ const mailsPerHour = 5;
 
 /**
  * Counts the calls of public account routes by address and by e-mail, minute by minute. The function gives the seconds
- * to wait, at least 1, when there were too many of either, else 0.
+ * to wait, at least 1, if there were too many of either, else 0.
  *
- * @param places how many counts are kept of either, at most.
+ * @param places how many counts of either are kept at most.
  */
 export function createLimit(
   rateLimit: RateLimit | null,
@@ -31,8 +31,8 @@ export function createLimit(
 }
 
 /**
- * Counts the mails to an account that anybody can ask for. The function says whether one more may go: the caller is not
- * told. Accounts are as many as there are, so each is counted by itself.
+ * Counts the mails to an account that anybody can ask for. The function says whether one more may be sent; the caller
+ * is not told. Each account has its own count, since accounts are not unlimited as addresses are.
  */
 export function createMailLimit(): (account: string) => Promise<boolean> {
   const limiter = limiterOf(mailsPerHour, hourSeconds);
@@ -40,9 +40,9 @@ export function createMailLimit(): (account: string) => Promise<boolean> {
 }
 
 /**
- * The limiter keeps a timer and a record for every key for as long as it counts, and a flood has a new key in every
- * call. So keys share places. That two of a thousand share one of 65,536 matters little, for a limit is far above what
- * one caller needs, and the key of the hash is new at each start, so that a caller cannot aim at another's place.
+ * The limiter keeps a timer and a record for every key while it counts, and a flood has a new key in every call. So
+ * keys share counts. It matters little that two of a thousand callers share one of 65,536 counts: a limit is far above
+ * what a caller needs. The key of the hash is new at each start, so that no caller can aim at the count of another one.
  */
 function countCalls(points: number, windowSeconds: number, places: number): (key: string) => Promise<number> {
   const limiter = limiterOf(points, windowSeconds);
@@ -53,7 +53,7 @@ function countCalls(points: number, windowSeconds: number, places: number): (key
 
 type Limiter = () => Promise<RateLimiterMemory>;
 
-/** Loaded for the first call that is counted: the package brings a limiter for every database that there is. */
+/** Loads the limiter with the first call that is counted: the package has a limiter for every database. */
 function limiterOf(points: number, duration: number): Limiter {
   return once(async () => {
     const { default: limiters } = await import('rate-limiter-flexible');
@@ -61,7 +61,7 @@ function limiterOf(points: number, duration: number): Limiter {
   });
 }
 
-/** Counts a call; 0 when it is not one too many. */
+/** Counts a call; gives the seconds to wait, 0 if it is within the limit. */
 async function secondsToWait(limiterFor: Limiter, key: string | number, windowSeconds: number): Promise<number> {
   const limiter = await limiterFor();
   try {
@@ -70,16 +70,16 @@ async function secondsToWait(limiterFor: Limiter, key: string | number, windowSe
   } catch (refusal) {
     const { default: limiters } = await import('rate-limiter-flexible');
     if (!(refusal instanceof limiters.RateLimiterRes)) throw refusal;
-    // A clock that was put back makes it a longer time than there is.
+    // A clock that was set back makes this longer than the interval.
     return Math.min(Math.max(Math.ceil(refusal.msBeforeNext / 1000), 1), windowSeconds);
   }
 }
 
-/** The range of addresses of one caller: an IPv4 address, in either form, or the /64 that an IPv6 address is in. */
+/** The network of a caller: an IPv4 address, in either form, or the /64 of an IPv6 address. */
 export function networkOf(address: string): string {
   const bare = address.replace(/%.*$/, '');
   if (!isIPv6(bare)) return bare;
-  // The one form that URLs give it has eight groups in hexadecimal, with "::" for the longest row of zeros.
+  // URLs normalize it to eight groups in hexadecimal, with "::" for the longest row of zeros.
   const [left = '', right] = new URL(`http://[${bare}]`).hostname.slice(1, -1).split('::');
   const [first, last] = [groupsOf(left), groupsOf(right ?? '')];
   const groups = [...first, ...Array<string>(8 - first.length - last.length).fill('0'), ...last];

@@ -6,44 +6,46 @@ import { type Connections, openConnections } from './connections.ts';
 import { boundBody } from './pace.ts';
 import { isHeld } from './write-admission.ts';
 
-// As an import it would load all of fetch with it, for that is among what node:http exports: a tenth of a start.
+// An import would load all of fetch, which node:http exports too: a tenth of a start.
 const { createServer } = process.getBuiltinModule('node:http');
 
 /** Where a server listens. */
 export type Address = {
   host: string;
-  /** 0 takes a free one. */
+  /** 0: any free port. */
   port: number;
-  /** True when other threads listen there too. */
+  /** Whether other threads listen there too. */
   isShared: boolean;
   /** How many seconds a connection is kept open for the next request. */
   keepAliveSeconds: number;
 };
 
-/** How long a client may take with the head of a request; looked at every few seconds. */
+/** How long a client may take to send the head of a request; checked every few seconds. */
 const timeouts = { headersTimeout: 20_000, connectionsCheckingInterval: 5000 };
-/** How long with its body, unless that may be large and is paced: Node's own bound cuts those too. */
+/**
+ * How long a client may take to send a request with its body. Large bodies have a pace; Node's bound would cut them.
+ */
 const bodyMilliseconds = 300_000;
 
 /** How many lines of headers a request may have. */
 const maxHeaders = 1000;
 
-/** A listener for HTTP, not listening yet. It is to be guarded before it listens. */
+/** Makes a listener for HTTP that does not listen yet. To be guarded before it listens. */
 export function createListener(): Listener {
-  // Node would refuse a request without Host by itself, and without a body.
+  // Node would refuse a request without Host with an empty answer.
   const listener = createServer({ ...timeouts, requestTimeout: 0, requireHostHeader: false });
-  // One more than are allowed, to be counted: older releases of Node leave out those beyond the bound and say nothing.
+  // One more than allowed, to be counted: older releases of Node silently leave out lines beyond this bound.
   listener.maxHeadersCount = maxHeaders + 1;
   return listener;
 }
 
-/** The head of a request; one that a server makes up has no headers as they came. */
+/** The head of a request; a request that a server makes up has no raw headers. */
 type Head = Pick<IncomingMessage, 'headers' | 'httpVersion' | 'url'> & { rawHeaders?: readonly string[] };
 
 /**
  * Refuses a request with more than 1,000 lines of headers, of HTTP/0.9, or that does not name one host (RFC 9112,
- * sections 3.2 and 3.2.2), when it comes: by itself Node takes them, or answers without a body. A proxy may have looked
- * at another host than we would.
+ * sections 3.2 and 3.2.2), when it comes: Node would accept it, or answer without a body. A proxy may have looked
+ * at another host than this service would.
  *
  * @throws a 431; a 400.
  */
@@ -57,7 +59,7 @@ export function requireHead({ headers, httpVersion, rawHeaders, url = '' }: Head
     throw Boom.badRequest('the request target names another host than the Host header');
 }
 
-/** How many lines of headers name a host: of several, Node shows the first. */
+/** How many lines of headers name a host: Node shows only the first of several. */
 function countHosts(rawHeaders: readonly string[]): number {
   let count = 0;
   for (let index = 0; index < rawHeaders.length; index += 2) {
@@ -68,8 +70,8 @@ function countHosts(rawHeaders: readonly string[]): number {
 }
 
 /**
- * Whether a target that is no path names this host; a target without one, as `*`, or that cannot be read, names no
- * other.
+ * Whether a target that is not a path names this host. A target without a host, such as `*`, and one that cannot be
+ * read name no other host.
  */
 function isTargetOf(host: string, target: string): boolean {
   if (!URL.canParse(target)) return true;
@@ -79,8 +81,8 @@ function isTargetOf(host: string, target: string): boolean {
 }
 
 /**
- * Bounds the load by clients of a listener, and answers malformed requests in the contract's form. To be called when
- * those who answer its requests have been added to it.
+ * Bounds the load of a listener by its clients, and answers malformed requests in the contract's form. To be called
+ * when the handlers of its requests have been added.
  *
  * @param isEnding whether answers are to say that their connection ends.
  * @returns `inHand`: the answers that are not over yet.
@@ -92,7 +94,7 @@ export function guardListener(
   const inHand = new Set<ServerResponse>();
   const connections = openConnections(listener, inHand, isEnding);
   listener.on('checkExpectation', refuseExpectation);
-  // hapi answers malformed HTTP without a body; ours is the contract's.
+  // hapi answers malformed HTTP without a body; the contract wants one.
   listener.removeAllListeners('clientError');
   const note = (request: IncomingMessage, response: ServerResponse) => {
     inHand.add(response);
@@ -103,13 +105,13 @@ export function guardListener(
     });
     boundBody(listener, request, bodyMilliseconds);
   };
-  // A client that waits to be told to go on is another event.
+  // A request with `Expect: 100-continue` is another event.
   listener.on('request', note).on('checkContinue', note);
   listener.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
-    // The rest of a head is not read while requests before it wait.
+    // While earlier requests of the connection wait, the rest of this head is not read.
     if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT' && isHeld(socket)) return;
     const response = [...inHand].findLast(({ req }) => req.socket === socket);
-    // The bytes after a whole request are wrong, not the request: its response comes first.
+    // The bytes after a whole request are malformed, not the request: its response comes first.
     if (response?.req.complete && !response.writableFinished) {
       response.once('close', () => answerClientError(error, socket));
     } else answerClientError(error, socket);
@@ -117,7 +119,7 @@ export function guardListener(
   return { inHand, connections };
 }
 
-/** Resolves when it listens. */
+/** Starts listening. */
 export async function listen(listener: Listener, address: Address): Promise<void> {
   const { host, port, isShared, keepAliveSeconds } = address;
   listener.keepAliveTimeout = keepAliveSeconds * 1000;
@@ -125,11 +127,11 @@ export async function listen(listener: Listener, address: Address): Promise<void
   await once(listener, 'listening');
 }
 
-/** How long a client has to read why it is cut off. */
+/** How long a client has to read the reason before it is cut off. */
 const lingerMilliseconds = 1000;
 
 const statusOf: Record<string, number> = { HPE_HEADER_OVERFLOW: 431, ERR_HTTP_REQUEST_TIMEOUT: 408 };
-/** Messages for errors that a client can avoid; for the rest the name of the status says enough. */
+/** Messages for errors that a client can avoid; for others the name of the status is enough. */
 const messages: Record<string, string> = {
   HPE_INVALID_URL: 'the URL has characters that must be percent-encoded, or is not a URL',
 };
@@ -145,7 +147,7 @@ function answerClientError(error: NodeJS.ErrnoException, socket: Socket): void {
     `HTTP/1.1 ${statusCode} ${name}\r\ncontent-type: application/json; charset=utf-8\r\n` +
       `content-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`,
   );
-  // That closes our half only. A client that never closes the other would be kept for ever.
+  // This closes only our half. A client that never closes the other half would stay for ever.
   setTimeout(() => socket.destroy(), lingerMilliseconds).unref();
 }
 

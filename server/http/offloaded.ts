@@ -11,8 +11,8 @@ declare module '@hapi/hapi' {
 }
 
 /**
- * Has a route that only reads wait for segments of the log that are in the bucket, while the thread answers others. One
- * that writes is refused where it needs one, before it has recorded anything, and finds it here when it is tried again.
+ * Has a route that only reads wait for segments of the log that are in the bucket, while the thread answers others. A
+ * write that needs such a segment is refused before it has recorded anything; when it is repeated, the segment is here.
  */
 export function awaitSegments({ method, settings }: RequestRoute): void {
   const { handler } = settings;
@@ -35,7 +35,7 @@ async function refusing<T>(answer: () => Promise<T>): Promise<T> {
   }
 }
 
-/** The refusal of a request that needs events of a bucket that does not answer; null for another error. */
+/** The refusal of a request that needs events in a bucket that does not answer; null for another error. */
 export function segmentRefusal(error: unknown): DomainError | null {
   if (!(error instanceof SegmentUnreachableError)) return null;
   return new DomainError(

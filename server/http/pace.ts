@@ -3,17 +3,17 @@ import type { Readable } from 'node:stream';
 import type { Request } from '@hapi/hapi';
 import { endedEarly, tooSlow } from './body.ts';
 
-/** How fast a body must arrive at least: so many bytes for each so many milliseconds that are spent waiting for it. */
+/** How fast a body must arrive at least: this many bytes per this many milliseconds of waiting for it. */
 export type Pace = { bytes: number; milliseconds: number };
 
 export const slowest: Pace = { bytes: 16 * 1024, milliseconds: 30_000 };
 
-/** Requests that were given to {@link pacedBody}. */
+/** The requests whose body {@link pacedBody} reads. */
 const paced = new WeakSet<IncomingMessage>();
 
 /**
- * Cuts a client off, as Node does it, whose body is not whole in time, whether it is read or not; but for one that is
- * read by {@link pacedBody}, which may take as long as it keeps the pace.
+ * Cuts off a client whose body is not whole in time, as Node does, whether the body is read or not. A body that
+ * {@link pacedBody} reads may take as long as it keeps the pace.
  */
 export function boundBody(listener: Listener, request: IncomingMessage, milliseconds: number): void {
   const { 'content-length': length, 'transfer-encoding': encoding } = request.headers;
@@ -28,7 +28,7 @@ export function boundBody(listener: Listener, request: IncomingMessage, millisec
 }
 
 /**
- * Gives a body piece by piece as it is asked for, null when it is at its end: the rest stays with the client.
+ * Reads a body piece by piece as asked, null at the end: the rest stays with the client.
  *
  * @throws a 408 for a client that is too slow, a 400 for one that goes away.
  */
@@ -48,7 +48,7 @@ export function pacedBody({ payload, raw }: Request, pace = slowest): () => Prom
   };
 }
 
-/** One at a time: `read()` would join those that have come, and twice the memory would be used. */
+/** Reads one piece: `read()` would join the pieces that have come, which takes twice the memory. */
 async function nextChunk(stream: Readable, patience: number): Promise<Buffer | null> {
   const { promise, resolve, reject } = Promise.withResolvers<Buffer | null>();
   const take = (chunk: Buffer) => {

@@ -1,15 +1,15 @@
 import type { Request } from '@hapi/hapi';
 import { requestId } from './requests.ts';
 
-/** The state of a thread in shared memory, readable when it is stuck: that it goes on, and its current request. */
+/** The state of a thread in shared memory, readable when the thread is stuck: a count of beats, and its request. */
 export type Pulse = SharedArrayBuffer;
 
-/** A request that a thread is at, and how many others it has in hand. */
+/** The current request of a thread, and how many others it has in hand. */
 export type Noted = { requestId: string; method: string; path: string; site?: string; others: number };
 
 declare module '@hapi/hapi' {
   interface ServerApplicationState {
-    /** Which of the sites of this process the server is of; absent where there is but one. */
+    /** The site of the server; absent if the process has only one. */
     site?: string;
   }
   interface RequestApplicationState {
@@ -17,45 +17,44 @@ declare module '@hapi/hapi' {
   }
 }
 
-/** Only the shown part of a request, since the holder may last for long. */
+/** The shown part of a request: a note may be in memory longer than the request. */
 type Note = { text: string; isOver: boolean };
 
-/** Before the text: how often it was beaten, how many requests are in hand, how long the text is. */
+/** The head before the text: the number of beats, of requests in hand, of bytes of the text. */
 const headBytes = 3 * Int32Array.BYTES_PER_ELEMENT;
 const textBytes = 512;
-/** Paths are shown up to so many characters. */
+/** How many characters of a path are shown. */
 const maxPath = 200;
-/** How many notes of requests that are over are kept at least: to look through all costs as many looks. */
+/** How many notes of finished requests are kept at least: a cleaning looks at every note. */
 const spareNotes = 64;
 
-/** That of this thread; null in one that is not watched. */
+/** The pulse of this thread; null if the thread is not watched. */
 let shown: { head: Int32Array; text: Buffer } | null = null;
-/** In the order in which they came; of those that are over some are left. */
+/** The requests of this thread in the order in which they came; some are finished. */
 let notes: Note[] = [];
 let latest: Note | null = null;
 
-/** Makes one for a thread that is about to start. */
+/** Makes the pulse of a thread that is about to start. */
 export function createPulse(): Pulse {
   return new SharedArrayBuffer(headBytes + textBytes);
 }
 
 /**
- * From now on this thread shows that it goes on: each request that begins or ends is a beat, so that one with much to
- * do is not taken for stuck. No timer beats, for a thread at rest would wake up for it: the watch asks for a {@link
- * beat}.
+ * From now on this thread shows that it is alive: each request that begins or ends is a beat, so that a busy thread is
+ * not taken for stuck. There is no timer, which would wake a thread at rest: the watch asks for a {@link beat}.
  */
 export function showPulse(pulse: Pulse): void {
   shown = { head: headOf(pulse), text: Buffer.from(pulse, headBytes) };
 }
 
-/** One beat of this thread, because it was asked whether it goes on. */
+/** Beats once, since the watch asked. */
 export function beat(): void {
   if (shown) Atomics.add(shown.head, 0, 1);
 }
 
 /**
- * Notes which request this thread is at: called when it takes one up, and again before it runs what the author wrote
- * for it. When that request is over, the thread is at the one that came last of those it still has in hand.
+ * Notes the current request of this thread: called when a request begins, and again before code of the author runs for
+ * it. When that request is over, the current one is the last that came of those in hand.
  */
 export function noteRequest(request: Request): void {
   if (!shown) return;
@@ -76,7 +75,7 @@ function taken(request: Request, head: Int32Array): Note {
     Atomics.add(head, 0, 1);
     head[1] = (head[1] ?? 0) - 1;
     while (notes.at(-1)?.isOver) notes.pop();
-    // Requests that overlap without a gap would leave all that are over before the last.
+    // If requests always overlap, finished ones would stay before the last one.
     if (notes.length > 2 * (head[1] ?? 0) + spareNotes) notes = notes.filter(({ isOver }) => !isOver);
     if (note === latest) show(notes.at(-1) ?? null);
   });
@@ -88,12 +87,12 @@ function show(note: Note | null): void {
   if (shown) shown.head[2] = note ? shown.text.write(note.text, 'latin1') : 0;
 }
 
-/** How often a thread has shown that it goes on. */
+/** The number of beats of a thread. */
 export function beatsOf(pulse: Pulse): number {
   return Atomics.load(headOf(pulse), 0);
 }
 
-/** The request that a thread is at, which is stuck, for else it would change meanwhile; null when it is at none. */
+/** The current request of a thread that is stuck: otherwise it would change while it is read. Null at rest. */
 export function notedIn(pulse: Pulse): Noted | null {
   const [, inHand = 0, length = 0] = headOf(pulse);
   if (length === 0) return null;

@@ -3,7 +3,7 @@ import { counted } from '../../config/counted.ts';
 import { DomainError } from '../../config/errors.ts';
 import type { ByteRange } from '../../storage/blobs.ts';
 
-/** Thrown where nothing of a range is part of the file; `size` is that of the file, in bytes. */
+/** Thrown if nothing of a range is in the file; `size` is the size of the file, in bytes. */
 export class OutOfRangeError extends DomainError {
   override name = 'OutOfRangeError';
   readonly size: number;
@@ -15,8 +15,8 @@ export class OutOfRangeError extends DomainError {
 }
 
 /**
- * The part of a file that a `Range` header asks for; null for all of it, as for several ranges, other units and a
- * malformed range at all, which a server may ignore (RFC 9110, section 14.2).
+ * The part of a file that a `Range` header asks for. Null for the whole file: also for several ranges, other units and
+ * a malformed range, which a server may ignore (RFC 9110, section 14.2).
  *
  * @param size of the file, in bytes.
  * @throws OutOfRangeError.

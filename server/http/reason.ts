@@ -8,12 +8,11 @@ const header = 'x-change-reason';
 const maxCharacters = 500;
 
 /**
- * Takes note of why the caller writes, for all that the request records: to be called once it is known that the caller
- * may write.
+ * Notes the reason of a write, for everything that the request records. To be called once the caller is admitted.
  *
  * @param model the collection or global that is written; null for other writes.
- * @param own what the service says itself where a reason is needed and none came.
- * @throws DomainError `invalid` for a malformed header, and where a reason is required and missing.
+ * @param own the reason that the service gives if one is needed and none came.
+ * @throws DomainError `invalid` for a malformed header, and if a required reason is missing.
  */
 export function noteReason(request: Request, model: Collection | Global | null, own: string | null = null): void {
   const isNeeded = model?.kind === 'collection' && model.requiresReason;
@@ -33,14 +32,14 @@ function reasonOf({ headers }: Request): string | null {
   if (characters > maxCharacters) {
     throw invalid(`must be at most ${maxCharacters} characters, got ${characters}`);
   }
-  // Of those, an encoded value may hold any.
+  // An encoded value may have any of these.
   if (/\p{Cc}/u.test(reason)) throw invalid(`must be one line without control characters, got ${show(reason)}`);
   return reason;
 }
 
 /**
- * The text of a header. Node gives each byte as a character; a browser refuses to send others than those of latin1, so
- * they have to come encoded as extended parameters do (RFC 8187, section 3.2.1).
+ * The text of a header. Node gives each byte as a character, and a browser sends only characters of latin1, so others
+ * have to be encoded as in extended parameters (RFC 8187, section 3.2.1).
  */
 function textOf(value: string): string {
   const encoded = /^utf-8'[a-z0-9-]*'(.*)$/is.exec(value.trim())?.[1];

@@ -5,14 +5,14 @@ import type { ToldOrigins } from '../ports.ts';
 import { isExcludedFromCors, isOwnOrigin } from './cors.ts';
 import type { AddHeaders } from './errors.ts';
 
-/** Callers may make up as many as they like. */
+/** How many origins are logged at most: callers may make them up. */
 const mostTold = 20;
 
-/** An origin that may be copied from the log into a configuration: nothing in it ends a text there. */
+/** An origin that may be copied from the log into a configuration: it has nothing that ends a string there. */
 const plainOrigin = /^[a-z][a-z0-9+.-]*:\/\/([a-z0-9._-]+|\[[0-9a-f:.]+\])(:\d{1,5})?$/;
 const longestOrigin = 300;
 
-/** One that knows of none yet. */
+/** Makes an empty record of the logged origins. */
 export function createToldOrigins(): ToldOrigins {
   return new Int32Array(new SharedArrayBuffer(mostTold * Int32Array.BYTES_PER_ELEMENT));
 }
@@ -20,17 +20,17 @@ export function createToldOrigins(): ToldOrigins {
 type Options = {
   log: Logger;
   told: ToldOrigins;
-  /** Where clients reach the service; null: not configured. */
+  /** The address at which clients reach the service; null: not configured. */
   baseUrl: string | null;
   /**
-   * The advice about an origin, as the end of the sentence "to let it in, …"; null in production, where a stranger made
-   * it up.
+   * The advice about an origin, as the end of the sentence "to let it in, …"; null in production, where a stranger may
+   * have made the origin up.
    */
   advice: ((origin: string) => string) | null;
 };
 
 /**
- * Logs which page a browser kept from calling, once for each origin: neither the page nor its user is told why.
+ * Logs the pages that a browser keeps from calling, once for each origin: neither the page nor its user learns why.
  * To be called with the headers of every response, after the CORS headers. It adds none.
  */
 export function tellOfRefused({ log, told, baseUrl, advice }: Options): AddHeaders {
@@ -61,9 +61,9 @@ function refusedOrigin(request: Request, baseUrl: string | null): string | null 
   return isOwnOrigin(origin, request.info.host, baseUrl) ? null : origin;
 }
 
-/** Notes an origin; gives its place among those logged, null where it is known or there is no place left. */
+/** Notes an origin; gives its index, null if it is known or there is no index left. */
 function note(told: ToldOrigins, origin: string): number | null {
-  // 0 is a place that is free.
+  // 0 is a free index.
   const mark = hash('sha256', origin, 'buffer').readInt32LE() || 1;
   for (let place = 0; place < told.length; place += 1) {
     const known = Atomics.compareExchange(told, place, 0, mark);

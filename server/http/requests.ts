@@ -9,19 +9,19 @@ import type { Actor, Context } from '../../events/facts/envelope.ts';
 import type { IdempotencyRecord } from '../../events/facts/log.ts';
 
 /**
- * An API key that was made at run time, under which a request came alone. `credential` is that of the secret that came.
+ * The API key of a request, if it was made at run time and came without a token. `credential`: that of its secret.
  */
 export type MadeKey = KeyGrant & { id: string; credential: string };
 
-/** How far a request may look back: to every document that was there, or to those that live today. */
+/** How far a request may look back: to every document that existed, or only to those that exist today. */
 export type ReadScope = 'every' | 'living';
 
-/** A document as the events of its stream make it, in the names of today, and its version. */
+/** A document folded from the events of its stream, in the names of today, and its version. */
 export type Folded = { document: JsonObject; version: number };
 
 /**
- * A position of the log that a request looks back to; `scopeFor` is null where the caller may not. `fold` is there for
- * a request whose answer is to be proven: it folds a stream from the log; null where there was no document.
+ * A position of the log that a request looks back to. `scopeFor` gives null if the caller may not look back at a
+ * target. `fold` folds a stream from the log, null if there was no document: only set if the answer has to be proven.
  */
 export type AsOf = {
   position: number;
@@ -32,20 +32,20 @@ export type AsOf = {
 declare module '@hapi/hapi' {
   interface RequestApplicationState {
     requestId?: string;
-    /** The caller's address, by the proxy where that is trusted; absent on routes that have no strategy. */
+    /** The caller's address, from the proxy if that is trusted; absent on routes without a strategy. */
     ip?: string;
     /** Reads the user whose token came; absent for other callers. */
     readUser?: () => User | null;
     user?: User | null;
-    /** The name of this write, by its `Idempotency-Key`; null without one. */
+    /** The idempotency key of this write. */
     idempotency?: IdempotencyRecord | null;
-    /** Advice for the line of the log; absent without any. */
+    /** Advice for the log line of the request; absent if not given. */
     advice?: string;
-    /** The indexes that it took long without, for the line of the log; absent without any. */
+    /** The indexes that a slow read was missing, for the log line; absent if there are none. */
     missingIndexes?: readonly string[];
     /** The moment that the request looks back to; absent when it looks at today. */
     asOf?: AsOf;
-    /** Why the caller writes, once that was looked at; null where it is not told. */
+    /** The reason of the write, once it was read; null if no reason was given. */
     reason?: string | null;
     /** The rule that admits the write, once one was asked. */
     rule?: string;
@@ -56,8 +56,8 @@ declare module '@hapi/hapi' {
     /** The session of the token that came, and the account of its user. */
     session: (AccountRef & { sid: string }) | null;
     /**
-     * The key that came alone, where it was made at run time: it gives the rights of its scopes. Absent for all other
-     * callers.
+     * The API key, if it was made at run time and came without a token: its scopes are the rights of the caller. Absent
+     * for all other callers.
      */
     key?: MadeKey;
   }
@@ -65,7 +65,7 @@ declare module '@hapi/hapi' {
 
 /**
  * The id of a request: in the log line, in the `x-request-id` header and, as `correlationId`, in every event it causes.
- * Always our own: what a client sends may be anything and would stand in the log for ever.
+ * Always made here: an id from a client could be anything, and would be in the log for ever.
  */
 export function requestId({ app }: Request): string {
   app.requestId ??= randomUUID();
@@ -82,12 +82,12 @@ export function idOf({ params }: Request): string {
   return String(params.id);
 }
 
-/** The caller's address; the empty text over a Unix socket, of which hapi's type does not know. */
+/** The caller's address; empty over a Unix socket, which hapi's type does not know. */
 export function addressOf({ app, info }: Request): string {
   return app.ip ?? (info.remoteAddress as string | undefined) ?? '';
 }
 
-/** The moment that the request looks back to; null when it looks at today. */
+/** The moment that the request looks back to; null: today. */
 export function asOfFor({ app }: Request): AsOf | null {
   return app.asOf ?? null;
 }
@@ -103,14 +103,14 @@ export function userOf({ app }: Request): User | null {
   return app.user;
 }
 
-/** The API key that was made at run time and under which the caller comes; null for all other callers. */
+/** The API key of the caller, if it was made at run time; null for all other callers. */
 export function madeKeyOf({ auth }: Request): MadeKey | null {
   return auth.credentials?.user?.key ?? null;
 }
 
 /**
- * Whether the caller is trusted code, which no rule is asked about: an API key, and on accounts only where `useAPIKey`
- * lets it; and the operator of the service. The scopes of a key that was made at run time are looked at besides.
+ * Whether the caller is trusted code, about which no rule is asked: the operator of the service, and an API key; on
+ * accounts a key only if `useAPIKey` is set. The scopes of a key that was made at run time are checked besides.
  */
 export function isTrusted(request: Request, model: Collection | Global): boolean {
   const { type } = actorOf(request);
@@ -132,7 +132,7 @@ export function contextOf(request: Request): Context {
   return context;
 }
 
-/** The request as access rules see it: nothing that would let them in as the caller. */
+/** The request as access rules see it, without the credentials of the caller. */
 export function viewOf(request: Request): RequestView {
   const { method, path, headers } = request;
   const { 'x-api-key': _key, authorization: _token, cookie: _cookie, ...rest } = headers;

@@ -8,8 +8,7 @@ const dayMilliseconds = 24 * 60 * 60 * 1000;
 const validDays = 180;
 
 /**
- * Where to report a vulnerability (RFC 9116), to everybody. There is no such route where the configuration names no
- * contact.
+ * The public route that tells where to report a vulnerability (RFC 9116); only if the configuration names a contact.
  */
 export function securityTxt(server: Server, { model, clock, baseUrl }: App): void {
   const { securityContact } = model;
@@ -20,7 +19,7 @@ export function securityTxt(server: Server, { model, clock, baseUrl }: App): voi
     options: { auth: false },
     handler: (request, h) => {
       rejectQuery(request.query);
-      // The same text all day, so that caches may have it for so long.
+      // The text is the same all day, so that caches may keep it that long.
       const today = Math.floor(clock.believed() / dayMilliseconds);
       const lines = [
         ...securityContact.map((contact) => `Contact: ${contact}`),

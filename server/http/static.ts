@@ -2,12 +2,12 @@ import type { Server } from '@hapi/hapi';
 import Inert from '@hapi/inert';
 import { type AssetName, assetPath } from '../platform/carried.ts';
 
-/** A file that is served as it is, with headers beside its type. */
+/** A file that is served as it is, with additional headers. */
 export type StaticFile = { asset: AssetName; type: string; headers: Record<string, string> };
 
 /**
- * The headers of our own pages: scripts, styles and requests of our own origin only, and no frames in other pages.
- * Pictures may stand in a style sheet, as `data:`.
+ * The headers of our own pages: scripts, styles and requests only of our own origin, and no frames in other pages.
+ * Style sheets may have pictures as `data:`.
  */
 export const contentSecurityPolicy = [
   "default-src 'self'",
@@ -19,8 +19,7 @@ export const contentSecurityPolicy = [
 ].join('; ');
 
 /**
- * Serves a file to everybody, by the plugin inert, which {@link registerStatic} brings; it is not sent to a caller who
- * has it.
+ * Serves a file to everybody, with the plugin inert of {@link registerStatic}; a caller who has the file gets a 304.
  */
 export function serveFile(server: Server, path: string, { asset, type, headers }: StaticFile): void {
   // The files are known by name: no path of a request is looked up.

@@ -1,10 +1,10 @@
 import { DomainError } from '../../config/errors.ts';
 import { BlobsRefusedError, BlobsUnavailableError } from '../../storage/blobs.ts';
 
-/** Why the store of files cannot be used: not now, or not as it is configured. */
+/** The errors of a store of files that cannot be used: not now, or not as it is configured. */
 export type StoreFailure = BlobsUnavailableError | BlobsRefusedError;
 
-/** True for an error by which the store of files cannot be used. */
+/** Whether an error says that the store of files cannot be used. */
 export function isStoreFailure(error: unknown): error is StoreFailure {
   return error instanceof BlobsUnavailableError || error instanceof BlobsRefusedError;
 }

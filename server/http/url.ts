@@ -2,21 +2,21 @@ import type { Request } from '@hapi/hapi';
 import { cutField, DomainError, invalidField } from '../../config/errors.ts';
 import { show } from '../../config/suggest.ts';
 
-/** As many as Node reads (`querystring.parse`); the rest it would pass over without a word. */
+/** As many parameters as Node reads (`querystring.parse`); it would silently ignore the rest. */
 const maxParameters = 1000;
 const maxNameLength = 100;
 const mustBe = 'must be UTF-8 in percent-encoding';
 
 /**
  * Refuses a URL that is not UTF-8. hapi does not name the wrong part of a path, and in a query reads U+FFFD for bytes
- * it cannot read. A `%` that no two hexadecimal digits follow stands for itself there, as in the URL standard, and in a
- * path for nothing.
+ * it cannot read. A `%` without two hexadecimal digits stands for itself in a query, as in the URL standard, and is
+ * wrong in a path.
  *
  * @throws DomainError `malformed` for a path; `invalid` naming the parameter.
  */
 export function checkUrl({ raw: { req } }: Request): void {
   const { url: whole = '' } = req;
-  // Most have neither.
+  // Most URLs have neither.
   if (!whole.includes('%') && !whole.includes('?')) return;
   const [url = ''] = whole.split('#', 1);
   const end = url.indexOf('?');
@@ -30,7 +30,7 @@ export function checkUrl({ raw: { req } }: Request): void {
     throw new DomainError('invalid', `the query must have at most ${maxParameters} parameters`);
 }
 
-/** True for a text whose percent-encoding is whole, and that of UTF-8. */
+/** Whether the percent-encoding of a text is complete, and is UTF-8. */
 export function isUtf8(text: string): boolean {
   try {
     decodeURIComponent(text);
@@ -55,7 +55,7 @@ function checkParameter(parameter: string): void {
   throw invalidField(cutField(read ?? name, maxNameLength), `${mustBe}, got ${show(wrong)}`);
 }
 
-/** A part of a query as it is read; null where it is not UTF-8. */
+/** A part of a query, decoded; null if it is not UTF-8. */
 function readPart(text: string): string | null {
   const whole = text.replace(/%(?![\da-f]{2})/gi, '%25').replaceAll('+', ' ');
   return isUtf8(whole) ? decodeURIComponent(whole) : null;

@@ -4,17 +4,15 @@ import type { ResponseObject, ResponseToolkit } from '@hapi/hapi';
 import { keepUntilRest } from '../../storage/kept.ts';
 
 /**
- * A response of this text, of which the type is still to be told. hapi would make a stream of it, write that and then
- * end the answer, and take the stream down: together as much work as the query for a document. This one is written and
- * ended in one step.
+ * A response with this text; the caller sets its type. hapi would make a stream of the text, write it, end the answer,
+ * and take down the stream: as much work as the query for a document. This response is written and ended in one step.
  */
 export function wholeText({ request }: ResponseToolkit, text: string): ResponseObject {
   return request.generateResponse(text, { marshal: take });
 }
 
 /**
- * As {@link wholeText}, of texts that come one after the other: joined into one, a long answer would be copied once
- * more.
+ * As {@link wholeText}, of several texts, one after the other: to join a long answer would copy it once more.
  */
 export function wholeTexts({ request }: ResponseToolkit, texts: readonly string[]): ResponseObject {
   return request.generateResponse(new Texts(texts), { marshal: take });
@@ -23,7 +21,7 @@ export function wholeTexts({ request }: ResponseToolkit, texts: readonly string[
 /** The source of a response of several texts. */
 export class Texts {
   readonly #all: readonly string[];
-  /** How many units of UTF-16 they have; they have as many bytes, or up to three times as many. */
+  /** The length of the texts in units of UTF-16; in bytes it is between this and three times this. */
   readonly units: number;
 
   constructor(all: readonly string[]) {
@@ -35,26 +33,24 @@ export class Texts {
     return this.#all.join('');
   }
 
-  /** Writes them down, as UTF-8. */
+  /** Encodes the texts as UTF-8. */
   written(): WrittenTexts {
     return new WrittenTexts(this.#all, this.units);
   }
 }
 
-const roomBytes = 1024 * 1024;
+const bufferBytes = 1024 * 1024;
 const widest = 3;
-const mostRooms = 4;
+const mostBuffers = 4;
 
 /**
- * Memory of this thread to write answers into that are sent at once: new memory for each is new pages of the system
- * each time.
+ * Memory of this thread for answers that are sent at once: new memory for each answer would be new pages of the system.
  */
-const rooms: Buffer[] = [];
-keepUntilRest(() => rooms.splice(0));
+const buffers: Buffer[] = [];
+keepUntilRest(() => buffers.splice(0));
 
 /**
- * The response may be in memory for long after it was sent, of a connection with many requests ahead: the text is not,
- * then.
+ * Frees the text once the response is sent: the response may be in memory for long, if its connection pipelines many.
  */
 async function take(response: ResponseObject): Promise<WholeText | WrittenTexts> {
   const source: unknown = response.source;
@@ -62,7 +58,7 @@ async function take(response: ResponseObject): Promise<WholeText | WrittenTexts>
   return source instanceof Texts ? source.written() : new WholeText(String(source));
 }
 
-/** The payload of a response as hapi uses it: it is sent as it is, or piped to what compresses it. */
+/** The payload of a response as hapi uses it: sent as it is, or piped to a compressor. */
 class WholeText {
   #text: string;
   readonly #bytes: number;
@@ -77,7 +73,7 @@ class WholeText {
   }
 
   writeToStream(to: Writable): void {
-    // The bytes of a text of ASCII alone are the same, and are copied without a look at each.
+    // A text of ASCII has as many bytes as characters, and is copied without a look at each.
     to.end(this.#text, this.#bytes === this.#text.length ? 'latin1' : 'utf8');
     this.#text = '';
   }
@@ -87,27 +83,27 @@ class WholeText {
     return to;
   }
 
-  /** Holds nothing that could be let go. */
+  /** There is nothing to free. */
   destroy(): this {
     return this;
   }
 }
 
-/** The same of texts, as bytes. */
+/** The same payload, of several texts as bytes. */
 class WrittenTexts {
   #bytes: Buffer;
-  #room: Buffer | null = null;
+  #buffer: Buffer | null = null;
 
   constructor(texts: readonly string[], units: number) {
-    if (units * widest > roomBytes) {
+    if (units * widest > bufferBytes) {
       this.#bytes = Buffer.from(texts.join(''));
       return;
     }
-    const room = rooms.pop() ?? Buffer.allocUnsafeSlow(roomBytes);
+    const buffer = buffers.pop() ?? Buffer.allocUnsafeSlow(bufferBytes);
     let end = 0;
-    for (const text of texts) end += room.write(text, end);
-    this.#bytes = room.subarray(0, end);
-    this.#room = room;
+    for (const text of texts) end += buffer.write(text, end);
+    this.#bytes = buffer.subarray(0, end);
+    this.#buffer = buffer;
   }
 
   size(): number {
@@ -116,8 +112,8 @@ class WrittenTexts {
 
   writeToStream(to: ServerResponse): void {
     to.end(this.#bytes);
-    // A part that waits is read from the room when its turn comes.
-    if (to.writableLength > 0) this.#room = null;
+    // A part that waits is still to be read from this memory, so that it is not used again.
+    if (to.writableLength > 0) this.#buffer = null;
     this.destroy();
   }
 
@@ -128,13 +124,14 @@ class WrittenTexts {
   }
 
   destroy(): this {
-    if (this.#room !== null && rooms.length < mostRooms) rooms.push(this.#room);
-    this.#room = null;
+    if (this.#buffer !== null && buffers.length < mostBuffers) buffers.push(this.#buffer);
+    this.#buffer = null;
     this.#bytes = Buffer.alloc(0);
     return this;
   }
 }
 
-// hapi takes for a stream what has this prototype. Its constructor, which is what costs, is not called: none of its
-// state is needed.
+// hapi treats an object with this prototype as a stream. The constructor of streams, which is slow, is not called: none
+// of
+// its state is needed.
 for (const { prototype } of [WholeText, WrittenTexts]) Object.setPrototypeOf(prototype, Readable.prototype);

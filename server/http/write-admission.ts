@@ -5,38 +5,41 @@ import type { Logger } from 'pino';
 import { mostWaiting, tooMany } from '../writer/waiting.ts';
 
 /**
- * So many writes begin in one turn of the event loop: a millisecond or two, after which it looks at what else has come.
- * A turn also takes in but one new connection.
+ * How many writes begin in one iteration of the event loop: the work of a millisecond or two. An iteration also accepts
+ * only one new connection.
  */
-const perTurn = 4;
+const writesPerIteration = 4;
 
-/** After so many milliseconds of work the event loop turns before another request begins. */
-const turnMilliseconds = 50;
+/** After this much work the event loop goes round before another request begins. */
+const iterationMilliseconds = 50;
 
-/** So many are refused in so many milliseconds: clients that retry at once must not keep the thread from others. */
+/**
+ * The number of refusals in a time: clients that retry at once must not keep the thread from other requests. Each
+ * listener has this pace.
+ */
 const pace = { refusals: 16, milliseconds: 20 };
 
 /**
- * So many requests may be sent ahead over all connections of the thread, some kilobytes each; a connection that sends
- * more is ended. One that has sent some is not read, but a piece of 64 KiB that has come already may hold a thousand.
+ * The number of pipelined requests over all connections of the thread, each some kilobytes; a connection that sends
+ * more is ended. A connection that has sent some is not read, but a piece of 64 KiB that was read may hold a thousand.
  */
-const mostAhead = 16_384;
+const mostPipelined = 16_384;
 
 const reading = new Set(['GET', 'HEAD', 'OPTIONS']);
 
-/** Writes that are to be refused. */
+/** The writes that are to be refused. */
 const shed = new WeakSet<IncomingMessage>();
 
-/** Whether a write came when too many waited already. */
+/** Whether a write came when too many were queued. */
 export function isShed(request: IncomingMessage): boolean {
   return shed.has(request);
 }
 
-const lineMilliseconds = 60_000;
+const logMilliseconds = 60_000;
 
 /**
- * Makes what refuses the writes that came when too many waited already. A strategy calls it before it looks at a
- * credential, so no body is read and no hook runs; each route that is no read has a strategy.
+ * Makes the function that refuses shed writes. A strategy calls it before it looks at a credential, so no body is read
+ * and no hook runs; every route that is not a read has a strategy.
  */
 export function shedding({ log }: { log: Pick<Logger, 'warn'> }): (request: Request) => void {
   let nextLine = 0;
@@ -45,68 +48,79 @@ export function shedding({ log }: { log: Pick<Logger, 'warn'> }): (request: Requ
     if (method === 'get' || !isShed(raw.req)) return;
     // Each refusal has its line as every request has; this one says why.
     if (performance.now() >= nextLine) {
-      nextLine = performance.now() + lineMilliseconds;
+      nextLine = performance.now() + logMilliseconds;
       log.warn('writes are refused with 503: too many wait to be written, or the writer is held up');
     }
     throw tooMany();
   };
 }
 
-/** How long writes waited to begin, in milliseconds. */
-const stood = new WeakMap<IncomingMessage, number>();
+/** How long requests were queued before they began, in milliseconds. */
+const queuedFor = new WeakMap<IncomingMessage, number>();
 
-/** How many milliseconds a request waited before it was taken up, for those before it on its connection too. */
-export function stoodInLine(request: IncomingMessage): number {
-  return stood.get(request) ?? 0;
+/** How many milliseconds a request was queued before it began, also behind earlier requests of its connection. */
+export function queuedMilliseconds(request: IncomingMessage): number {
+  return queuedFor.get(request) ?? 0;
 }
 
-/**
- * A request that is to begin: when it came, since when it stands in line, and behind how many. One that was sent ahead
- * stands there when those before it on its connection were answered: their time does not make it late.
- */
+/** A request that is to begin. */
 type Waiting = {
   came: number;
+  /**
+   * Since when it is queued. A pipelined request is queued when the earlier ones of its connection are answered: their
+   * time does not make it late.
+   */
   since: number;
+  /** How many writes were queued before it. */
   behind: number;
   request: IncomingMessage;
   response: ServerResponse;
   begin: () => void;
-  /** Puts it in the line of its server. */
-  enter: (waiting: Waiting) => void;
+  queue: WriteQueue;
 };
 
-/** A connection: whether a request of it is in hand, and those that were sent before that one was over. */
-type Connection = { isBusy: boolean; ahead: Waiting[] };
+/** The writes of one listener that are to begin, and those that are to be refused. */
+type WriteQueue = {
+  waiting: Waiting[];
+  refused: Waiting[];
+  /** Writes that have begun in this iteration of the event loop. */
+  begun: number;
+  /** Refusals that were sent in this interval of the pace. */
+  sent: number;
+  isBeginning: boolean;
+  isRefusing: boolean;
+  isCrowded: (ahead: number) => boolean;
+  isExempt: (request: IncomingMessage) => boolean;
+};
 
-/** By socket, for all servers of the thread: one connection may bring requests for several. */
+/** A connection: whether one of its requests is in hand, and the requests that it has sent meanwhile. */
+type Connection = { isBusy: boolean; pipelined: Waiting[] };
+
+/** By socket, for all listeners of the thread: one connection may bring requests for several. */
 const connections = new WeakMap<Socket, Connection>();
-let aheadInAll = 0;
+let pipelinedInAll = 0;
 
-/** When the event loop turned last, as far as it was looked at, for all servers of the thread. */
-let turned = 0;
-let isTurning = false;
+/** When the last iteration of the event loop that was noted began, for all listeners of the thread. */
+let iterationBegan = 0;
+let isNoting = false;
 
 /**
- * Has requests begin in the order in which they came, so that none keeps others waiting for long: of one connection one
- * at a time, whatever it sends ahead; no more than the work of 50 ms before the event loop turns; and writes a few at a
- * time, for hundreds at once would keep all that only reads, and new connections, waiting until the last of them was
- * done. To be called when the one that answers has been added to the listener.
+ * Has requests begin in the order in which they came, so that none keeps others waiting for long. A connection has one
+ * request in hand, however many it pipelines. No more than the work of 50 ms begins in one iteration of the event loop.
+ * Writes begin a few at a time: hundreds at once would keep all reads, and new connections, waiting until the last of
+ * them was done. To be called when the handler of requests has been added to the listener.
  *
- * @param isCrowded whether too much waits to be written for one more behind so many.
+ * @param isCrowded whether too much waits to be written for one more write behind this many.
  * @param isExempt whether a write is never refused, and may begin however much waits.
- * @returns a function that lets all of them begin at once, for the end.
+ * @returns a function that lets all queued requests begin at once, for the end.
  */
-export function takeTurns(
+export function admitWrites(
   listener: Listener,
   isCrowded: (ahead: number) => boolean,
   isExempt: (request: IncomingMessage) => boolean,
 ): () => void {
-  const line: Waiting[] = [];
-  const refused: Waiting[] = [];
-  let begun = 0;
-  let told = 0;
-  let isWriting = false;
-  let isTelling = false;
+  const counts = { begun: 0, sent: 0, isBeginning: false, isRefusing: false };
+  const queue: WriteQueue = { waiting: [], refused: [], ...counts, isCrowded, isExempt };
 
   for (const event of ['request', 'checkContinue'] as const) {
     const [answer] = listener.listeners(event) as [(request: IncomingMessage, response: ServerResponse) => void];
@@ -114,88 +128,101 @@ export function takeTurns(
     listener.on(event, (request: IncomingMessage, response: ServerResponse) => {
       const now = performance.now();
       const isFirst = takeConnection(request, response);
-      if (isFirst && isRead(request) && now - turned < turnMilliseconds) {
+      if (isFirst && isRead(request) && now - iterationBegan < iterationMilliseconds) {
         answer.call(listener, request, response);
         return;
       }
       const begin = () => answer.call(listener, request, response);
-      const waiting = { came: now, since: now, behind: 0, request, response, begin, enter };
+      const waiting = { came: now, since: now, behind: 0, request, response, begin, queue };
       if (isFirst) enter(waiting);
-      else stepBehind(waiting);
+      else pipeline(waiting);
     });
   }
 
-  function enter(waiting: Waiting): void {
-    if (isRead(waiting.request)) {
-      beginLater(waiting);
-      return;
-    }
-    waiting.behind = line.length;
-    // It would stand in line only to be told so in the end.
-    if (isRefused(waiting, line.length)) {
-      refuse(waiting);
-      return;
-    }
-    if (begun < perTurn && line.length === 0) start(waiting);
-    else line.push(waiting);
-    if (isWriting) return;
-    isWriting = true;
-    setImmediate(write);
-  }
-
-  function write(): void {
-    isWriting = false;
-    begun = 0;
-    let next = 0;
-    for (; next < line.length && begun < perTurn; next += 1) start(line[next] as Waiting);
-    line.splice(0, next);
-    if (begun === 0) return;
-    isWriting = true;
-    setImmediate(write);
-  }
-
-  function start(waiting: Waiting): void {
-    // A client that has gone is not answered.
-    if (waiting.response.destroyed) return;
-    if (isRefused(waiting, 0)) {
-      refuse(waiting);
-      return;
-    }
-    begun += 1;
-    beginNow(waiting);
-  }
-
-  function isRefused(waiting: Waiting, ahead: number): boolean {
-    return (isCrowded(ahead) || isLate(waiting)) && !isExempt(waiting.request);
-  }
-
-  function refuse(waiting: Waiting): void {
-    shed.add(waiting.request);
-    if (refused.length >= mostWaiting.commands) {
-      waiting.response.setHeader('connection', 'close');
-      beginNow(waiting);
-      return;
-    }
-    refused.push(waiting);
-    tell();
-  }
-
-  function tell(): void {
-    const now = refused.splice(0, Math.max(pace.refusals - told, 0));
-    told += now.length;
-    for (const waiting of now) beginNow(waiting);
-    if (isTelling || told === 0) return;
-    isTelling = true;
-    setTimeout(() => {
-      isTelling = false;
-      told = 0;
-      tell();
-    }, pace.milliseconds).unref();
-  }
-
   return () => {
-    for (const waiting of [...refused.splice(0), ...line.splice(0)]) if (!waiting.response.destroyed) beginNow(waiting);
+    for (const one of [...queue.refused.splice(0), ...queue.waiting.splice(0)]) {
+      if (!one.response.destroyed) beginNow(one);
+    }
   };
+}
+
+function enter(waiting: Waiting): void {
+  if (isRead(waiting.request)) {
+    beginLater(waiting);
+    return;
+  }
+  const { queue } = waiting;
+  waiting.behind = queue.waiting.length;
+  // It would be queued only to be refused in the end.
+  if (isRefused(waiting, queue.waiting.length)) {
+    refuse(waiting);
+    return;
+  }
+  if (queue.begun < writesPerIteration && queue.waiting.length === 0) start(waiting);
+  else queue.waiting.push(waiting);
+  if (queue.isBeginning) return;
+  queue.isBeginning = true;
+  setImmediate(beginWrites, queue);
+}
+
+function beginWrites(queue: WriteQueue): void {
+  queue.isBeginning = false;
+  queue.begun = 0;
+  let next = 0;
+  for (; next < queue.waiting.length && queue.begun < writesPerIteration; next += 1)
+    start(queue.waiting[next] as Waiting);
+  queue.waiting.splice(0, next);
+  if (queue.begun === 0) return;
+  queue.isBeginning = true;
+  setImmediate(beginWrites, queue);
+}
+
+function start(waiting: Waiting): void {
+  // A client that has gone is not answered.
+  if (waiting.response.destroyed) return;
+  if (isRefused(waiting, 0)) {
+    refuse(waiting);
+    return;
+  }
+  waiting.queue.begun += 1;
+  beginNow(waiting);
+}
+
+function isRefused(waiting: Waiting, ahead: number): boolean {
+  const { isCrowded, isExempt } = waiting.queue;
+  return (isCrowded(ahead) || isLate(waiting)) && !isExempt(waiting.request);
+}
+
+/** The client of a write that was queued for long behind many others may have given up. */
+function isLate({ since, behind }: Waiting): boolean {
+  return behind >= mostWaiting.few && performance.now() - since > mostWaiting.milliseconds;
+}
+
+function refuse(waiting: Waiting): void {
+  const { queue } = waiting;
+  shed.add(waiting.request);
+  if (queue.refused.length >= mostWaiting.commands) {
+    waiting.response.setHeader('connection', 'close');
+    beginNow(waiting);
+    return;
+  }
+  queue.refused.push(waiting);
+  sendRefusals(queue);
+}
+
+function sendRefusals(queue: WriteQueue): void {
+  const now = queue.refused.splice(0, Math.max(pace.refusals - queue.sent, 0));
+  queue.sent += now.length;
+  for (const waiting of now) beginNow(waiting);
+  if (queue.isRefusing || queue.sent === 0) return;
+  queue.isRefusing = true;
+  setTimeout(sendNextRefusals, pace.milliseconds, queue).unref();
+}
+
+function sendNextRefusals(queue: WriteQueue): void {
+  queue.isRefusing = false;
+  queue.sent = 0;
+  sendRefusals(queue);
 }
 
 function isRead({ method = '' }: IncomingMessage): boolean {
@@ -203,43 +230,43 @@ function isRead({ method = '' }: IncomingMessage): boolean {
 }
 
 /**
- * Has a read begin when the event loop has turned. Each is a callback of its own: so one is answered, if it does not
- * wait, before the next begins.
+ * Has a read begin in the next iteration of the event loop. Each read has its own callback, so that a read that does
+ * not wait is answered before the next one begins.
  */
 function beginLater(waiting: Waiting): void {
-  if (!isTurning) {
-    isTurning = true;
-    setImmediate(noteTurn);
+  if (!isNoting) {
+    isNoting = true;
+    setImmediate(noteIteration);
   }
   setImmediate(beginRead, waiting);
 }
 
-function noteTurn(): void {
-  isTurning = false;
-  turned = performance.now();
+function noteIteration(): void {
+  isNoting = false;
+  iterationBegan = performance.now();
 }
 
 function beginRead(waiting: Waiting): void {
   // A client that has gone is not answered.
   if (waiting.response.destroyed) return;
-  if (performance.now() - turned < turnMilliseconds) beginNow(waiting);
+  if (performance.now() - iterationBegan < iterationMilliseconds) beginNow(waiting);
   else beginLater(waiting);
 }
 
 function beginNow({ came, request, begin }: Waiting): void {
-  stood.set(request, performance.now() - came);
+  queuedFor.set(request, performance.now() - came);
   begin();
 }
 
 /**
- * Whether a request may begin, for no other of its connection is in hand; then it is. One of HTTP/2, and one that is
- * made up, always may.
+ * Whether a request may begin, since no other of its connection is in hand; if so, it is now in hand. A request of
+ * HTTP/2, and one that is made up, may always begin.
  */
 function takeConnection({ socket, httpVersionMajor }: IncomingMessage, response: ServerResponse): boolean {
   if (!(socket instanceof Socket) || httpVersionMajor !== 1) return true;
   let connection = connections.get(socket);
   if (!connection) {
-    connection = { isBusy: false, ahead: [] };
+    connection = { isBusy: false, pipelined: [] };
     connections.set(socket, connection);
   }
   if (connection.isBusy) return false;
@@ -249,46 +276,41 @@ function takeConnection({ socket, httpVersionMajor }: IncomingMessage, response:
 
 function hold(socket: Socket, connection: Connection, response: ServerResponse): void {
   connection.isBusy = true;
-  response.on('close', () => takeUp(socket, connection));
+  response.on('close', () => enterNext(socket, connection));
 }
 
-/** Has a request wait for those before it on its connection, which is not read meanwhile. */
-function stepBehind(waiting: Waiting): void {
+/** Has a request wait for the earlier ones of its connection, which is not read meanwhile. */
+function pipeline(waiting: Waiting): void {
   const { socket } = waiting.request;
-  const { ahead } = connections.get(socket) as Connection;
-  ahead.push(waiting);
-  aheadInAll += 1;
-  if (ahead.length === 1) socket.pause().on('resume', pauseAgain);
-  if (aheadInAll > mostAhead) socket.destroy();
+  const { pipelined } = connections.get(socket) as Connection;
+  pipelined.push(waiting);
+  pipelinedInAll += 1;
+  if (pipelined.length === 1) socket.pause().on('resume', pauseAgain);
+  if (pipelinedInAll > mostPipelined) socket.destroy();
 }
 
-/** Node reads on by itself whenever a request is over, or a body is taken. */
+/** Node itself reads on whenever a request is over, or a body is taken. */
 function pauseAgain(this: Socket): void {
   this.pause();
 }
 
-/** Takes up the next request of a connection when one is over. */
-function takeUp(socket: Socket, connection: Connection): void {
+/** Enters the next request of a connection when one is over. */
+function enterNext(socket: Socket, connection: Connection): void {
   connection.isBusy = false;
-  const { ahead } = connection;
-  if (ahead.length === 0) return;
+  const { pipelined } = connection;
+  if (pipelined.length === 0) return;
   // A client that has gone is not answered, nor one whose connection ends with the answer before.
-  const next = socket.writable ? ahead.shift() : undefined;
-  aheadInAll -= next ? 1 : ahead.splice(0).length;
-  // The body of the last one may be to come.
-  if (ahead.length === 0) socket.off('resume', pauseAgain).resume();
+  const next = socket.writable ? pipelined.shift() : undefined;
+  pipelinedInAll -= next ? 1 : pipelined.splice(0).length;
+  // The body of the last request may still have to come.
+  if (pipelined.length === 0) socket.off('resume', pauseAgain).resume();
   if (!next) return;
   hold(socket, connection, next.response);
   next.since = performance.now();
-  next.enter(next);
+  enter(next);
 }
 
-/** Whether requests were sent ahead over a connection, so that it is not read. */
+/** Whether requests are pipelined over a connection, so that it is not read. */
 export function isHeld(socket: Socket): boolean {
-  return (connections.get(socket)?.ahead.length ?? 0) > 0;
-}
-
-/** The client of a write that has waited in a long queue for so long may have given up. */
-function isLate({ since, behind }: Waiting): boolean {
-  return behind >= mostWaiting.few && performance.now() - since > mostWaiting.milliseconds;
+  return (connections.get(socket)?.pipelined.length ?? 0) > 0;
 }

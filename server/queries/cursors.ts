@@ -3,33 +3,33 @@ import { type DomainError, invalidField } from '../../config/errors.ts';
 import type { Mark } from '../../projections/query/keyset.ts';
 import { isWhereParameter, type Query } from './parameters.ts';
 
-/** A place in a list, and the position that the list is read as of; null is today. */
-export type Place = { mark: Mark; position: number | null };
+/** The point in a list after which it goes on, and the position that the list is read as of; null is today. */
+export type ListPoint = { mark: Mark; position: number | null };
 
-/** Writes places in lists as texts that only it can read, and reads them. */
+/** Writes cursors, which no other service can read, and reads them. */
 export type Cursors = ReturnType<typeof createCursors>;
 
 const cipher = 'aes-256-gcm';
 const nonceBytes = 12;
 const tagBytes = 16;
-/** In bytes. A cursor is part of an address, of which servers and proxies take 8 KiB. */
+/** In bytes. A cursor is part of a URL, of which servers and proxies accept 8 KiB. */
 const longest = 4096;
 
 /**
- * Cursors are encrypted and authenticated, each for one list: they hold values of documents, which would otherwise
- * stand in logs of requests, and no place is taken but one that was given.
+ * Cursors are encrypted and authenticated, each for one list: they hold values of documents, which must not appear in
+ * logs of requests, and no cursor is accepted that this service did not give.
  *
- * @param secret of the service, from which the key is derived.
+ * @param secret of the service: the key is derived from it.
  */
 export function createCursors(secret: string) {
   const key = Buffer.from(hkdfSync('sha256', secret, '', 'annals: cursors of lists', 32));
 
   /**
-   * The cursor of a place in the list of a collection with this query.
+   * The cursor of a point in the list of a collection with this query.
    *
-   * @throws DomainError `invalid` for values that are too long for an address.
+   * @throws DomainError `invalid` for values that are too long for a URL.
    */
-  function seal({ mark, position }: Place, slug: string, query: Query): string {
+  function seal({ mark, position }: ListPoint, slug: string, query: Query): string {
     const text = JSON.stringify([position, mark]);
     if (Buffer.byteLength(text) > longest) {
       const problem = `leads through texts that are too long for a cursor, of more than ${longest} bytes: sort by other fields, or use page`;
@@ -41,8 +41,8 @@ export function createCursors(secret: string) {
     return Buffer.concat([nonce, sealed, sealing.getAuthTag()]).toString('base64url');
   }
 
-  /** @throws DomainError `invalid` for what is not a cursor of this list. */
-  function open(cursor: string, slug: string, query: Query): Place {
+  /** Reads a cursor. @throws DomainError `invalid` for a text that is not a cursor of this list. */
+  function open(cursor: string, slug: string, query: Query): ListPoint {
     const bytes = Buffer.from(cursor, 'base64url');
     if (bytes.length <= nonceBytes + tagBytes || bytes.toString('base64url') !== cursor) throw refusal();
     const opening = createDecipheriv(cipher, key, bytes.subarray(0, nonceBytes), { authTagLength: tagBytes })
@@ -66,7 +66,7 @@ function refusal(): DomainError {
   return invalidField('after', problem);
 }
 
-/** The list that a cursor is for: what decides which documents it has, their order and their form. */
+/** The list that a cursor is for: everything that decides on its documents, their order and their form. */
 function listOf(slug: string, query: Query): Buffer {
   const where = Object.entries(query).filter(([name]) => isWhereParameter(name));
   const filter = where.sort(([a], [b]) => (a < b ? -1 : 1));

@@ -23,8 +23,8 @@ const asObject: Reading = { read: readJson, must: 'be an object in JSON, for exa
 const readings = { TEXT: asText, REAL: asNumber, INTEGER: asBoolean };
 
 /**
- * How a text becomes a value of a field: the form of the text alone, the validator judges the value. Null for a field
- * without a value of its own.
+ * The reader of a text as a value of a field. It checks only the form of the text: the validator checks the value. Null
+ * for a field that has no value.
  */
 export function readingOf(field: Typed): Reading | null {
   const column = affinityOf(field);
@@ -35,12 +35,12 @@ export function readingOf(field: Typed): Reading | null {
   return typeFacts[field.type].isJson ? asJson : null;
 }
 
-/** Whether the values of a field are texts in JSON. */
+/** Whether the values of a field are strings in JSON. */
 export function isReadAsJson(field: Typed): boolean {
   return readingOf(field)?.read === readJson;
 }
 
-/** The value of a text in JSON; undefined for a text that is not JSON, or holds the key `__proto__`. */
+/** The value of a text in JSON; undefined for a text that is not JSON, or has the key `__proto__`. */
 export function readJson(text: string): Json | undefined {
   try {
     return Bourne.parse(text);

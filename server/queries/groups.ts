@@ -10,7 +10,7 @@ import {
   type TimePart,
 } from '../../projections/query/groups.ts';
 import type { Now } from './moments.ts';
-import { addTo, askedOf, count, type Query, readElsewhere, settle, text } from './parameters.ts';
+import { addTo, askedOf, count, describedOnly, type Query, settle, text } from './parameters.ts';
 import { type Found, isManyValued, type Reach, resolvePath } from './paths.ts';
 import { listParameters } from './query.ts';
 import { readWhere } from './where.ts';
@@ -22,11 +22,11 @@ const parts: readonly TimePart[] = ['year', 'month', 'day'];
 const limit = count({ least: 1, most: 1000, otherwise: 100 }, 'Groups in the answer');
 const { where, asOf } = listParameters;
 const measureOf = (what: string) =>
-  readElsewhere(`Paths of ${what} of each group, separated by commas.`, { minLength: 1 });
+  describedOnly(`Paths of ${what} of each group, separated by commas.`, { minLength: 1 });
 
 /** The query of `aggregate`. */
 export const aggregateParameters = {
-  groupBy: readElsewhere(
+  groupBy: describedOnly(
     `Up to ${mostKeys} paths, separated by commas; of a date or time also its .year, .month or .day in UTC. Without it, all is one group.`,
     { minLength: 1 },
   ),
@@ -35,7 +35,7 @@ export const aggregateParameters = {
   max: measureOf('numbers and times of which the greatest is told'),
   avg: measureOf('numbers of which the mean is told'),
   where,
-  sort: readElsewhere(
+  sort: describedOnly(
     '`count`, a figure such as `sum.views`, or a path of `groupBy`; several with commas, `-` in front for descending.',
     {
       minLength: 1,
@@ -57,7 +57,7 @@ export const distinctParameters = {
 /** A path by its name in the answer, and the field at its end. */
 export type Named<T> = T & { name: string; field: Found['field'] };
 
-/** A checked query for groups: its keys and measures have the names that they have in the answer. */
+/** A checked query of groups: its keys and measures have their names in the answer. */
 export type GroupQuery = Omit<GroupRequest, 'ids' | 'keys' | 'measures'> & {
   keys: readonly Named<GroupKey>[];
   measures: readonly Named<Measure>[];
@@ -134,7 +134,7 @@ async function keysOf(given: unknown, { reach, errors }: Reading): Promise<Named
   return keys;
 }
 
-/** The key of a path; a text says why it leads to none. */
+/** The key of a path; a text says why the path leads to none. */
 async function keyAt(path: string, reach: Reach): Promise<Named<GroupKey> | string> {
   const whole = await resolvePath(path, reach);
   const names = path.split('.');
@@ -150,7 +150,7 @@ async function keyAt(path: string, reach: Reach): Promise<Named<GroupKey> | stri
   return { ...whole, name: path, part: null };
 }
 
-/** True for what has a year, a month and a day. */
+/** Whether a field has values with a year, a month and a day. */
 function isDay({ field: { type } }: Found): boolean {
   return type === 'date' || type === 'datetime';
 }

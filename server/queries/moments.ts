@@ -12,26 +12,24 @@ export type Now = { events: Pick<LogReader, 'head' | 'positionAt'>; clock: { bel
 const patienceMilliseconds = 5000;
 
 /**
- * Waits until the read tables have come to a position: for the moment between the commit of the log and theirs, it is
- * ahead.
+ * Waits until the read tables have reached a position: the log commits a moment before them.
  *
- * @throws DomainError `unavailable` when they do not.
+ * @throws DomainError `unavailable` if they do not reach it in time.
  */
 export async function whenReadable(app: { appliedPosition: () => number }, position: number): Promise<void> {
   const until = performance.now() + patienceMilliseconds;
-  // Mostly a few milliseconds; where it is seconds, those who wait leave the CPU to what they wait for.
+  // Mostly a few milliseconds. If it is seconds, the waiting requests leave the CPU to the read tables.
   for (let pause = 2; app.appliedPosition() < position; pause = Math.min(2 * pause, 100)) {
     if (performance.now() > until) throw new DomainError('unavailable', 'the read tables are behind the log', [], 1);
     await setTimeout(pause);
   }
 }
 
-type Named = { kind: 'position'; position: number } | { kind: 'time'; first: number; last: number };
+type NamedMoment = { kind: 'position'; position: number } | { kind: 'time'; first: number; last: number };
 
 /**
- * The position that a moment names, by which all until then has happened: a position itself; of a time (ISO 8601, with
- * a zone) that of the last event recorded at or before it, 0 when there was none; of a date the same for the end of
- * that day in UTC.
+ * The position that a moment names. A position names itself; a time (ISO 8601, with a zone) names the position of the
+ * last event recorded at or before it, 0 if there was none; a date names the same as the end of that day in UTC.
  *
  * @param name the parameter, for the message.
  * @throws DomainError `invalid` for a text that is not a moment, or a moment that is still to come.
@@ -40,8 +38,8 @@ export function readMoment(text: unknown, name: string, now: Now): number {
   return endOf(parse(text, name, now), now);
 }
 
-/** A moment as a parameter; null where it is missing. */
-export function moment(description: string): Parameter<Named | null, Now> {
+/** A moment as a parameter; null if it is missing. */
+export function moment(description: string): Parameter<NamedMoment | null, Now> {
   return {
     told: { description, schema: { type: 'string', minLength: 1 } },
     read: (given, name, now) => (given === undefined ? null : parse(given, name, now)),
@@ -51,7 +49,7 @@ export function moment(description: string): Parameter<Named | null, Now> {
 /** The first and the last moment of a range, as parameters. */
 export const range = { from: bound('first'), to: bound('last') };
 
-function bound(which: string): Parameter<Named | null, Now> {
+function bound(which: string): Parameter<NamedMoment | null, Now> {
   return moment(
     `The ${which} moment: a position from 1, a date and time with a zone, or a date in UTC. Not in the future.`,
   );
@@ -59,8 +57,8 @@ function bound(which: string): Parameter<Named | null, Now> {
 
 /**
  * The first and the last position of a range: from the beginning of the moment `from`, up to the end of the moment `to`
- * as of {@link readMoment}. `from` is 1 and `to` null where they are not given; `from` is one behind `to` where no
- * event is between them. Problems go to `errors`.
+ * as {@link readMoment} reads it. If they are missing, `from` is 1 and `to` null. If no event is between them, `from`
+ * is `to` + 1. Problems go to `errors`.
  */
 export function positionsOf(
   { from: first, to: last }: Partial<Values<typeof range>>,
@@ -75,20 +73,20 @@ export function positionsOf(
   return { from, to };
 }
 
-/** Two times without an event between them have the same positions in either order. */
-function areTurned(from: Named | null | undefined, to: Named | null | undefined): boolean {
+/** Whether two moments are in the wrong order: two times without an event between them have the same positions. */
+function areTurned(from: NamedMoment | null | undefined, to: NamedMoment | null | undefined): boolean {
   return from?.kind === 'time' && to?.kind === 'time' && from.first > to.last;
 }
 
-function startOf(moment: Named, { events }: Now): number {
+function startOf(moment: NamedMoment, { events }: Now): number {
   return moment.kind === 'position' ? moment.position : events.positionAt(isoOf(moment.first - 1)) + 1;
 }
 
-function endOf(moment: Named, { events }: Now): number {
+function endOf(moment: NamedMoment, { events }: Now): number {
   return moment.kind === 'position' ? moment.position : events.positionAt(isoOf(moment.last));
 }
 
-function parse(text: unknown, name: string, { events, clock }: Now): Named {
+function parse(text: unknown, name: string, { events, clock }: Now): NamedMoment {
   if (typeof text !== 'string') throw invalidField(name, 'must be given once');
   if (/^\d+$/.test(text)) {
     const { size } = events.head();
@@ -97,7 +95,7 @@ function parse(text: unknown, name: string, { events, clock }: Now): Named {
     throw invalidField(name, `must be a position from 1 to ${size}, where the log ends, got ${show(text)}`);
   }
   const date = readDate(text);
-  // An unencoded "+" of a zone comes as a space.
+  // The "+" of a zone comes as a space if it is not encoded.
   const time = date === undefined ? readDatetime(text.replace(/ (?=\d\d:\d\d$)/, '+')) : `${date}T00:00:00Z`;
   if (time === undefined) throw invalidField(name, `must be ${forms}, got ${show(text)}`);
   const first = Date.parse(time);

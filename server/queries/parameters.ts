@@ -2,22 +2,22 @@ import { cutField, DomainError, type FieldError, invalidField, invalidFields } f
 import type { JsonObject } from '../../config/schema.ts';
 import { didYouMean, show, showAll } from '../../config/suggest.ts';
 
-/** A query string, parsed: a text under each name, a list of them under one that came several times. */
+/** A query string, parsed: a text under each name, a list of texts under a name that came several times. */
 export type Query = Record<string, unknown>;
 
 /**
- * A query parameter, declared once: how it is read, and its OpenAPI description. So both agree.
+ * A query parameter: how it is read, and its OpenAPI description, declared together so that both agree.
  *
  * @template C the context that its reader needs beside the text.
  */
 export type Parameter<T = unknown, C = unknown> = {
-  /** A parameter object of OpenAPI 3.0, but for `name` and `in`. */
-  told: Told;
+  /** A parameter object of OpenAPI 3.0, without `name` and `in`. */
+  told: ParameterDescription;
   /** @throws DomainError `invalid` naming the parameter. `given` is undefined if it is missing. */
   read: (given: unknown, name: string, context: C) => T;
 };
 
-type Told = JsonObject & { description: string; schema: JsonObject };
+type ParameterDescription = JsonObject & { description: string; schema: JsonObject };
 
 /** The parameters of a route, by name. */
 export type Table<C = unknown> = Record<string, Parameter<unknown, C>>;
@@ -25,8 +25,8 @@ export type Table<C = unknown> = Record<string, Parameter<unknown, C>>;
 /** The values of the parameters of a table. */
 export type Values<P> = { [N in keyof P]: P[N] extends { read: (...given: never[]) => infer T } ? T : never };
 
-/** A query after reading: the values of the right parameters, and the errors of the others. */
-export type Asked<P> = { values: Partial<Values<P>>; errors: FieldError[] };
+/** A query after reading: the values of the valid parameters, and the errors of the others. */
+export type ParsedQuery<P> = { values: Partial<Values<P>>; errors: FieldError[] };
 
 /**
  * Reads a query by the table of its route. @throws DomainError `invalid` naming every parameter that is wrong or
@@ -40,7 +40,7 @@ export function readQuery<C, P extends Table<C>>(table: P, query: Query, context
  * As {@link readQuery}, for a route with more checks before it refuses: it adds to the errors, then calls {@link
  * settle}.
  */
-export function askedOf<C, P extends Table<C>>(table: P, query: Query, context: C): Asked<P> {
+export function askedOf<C, P extends Table<C>>(table: P, query: Query, context: C): ParsedQuery<P> {
   const errors = unknownParameters(query, Object.keys(table));
   const values: Partial<Values<P>> = {};
   for (const name in table) {
@@ -53,8 +53,8 @@ export function askedOf<C, P extends Table<C>>(table: P, query: Query, context: 
   return { values, errors };
 }
 
-/** The values, where nothing is wrong. @throws DomainError `invalid` naming all that is. */
-export function settle<P>({ values, errors }: Asked<P>): Values<P> {
+/** The values of a query. @throws DomainError `invalid` naming everything that is wrong. */
+export function settle<P>({ values, errors }: ParsedQuery<P>): Values<P> {
   refuse(errors);
   return values as Values<P>;
 }
@@ -67,7 +67,7 @@ export function rejectQuery(query: Query): void {
 /** The number of errors of a query at which reading ends: each may have a suggestion, which costs time. */
 export const maxQueryErrors = 50;
 
-/** True for the names of the parameter `where`: itself, and with a path in brackets. */
+/** Whether a name is that of the parameter `where`: alone, or with a path in brackets. */
 export function isWhereParameter(name: string): boolean {
   return name === 'where' || name.startsWith('where[');
 }
@@ -86,7 +86,7 @@ function unknownParameters(query: Query, allowed: readonly string[]): FieldError
   return errors;
 }
 
-/** Adds the errors of a refusal to others. @throws every other error again. */
+/** Adds the errors of a refusal to `errors`. @throws any other error again. */
 export function addTo(errors: FieldError[], error: unknown): void {
   if (!(error instanceof DomainError && error.code === 'invalid')) throw error;
   errors.push(...error.errors);
@@ -97,10 +97,10 @@ export function refuse(errors: readonly FieldError[]): void {
   if (errors.length > 0) throw invalidFields(errors);
 }
 
-/** The bounds of a whole number: a larger one than `most` is not refused, but is taken for `most`. */
+/** The bounds of a whole number: a number above `most` is not refused, but read as `most`. */
 type Bounds = { least: number; most?: number };
 
-/** A whole number from `least`; where it is missing `otherwise`, or null. */
+/** A whole number from `least`; if it is missing, `otherwise`, or null. */
 export function count(bounds: Bounds & ({ otherwise: number } | Needed), description: string): Parameter<number>;
 export function count(bounds: Bounds, description: string): Parameter<number | null>;
 export function count(
@@ -120,7 +120,7 @@ export function count(
 
 type Needed = { isRequired: true };
 
-/** A text that is not empty; null where it is missing. `must` ends the sentence "must …". */
+/** A text that is not empty; null if it is missing. `must` ends the sentence "must …". */
 export function text(description: string, form: Needed & TextForm): Parameter<string>;
 export function text(description: string, form?: TextForm): Parameter<string | null>;
 export function text(
@@ -138,7 +138,7 @@ export function text(
   };
 }
 
-/** `pattern` is only described here: a {@link checked} parameter tests it, with a better message. */
+/** `pattern` is only for the description: a {@link checked} parameter tests it, with a better message. */
 type TextForm = { must?: string; pattern?: RegExp };
 
 /** `true` or `false`. */
@@ -166,12 +166,12 @@ export function oneOf<W extends string>(words: readonly W[], otherwise: W, descr
   };
 }
 
-/** A text with a reader of its own, which needs more than the text: `readQuery` returns it as received. */
-export function readElsewhere(description: string, schema: JsonObject = {}): Parameter {
+/** A text that another reader reads, since it needs more than the text: `readQuery` returns it as received. */
+export function describedOnly(description: string, schema: JsonObject = {}): Parameter {
   return { told: { description, schema: { type: 'string', ...schema } }, read: (given) => given };
 }
 
-/** The same parameter with a check of its value, if it has one. @param check throws as `read` does. */
+/** The same parameter with a check of its value, if there is a value. @param check throws as `read` does. */
 export function checked<T, C>(
   { told, read }: Parameter<T, C>,
   check: (value: NonNullable<T>, name: string, context: C) => void,

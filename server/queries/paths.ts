@@ -7,19 +7,19 @@ import type { Leaf, SortKey, Step, Where } from '../../projections/query/where.t
 import type { ValueKind } from '../../projections/tables/places.ts';
 import type { Tables } from '../../projections/tables/tables.ts';
 
-/** The part of a collection that a caller may search: the fields that it may read, and which of the documents. */
+/** The part of a collection that a caller may search: the fields, and the documents of related collections. */
 export type Reach = {
   tables: Tables;
   /** The fields that this caller may filter and sort by. */
   fields: readonly Field[];
-  /** The reach of another collection; null when the caller may see nothing of it. */
+  /** The reach of another collection; null if the caller may see nothing of it. */
   related: (slug: string) => Promise<{ reach: Reach; filter: Where | null } | null>;
 };
 
 /** How many relationships a path may go through. */
 export const maxHops = 5;
 
-/** A path that was found: how to get there, and the field that is there. */
+/** A path that was found: its steps, and the field at its end. */
 export type Found = {
   steps: Step[];
   leaf: Leaf;
@@ -46,7 +46,7 @@ export async function resolvePath(path: string, reach: Reach): Promise<Found | s
   return notFound([], path, level.fields);
 }
 
-/** The fields that a path can go on to, and from which collection. */
+/** The fields that a path can go on to, and their collection. */
 type Level = { fields: readonly Field[]; reach: Reach; isTop: boolean };
 
 /** @param rest the names of the path after `field`. */
@@ -80,8 +80,8 @@ async function enter(
 }
 
 /**
- * The types of block that a path leads into: those where this caller may follow it, and where it ends at the same type
- * of field as in the first of them. Null when it leads into none, or is about every block.
+ * The types of block that a path leads into: this caller may follow it there, and it ends at the same type of field as
+ * in the first one. Null if it leads into none, or is about every block.
  */
 function blocksWith(field: Field, rest: readonly string[]): Block<Field>[] | null {
   const blocks = blocksOf(field);
@@ -91,7 +91,7 @@ function blocksWith(field: Field, rest: readonly string[]): Block<Field>[] | nul
   return end === undefined ? null : blocks.filter((_, index) => ends[index] === end);
 }
 
-/** The types of the fields along a path, as a text to compare; null when it leads nowhere. */
+/** The types of the fields along a path, as a text to compare; null if it leads nowhere. */
 function endOf(fields: readonly Field[], [name, ...rest]: readonly string[]): string | null {
   const field = fields.find((one) => one.name === name);
   if (!field) return null;
@@ -102,7 +102,7 @@ function endOf(fields: readonly Field[], [name, ...rest]: readonly string[]): st
   return ends.every((one) => one.endsWith(' null')) ? null : [own, ...ends].join(' > ');
 }
 
-/** The form in which the value of a field is compared; `isTop`: of a document, not of an object in it. */
+/** The form in which the value of a field is compared; `isTop`: the field of a document, not of an object in it. */
 export function leafOf(field: Field, isTop: boolean): Leaf {
   return { name: field.name, kind: isTop && /^(created|updated)At$/.test(field.name) ? 'number' : kindOf(field) };
 }
@@ -115,13 +115,13 @@ function kindOf(field: Field): ValueKind {
 
 const kinds = { TEXT: 'text', REAL: 'number', INTEGER: 'boolean' } as const;
 
-/** The problem of a name after others. A field that the caller may not read is one that does not exist. */
+/** The problem of a name in a path. A field that the caller may not read is told as one that does not exist. */
 export function unknownField(
   before: readonly string[],
   name: string,
   { fields, purpose }: { fields: readonly Field[]; purpose: string },
 ): string {
-  // Blocks may have fields of one name.
+  // Several blocks may have a field of this name.
   const names = [...new Set(fields.map((field) => field.name))];
   const where = before.length > 0 ? ` of ${show(before.join('.'))}` : '';
   const allowed = names.length > 0 ? `; allowed: ${showAll(names)}` : '';
@@ -152,7 +152,7 @@ export async function readSort(text: string, reach: Reach): Promise<{ keys: Sort
   return { keys, problems };
 }
 
-/** The keys of a sort that an author has configured for documents of these fields, and that was checked. */
+/** The keys of a sort from the configuration, which was checked. */
 export function ownSortKeys(text: string, fields: readonly Field[]): SortKey[] {
   return readOwnSort(text, fields).keys.map(({ path, field, isDescending }) => ({
     steps: path.slice(0, -1).map((name) => ({ kind: 'member', name })),
@@ -161,7 +161,7 @@ export function ownSortKeys(text: string, fields: readonly Field[]): SortKey[] {
   }));
 }
 
-/** True for a path that may lead to several values, or to one that is not compared. */
+/** Whether a path may lead to several values, or to a value that is not compared. */
 export function isManyValued({ steps, leaf }: Pick<Found, 'steps' | 'leaf'>): boolean {
   const hasMany = steps.some((step) => step.kind === 'items' || (step.kind === 'related' && step.isList));
   return hasMany || leaf.kind === 'list' || leaf.kind === 'json';

@@ -1,17 +1,17 @@
 import type { FieldError } from '../../config/errors.ts';
 import type { ListRequest } from '../../projections/query/lists.ts';
 import type { Term } from '../../projections/tables/words.ts';
-import type { Place } from './cursors.ts';
+import type { ListPoint } from './cursors.ts';
 import { moment, type Now } from './moments.ts';
 import {
   addTo,
   askedOf,
   count,
+  describedOnly,
   flag,
   isWhereParameter,
   oneOf,
   type Query,
-  readElsewhere,
   settle,
   tell,
 } from './parameters.ts';
@@ -20,12 +20,12 @@ import { searchWords } from './search-words.ts';
 import { readSelect, type Selectable, type Selection, type View } from './selection.ts';
 import { readWhere } from './where.ts';
 
-/** The words of `q`. `isRanked`: in the order of how well documents fit. */
+/** The words of `q`. `isRanked`: documents come in the order of how well they match. */
 export type AskedSearch = { terms: readonly Term[]; isRanked: boolean };
 
 /**
- * A checked query of a list. `after` is the place where it begins, null of a page; of a list as of then it holds the
- * position that the first page was read as of.
+ * A checked query of a list. `after` is the point after which the list begins, null for a list by pages. With `asOf` it
+ * has the position that the first page was read at.
  */
 export type ListQuery = Required<Pick<ListRequest, 'where' | 'sort' | 'limit' | 'page' | 'count'>> & {
   view: View;
@@ -33,18 +33,18 @@ export type ListQuery = Required<Pick<ListRequest, 'where' | 'sort' | 'limit' | 
   search: AskedSearch | null;
 };
 
-/** The beginning of a list, where both are null, or a place in it. */
-export type Start = { [Part in keyof Place]: Place[Part] | null };
+/** A point in a list; both are null at the beginning. */
+export type Start = { [Part in keyof ListPoint]: ListPoint[Part] | null };
 
 /**
- * The fields that the caller may filter and sort by, and those to select: each is asked for only by a query that needs
- * it.
+ * The fields that the caller may filter and sort by, and those that it may select: asked for only if a query needs
+ * them.
  */
 export type Sight = {
   reach: () => Promise<Reach>;
   selectable: () => Promise<Selectable>;
   /** Reads a cursor. @throws DomainError `invalid`. */
-  placeOf: (cursor: string) => Place;
+  placeOf: (cursor: string) => ListPoint;
 };
 
 const newestFirst = '-createdAt';
@@ -58,19 +58,19 @@ const asOf = moment(
   'Reads as of then: a position of the log, a date and time with a zone, or a date, which is the end of its day in UTC.',
 );
 
-/** The view of a query that asks for nothing, as most do. */
+/** The view of a query without `depth` and `select`, as most are. */
 const unasked: View = { depth: 0, select: null };
 
-const select = readElsewhere(
+const select = describedOnly(
   'Paths of fields, separated by commas: documents have their `id` and these members only. A path through a relationship or ' +
     'join puts the related documents there, with what is selected of them.',
   { minLength: 1 },
 );
 
-/** The query of a document or global that is read. */
+/** The query of a read of a global. */
 export const readParameters = { depth: tell(depth, { example: 1 }), select, asOf };
 
-/** The query of a document of a collection. */
+/** The query of a read of a document. */
 export const documentParameters = {
   ...readParameters,
   proven: flag(
@@ -80,7 +80,7 @@ export const documentParameters = {
   ),
 };
 
-/** A query that says nothing but the moment. */
+/** A query that has only the moment. */
 export const momentParameter = { asOf };
 
 const searchText =
@@ -91,7 +91,7 @@ const searchText =
 export const listParameters = {
   limit: tell(count({ least: 1, most: 100, otherwise: 10 }, 'Documents per page'), { example: 20 }),
   page: count({ least: 1, otherwise: 1 }, 'The page, from 1.'),
-  after: readElsewhere(
+  after: describedOnly(
     'In place of `page`: empty to begin, then the `nextCursor` of each answer. The other parameters stay the same, but for `limit` and ' +
       '`count`.',
   ),
@@ -100,21 +100,21 @@ export const listParameters = {
     'exact',
     '`none`: the documents are not counted, and `total` and `totalPages` are null.',
   ),
-  sort: readElsewhere('Paths of fields, separated by commas, with `-` in front for descending.', {
+  sort: describedOnly('Paths of fields, separated by commas, with `-` in front for descending.', {
     minLength: 1,
     default: newestFirst,
   }),
   depth: readParameters.depth,
   select,
-  where: readElsewhere(
+  where: describedOnly(
     'A filter: `where[<field>][<operator>]=<value>`, `where[or][0][<field>][<operator>]=<value>`; or as JSON in `where`.',
   ),
-  // Without an example, which the page of the documentation would send with each call.
+  // Without an example: the documentation page would send it with each call.
   q: searchWords(searchText),
   asOf,
 };
 
-/** The query of a call that has a dry run. */
+/** The query of a call that may be a dry run. */
 export const dryRunParameter = { dryRun: flag(false, 'True: nothing is done, and the answer tells what would be.') };
 
 const noPastSearch: FieldError = {
@@ -145,7 +145,7 @@ export async function readListQuery(query: Query, now: Now, sight: Sight): Promi
 /** The query of a count. */
 export const countParameters = { where: listParameters.where, q: listParameters.q, asOf };
 
-/** The documents that are counted: null for all. */
+/** The documents to count; null for all. */
 export type CountQuery = { where: ListRequest['where']; terms: readonly Term[] | null };
 
 /**
@@ -165,26 +165,35 @@ export async function readCountQuery(query: Query, now: Now, reach: Sight['reach
 }
 
 /**
- * Reads the query of a document or global.
+ * Reads the query of a global.
  *
  * @param selectable what the caller may select.
  * @throws DomainError `invalid` naming every wrong parameter.
  */
-export async function readView(
-  query: Query,
-  now: Now,
-  selectable: Sight['selectable'],
-  parameters: typeof readParameters | typeof documentParameters = readParameters,
-): Promise<View> {
+export async function readView(query: Query, now: Now, selectable: Sight['selectable']): Promise<View> {
   if (Object.keys(query).length === 0) return unasked;
-  const asked = askedOf<Now, typeof readParameters>(parameters, query, now);
-  if (query.proven === 'true' && 'proven' in parameters) asked.errors.push(...againstProven(query));
+  return viewOf(query, askedOf(readParameters, query, now), selectable);
+}
+
+/** As {@link readView}, of a document. */
+export async function readDocumentView(query: Query, now: Now, selectable: Sight['selectable']): Promise<View> {
+  if (Object.keys(query).length === 0) return unasked;
+  const asked = askedOf<Now, typeof readParameters>(documentParameters, query, now);
+  if (query.proven === 'true') asked.errors.push(...againstProven(query));
+  return viewOf(query, asked, selectable);
+}
+
+async function viewOf(
+  query: Query,
+  asked: ReturnType<typeof askedOf<Now, typeof readParameters>>,
+  selectable: Sight['selectable'],
+): Promise<View> {
   const select = query.select === undefined ? null : await selectOf(query.select, selectable, asked.errors);
   const { depth } = settle(asked);
   return { depth, select };
 }
 
-/** Only the document itself follows from its events. */
+/** The problems of `proven`: only the document itself follows from its events. */
 function againstProven(query: Query): FieldError[] {
   if (query.asOf === undefined)
     return [
@@ -219,7 +228,7 @@ async function selectOf(
   return selection;
 }
 
-function startOf({ after, page, q, sort }: Query, placeOf: Sight['placeOf'], errors: FieldError[]): Start | null {
+function startOf({ after, page, q, sort }: Query, readCursor: Sight['placeOf'], errors: FieldError[]): Start | null {
   if (after === undefined) return null;
   if (typeof after !== 'string') errors.push({ field: 'after', message: 'after must be given once' });
   else if (page !== undefined)
@@ -231,7 +240,7 @@ function startOf({ after, page, q, sort }: Query, placeOf: Sight['placeOf'], err
     });
   else if (after !== '') {
     try {
-      return placeOf(after);
+      return readCursor(after);
     } catch (error) {
       addTo(errors, error);
     }

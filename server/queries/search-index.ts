@@ -10,23 +10,23 @@ import { fileNumber, requestPosition, type SearchCell, searchPosition } from '..
 
 /** The search index as one thread reads it. */
 export type SearchReader = {
-  /** Whether `q` on these documents is served by the index, and by no other way. */
+  /** Whether the index alone serves `q` on these documents. */
   servesWords: (tables: Tables) => boolean;
   /**
-   * Waits until the index has come to where the read tables are now.
+   * Waits until the index has reached the current position of the read tables.
    *
-   * @returns false where that takes longer than a search may wait.
+   * @returns false if that takes longer than a search may wait.
    */
   ready: () => Promise<boolean>;
-  /** The index that serves a search in some fields; null without one. */
+  /** The index that serves a search in some fields; null without an index. */
   wordsOf: (tables: Tables, fields: readonly TextField[]) => ServingIndex | null;
-  /** The search file as another thread may attach it, in the state of the last `ready`; null without one. */
+  /** The search file for another thread to attach, in the state of the last `ready`; null without an index. */
   attachable: () => { file: string; number: number } | null;
-  /** The position that the index has come to. */
+  /** The position that the index has reached. */
   reached: () => number;
   /**
-   * A filter with its `like` conditions marked that the index serves, if it is there in time: else SQLite looks at
-   * every text.
+   * A filter in which the `like` conditions that the index serves are marked, if the index is ready in time: else
+   * SQLite looks at every text.
    */
   served: (where: Where | null, tables: Tables) => Promise<Where | null>;
 };
@@ -34,10 +34,12 @@ export type SearchReader = {
 const patienceMilliseconds = 500;
 const lookMilliseconds = 2;
 
-/** Where the search file is, and how far it has come; null where nothing is indexed, or it is not kept up. */
+/**
+ * Where the search file is, and the position it has reached; null if nothing is indexed, or the file is not updated.
+ */
 export type SharedSearch = { file: string; cell: SearchCell } | null;
 
-/** Opens the search index for a connection to the read tables: the file is attached to it by the first search. */
+/** Opens the search index for a connection to the read tables: the first search attaches the file. */
 export function openSearchReader(read: Sqlite, schema: Schema, shared: SharedSearch): SearchReader {
   if (shared === null) {
     return {
@@ -66,7 +68,7 @@ export function openSearchReader(read: Sqlite, schema: Schema, shared: SharedSea
     return true;
   }
 
-  /** A file that was made anew has the name of the one before. */
+  /** Attaches the current file. A new file has the same name as the old one, so the number tells them apart. */
   function attach(): void {
     const current = fileNumber(cell);
     if (attached === current) return;
@@ -103,7 +105,7 @@ function columnOf(fields: readonly TextField[], path: readonly string[]): string
   return `c${fields.findIndex((field) => field.path.join('.') === path.join('.'))}`;
 }
 
-/** The same filter where nothing in it is served. */
+/** The same filter, if the index serves nothing of it. */
 function withTrigrams(where: Where, tables: Tables, all: All): Where {
   const partsOf = (parts: readonly Where[]) => {
     const marked = parts.map((part) => withTrigrams(part, tables, all));
@@ -121,7 +123,7 @@ function withTrigrams(where: Where, tables: Tables, all: All): Where {
   return trigrams ? { ...(where as Condition), trigrams } : where;
 }
 
-/** The trigrams of the field that a `like` is about, in the tables where its path ends. */
+/** The trigrams of the field of a `like`, in the tables where its path ends. */
 function trigramsOf({ steps, leaf, operator, values }: Condition, tables: Tables, all: All): ServingIndex | null {
   if (operator !== 'like' || trigramsIn(String(values[0])).length === 0) return null;
   if (steps.some(({ kind }) => kind === 'items')) return null;

@@ -5,8 +5,8 @@ import { type Parameter, text } from './parameters.ts';
 const mostCharacters = 200;
 
 /**
- * The words of a search; null where the parameter is missing. Without a letter or a digit they are none, which nothing
- * holds.
+ * The words of a search; null if the parameter is missing. A text without a letter or a digit has no words, and no
+ * document matches it.
  */
 export function searchWords(description: string): Parameter<Term[] | null>;
 export function searchWords(description: string, form: { isRequired: true }): Parameter<Term[]>;
@@ -18,7 +18,7 @@ export function searchWords(description: string, form: { isRequired?: true } = {
     read(given, name, context) {
       const value = read(given, name, context);
       if (value === null) return null;
-      // Of the characters that a JSON schema counts, a pair of surrogates is one.
+      // A JSON schema counts a surrogate pair as one character.
       if ([...value].length > mostCharacters) {
         throw invalidField(name, `must have at most ${mostCharacters} characters, got ${[...value].length}`);
       }

@@ -5,24 +5,24 @@ import { ownFields } from '../../config/sorting.ts';
 import { maxHops, unknownField } from './paths.ts';
 
 /**
- * The members of a document or object that are asked for, each with those inside it. `isWhole`: all members, and
- * `members` say only how some of them go on.
+ * The selected members of a document or object, each with the selected members inside it. `isWhole`: all members are
+ * selected, and `members` has only those with a selection inside.
  */
 export type Selection = { isWhole: boolean; members: ReadonlyMap<string, Selection> };
 
-/** How documents are asked for: so many levels of related documents, and the selected members; null is all of them. */
+/** How documents are shown: the levels of related documents, and the selected members; null: all members. */
 export type View = { depth: number; select: Selection | null };
 
-/** Everything, relations as ids. */
+/** All members, relations as ids. */
 export const whole: Selection = { isWhole: true, members: new Map() };
 
 /** The part of a target that a caller may select from. */
 export type Selectable = {
-  /** False of a global, which has no id. */
+  /** False for a global, which has no id. */
   hasId: boolean;
   /** The fields that the caller may read in some document. */
   fields: readonly Field[];
-  /** The same of another collection; null when the caller may see nothing of it. */
+  /** The same of another collection; null if the caller may see nothing of it. */
   related: (slug: string) => Promise<Selectable | null>;
 };
 
@@ -31,8 +31,8 @@ const maxPaths = 100;
 /**
  * Reads a `select`: paths of fields, separated by commas, through objects, lists, relationships and joins.
  *
- * @returns what is selected, and the problems. Of a collection of which the caller may see nothing no name is checked,
- * for that would tell the names that it has: its documents stay ids.
+ * @returns what is selected, and the problems. Names in a collection of which the caller may see nothing are not
+ * checked, since that would tell its fields: its documents stay ids.
  */
 export async function readSelect(
   text: string,
@@ -67,10 +67,10 @@ function add(root: Node, names: readonly string[]): void {
   at.isWhole = true;
 }
 
-/** A place that a path has come to: the fields that are there, of blocks those of each. */
+/** The fields that a path can go on to; of blocks the fields of each. */
 type Level = { fields: readonly Field[]; from: Selectable; before: readonly string[]; hops: number };
 
-/** The reason why a path leads nowhere; null where it leads to a field. */
+/** The reason why a path leads nowhere; null if it leads to a field. */
 async function problemOf([name = '', ...rest]: readonly string[], level: Level): Promise<string | null> {
   const fields = level.fields.filter((field) => field.name === name);
   if (fields.length === 0) return unknownField(level.before, name, { fields: level.fields, purpose: 'to select' });
@@ -101,12 +101,12 @@ function levelOf(from: Selectable): Pick<Level, 'fields' | 'from'> {
   return { fields: [...own, ...from.fields], from };
 }
 
-/** The collection whose documents stand behind a field. */
+/** The collection that a field refers to. */
 export function targetOf({ relationTo, collection }: Field): string | undefined {
   return relationTo ?? collection;
 }
 
-/** The selection inside a member; null where the member is not selected. */
+/** The selection inside a member; null if the member is not selected. */
 export function insideOf({ isWhole, members }: Selection, name: string): Selection | null {
   const inside = members.get(name);
   if (!isWhole) return inside ?? null;
@@ -118,7 +118,7 @@ export function selectedIn(fields: readonly Field[], document: JsonObject, selec
   return selectedOf(fields, document, { selection, kept: 'id' });
 }
 
-/** @param kept the member that stays in any case: it says which document or block it is. */
+/** @param kept the member that always stays: it names the document or the block. */
 function selectedOf(
   fields: readonly Field[],
   values: JsonObject,

@@ -37,7 +37,7 @@ export function readValues(found: Found, operator: Operator, raw: unknown): Boun
 
 type Read = { value: Bound } | { problem: string };
 
-/** Up to the first that is wrong. */
+/** Reads values up to the first wrong one. */
 function collect(raw: readonly unknown[], read: (one: unknown) => Read): Bound[] | string {
   const values: Bound[] = [];
   for (const one of raw) {
@@ -53,7 +53,7 @@ function readText(raw: unknown): Read {
   return isText ? { value: raw } : { problem: `must be a text, got ${show(raw)}` };
 }
 
-/** Ids are compared as texts, so a bound has their form: 32 digits in lower case, in five groups. */
+/** An id in its stored form, since ids are compared as texts: 32 digits in lower case, in five groups. */
 function readId(raw: unknown): Read {
   const isId = typeof raw === 'string' && /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(raw);
   if (isId) return { value: raw };
@@ -67,7 +67,7 @@ function readValue({ leaf, field }: Found, raw: unknown, takesNull: boolean): Re
   if (field.type === 'boolean') return readBoolean(raw);
   const read = readText(raw);
   if ('problem' in read) return read;
-  // As it is kept: `Ada@example.org` finds ada@example.org.
+  // In its stored form: `Ada@example.org` finds ada@example.org.
   const text = field.isAccountEmail ? normalEmail(String(read.value)) : String(read.value);
   const { time } = typeFacts[field.type];
   const formed = time ? time.read(text) : text;
@@ -76,11 +76,11 @@ function readValue({ leaf, field }: Found, raw: unknown, takesNull: boolean): Re
   if (options && !options.includes(formed)) {
     return { problem: `must be one of ${showAll(options)}, got ${show(raw)}${didYouMean(formed, options)}` };
   }
-  // The server's own times are kept as milliseconds.
+  // The times that the server sets are stored as milliseconds.
   return { value: leaf.kind === 'number' ? Date.parse(formed) : formed };
 }
 
-/** As JSON writes numbers: no blanks, no other bases. */
+/** A number as JSON writes it: no blanks, no other bases. */
 const decimal = /^-?\d+(\.\d+)?(e[+-]?\d+)?$/i;
 
 function readNumber(raw: unknown): Read {

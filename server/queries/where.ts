@@ -10,13 +10,12 @@ import { operatorsFor, readValues } from './values.ts';
 const mostConditions = 200;
 
 /**
- * How much a filter may hold; `hops`: relationships that its conditions follow together, each a look into another
- * table.
+ * The bounds of a filter; `hops`: relationships that all its conditions follow, each a look into another table.
  */
 export const mostInWhere = { levels: 20, conditions: mostConditions, hops: 2 * mostConditions };
 
 /**
- * Reads the `where` of a query (contract, section 4.9; also as JSON), against what the caller may see.
+ * Reads the `where` of a query (contract, section 4.9; also as JSON), for the fields that the caller may see.
  *
  * @throws DomainError `invalid` naming every wrong part.
  */
@@ -27,7 +26,7 @@ export async function readWhere(query: Query, reach: Reach): Promise<Where | nul
 }
 
 /**
- * Reads a filter that is an object already, such as an access rule returns.
+ * Reads a filter that is an object already, such as the condition of an access rule.
  *
  * @throws DomainError `invalid` naming every wrong part.
  */
@@ -45,12 +44,12 @@ export async function readWhereObject(raw: object, reach: Reach): Promise<Where>
 type Reading = { reach: Reach; errors: FieldError[]; conditions: number; hops: number };
 
 /**
- * A part of a filter as it came: nested objects, lists of alternatives, values. Its path as errors name it, and how
- * deep in the filter it stands.
+ * A part of a filter as it came: nested objects, lists of alternatives, values; its path in errors, and its depth in
+ * the filter.
  */
 type Part = { raw: unknown; at: string; level: number };
 
-/** The bracket notation as the object it stands for. */
+/** The object that the bracket notation describes. */
 function rawWhere(query: Query): unknown {
   const names = Object.keys(query).filter(isWhereParameter);
   if (names.length === 0) return undefined;
@@ -84,7 +83,7 @@ function parseJson(text: unknown): unknown {
   throw invalid(field, `${field}: must ${lost.problem}`);
 }
 
-/** False where another value stands in the way. */
+/** Sets a value at a path; false if another value is in the way. */
 function put(root: Record<string, unknown>, path: readonly string[], value: unknown): boolean {
   let object = root;
   for (const key of path.slice(0, -1)) {
@@ -129,7 +128,7 @@ async function readBranches(word: 'and' | 'or', { raw, at, level }: Part, readin
   return parts;
 }
 
-/** A list, or in brackets an object whose keys are whole numbers. */
+/** The items of a list, or of an object in brackets whose keys are whole numbers. */
 function listOf(raw: unknown): unknown[] | null {
   if (Array.isArray(raw)) return raw;
   if (!isObject(raw)) return null;
@@ -163,7 +162,7 @@ async function readField(name: string, { raw, at }: Part, reading: Reading): Pro
   return parts;
 }
 
-/** A condition on a field; a text says why it is not one. */
+/** A condition on a field; a text says why it is not valid. */
 function conditionOf(found: Found, word: string, raw: unknown): Where | string {
   const { steps, leaf, field } = found;
   const allowed = operatorsFor(found);

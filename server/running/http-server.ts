@@ -8,7 +8,7 @@ import { createLazyRoutes, type LazyRoutes } from '../http/lazy-routes.ts';
 import { createListener, requireHead } from '../http/listener.ts';
 import { noteRequest } from '../http/pulse.ts';
 import { checkUrl } from '../http/url.ts';
-import { takeTurns } from '../http/write-admission.ts';
+import { admitWrites } from '../http/write-admission.ts';
 import type { OpenApp } from './app/open-app.ts';
 import { routes } from './app/routes.ts';
 import { metricsRoute } from './metrics/routes.ts';
@@ -40,7 +40,7 @@ async function serve(server: Server, options: Options): Promise<void> {
   const { app } = options;
   if (app.site !== null) server.app.site = app.site;
   const isExempt = (request: IncomingMessage) => passesAnyway(server, app, request);
-  server.ext('onPreStop', takeTurns(server.listener, app.isCrowded, isExempt));
+  server.ext('onPreStop', admitWrites(server.listener, app.isCrowded, isExempt));
   waitUntilUpToDate(server, app);
   logRequests(server, app);
   app.metrics?.count(server, app.site ?? '');

@@ -2,7 +2,7 @@ import type { Request, Server } from '@hapi/hapi';
 import type { App } from '../app.ts';
 import { statusSent } from '../http/errors.ts';
 import { actorOf, addressOf, requestId } from '../http/requests.ts';
-import { stoodInLine } from '../http/write-admission.ts';
+import { queuedMilliseconds } from '../http/write-admission.ts';
 
 /** One line per request. No query: it may hold search terms, or a token. */
 export function logRequests(server: Server, { log, state }: Pick<App, 'log' | 'state'>): void {
@@ -22,7 +22,7 @@ function membersOf(request: Request): string {
   const missing =
     app.missingIndexes === undefined ? '' : `,"missingIndex":${JSON.stringify(app.missingIndexes.join(', '))}`;
   const took = info.completed || info.responded;
-  const milliseconds = took > 0 ? took - info.received + Math.round(stoodInLine(raw.req)) : null;
+  const milliseconds = took > 0 ? took - info.received + Math.round(queuedMilliseconds(raw.req)) : null;
   return (
     `"requestId":"${requestId(request)}","method":${JSON.stringify(method.toUpperCase())},"path":${JSON.stringify(path)},` +
     `"status":${statusSent(request)},"milliseconds":${milliseconds},` +

@@ -1,10 +1,12 @@
 import type { MessagePort } from 'node:worker_threads';
+import { DomainError } from '../../config/errors.ts';
 import { type Append, type Command, type Outcome, UnknownOutcomeError, UnreadError } from '../../events/facts/log.ts';
 import { SegmentUnreachableError } from '../../events/segments/offloaded.ts';
 import { clockJumped } from '../../events/store/clock.ts';
+import { movedAway } from '../../events/store/moved.ts';
 import { diskFull } from './disk-full.ts';
 import type { WriteFailure, WriterAnswer, WriterAnswers, WriterRequests } from './messages.ts';
-import { formerRules, logMoved, logUnreachable, mostWaiting, tooMany } from './waiting.ts';
+import { formerRules, logUnreachable, mostWaiting, tooMany } from './waiting.ts';
 
 /** A command that waits for the writer. `bytes`: length of its text; `since`: when it was sent. */
 type Waiting = { bytes: number; since: number; resolve: (outcome: Outcome) => void; reject: (error: Error) => void };
@@ -135,6 +137,6 @@ const errors: Record<WriteFailure, (message: string) => Error> = {
   former: formerRules,
   unreachable: logUnreachable,
   unknown: () => new UnknownOutcomeError('the shared log did not answer in time: it may be recorded yet'),
-  moved: logMoved,
+  moved: () => new DomainError('unavailable', movedAway),
   internal: (message) => new Error(message),
 };

@@ -1,6 +1,5 @@
 import { DomainError } from '../../config/errors.ts';
 import { UnknownOutcomeError } from '../../events/facts/log.ts';
-import { movedAway } from '../../events/store/moved.ts';
 
 /** How many commands of one thread may wait for the writer, before further ones are refused. */
 export const mostWaiting = {
@@ -37,12 +36,7 @@ export function logUnreachable(): DomainError {
   return new DomainError('unavailable', message, [], retrySeconds);
 }
 
-/** The refusal of a write to a log that has moved. */
-export function logMoved(): DomainError {
-  return new DomainError('unavailable', movedAway);
-}
-
-/** The refusal of an order because the writer has ended: the next start goes on. */
+/** The refusal of what waits for a writer that has ended: the next start goes on. */
 export function writerEnded(): DomainError {
   return new DomainError(
     'unavailable',

@@ -15,7 +15,7 @@ export const accessMutations: readonly Mutation[] = [
   {
     what: 'A list shows documents that do not meet the condition of the rule.',
     file: 'server/access/list-scope.ts',
-    text: 'return { where: answer, row: null };',
+    text: 'return { where: verdict, row: null };',
     replacement: 'return everything;',
     test: { file: where, name: 'show only the documents that meet it, with right totals and pages' },
   },
@@ -75,9 +75,9 @@ export const accessMutations: readonly Mutation[] = [
   },
   {
     what: 'A rule that throws admits to the documents of a list.',
-    file: 'server/access/list-scope.ts',
-    text: "return unlessRefused(allows(call, 'read', { doc: () => document, data: null, isPast }), false);",
-    replacement: "return unlessRefused(allows(call, 'read', { doc: () => document, data: null, isPast }), true);",
+    file: 'server/access/access.ts',
+    text: "admits(call, unlessRefused(verdict, 'refused'), subject)",
+    replacement: "admits(call, unlessRefused(verdict, 'allowed'), subject)",
     test: {
       file: 'test/access/access.test.ts',
       name: 'leaves documents out of a list over which it throws, and the list goes on',

@@ -20,12 +20,12 @@ export const threadMutations: readonly Mutation[] = [
     },
   },
   {
-    what: 'A write that could not be answered in time stands in line before it is refused.',
+    what: 'A write that could not be answered in time is queued before it is refused.',
     file: 'server/http/write-admission.ts',
-    text: 'if (isRefused(waiting, line.length)) {',
+    text: 'if (isRefused(waiting, queue.waiting.length)) {',
     replacement: 'if (isRefused(waiting, 0)) {',
     test: {
-      file: 'test/http/door.test.ts',
+      file: 'test/http/write-admission.test.ts',
       name: 'are refused when they come behind so many that they could not be answered in time, and those before them are taken',
     },
   },

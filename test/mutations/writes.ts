@@ -113,8 +113,8 @@ export const writeMutations: readonly Mutation[] = [
   {
     what: 'A repeated request is answered without asking again whether its caller may do it.',
     file: 'server/documents/concurrency/idempotency.ts',
-    text: 'await authorize(write, operation, { doc: () => current?.document ?? null, data });',
-    replacement: 'void data;',
+    text: 'await authorize(write, operation, subject);',
+    replacement: 'void subject;',
     test: { file: repeating, name: 'gives the first answer to no caller who may not do it any more' },
   },
   {

@@ -46,8 +46,8 @@ async function admit({ app, request }: ErasingCall, asked: ErasureRequest): Prom
   }
   // The operator decides on every account.
   if (collection !== app.model.adminCollection || !erasable || actorOf(request).type === 'system') return null;
-  const { document, goneAt } = erasable;
-  return remainingAdministrator(call, { id, document, isDeleted: goneAt !== null });
+  const { document, lastAt } = erasable;
+  return remainingAdministrator(call, { id, document, isDeleted: lastAt !== null });
 }
 
 /** Gives the extent of an erasure, and changes nothing. */

@@ -2,7 +2,7 @@ import type { Server } from '@hapi/hapi';
 import { requireAudit } from '../../access/rights.ts';
 import type { App } from '../../app.ts';
 import { strategy } from '../../callers/authentication.ts';
-import { inBulkTurn } from '../../documents/bulk/turns.ts';
+import { inBulkQueue } from '../../documents/bulk/queue.ts';
 import { jsonPayload, readBody } from '../../http/body.ts';
 import { undoOperation } from './operations.ts';
 import { readUndo, undo } from './undo.ts';
@@ -19,7 +19,7 @@ export function undoing(server: Server, app: App): void {
     },
     handler: async (request, h) => {
       const rights = await requireAudit(app, request, 'payloads');
-      return inBulkTurn({ app, request }, async (begin) => {
+      return inBulkQueue({ app, request }, async (begin) => {
         const body = await readBody(request, app.model.limits.body);
         const wanted = readUndo(body);
         await begin();

@@ -109,7 +109,7 @@ export async function undo(call: UndoCall, { batch, isForced, isDry }: Undoing):
   }
 
   async function run(): Promise<ResponseObject> {
-    const recorded = await recordAll(call, streams, decide);
+    const recorded = await recordAll(call, decide, { streams });
     return h.response(named(recorded.decisions.map(resultOf), recorded.batch));
   }
 

@@ -8,7 +8,7 @@ import { mostDocuments } from './requests.ts';
 /** The outcome of a bulk call for one document. */
 export type Outcome = 'created' | 'updated' | 'deleted' | 'restored' | 'unchanged';
 
-/** One document of a bulk call in its answer: `version` is that after it. */
+/** One document in the answer to a bulk call: `version` is its version after the call. */
 export type Result = { index: number; id: string; version: number; outcome: Outcome };
 
 /** The result of a decision. */
@@ -20,13 +20,13 @@ function outcomeOf(type: string | undefined): Outcome {
   return type === undefined ? 'unchanged' : (type.replace('document.', '') as Outcome);
 }
 
-/** The answer about documents that were chosen, with the result of each. */
+/** The answer to a call about chosen documents, with the result of each. */
 export function answerOf(results: readonly Result[], batch: string | null): JsonObject {
   const changed = results.filter(({ outcome }) => outcome !== 'unchanged').length;
   return { matched: results.length, changed, results: [...results], batch };
 }
 
-/** The headers of the events of a bulk call that begins after a position, in their order. */
+/** The headers of the events of a bulk call, in their order; the call begins after `position`. */
 export function headersIn({ events }: App, batch: string, position: number): Header[] {
   const { size } = events.head();
   return events
@@ -36,8 +36,8 @@ export function headersIn({ events }: App, batch: string, position: number): Hea
 }
 
 /**
- * The results of an earlier bulk call for documents with these ids; `thenOf` gives the version of one that it did not
- * change.
+ * The results of an earlier bulk call for documents with these ids; `thenOf` gives the version of a document that the
+ * call did not change.
  */
 export function pastResults(
   ids: readonly string[],

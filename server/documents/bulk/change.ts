@@ -1,9 +1,9 @@
 import type { ResponseObject } from '@hapi/hapi';
 import { DomainError, type FieldError, invalidField } from '../../../config/errors.ts';
-import type { JsonObject } from '../../../config/schema.ts';
+import type { Current } from '../../../events/facts/documents.ts';
 import { idIn } from '../../../projections/query/lists.ts';
 import type { Where } from '../../../projections/query/where.ts';
-import { authorizeSome } from '../../access/access.ts';
+import { authorizeAny } from '../../access/access.ts';
 import { refuseMissing } from '../../access/document-access.ts';
 import { authorizeList, type ListScope, reachOf } from '../../access/list-scope.ts';
 import { noteReason } from '../../http/reason.ts';
@@ -21,8 +21,8 @@ import { gatherErrors, refuseClashes, refuseHeld, refuseInvalid } from './refusa
 import { type ChangeRequest, mostDocuments, type Selection } from './requests.ts';
 
 /**
- * Changes or deletes many documents, all or none; with `isDry`, tells what that would come to, without a hook and
- * without a trace.
+ * Changes or deletes many documents, all or none. With `isDry` it only tells the results: no hook runs, and nothing is
+ * recorded.
  */
 export async function changeMany(
   bulk: BulkCall,
@@ -30,8 +30,8 @@ export async function changeMany(
   { selection, data, isDry }: ChangeRequest,
 ): Promise<ResponseObject> {
   const { app, request, target, h } = bulk;
-  // A rule is asked about each document: without one it is asked in advance.
-  await authorizeSome(bulk, operation);
+  // The rule is asked about each document; if there are none, it is asked only here.
+  await authorizeAny(bulk, operation);
   rejectQuery(request.query);
   noteReason(request, target.model);
   if (isDry && hasIdempotencyKey(request)) {
@@ -55,7 +55,7 @@ export async function changeMany(
   async function change(): Promise<ResponseObject> {
     const ids = await idsOf(bulk, chosen, null);
     const streams = ids.map((id) => streamOf(target, id));
-    const { decisions, batch } = await recordAll(bulk, streams, decide);
+    const { decisions, batch } = await recordAll(bulk, decide, { streams });
     return h.response(answerOf(decisions.map(resultOf), batch));
   }
 
@@ -67,7 +67,7 @@ export async function changeMany(
   });
 }
 
-/** Values that no document gets must be right as well. @throws DomainError `invalid` naming the fields. */
+/** Checks values that no document gets: they must be valid as well. @throws DomainError `invalid` naming the fields. */
 async function checkData({ app, request, target }: BulkCall, data: unknown): Promise<void> {
   const wrong = gatherErrors();
   await wrong.check('data', async () => {
@@ -77,24 +77,23 @@ async function checkData({ app, request, target }: BulkCall, data: unknown): Pro
 }
 
 /**
- * The documents that are asked for: those with these ids, or those that the caller may read and that meet the
- * condition.
+ * The documents of a call: the documents with these ids, or all that the caller may read and that meet the condition.
  */
-type Chosen = { ids: readonly string[] } | { where: Where; row: ListScope['row']; written: Written };
+type DocumentChoice = { ids: readonly string[] } | { where: Where; row: ListScope['row']; written: Written };
 
-async function chosenBy(bulk: BulkCall, selection: Selection): Promise<Chosen> {
+async function chosenBy(bulk: BulkCall, selection: Selection): Promise<DocumentChoice> {
   if ('ids' in selection) return selection;
   const { where: scope, row } = await authorizeList(bulk);
   const where = await readWhereObject(selection.where, await reachOf(bulk));
   return { where: scope ? { and: [scope, where] } : where, row, written: { where } };
 }
 
-/** The ids of the documents that are asked for. @throws DomainError `invalid` where there are too many. */
-async function idsOf(bulk: BulkCall, chosen: Chosen, position: number | null): Promise<readonly string[]> {
+/** The ids of the documents of a call. @throws DomainError `invalid` if there are too many. */
+async function idsOf(bulk: BulkCall, chosen: DocumentChoice, position: number | null): Promise<readonly string[]> {
   if ('ids' in chosen) return chosen.ids;
   const ids: string[] = [];
   const pace = paceOf(bulk);
-  // A call that is sent again was served once: a refusal would say that it never was.
+  // A repeated call was served once: a refusal would say that it never was.
   const written = position === null ? chosen.written : undefined;
   for await (const text of textsOf(listerOf(bulk, position, written), chosen.where)) {
     await pace();
@@ -107,7 +106,7 @@ async function idsOf(bulk: BulkCall, chosen: Chosen, position: number | null): P
 
 type Change = { operation: 'update' | 'delete'; data: unknown };
 
-async function itemsOf(bulk: BulkCall, chosen: Chosen, { operation, data }: Change): Promise<Item[]> {
+async function itemsOf(bulk: BulkCall, chosen: DocumentChoice, { operation, data }: Change): Promise<Item[]> {
   const { target } = bulk;
   const ids = await idsOf(bulk, chosen, null);
   if (operation === 'update') refuseTooMuch(JSON.stringify(data).length * ids.length);
@@ -117,8 +116,8 @@ async function itemsOf(bulk: BulkCall, chosen: Chosen, { operation, data }: Chan
   for (const [index, id] of ids.entries()) {
     const current = currents.get(id) ?? null;
     const at = 'ids' in chosen ? `ids.${index}` : 'where';
-    // One that has been found may have changed since.
-    if ('where' in chosen && !(await isChosen(bulk, chosen, id, current?.document))) continue;
+    // A document that was found may have changed since.
+    if ('where' in chosen && !(await isChosen(bulk, chosen, { id, current }))) continue;
     if (!current) missing.push({ field: at, message: `${at} is the id of no document of ${target.slug}` });
     const write = writeIn(bulk, { operation, body: operation === 'update' ? data : null });
     items.push({ index: items.length, at, within: 'data', id, current, write });
@@ -130,14 +129,13 @@ async function itemsOf(bulk: BulkCall, chosen: Chosen, { operation, data }: Chan
 
 async function isChosen(
   { target }: BulkCall,
-  { where, row }: Extract<Chosen, { where: Where }>,
-  id: string,
-  document: JsonObject | undefined,
+  { where, row }: Extract<DocumentChoice, { where: Where }>,
+  { id, current }: { id: string; current: Current | null },
 ): Promise<boolean> {
-  return document !== undefined && target.documents.matches(id, where) && (!row || row(document));
+  return current !== null && target.documents.matches(id, where) && (!row || row(current.document));
 }
 
-/** A caller who might not be admitted anyway is not told which documents there are. */
+/** Refuses missing documents. A caller who would be refused anyway is not told which documents exist. */
 async function refuseAbsent(bulk: BulkCall, operation: 'update' | 'delete', missing: FieldError[]): Promise<never> {
   await refuseMissing(bulk, operation, '').catch((error: unknown) => {
     if (!(error instanceof DomainError && error.code === 'not-found')) throw error;

@@ -7,7 +7,7 @@ import { claimsOf, type UniqueField } from '../../../events/facts/claims.ts';
 import type { Claim } from '../../../events/facts/log.ts';
 import { idIn } from '../../../projections/query/lists.ts';
 import type { Bound, Leaf, Step } from '../../../projections/query/where.ts';
-import { authorizeEither, authorizeSome } from '../../access/access.ts';
+import { authorizeAny, authorizeEither } from '../../access/access.ts';
 import { reachOf } from '../../access/list-scope.ts';
 import { noteReason } from '../../http/reason.ts';
 import { actorOf } from '../../http/requests.ts';
@@ -22,12 +22,13 @@ import { type Lister, listerOf, loaded, textsOf } from './loading.ts';
 import { gatherErrors, refuseInvalid } from './refusals.ts';
 import type { CreateRequest } from './requests.ts';
 
-/** Creates many documents, all or none; with `upsertBy` those that exist are changed. */
+/** Creates many documents, all or none; with `upsertBy`, documents that exist are changed. */
 export async function createMany(bulk: BulkCall, { docs, upsertBy }: CreateRequest): Promise<ResponseObject> {
   const { h, request } = bulk;
-  // A rule is asked about each document: without one it is asked in advance. No document decides what a key may do.
+  // The rule is asked about each document; if there are none, only here. The rights of a key do not depend on
+  // documents.
   const isOfKey = actorOf(request).type === 'apiKey' && upsertBy === null;
-  if (docs.length === 0 || isOfKey) await authorizeSome(bulk, 'create');
+  if (docs.length === 0 || isOfKey) await authorizeAny(bulk, 'create');
   rejectQuery(request.query);
   if (upsertBy !== null) return upsertMany(bulk, docs, await keyOf(bulk, upsertBy));
 
@@ -37,7 +38,7 @@ export async function createMany(bulk: BulkCall, { docs, upsertBy }: CreateReque
     const rules = await admitAll(items);
     noteReason(request, bulk.target.model);
     const decided = await decideAll(items, rules);
-    const { decisions, batch } = await recordAll(bulk, [], async () => decided);
+    const { decisions, batch } = await recordAll(bulk, async () => decided, { streams: [] });
     return h.response({ results: decisions.map(created), batch }).code(201);
   }
 
@@ -59,10 +60,10 @@ function created({ item: { index }, id, version }: Decision): Omit<Result, 'outc
   return { index, id, version };
 }
 
-/** The unique field by which documents are found, and the way to it. */
+/** The unique field by which documents are found, and its path. */
 type Key = { name: string; unique: UniqueField; steps: readonly Step[]; leaf: Leaf };
 
-/** @throws DomainError `invalid` unless it is a unique field that the caller may read. */
+/** Reads `upsertBy`. @throws DomainError `invalid` unless it names a unique field that the caller may read. */
 async function keyOf(bulk: BulkCall, name: string): Promise<Key> {
   const reach = await reachOf(bulk);
   const keys: Key[] = [];
@@ -102,7 +103,7 @@ async function upsertMany(bulk: BulkCall, docs: readonly unknown[], key: Key): P
     return decideAll(items, rules);
   }
 
-  /** Whether the document that has a value was created since it was looked for, so that it is changed after all. */
+  /** Whether a document with a unique value was created since the search, so that the call has to change it. */
   async function isMoved(claim: Claim, decisions: readonly Decision[]): Promise<boolean> {
     const decision = decisions.find(({ change }) => change?.claims.some((one) => one.value === claim.value));
     const sent = decision && !decision.item.current ? claims[decision.item.index] : undefined;
@@ -112,7 +113,7 @@ async function upsertMany(bulk: BulkCall, docs: readonly unknown[], key: Key): P
   async function upsert(): Promise<ResponseObject> {
     const known = await matchesOf(today, key, claims);
     const streams = [...known.values()].map((id) => streamOf(target, id));
-    const { decisions, batch } = await recordAll(bulk, streams, decide, isMoved);
+    const { decisions, batch } = await recordAll(bulk, decide, { streams, isMoved });
     return h.response({ results: decisions.map(resultOf), batch });
   }
 
@@ -137,8 +138,8 @@ async function upsertMany(bulk: BulkCall, docs: readonly unknown[], key: Key): P
 }
 
 /**
- * The values that documents are found by, as the log has them. @throws DomainError `invalid` where one is missing, or
- * came twice.
+ * The values that documents are found by, as the log has them. @throws DomainError `invalid` if a value is missing, or
+ * comes twice.
  */
 async function claimsIn(bulk: BulkCall, docs: readonly unknown[], { name, unique }: Key): Promise<Claim[]> {
   const errors = gatherErrors();

@@ -5,7 +5,7 @@ import type { JsonObject } from '../../../config/schema.ts';
 import { decideNothing } from '../../../events/facts/accounts.ts';
 import { type Current, decideCreate, decideDelete } from '../../../events/facts/documents.ts';
 import type { Change, Claim } from '../../../events/facts/log.ts';
-import { authorize, mayRead, readsPast } from '../../access/access.ts';
+import { authorize, mayRead } from '../../access/access.ts';
 import { checkFieldsWritable } from '../../access/field-access.ts';
 import type { App, Call, RouteCall, Target } from '../../app.ts';
 import { yieldToEventLoop } from '../../platform/yield.ts';
@@ -30,47 +30,49 @@ import {
 
 /** One document of a bulk call. */
 export type Item = {
-  /** Its place in the call, from 0. */
+  /** Its index in the call, from 0. */
   index: number;
   /** Its name in errors: `docs.3`, `ids.3`, `where`. */
   at: string;
-  /** The place of its fields in the body: `docs.3`, `data`. */
+  /** The path of its fields in the body: `docs.3`, `data`. */
   within: string;
   /** Null for a document that is to be created. */
   id: string | null;
-  /** Null for the same. */
+  /** Null for a document that is to be created. */
   current: Current | null;
   /** The write of this document alone. */
   write: Write;
   /**
-   * The caller has found it by its content, so has to be allowed to read it. One who may not is answered as for this
-   * write, of a document that is new, where that is refused: else the refusal would tell that there is one.
+   * The same as the write of a new document; set if the caller found the document by its content, and so must be
+   * allowed to read it. If the caller may not, the answer is the refusal of this write, if it is refused: another
+   * refusal would tell that the document exists.
    */
   asNew?: Write;
-  /** The state that its values are of, which the caller has to be allowed to read. */
+  /** The earlier state that the values come from: the caller must be allowed to read it. */
   past?: { document: JsonObject; position: number };
 };
 
 /**
- * The decision on one document: `change` is null where it stays as it is; `version` and `document` are those after it.
+ * The decision on one document: `change` is null if the document stays as it is; `version` and `document` are those
+ * after the decision.
  */
 export type Decision = {
   item: Item;
   id: string;
   change: Change | null;
-  /** Changes of other streams that are recorded with it. */
+  /** Changes of other streams that are recorded with the decision. */
   also: Change[];
   hookContext: HookContext;
   document: JsonObject;
   version: number;
 };
 
-/** So many documents are worked on before other requests have a turn. */
+/** After this many documents other requests go on. */
 const atOnce = 25;
 
 /**
- * The means of writing single documents of a collection within a bulk call: its headers and its key are those of the
- * call.
+ * How single documents of a collection are written in a bulk call. The headers and the idempotency key belong to the
+ * call, so the steps for these are left out.
  */
 export function writableOf(app: App, target: Target<Collection>): Writable<Collection> {
   const steps = target.model.auth ? [accounts] : [];
@@ -92,8 +94,8 @@ export function writeIn(
   return writeOf(writable, h, { operation, body, upload: null, data: body });
 }
 
-/** Runs for each, with a turn for other requests now and then. */
-export async function inTurns<T>(all: readonly T[], run: (one: T) => Promise<void>): Promise<void> {
+/** Runs for one after the other, and lets other requests go on now and then. */
+export async function sequentially<T>(all: readonly T[], run: (one: T) => Promise<void>): Promise<void> {
   for (const [count, one] of all.entries()) {
     if (count % atOnce === atOnce - 1) await yieldToEventLoop();
     await run(one);
@@ -101,19 +103,19 @@ export async function inTurns<T>(all: readonly T[], run: (one: T) => Promise<voi
 }
 
 /**
- * Asks the rules about every document before any is looked at further.
+ * Asks the rules about every document, before anything else is checked.
  *
- * @returns the rule that admits each.
- * @throws DomainError `unauthorized`; `forbidden` naming the first of those that are refused.
+ * @returns the rule that admits each document.
+ * @throws DomainError `unauthorized`; `forbidden` naming the first refused documents.
  */
 export async function admitAll(items: readonly Item[]): Promise<Map<Item, string | undefined>> {
   const rules = new Map<Item, string | undefined>();
   const refused: Item[] = [];
-  await inTurns(items, async (item) => {
+  await sequentially(items, async (item) => {
     const { write, current, asNew, past } = item;
     if (asNew && current && !(await mayRead(write, current.document))) {
       refused.push((await isAdmitted(asNew, null)) ? item : { ...item, write: asNew });
-    } else if ((!past || (await readsPast(write, past))) && (await isAdmitted(write, current))) {
+    } else if ((!past || (await mayRead(write, past.document, past.position))) && (await isAdmitted(write, current))) {
       rules.set(item, write.request.app.rule);
     } else refused.push(item);
   });
@@ -132,7 +134,7 @@ async function isAdmitted(write: Write, current: Current | null): Promise<boolea
 }
 
 /**
- * Decides on documents whose caller is admitted: all of them are checked before a hook runs.
+ * Decides on documents whose caller is admitted: all documents are checked before a hook runs.
  *
  * @param isDry no hook runs, and nothing is prepared for a change.
  * @throws DomainError `forbidden` or `invalid` naming the fields; what a hook throws.
@@ -144,7 +146,7 @@ export async function decideAll(
 ): Promise<Decision[]> {
   const values = await checkedAll(items);
   const decisions: Decision[] = [];
-  await inTurns(items, async (item) => {
+  await sequentially(items, async (item) => {
     const decided = await decideOne(item, values.get(item) ?? {}, isDry).catch((error: unknown) => {
       throw refusalOfHook(error, item);
     });
@@ -158,7 +160,7 @@ export async function decideAll(
 async function checkedAll(items: readonly Item[]): Promise<Map<Item, JsonObject>> {
   const written = items.filter(({ write }) => write.operation !== 'delete');
   const unwritable = gatherErrors('forbidden');
-  await inTurns(written, (item) => {
+  await sequentially(written, (item) => {
     const sent = { body: item.write.body, doc: item.current?.document ?? null, isPast: item.past !== undefined };
     return unwritable.check(item.within, () => checkFieldsWritable(item.write, operationOf(item), sent));
   });
@@ -166,7 +168,7 @@ async function checkedAll(items: readonly Item[]): Promise<Map<Item, JsonObject>
 
   const values = new Map<Item, JsonObject>();
   const wrong = gatherErrors();
-  await inTurns(written, async (item) => {
+  await sequentially(written, async (item) => {
     if (wrong.isFull()) return;
     await wrong.check(item.within, async () => {
       values.set(item, await valuesOf(item));
@@ -176,7 +178,7 @@ async function checkedAll(items: readonly Item[]): Promise<Map<Item, JsonObject>
   return values;
 }
 
-/** Past values keep the ids of documents that are gone since. */
+/** The values to write, checked; past values may keep the ids of documents that were deleted since. */
 function valuesOf(item: Item): Promise<JsonObject> {
   const { write, past } = item;
   return past
@@ -224,22 +226,27 @@ function prepared({ write, current }: Item, { id, change }: Pick<Decision, 'id' 
   return change ? beforeAppend(write, { id, change, version: current?.version ?? 0 }) : Promise.resolve([]);
 }
 
-/** The result of a bulk call: its decisions, and the id in each of its events; null where nothing was recorded. */
-export type Recorded = { decisions: Decision[]; batch: string | null };
+/** The result of a bulk call: its decisions, and the id in each of its events; null if nothing was recorded. */
+export type BulkRecord = { decisions: Decision[]; batch: string | null };
+
+/** How decisions are recorded. */
+type Recording = {
+  /** The streams that are known to change. */
+  streams: readonly string[];
+  /** Whether a document that was new has been created by others meanwhile: then the call decides anew. */
+  isMoved?: (claim: Claim, decisions: readonly Decision[]) => Promise<boolean>;
+};
 
 /**
  * Records decisions in one append, all of them or none, and runs what follows a write.
  *
- * @param streams those that are known to change.
- * @param isMoved whether a document of the call that was new has been created by others meanwhile: decide anew.
  * @throws DomainError `conflict` naming the unique values that are taken.
  */
 export async function recordAll(
   call: RouteCall,
-  streams: readonly string[],
   decide: () => Promise<Decision[]>,
-  isMoved: (claim: Claim, decisions: readonly Decision[]) => Promise<boolean> = async () => false,
-): Promise<Recorded> {
+  { streams, isMoved = async () => false }: Recording,
+): Promise<BulkRecord> {
   const { app } = call;
   const result = await writeMany(call, streams, async () => {
     const decisions = await decide();
@@ -257,15 +264,15 @@ export async function recordAll(
     };
   });
   const changed = result.decisions.filter(({ change }) => change !== null);
-  await inTurns(changed, ({ item }) => recorded(item.write));
-  await inTurns(changed, async ({ item, hookContext, document }) => {
+  await sequentially(changed, ({ item }) => recorded(item.write));
+  await sequentially(changed, async ({ item, hookContext, document }) => {
     const kind = item.write.operation === 'delete' ? 'afterDelete' : 'afterChange';
     await runAfterHooks(hookContext, kind, document);
   });
   return result;
 }
 
-/** A document that stays as it is has to be so still when the rest is recorded. */
+/** An unchanged document must still be unchanged when the others are recorded. */
 function unchanged({ item, id, version }: Pick<Decision, 'item' | 'id' | 'version'>): Change {
   return decideNothing(streamOf(item.write.target, id), version);
 }

@@ -7,28 +7,28 @@ import type { Call, Target } from '../../app.ts';
 import { yieldToEventLoop } from '../../platform/yield.ts';
 import { ownSortKeys } from '../../queries/paths.ts';
 import type { Written } from '../../reads/missing-index.ts';
-import { readMany } from '../read/reading.ts';
+import { readManyAt } from '../read/reading.ts';
 import { mostCharacters } from './requests.ts';
 
-/** Gives pages of the documents of a collection, today or as of a position. */
+/** Reads pages of the documents of a collection, today or as of a position. */
 export type Lister = (request: ListRequest) => Promise<Page>;
 
 /**
- * The pages of a collection as of a position; null: of today.
+ * Makes a lister of a collection as of a position; null: of today.
  *
  * @param written what the caller has written, of which a refusal may tell.
  */
-export function listerOf(call: Call, position: number | null, written?: Written): Lister {
-  return (request) => readMany(call, { kind: 'list', request }, written, position);
+export function listerOf(call: Call, position: number | null, written: Written = {}): Lister {
+  return (request) => readManyAt(call, { read: { kind: 'list', request }, position, written });
 }
 
-/** The texts of a page are in memory. */
+/** How many documents a page has: its texts are in memory. */
 const atOnce = 250;
 const [id] = ownSortKeys('id', []);
 
 /**
- * The texts of all documents that meet a condition, in the order of their ids: each that meets it all the while is
- * given once, whatever is written meanwhile.
+ * The texts of all documents that meet a condition, in the order of their ids. A document that meets the condition
+ * throughout is given once, whatever is written meanwhile.
  *
  * @throws DomainError `too-large`.
  */
@@ -73,7 +73,7 @@ export function loaded({ documents }: Target<Collection>, ids: readonly string[]
   return found;
 }
 
-/** @throws DomainError `too-large` where documents have so many characters that one call may not be about them. */
+/** @throws DomainError `too-large` if the documents have more characters than one call may be about. */
 export function refuseTooMuch(characters: number): void {
   if (characters <= mostCharacters) return;
   throw new DomainError(

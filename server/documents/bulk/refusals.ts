@@ -6,12 +6,12 @@ import type { App } from '../../app.ts';
 import { fieldOf } from '../write/writes.ts';
 import type { Decision, Item } from './items.ts';
 
-/** So many documents are named in a 403. */
+/** How many documents a 403 names at most. */
 const mostRefused = 20;
-/** So many fields are named in a 400 or 409. */
+/** How many fields a 400 or 409 names at most. */
 const mostErrors = 100;
 
-/** The refusal of a call of which these documents are refused by a rule. */
+/** The refusal of a call of which a rule refuses these documents. */
 export function refusedOf(refused: readonly Item[], all: readonly Item[]): DomainError {
   const errors = refused.slice(0, mostRefused).map((item): FieldError => {
     return { field: item.at, message: `you may not ${item.write.operation} ${nameOf(item)}` };
@@ -41,7 +41,7 @@ function within(place: string, errors: readonly FieldError[]): FieldError[] {
   });
 }
 
-/** Gathers errors over fields, each once, up to {@link mostErrors}; those that checks throw have this code. */
+/** Gathers errors over fields, each once, up to {@link mostErrors}, from checks that throw an error with this code. */
 export function gatherErrors(code: ErrorCode = 'invalid') {
   const found = new Map<string, FieldError>();
 
@@ -49,7 +49,7 @@ export function gatherErrors(code: ErrorCode = 'invalid') {
     for (const error of errors) if (!isFull() && !found.has(error.field)) found.set(error.field, error);
   }
 
-  /** Runs a check of one document, which stands at a place in the body. @throws errors with another code. */
+  /** Runs the check of one document, whose fields have a path in the body. @throws errors with another code. */
   async function check(place: string, run: () => void | Promise<void>): Promise<void> {
     try {
       await run();
@@ -66,12 +66,12 @@ export function gatherErrors(code: ErrorCode = 'invalid') {
   return { add, check, isFull, all: (): FieldError[] => [...found.values()] };
 }
 
-/** @throws DomainError `forbidden` with these errors over fields that may not be written, if there are any. */
+/** @throws DomainError `forbidden` if there are errors over fields that may not be written. */
 export function refuseFields(errors: readonly FieldError[]): void {
   if (errors.length > 0) throw new DomainError('forbidden', errors.map(({ message }) => message).join('; '), errors);
 }
 
-/** @throws DomainError `invalid` with these errors, if there are any. */
+/** @throws DomainError `invalid` if there are errors. */
 export function refuseInvalid(errors: readonly FieldError[]): void {
   if (errors.length === 0) return;
   if (errors.length === 1) throw invalidFields(errors);
@@ -80,7 +80,7 @@ export function refuseInvalid(errors: readonly FieldError[]): void {
   throw new DomainError('invalid', `${errors.length} fields are wrong: ${names.join(', ')}${more}`, errors);
 }
 
-/** The refusal of a hook, with the document that it is about in front. Any other error stays as it is. */
+/** The refusal of a hook, with the name of its document in front. Any other error stays as it is. */
 export function refusalOfHook(error: unknown, { at, id }: Item): unknown {
   if (!Boom.isBoom(error)) return error;
   const { payload } = error.output;
@@ -88,7 +88,7 @@ export function refusalOfHook(error: unknown, { at, id }: Item): unknown {
   return error;
 }
 
-/** @throws DomainError `conflict` naming the unique values that several documents of the call are to have. */
+/** @throws DomainError `conflict` naming the unique values that several documents of the call would have. */
 export function refuseClashes(decisions: readonly Decision[]): void {
   const first = new Map<string, Item>();
   const errors = gatherErrors();

@@ -3,21 +3,21 @@ import { isObject, memberOf } from '../../../config/schema.ts';
 import { didYouMean, show } from '../../../config/suggest.ts';
 import type { Target } from '../../app.ts';
 
-/** So many documents may be in one call. */
+/** How many documents one call may be about. */
 export const mostDocuments = 1000;
 /**
- * So many characters they may be together, as they are stored: a call has all of them in memory, and so has the writer,
- * several times.
+ * How many characters the stored documents of a call may have together: the call has all of them in memory, and the
+ * writer has them several times.
  */
 export const mostCharacters = 16 * 1024 * 1024;
 
-/** New documents; with `upsertBy` those that exist by that unique field are changed. */
+/** New documents; with `upsertBy`, documents that have the same value of this unique field are changed. */
 export type CreateRequest = { docs: readonly unknown[]; upsertBy: string | null };
 
-/** Which documents: those that match, or those with these ids. */
+/** Which documents a call is about: those that match, or those with these ids. */
 export type Selection = { where: object } | { ids: readonly string[] };
 
-/** A change of documents; `data` is that of an update. */
+/** A change of documents; only an update has `data`. */
 export type ChangeRequest = { selection: Selection; data: unknown; isDry: boolean };
 
 /** Reads the body of `POST …/bulk`. @throws DomainError `invalid` naming what is wrong with it. */
@@ -43,13 +43,13 @@ export function readChange(body: unknown, target: Target, operation: 'update' | 
   return { selection: selectionOf(where, ids), data, isDry: flagOf('dryRun', dryRun) };
 }
 
-/** A member that is true or false; false where it is missing. @throws DomainError `invalid`. */
+/** A member that is true or false; false if it is missing. @throws DomainError `invalid`. */
 export function flagOf(name: string, value: unknown): boolean {
   if (value === undefined || typeof value === 'boolean') return value ?? false;
   throw invalidField(name, `must be true or false, got ${show(value)}`);
 }
 
-/** The members of a body that has no others. @throws DomainError `invalid`. */
+/** The members of a body, which may have no others. @throws DomainError `invalid`. */
 export function membersOf(body: unknown, known: readonly string[]): Record<string, unknown> {
   if (!isObject(body)) throw new DomainError('invalid', 'the body must be a JSON object');
   const unknown = Object.keys(body).find((name) => !known.includes(name));
@@ -94,7 +94,9 @@ function needed(must: string, value: unknown): string {
   return value === undefined ? 'is required' : `must be ${must}, got ${show(value)}`;
 }
 
-/** Nothing is hashed for a thousand at once, and nothing of a password is kept to know a repeated call by. */
+/**
+ * Refuses passwords: a call would hash a thousand, and would have to keep something of them to know a repeated call.
+ */
 function refusePasswords(
   { model }: Target,
   bodies: Iterable<[place: string | number, body: unknown]>,

@@ -14,13 +14,13 @@ import { changeMany } from './change.ts';
 import { createMany } from './create.ts';
 import { writableOf } from './items.ts';
 import { createManyOperation, deleteManyOperation, updateManyOperation } from './operations.ts';
+import { inBulkQueue } from './queue.ts';
 import { readChange, readCreate } from './requests.ts';
-import { inBulkTurn } from './turns.ts';
 
-/** A body of megabytes may take a while, in milliseconds. */
+/** How long a body may take, in milliseconds: it may have megabytes. */
 const patience = 60_000;
 
-/** Writes of many documents of a collection at once. */
+/** The routes that write many documents of a collection at once. */
 export function bulk(server: Server, app: App): void {
   for (const target of app.collections.values()) {
     if (target.model.upload) refuseFiles(server, target);
@@ -33,7 +33,7 @@ function routesOf(server: Server, app: App, target: Target<Collection>): void {
   const path = `/api/collections/${slug}/bulk`;
   const writable = writableOf(app, target);
 
-  /** Reads the body of a call. It may come for a while: the caller is who they are now. */
+  /** Reads the body of a call. That may take a while, so the user is read again afterwards. */
   async function bodyOf(request: Request, maxBytes: number): Promise<unknown> {
     const body = await readBody(request, maxBytes, patience);
     requireLiving(app, request);
@@ -53,7 +53,7 @@ function routesOf(server: Server, app: App, target: Target<Collection>): void {
       handler: async (request, h) => {
         const call = { app, request, target };
         await authorizeWriter(call);
-        return inBulkTurn(call, async (begin) => {
+        return inBulkQueue(call, async (begin) => {
           const body = await bodyOf(request, app.model.limits.bulkBody);
           const wanted = readCreate(body, target);
           await begin();
@@ -80,7 +80,7 @@ function routesOf(server: Server, app: App, target: Target<Collection>): void {
         const call = { app, request, target };
         requireCredential(call, operation);
         requireScope(request, model, operation);
-        return inBulkTurn(call, async (begin) => {
+        return inBulkQueue(call, async (begin) => {
           const body = await bodyOf(request, app.model.limits.body);
           const wanted = readChange(body, target, operation);
           await begin();
@@ -92,17 +92,17 @@ function routesOf(server: Server, app: App, target: Target<Collection>): void {
 }
 
 /**
- * Refuses a caller without a credential, and an API key, that may create and change nothing here, before megabytes are
- * read. To a user the refusal names the documents.
+ * Refuses a caller without a credential, or an API key, that may neither create nor change anything here, before
+ * megabytes are read. A user is refused later, with the names of the documents.
  */
 async function authorizeWriter(call: Call<Collection>): Promise<void> {
   requireCredential(call, 'create');
   if (actorOf(call.request).type === 'user') return;
-  // Some may change what they may not create.
+  // A caller may be allowed to change documents and not to create any.
   await authorizeEither(call, 'create', 'update');
 }
 
-/** A document of a file comes with its bytes, one by one. */
+/** The bulk routes of an upload collection, which refuse: each document comes with the bytes of its file. */
 function refuseFiles(server: Server, { slug }: Target): void {
   server.route(
     ['bulk', 'bulk/update', 'bulk/delete'].map((path) => ({

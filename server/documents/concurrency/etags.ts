@@ -3,10 +3,12 @@ import type { Request } from '@hapi/hapi';
 import { invalidField } from '../../../config/errors.ts';
 import { show } from '../../../config/suggest.ts';
 
-/** The text between the quotes of an `ETag`: the version of the document, and what tells apart how it may be shown. */
+/**
+ * The text between the quotes of an `ETag`: the version of the document, and a suffix for the way in which it is shown.
+ */
 export type Tag = string;
 
-/** The tag of an answer that is the same for everybody: `shape` changes when documents are shown with other fields. */
+/** The tag of an answer that is the same for everybody: `shape` changes if documents are shown with other fields. */
 export function plainTag(version: number, shape: string): Tag {
   return `${version}-${shape}`;
 }
@@ -16,15 +18,15 @@ export function textTag(version: number, text: string): Tag {
   return `${version}-${hash('sha256', text, 'base64url').slice(0, 16)}`;
 }
 
-/** Which versions a write is meant for: any that there is, or those of these tags. */
+/** The versions that a write is meant for: any, or the versions of these tags. */
 export type Expected = '*' | ReadonlySet<number>;
 
 /** RFC 9110, section 8.8.3. */
 const entityTag = /[ \t]*(?:W\/)?"([\x21\x23-\x7e\x80-\xff]*)"[ \t]*(?:,|$)/y;
 
 /**
- * Reads `If-Match`; null without one. Of a tag only the version counts, whatever stood beside it and whatever was done
- * to it on the way: proxies that compress mark tags, or make them weak.
+ * Reads `If-Match`; null without this header. Of a tag only the version counts: proxies that compress mark tags, or
+ * make them weak.
  *
  * @throws DomainError `invalid` for a value that is not a list of entity tags.
  */

@@ -6,7 +6,7 @@ import { show } from '../../../config/suggest.ts';
 import { decideNothing } from '../../../events/facts/accounts.ts';
 import { splitStream } from '../../../events/facts/catalogue.ts';
 import { type FirstAnswer, type IdempotencyRecord, UnknownOutcomeError } from '../../../events/facts/log.ts';
-import { authorize, authorizeDeleted, readsPast } from '../../access/access.ts';
+import { authorize, mayRead } from '../../access/access.ts';
 import type { App, Call, RouteCall } from '../../app.ts';
 import { actorOf } from '../../http/requests.ts';
 import { pastOf } from '../past/versions.ts';
@@ -18,15 +18,15 @@ import { writtenText } from '../write/written.ts';
 
 const header = 'idempotency-key';
 const maxLength = 255;
-/** Deeper than any field takes; what goes deeper would be refused anyway. */
+/** Deeper than any field; a body that is deeper would be refused anyway. */
 const maxDepth = 500;
 
 /**
- * Makes a write happen at most once for each `Idempotency-Key`: a client that sends it again gets the first answer
- * again. Of two that come at once the log decides which is first; the other one gets that answer, whatever it failed
- * over.
+ * Makes a write happen at most once for each `Idempotency-Key`: a client that repeats the write gets the first answer
+ * again. Of two that come at once the log decides which is first; the other one gets the first answer, whatever error
+ * it had.
  *
- * A step of writes: `repeated` throws DomainError `invalid` for a key that is not valid, `unprocessable` for one that
+ * A step of writes: `repeated` throws DomainError `invalid` for a key that is not valid, `unprocessable` for a key that
  * came with another request.
  */
 export function idempotency(write: Write): WriteStep {
@@ -40,7 +40,7 @@ export function idempotency(write: Write): WriteStep {
       return record && answerAgain(record, find(record));
     },
     async beforeAppend({ id, change, version }) {
-      // A change of nothing is not recorded, but for the key under which it may be repeated.
+      // A change of nothing is recorded only for the key under which it may be repeated.
       return record && !change ? [decideNothing(streamOf(write.target, id), version)] : [];
     },
     async failed(error) {
@@ -59,18 +59,18 @@ export function idempotency(write: Write): WriteStep {
     await app.waitUntilReplicated();
     await upload?.hold();
     const response = await replay(write, first);
-    // The bytes came along once more: a store that has lost them has them again.
+    // The bytes came once more: a store that has lost them has them again.
     await upload?.keep();
     return response;
   }
 }
 
-/** True when a request has an idempotency key, valid or not. */
+/** Whether a request has an idempotency key, valid or not. */
 export function hasIdempotencyKey({ headers }: Request): boolean {
   return headers[header] !== undefined;
 }
 
-/** True when something was done under the key of a request, before it is known whether it is the same. */
+/** Whether a write was recorded under the key of a request; it may have been another request. */
 export function isRecorded({ app, request }: RouteCall): boolean {
   return hasIdempotencyKey(request) && app.idempotencyRecords.find(keyOf(app, request), app.clock.believed()) !== null;
 }
@@ -82,10 +82,10 @@ function refuseOther({ fingerprint }: IdempotencyRecord, first: FirstAnswer): vo
 }
 
 /**
- * Gives the first answer to a write again: the document as it was after it, or before its end. Whether the caller may
- * do such a thing is asked again; nothing else is.
+ * Gives the first answer to a write again: the document as it was after the write, or before its deletion. Only the
+ * access rules are asked again.
  *
- * @throws DomainError `unauthorized` or `forbidden`; `conflict` where what the document was has been erased.
+ * @throws DomainError `unauthorized` or `forbidden`; `conflict` if the document as it was has been erased.
  */
 async function replay(write: Write, { stream, version }: FirstAnswer): Promise<ResponseObject> {
   const { target, present, h, operation, data } = write;
@@ -95,18 +95,23 @@ async function replay(write: Write, { stream, version }: FirstAnswer): Promise<R
     throw new DomainError('conflict', 'this was done before, but what the answer was has been erased');
   const { document: fields, position } = past;
   const current = operation === 'create' ? null : currentOf(target, id);
-  if (operation === 'create' || current)
-    await authorize(write, operation, { doc: () => current?.document ?? null, data });
-  else await authorizeDeleted(write, operation, { document: fields, position, data });
+  // A document that is deleted is asked about as it was.
+  const subject =
+    operation === 'create' || current
+      ? { doc: () => current?.document ?? null, data }
+      : { doc: () => fields, data, position };
+  await authorize(write, operation, subject);
   const document = target.documentOf(id, fields);
-  const isReadable = await readsPast(write, { document, position });
+  const isReadable = await mayRead(write, document, position);
   const answer = await writtenText(write, document, isReadable);
   const tag = () => present.tag(version, answer, { isStored: isReadable });
   const response = operation === 'delete' ? sendText(h, answer) : sendTagged(h, answer, tag());
   return response.header('idempotent-replayed', 'true');
 }
 
-/** A global that was never written is its defaults, and a write that changed nothing left it so. */
+/**
+ * The state after a write. A global that was never written is its defaults; a write that changed nothing left it so.
+ */
 async function thenOf(
   { app, target }: Call,
   stream: string,
@@ -117,11 +122,11 @@ async function thenOf(
 }
 
 /**
- * Runs a write of many documents at most once for each `Idempotency-Key`, as {@link idempotency} does with those of
+ * Runs a write of many documents at most once for each `Idempotency-Key`, as {@link idempotency} does with the write of
  * one.
  *
- * @param again gives the first answer again, of the bulk call with this id, before which the log had come to a
- * position, to a caller who may do such a thing still.
+ * @param again gives the first answer of the bulk call with this id again, if the caller may still do such a thing. The
+ * events of the call come after `position`.
  */
 export async function once(
   call: Pick<Write, 'app' | 'request' | 'body'>,
@@ -173,21 +178,21 @@ function recordOf({ app, request, body, target, upload = null }: IdempotentCall)
 /** A write, or a bulk call: that has neither `target` nor `upload`. */
 type IdempotentCall = Pick<Write, 'app' | 'request' | 'body'> & Partial<Pick<Write, 'target' | 'upload'>>;
 
-/** By caller and route: the same key of another caller is another one. */
+/** A key by caller and route: the same key of another caller is another key. */
 function keyOf(app: App, request: Request): string {
   const { type, id = null } = actorOf(request);
   const { method, path, headers } = request;
   return keyed(app, 'key', [type, id, method, path, String(headers[header])]);
 }
 
-/** A hash that tells nothing without the secret, not even whether a guess is right. */
+/** A keyed hash: without the secret not even a guess can be checked. */
 function keyed({ idempotencySecret }: App, kind: string, what: readonly unknown[]): string {
   return createHmac('sha256', idempotencySecret)
     .update(JSON.stringify([kind, ...what]))
     .digest('base64url');
 }
 
-/** The same text for bodies that differ only in the order of their members. */
+/** A text that is the same for bodies that differ only in the order of their members. */
 function canonical(value: unknown, depth = 0): string {
   if (depth > maxDepth) throw new DomainError('invalid', `the body must not nest more than ${maxDepth} levels`);
   if (Array.isArray(value)) return `[${value.map((item) => canonical(item, depth + 1))}]`;

@@ -10,10 +10,10 @@ import { idIn, streamOf } from '../write/current.ts';
 import type { ShownCall, Write, WriteStep } from '../write/write-steps.ts';
 import { type Expected, expectedVersions } from './etags.ts';
 
-/** A field whose value is another than the client knows. `before` only for a caller who may see what was. */
+/** A field whose value has changed since the version that the client knows. `before` only if the caller may see it. */
 type Difference = { field: string; before?: Json; current: Json };
 
-/** Refuses a change of another version than `If-Match` names: a step of writes. */
+/** Refuses a change of a version that `If-Match` does not name: a step of writes. */
 export function ifMatch(write: Write): WriteStep {
   return {
     async admitted(current) {
@@ -23,8 +23,8 @@ export function ifMatch(write: Write): WriteStep {
 }
 
 /**
- * Holds the `If-Match` of a request against the document: to be asked in each try of a write, once the caller is known
- * to be let in, and before anything is kept for it.
+ * Compares the `If-Match` of a request with the document: to be called in each try of a write, once the caller is
+ * admitted, and before anything is kept for the write.
  *
  * @param current null for a document that does not exist, which no tag can name.
  * @throws DomainError `precondition-failed` with the version that there is, and for readers its `etag` and the fields
@@ -48,7 +48,8 @@ async function stale(call: ShownCall, expected: Expected, current: Current | nul
 }
 
 /**
- * A refusal must not be lost over what it tells: where a hook refuses to show the document, it tells the version only.
+ * The details of a refusal. If a hook refuses to show the document, there are none: the refusal still tells the
+ * version.
  */
 async function shownOf(call: ShownCall, current: Current, base: number): Promise<JsonObject | null> {
   const { app, request, target, present } = call;
@@ -65,7 +66,7 @@ async function shownOf(call: ShownCall, current: Current, base: number): Promise
   }
 }
 
-/** @param today the document as it is, and as the caller is shown it. */
+/** @param today the document as it is shown to the caller. */
 async function differences(
   call: ShownCall,
   base: number,

@@ -3,7 +3,7 @@ import type { Groups } from '../../../projections/query/groups.ts';
 import type { Bound } from '../../../projections/query/where.ts';
 import type { GroupQuery, Named } from '../../queries/groups.ts';
 
-/** The answer of `aggregate`: a key and the figures of each group, by the paths as they were asked for. */
+/** The answer of `aggregate`: a key and the figures of each group, by the paths of the query. */
 export function aggregateAnswer({ keys, measures }: GroupQuery, { groups, total }: Groups): JsonObject {
   return {
     groups: groups.map((group) => ({
@@ -33,7 +33,7 @@ function keyValue(key: GroupQuery['keys'][number], value: Bound): Json {
   return key.part === null ? answered(key, value) : value;
 }
 
-/** As documents have it: a boolean is stored as a number, and so are the times of the server. */
+/** A value as documents have it: booleans and the times of the server are stored as numbers. */
 function answered({ field, leaf }: Named<{ leaf: { kind: string } }>, value: Bound): Json {
   if (value === null) return null;
   if (field.type === 'boolean') return value === 1;

@@ -14,7 +14,7 @@ import { sendText } from '../read/sending.ts';
 import { aggregateAnswer, distinctAnswer } from './answers.ts';
 import { aggregateOperation, distinctOperation } from './operations.ts';
 
-/** Figures about the documents of every collection that a caller may see. */
+/** The routes of figures about the documents of a collection that a caller may see. */
 export function groups(server: Server, app: App): void {
   for (const target of app.collections.values()) routesOf(server, app, target);
 }
@@ -67,7 +67,7 @@ async function groupsOf(call: Call, query: GroupQuery, { where: allowed, row }: 
   const written = { where: query.where };
   const groups = (request: GroupRequest) => readMany(call, { kind: 'groups', request }, written);
   if (!row) return groups({ ...query, where, ids: null });
-  // A rule that looks at each document cannot be part of a query.
+  // A rule that looks at the document cannot be part of a query.
   const texts = await allPassing(call, { where, sort: [] }, { row, written });
   return groups({ ...query, where: null, ids: texts.map(idIn) });
 }

@@ -12,14 +12,14 @@ import {
   refusals,
   refusalsOfStore,
 } from '../../openapi/responses.ts';
-import { readElsewhere } from '../../queries/parameters.ts';
+import { describedOnly } from '../../queries/parameters.ts';
 import { momentParameter } from '../../queries/query.ts';
 
 const file = Joi.object({
   id: Joi.string().guid().required().description('The id of the document.'),
   filename: Joi.string().required().description('The name of the file, as the document has it.'),
 });
-const site = readElsewhere('The site, where there is no header that names it: a picture in a page.');
+const site = describedOnly('The site, where there is no header that names it: a picture in a page.');
 const ofFile = Joi.object({
   Range: Joi.string().description('The bytes that are wanted: `bytes=0-499`, `bytes=500-` or `bytes=-500`.'),
   'If-Range': Joi.string().description('The `ETag` that the wanted bytes are of; the whole file where it is another.'),
@@ -35,7 +35,7 @@ const ofBytes = [
   'Cross-Origin-Resource-Policy',
 ] as const;
 
-/** The query of a file. @param name that of the site; null where there is but one. */
+/** The query of a file. @param name of the site; null if there is only one. */
 export function mediaParameters(name: string | null) {
   return name === null ? momentParameter : { ...momentParameter, site };
 }

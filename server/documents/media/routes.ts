@@ -22,18 +22,18 @@ import { serializerFor } from '../read/serialize.ts';
 import { mediaOperation, mediaParameters } from './operations.ts';
 import { servingOf } from './serving.ts';
 
-/** How long a download may stand still, at either end. */
+/** How long a download may stall, at either end. */
 const stallMilliseconds = 120_000;
 
-/** The files of every upload collection, for those who may read the document; a concrete route for each collection. */
+/** The routes of files: one per upload collection, for callers who may read the document. */
 export function media(server: Server, app: App, patience = stallMilliseconds): void {
   const targets = [...app.collections.values()].filter(({ model }) => model.upload);
-  for (const target of targets) routeOf(server, app, target, patience);
+  for (const target of targets) routeOf(server, { app, target }, patience);
 }
 
 /**
- * Below `/api/media/`, a path that climbs or is no UTF-8 names no file: a 404, where hapi would find a route after
- * climbing, and other routes answer 400.
+ * Answers 404 to a path below `/api/media/` that has dot segments or is not UTF-8: hapi would resolve the segments and
+ * find another route, and other routes answer 400.
  */
 export function refuseOddPath({ raw, path: found }: Request): void {
   const { url = '' } = raw.req;
@@ -44,7 +44,9 @@ export function refuseOddPath({ raw, path: found }: Request): void {
   if (!isUtf8(path)) throw new DomainError('not-found', `there is no such file: ${pathProblem(path)}`);
 }
 
-function routeOf(server: Server, app: App, target: Target<Collection>, patience: number): void {
+type MediaTarget = { app: App; target: Target<Collection> };
+
+function routeOf(server: Server, { app, target }: MediaTarget, patience: number): void {
   const present = serializerFor(app, target);
 
   server.route({
@@ -71,17 +73,17 @@ function routeOf(server: Server, app: App, target: Target<Collection>, patience:
     },
   });
 
-  /** @throws DomainError as a read of the document does, and `not-found` when its file has another name. */
+  /** @throws DomainError as a read of the document does, and `not-found` if its file has another name. */
   async function readableFile(request: Request): Promise<FileValues> {
     const moment = await readAsOf(app, request, target);
     const { text } = await readableDocument({ app, request, target });
     readQuery(mediaParameters(app.site), request.query, app);
-    // Hooks that keep a document from a caller keep its file too; what they make of the document is not asked for.
+    // A hook that refuses to show a document refuses its file too; what else the hook makes of the document is ignored.
     if (target.hasReadHooks) await present.text(request, text);
     const document: JsonObject & FileValues = JSON.parse(text);
     const filename = String(request.params.filename);
-    // A value written before the collection became one of files may hold anything under these names.
-    // As of then the file may have had another name than the one that the caller knows.
+    // A document that was written before the collection had files may have any value here.
+    // With `asOf` the file may have another name than the caller knows.
     if (!isSha256(String(document.sha256)) || (!moment && document.filename !== filename)) {
       const name = JSON.stringify(filename.slice(0, 100));
       throw new DomainError('not-found', `the document ${idOf(request)} in ${target.slug} has no file ${name}`);
@@ -102,7 +104,7 @@ async function fileAnswer(app: App, h: ResponseToolkit, file: FileValues): Promi
   const length = end - start + 1;
   const bytes = await openFile({ app, request }, file, { start, end });
   const { contentType, disposition, policy } = servingOf(mimeType);
-  // Compressed, a file would have another length, and its ranges would be of something else.
+  // Compressed, a file would have another length, and other ranges.
   request.info.acceptEncoding = 'identity';
   const response = h
     .response(bytes ?? undefined)
@@ -111,16 +113,16 @@ async function fileAnswer(app: App, h: ResponseToolkit, file: FileValues): Promi
     .bytes(length)
     .header('accept-ranges', 'bytes')
     .header('content-disposition', dispositionOf(filename, { type: disposition }));
-  // The type has one where it needs one.
+  // The type has a charset if it needs one.
   response.charset('');
-  // The answer of a bucket has headers of its own, which hapi would take over.
+  // hapi would take over the headers of the bucket's answer.
   Object.assign(response.settings, { passThrough: false });
   if (range) response.header('content-range', `bytes ${start}-${end}/${filesize}`);
   if (policy !== null) response.header('content-security-policy', policy);
   return response;
 }
 
-/** Under another `If-Range` than our tag, a part would not fit the caller's rest of the file. */
+/** The range of a request; null if `If-Range` names another file: the part would not fit the client's rest. */
 function askedRange({ headers }: Request, { filesize, sha256 }: FileValues): ByteRange | null {
   const { range, 'if-range': ifRange } = headers;
   return range === undefined || (ifRange !== undefined && ifRange !== tagOf(sha256))
@@ -128,7 +130,7 @@ function askedRange({ headers }: Request, { filesize, sha256 }: FileValues): Byt
     : rangeOf(String(range), filesize);
 }
 
-/** Opens the bytes of a file; null where only its head is asked for. */
+/** Opens the bytes of a file; null for a HEAD request. */
 async function openFile(
   { app, request }: RouteCall,
   { sha256, filesize }: FileValues,
@@ -140,9 +142,11 @@ async function openFile(
     if (size !== filesize) throw new Error(`of the bytes with SHA-256 ${sha256} there are ${size}, not ${filesize}`);
     if (request.method === 'head') return null;
     const bytes = await app.blobs.open(sha256, range);
-    return watchDownload(bytes, request.raw.res, range.end - range.start + 1, (err) =>
-      app.log.warn({ err, requestId: requestId(request) }, 'a download was cut off'),
-    );
+    return watchDownload(bytes, {
+      response: request.raw.res,
+      length: range.end - range.start + 1,
+      onCut: (err) => app.log.warn({ err, requestId: requestId(request) }, 'a download was cut off'),
+    });
   } catch (error) {
     if (isStoreFailure(error)) throw error;
     throw new Error(`a file cannot be sent as it was received: ${request.path}; "annals blobs verify" checks all`, {
@@ -151,23 +155,24 @@ async function openFile(
   }
 }
 
+type Download = {
+  response: ServerResponse;
+  /** How many bytes the client was promised. */
+  length: number;
+  /** Receives the reason, once, if the download is cut off; not if the client leaves. */
+  onCut: (error: Error) => void;
+};
+
 /**
- * Sees to it that bytes that do not come, or too many, end the connection: the client is to see that the file is not
- * whole. hapi would end the answer as if it were, and the client wait for the rest.
+ * Ends the connection if bytes are missing, or too many: the client is to see that the file is not whole. hapi would
+ * end the answer as if it were whole, and the client would wait for the rest.
  *
- * @param length how many bytes the client was promised.
- * @param onCut is told why, once; a client that leaves by itself is nothing to tell.
  * @returns the bytes, for hapi to send.
  */
-function watchDownload(
-  bytes: Readable,
-  response: ServerResponse,
-  length: number,
-  onCut: (error: Error) => void,
-): Readable {
+function watchDownload(bytes: Readable, { response, length, onCut }: Download): Readable {
   let left = length;
   const cut = (error: Error) => {
-    // Of a client who has left, the bytes end early too.
+    // If the client has left, the bytes end early too.
     if (response.destroyed) return;
     onCut(error);
     response.destroy();

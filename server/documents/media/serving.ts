@@ -1,17 +1,17 @@
 import { canonicalType } from '../../files/inspection/mime-types.ts';
 
 /**
- * The rights of a document that a browser opens: it is shown, with its own styles and the images inside it, in an
- * origin of its own, without scripts, forms, frames or requests. As `<img>` an SVG does not even that.
+ * The policy of a document that a browser opens: it is shown with its inline styles and images, in an opaque origin,
+ * without scripts, forms, frames or requests. An SVG in `<img>` may do even less.
  */
 const sandbox = "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:; font-src data:";
 
-/** Types of which a browser makes a document that may hold scripts: HTML and every XML (XHTML, SVG, XSLT). */
+/** The types that a browser opens as a document that may have scripts: HTML and every XML (XHTML, SVG, XSLT). */
 const active = /^text\/html$|[/+]xml$/;
 
 /**
- * Types that a browser shows or plays, or else saves. A PDF has no sandbox: browsers run its scripts in a viewer of
- * their own, which does not start in one.
+ * The types that a browser shows, plays or saves. A PDF gets no sandbox: browsers run its scripts in their viewer,
+ * which does not start in a sandbox.
  */
 const shown = /^(image|audio|video)\/|^(text\/plain|text\/vtt|application\/pdf)$/;
 
@@ -26,7 +26,7 @@ export function servingOf(mimeType: string): {
 } {
   const type = canonicalType(mimeType);
   if (active.test(type)) {
-    // XML says of itself in which characters it is; for HTML a browser would guess.
+    // XML declares its charset; for HTML a browser would guess.
     const contentType = type === 'text/html' ? `${type}; charset=utf-8` : type;
     return { contentType, disposition: 'inline', policy: sandbox };
   }

@@ -12,16 +12,16 @@ import { pastOf } from './versions.ts';
 type Subject = { model: Collection | Global; slug: string; category: Category };
 
 /**
- * Makes a request with `asOf` look back: from here on it reads as of then. The right comes from the audit scope
- * `payloads`, or in a collection with public history from reading alone.
+ * Makes a request with `asOf` look back: from here on it reads at that position. The caller needs the audit scope
+ * `payloads`, or only the right to read if the collection has a public history.
  *
- * @throws DomainError `unauthorized` or `forbidden` without the right; `invalid` when `asOf` does not name a moment.
+ * @throws DomainError `unauthorized` or `forbidden` without the right; `invalid` if `asOf` does not name a moment.
  */
 export function readAsOf(app: App, request: Request, target: Subject): Promise<AsOf | null> {
   return readAsOfAny(app, request, [target]);
 }
 
-/** As {@link readAsOf}, for several targets, of which the request may look back to some. */
+/** As {@link readAsOf}, for several targets: refused only if the caller may look back at none of them. */
 export async function readAsOfAny(app: App, request: Request, targets: readonly Subject[]): Promise<AsOf | null> {
   const { asOf } = request.query;
   if (asOf === undefined) return null;
@@ -48,14 +48,14 @@ async function scopesOf(app: App, request: Request): Promise<AsOf['scopeFor']> {
     const stream = documentStream(category, model.kind === 'global' ? slug : '');
     const right = rights.toPayloadsOf(stream);
     if (right === 'all') return 'every';
-    // No rule of today shows a document that is gone.
+    // No rule of today shows a deleted document.
     if (right === 'byRules') return 'living';
     return model.kind === 'collection' && model.hasPublicHistory ? 'living' : null;
   };
 }
 
 /**
- * As {@link readAsOf}, for what is not a document: the scope `headers` is enough, and null is of today.
+ * As {@link readAsOf}, for schemas, which are not documents: the audit scope `headers` is enough.
  *
  * @throws DomainError as it does.
  */
@@ -77,9 +77,10 @@ function refusal(request: Request, { slug }: Subject): DomainError {
 }
 
 /**
- * The position that an `asOf` names: itself, or that of the last event recorded until a time; 0 before the first.
+ * The position that an `asOf` names: the number itself, or the position of the last event recorded until a time; 0
+ * before the first.
  *
- * @throws DomainError `invalid` when it names none; `unavailable` when the read tables do not come up to it.
+ * @throws DomainError `invalid` if `asOf` names no moment; `unavailable` if the read tables do not reach the position.
  */
 async function readPosition(app: App, asOf: unknown): Promise<number> {
   const position = readMoment(asOf, 'asOf', app);
@@ -87,7 +88,7 @@ async function readPosition(app: App, asOf: unknown): Promise<number> {
   return position;
 }
 
-/** Says in an answer as of which position it is; in one of today nothing. */
+/** Adds the position that an answer is as of; nothing to an answer of today. */
 export function tellPosition(request: Request, response: ResponseObject): ResponseObject {
   const moment = asOfFor(request);
   return moment ? response.header('annals-position', String(moment.position)) : response;

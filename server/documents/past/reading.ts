@@ -4,10 +4,10 @@ import { retryAfterFetch } from '../../../events/segments/fetching.ts';
 import { missingEvent } from '../../../events/store/altered.ts';
 import { yieldToEventLoop } from '../../platform/yield.ts';
 
-/** How much of the log is read and held at a time, in characters of stored text; one event may be longer. */
+/** How much of the log is in memory at a time, in characters of stored text; one event may be longer. */
 const chunkLength = 1 << 18;
 
-/** The events at positions `from` to `to`, chunk by chunk; other requests have their turn between two. */
+/** The events at positions `from` to `to`, chunk by chunk; other requests go on between two chunks. */
 export async function* eventsBetween(log: LogReader, from: number, to: number): AsyncGenerator<EventText[]> {
   for (let next = from; next <= to; ) {
     const chunk = await retryAfterFetch(() => log.textsWithin(next - 1, to, chunkLength));
@@ -18,7 +18,7 @@ export async function* eventsBetween(log: LogReader, from: number, to: number): 
   }
 }
 
-/** The events of a stream that stand at positions up to `upTo`, chunk by chunk, oldest first. */
+/** The events of a stream at positions up to `upTo`, chunk by chunk, oldest first. */
 export async function* eventsOf(log: LogReader, stream: string, upTo: number): AsyncGenerator<EventText[]> {
   for (let version = 0; ; ) {
     const chunk = await retryAfterFetch(() =>
@@ -31,7 +31,7 @@ export async function* eventsOf(log: LogReader, stream: string, upTo: number): A
   }
 }
 
-/** So many headers are read in one go: some megabyte. */
+/** How many headers are read at a time: about a megabyte. */
 const headersAtOnce = 2000;
 
 /** The headers at positions `from` to `to`, chunk by chunk. */

@@ -4,7 +4,7 @@ import { isObject, type Json, type JsonObject, memberOf } from '../../../config/
 import { didYouMean, show } from '../../../config/suggest.ts';
 import { changesBetween } from '../../../events/facts/changes.ts';
 import type { Current } from '../../../events/facts/documents.ts';
-import { authorize, mayRead, readsPast } from '../../access/access.ts';
+import { authorize, mayRead } from '../../access/access.ts';
 import { refuseMissing } from '../../access/document-access.ts';
 import { checkFieldsWritable, hiddenPaths } from '../../access/field-access.ts';
 import { auditRightsOf } from '../../access/rights.ts';
@@ -15,10 +15,10 @@ import { currentOf, idIn, streamOf } from '../write/current.ts';
 import type { ShownCall } from '../write/write-steps.ts';
 import { type Past, pastOf } from './versions.ts';
 
-/** Which version is wanted: by its number, or as the log stood at a position. */
+/** The version to restore: by its number, or as of a position of the log. */
 export type Wanted = { version: number } | { position: number };
 
-/** The outcome of a restore: `values` are the fields that it changes, `document` all of them. */
+/** The outcome of a restore: `values` are the fields that change, `document` has all fields. */
 export type Plan = {
   current: Current | null;
   end: Current;
@@ -29,11 +29,11 @@ export type Plan = {
 };
 
 /**
- * Asks everything that stands between the caller and a restore, but for the hooks, and says what it comes to.
+ * Makes every check of a restore except the hooks, and gives its outcome.
  *
- * @param id of the document; by default the one that the path names.
- * @throws DomainError in the order of a write; `forbidden` for a caller who may not see what was, `conflict` where it
- * has been erased.
+ * @param id of the document; by default the id in the path.
+ * @throws DomainError in the order of a write; `forbidden` if the caller may not see the earlier state, `conflict` if
+ * it has been erased.
  */
 export async function planOf(call: ShownCall, wanted: Wanted, id = idIn(call)): Promise<Plan> {
   const { app, request, target } = call;
@@ -44,7 +44,7 @@ export async function planOf(call: ShownCall, wanted: Wanted, id = idIn(call)): 
   const right = (await auditRightsOf(app, request)).toPayloadsOf(stream);
   const isAuditor = right !== 'none';
   const isPublic = model.kind === 'collection' && model.hasPublicHistory;
-  // That there was something once is for auditors to know.
+  // Only auditors may know that a deleted document existed.
   if (version === 0 || (!current && !isAuditor)) return refuseUnwritten(call, id, current);
   const operation = current ? 'update' : 'create';
   const source = isAuditor || isPublic ? await sourceOf(app, stream, wanted) : null;
@@ -57,12 +57,14 @@ export async function planOf(call: ShownCall, wanted: Wanted, id = idIn(call)): 
   if (!isAuditor && !isPublic)
     throw new DomainError('forbidden', `you may not see what a document of ${target.slug} was`);
   const last = current ? null : await lastOf(app, stream, version);
-  // Without a right to all payloads, what was is shown as far as the rules for reading show what is.
-  const isRead = current ? mayRead(call, current.document) : last === null || readsPast(call, last);
+  // Without a right to all payloads, an earlier state is shown only if the read rule shows the document as it is.
+  const isRead = current
+    ? mayRead(call, current.document)
+    : last === null || mayRead(call, last.document, last.position);
   if (right !== 'all' && !(await isRead))
     throw new DomainError('forbidden', `you may not read this document of ${target.slug} as it last was`);
   if (!source || !then) throw refusalOf(source, wanted, version);
-  if (!(await readsPast(call, { document: then, position: source.position }))) {
+  if (!(await mayRead(call, then, source.position))) {
     throw new DomainError('forbidden', `you may not see what this document of ${target.slug} was`);
   }
   const before = current?.document ?? null;
@@ -79,7 +81,7 @@ export async function planOf(call: ShownCall, wanted: Wanted, id = idIn(call)): 
   return { current, end, source: { ...source, document: then }, operation, values, document };
 }
 
-/** Refuses a caller who asks for what was never written, or may not know that it was. */
+/** Refuses a caller who asks for a document that was never written, or who may not know that it was. */
 async function refuseUnwritten(call: Call, id: string, current: Current | null): Promise<never> {
   const { target } = call;
   if (target.model.kind === 'collection') return refuseMissing(call, 'update', id);
@@ -110,8 +112,8 @@ function refusalOf(source: Past | null, wanted: Wanted, end: number): DomainErro
 }
 
 /**
- * The last state of a deleted document: all that is recorded of it from now on is later. Null where it is known no
- * longer.
+ * The last state of a deleted document: everything that is recorded of it from now on is later. Null if the state is no
+ * longer known.
  */
 async function lastOf(
   app: App,
@@ -119,7 +121,7 @@ async function lastOf(
   version: number,
 ): Promise<{ document: JsonObject; position: number } | null> {
   if ((await pastOf(app, stream, { version }))?.document) {
-    // It is being restored at this moment, and the read tables do not have it yet.
+    // Another request is restoring it, and the read tables do not have it yet.
     throw new DomainError('conflict', 'others are changing this document; try again');
   }
   for (let last = version - 1; last > 0; last -= 1) {
@@ -129,7 +131,7 @@ async function lastOf(
   return null;
 }
 
-/** The fields of today that a document holds: one that did not exist yet it says nothing about. */
+/** The fields of today that an earlier state has; it has none that were added since. */
 function fieldsIn({ model }: Target, document: JsonObject): JsonObject {
   const names = model.fields.filter(({ type }) => type !== 'join').map(({ name }) => name);
   return Object.fromEntries(
@@ -146,9 +148,9 @@ function differing(values: JsonObject, document: JsonObject): JsonObject {
 }
 
 /**
- * The fields as a body would have to bring them. No refusal tells the value of a field that the caller may not read.
+ * The fields as a body would have them. No refusal tells the value of a field that the caller may not read.
  *
- * @throws DomainError `invalid` with what does not fit the fields of today.
+ * @throws DomainError `invalid` naming the values that do not fit the fields of today.
  */
 export async function pastValues(call: Call, operation: 'create' | 'update', changed: JsonObject): Promise<JsonObject> {
   const { validator } = call.target;
@@ -165,7 +167,7 @@ export async function pastValues(call: Call, operation: 'create' | 'update', cha
   }
 }
 
-/** The values that the server makes of a file. */
+/** The values that the server sets for a file. */
 function madeIn({ model }: Target, values: JsonObject): JsonObject {
   const made = new Set(model.fields.filter(({ isServerMade }) => isServerMade).map(({ name }) => name));
   return only(values, (name) => made.has(name));

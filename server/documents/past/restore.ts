@@ -36,11 +36,11 @@ export function restoreRoute(path: string, writable: Writable, openApi: () => Op
 }
 
 /**
- * Makes a document or global what it was at an earlier version, one that was deleted too; with `dryRun`, tells what
+ * Makes a document or global what it was at an earlier version, also a deleted document; with `dryRun`, only tells what
  * that would change.
  *
- * @throws DomainError as writes do; `forbidden` for a caller who may not see what it was; `conflict` where that has
- * been erased, where its file is gone, and where others have its unique values, naming them.
+ * @throws DomainError as writes do; `forbidden` for a caller who may not see the earlier state; `conflict` if that
+ * has been erased, if its file is gone, and if others have its unique values, naming them.
  */
 async function restore(writable: Writable, h: ResponseToolkit): Promise<ResponseObject> {
   const { app, target } = writable;
@@ -82,7 +82,7 @@ async function restoreTo(write: Write, wanted: Wanted): Promise<ResponseObject> 
   try {
     return await answerChange(write, await append(write, streamOf(target, id), decide));
   } catch (error) {
-    // It is not known whether they are needed.
+    // The restore may be recorded, so its files may be needed.
     if (error instanceof UnknownOutcomeError) held.clear();
     throw error;
   } finally {
@@ -91,17 +91,21 @@ async function restoreTo(write: Write, wanted: Wanted): Promise<ResponseObject> 
 }
 
 /**
- * The change of a restore. That nothing changes would tell a caller who may not read the document what it is: then it
- * is recorded.
+ * The change of a restore. An answer that nothing changes would tell the document to a caller who may not read it, so
+ * for this caller the change is recorded all the same.
  */
 async function changeSeenBy(call: Call, plan: Plan): Promise<Change | null> {
   const { at } = call.app.ids.next();
-  const change = changeOf(call, plan, at);
+  const change = changeOf(call, plan, { at });
   if (change || !plan.current || (await readsAll(call, plan.current.document, plan.document))) return change;
-  return changeOf(call, plan, at, true);
+  return changeOf(call, plan, { at, isSame: true });
 }
 
-function changeOf({ target, ...call }: Call, plan: Plan, at: number, isSame = false): Change | null {
+function changeOf(
+  { target, ...call }: Call,
+  plan: Plan,
+  { at, isSame = false }: { at: number; isSame?: boolean },
+): Change | null {
   const { current, end, source, document } = plan;
   const { version, position } = source;
   const restored = { ...target, isGlobal: target.model.kind === 'global' };
@@ -109,7 +113,7 @@ function changeOf({ target, ...call }: Call, plan: Plan, at: number, isSame = fa
   return decideRestore(restored, idIn({ ...call, target }), restoring);
 }
 
-/** Answers what would be different, without a hook and without a trace. */
+/** Tells what a restore would change; no hook runs, and nothing is recorded. */
 async function tryOut(write: Write, wanted: Wanted): Promise<ResponseObject> {
   const { app, request, target, present, h } = write;
   if (hasIdempotencyKey(request)) {
@@ -121,14 +125,14 @@ async function tryOut(write: Write, wanted: Wanted): Promise<ResponseObject> {
   if (current) await authorize(write, 'read', { doc: () => current.document, data: null });
   const shown = async (fields: JsonObject): Promise<JsonObject> =>
     JSON.parse(await present.document(request, target.documentOf(id, fields)));
-  // As the rules are about fields today: what another state would show is not shown before it is there.
+  // The rules of fields are asked about the document as it is: another state may open a field only once it is there.
   const after = await readableWith(write, await shown(document), [(current ?? end).document]);
   const before = current ? await shown(current.document) : {};
   // Joins are not part of the document.
   const joins = new Set(target.joins.map(({ name }) => name));
   const diff = changesBetween(before, after).filter(({ field }) => !joins.has(field));
   const dangling = danglingIn(app, target.model.fields, after).map(({ field, id }) => ({ field, id }));
-  const change = changeOf(write, plan, app.clock.believed());
+  const change = changeOf(write, plan, { at: app.clock.believed() });
   const conflicts = change ? await visibleRivals(write, change) : [];
   return h.response({ source: { version: source.version, position: source.position }, diff, dangling, conflicts });
 }
@@ -136,7 +140,7 @@ async function tryOut(write: Write, wanted: Wanted): Promise<ResponseObject> {
 /** A document to be restored, and the bytes that are held for it. */
 type Holding = { document: JsonObject; current: Current | null; held: Set<string> };
 
-/** Holds the bytes that a restored document names: they must be there, and are not removed now. */
+/** Pins the bytes that a restored document names: they must exist, and are not removed meanwhile. */
 async function holdFile({ app }: Call, { document, current, held }: Holding): Promise<void> {
   const { sha256, filesize } = document;
   if (typeof sha256 !== 'string' || !isSha256(sha256) || current?.document.sha256 === sha256) return;
@@ -158,7 +162,7 @@ async function refuseRivals(call: Call, change: Change): Promise<void> {
   throw new DomainError('conflict', message, errors, null, { conflicts: rivals });
 }
 
-/** The documents that have the unique values; by their ids only where the caller may read them, and the values. */
+/** The documents that have the unique values; with ids only if the caller may read the document and the value. */
 async function visibleRivals(call: Call, change: Change): Promise<{ field: string; id?: string }[]> {
   const { target } = call;
   const rivals = await rivalsOf(target, change);

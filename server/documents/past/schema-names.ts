@@ -1,9 +1,9 @@
 import { type CollectionSchema, categoryOf, type FieldSchema, type Schema } from '../../../config/schema.ts';
 import type { Names } from '../../../events/service-events/categories.ts';
 
-/** A schema of then, in which collections have the slugs of today: by those they are read, also as of then. */
+/** An earlier schema with the slugs of today: by these collections are read, also with `asOf`. */
 export function withNamesOfToday(schema: Schema, names: Names): Schema {
-  // One that never had a document may have given its slug to another since.
+  // A collection that never had a document may have lost its slug to another one since.
   const living = schema.collections.filter(
     (one) => names.categoryFor(names.slugFor(categoryOf(one))) === categoryOf(one),
   );

@@ -3,20 +3,20 @@ import { foldDocument } from '../../../events/facts/documents.ts';
 import type { RecordedEvent } from '../../../events/facts/log.ts';
 import { schemaKey } from '../../../events/facts/upcasters.ts';
 import { eventOf } from '../../../events/log/log-reader.ts';
-import { readsPast } from '../../access/access.ts';
+import { mayRead } from '../../access/access.ts';
 import { auditRightsOf } from '../../access/rights.ts';
 import type { App, Call } from '../../app.ts';
 import { eventsOf } from './reading.ts';
 
 /**
- * The state of a stream at one of its versions: its fields, in today's names; null when it was deleted then.
- * `isErased`: what it held then is known no longer.
+ * The state of a stream at one of its versions: its fields, in today's names; null if the document was deleted.
+ * `isErased`: the content is no longer known.
  */
 export type Past = { version: number; position: number; document: JsonObject | null; isErased: boolean };
 
 /**
- * Folds a stream up to a version, or up to a position of the log; null when there was nothing of it yet. Piece by
- * piece: a stream may be as long as those who write it like, and as large.
+ * Folds a stream up to a version, or up to a position of the log; null if the stream had no event yet. Piece by piece:
+ * writers may make a stream of any length and size.
  */
 export async function pastOf(
   app: App,
@@ -51,10 +51,10 @@ export async function pastOf(
 }
 
 /**
- * Whether the caller may see what a document was: by the audit rule, or because its history is public; and by the rule
- * for reading, with the document as it was.
+ * Whether the caller may see an earlier state: by the audit rule, or since the history is public; and by the read rule,
+ * which is asked about this state.
  *
- * @param isThere whether there is a document today: the history of one that is gone is never public.
+ * @param isThere whether the document exists today: the history of a deleted document is never public.
  */
 export async function mayReadPast(
   call: Call,
@@ -64,5 +64,5 @@ export async function mayReadPast(
   const { model } = target;
   const isPublic = isThere && model.kind === 'collection' && model.hasPublicHistory;
   if (!isPublic && (await auditRightsOf(app, request)).toPayloadsOf(stream) === 'none') return false;
-  return readsPast(call, then);
+  return mayRead(call, then.document, then.position);
 }

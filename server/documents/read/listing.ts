@@ -11,13 +11,13 @@ import { newestFirst, rankedPage } from '../../reads/ranking.ts';
 import { passed, passing, searchedBy, withSearch } from '../search/searching.ts';
 import { advise, paceOf, readMany } from './reading.ts';
 
-type Asked = Omit<ListQuery, 'view'> & Pick<ListRequest, 'only'>;
+type PageQuery = Omit<ListQuery, 'view'> & Pick<ListRequest, 'only'>;
 
-/** How many documents are read at a time where each is asked about. */
+/** How many documents are read at a time if a rule is asked about each. */
 const atOnce = 100;
 
-/** A page of the documents that the caller may see, today or as of the moment that the request looks back to. */
-export async function pageOf(call: Call, query: Asked, { where, row }: ListScope): Promise<Page> {
+/** A page of the documents that the caller may see, today or at the position that the request looks back to. */
+export async function pageOf(call: Call, query: PageQuery, { where, row }: ListScope): Promise<Page> {
   const { sort, limit, page, count, search, only = null } = query;
   const condition = both(where, query.where && (await servedBy(call, query.where)));
   const after = query.after && { mark: query.after.mark, isEach: row !== null };
@@ -36,12 +36,12 @@ export async function pageOf(call: Call, query: Asked, { where, row }: ListScope
 
 type Plain = Required<ListRequest>;
 
-/** A condition of the caller's, by the index of texts where that serves it. */
+/** A condition of the caller, with the index of texts if that serves it. */
 async function servedBy({ app, request, target }: Call, where: Where): Promise<Where | null> {
   return asOfFor(request) ? where : app.search.served(where, target.tables);
 }
 
-/** A page of the documents that pass. */
+/** A page of the documents that pass a rule. */
 async function passingPage(call: Call, asked: Plain, by: By): Promise<Page> {
   const { after } = asked;
   advise(call, { kind: 'list', request: asked });
@@ -55,7 +55,7 @@ async function passingPage(call: Call, asked: Plain, by: By): Promise<Page> {
   return counted ? { ...page, total: counted.length } : page;
 }
 
-/** How many documents the caller may see that meet a condition, and hold the words. */
+/** The number of documents that the caller may see, that meet a condition and contain the words. */
 export async function countOf(
   call: Call,
   { where: asked, terms }: CountQuery,
@@ -72,7 +72,7 @@ function both(one: Where | null, other: Where | null): Where | null {
   return one && other ? { and: [one, other] } : (one ?? other);
 }
 
-/** A page of the documents that meet a condition, today or as of the moment that the request looks back to. */
+/** A page of the documents that meet a condition, today or at the position that the request looks back to. */
 export function list(call: Call, request: ListRequest, written?: Written): Promise<Page> {
   return readMany(call, { kind: 'list', request }, written);
 }
@@ -80,7 +80,7 @@ export function list(call: Call, request: ListRequest, written?: Written): Promi
 /** Decides about one document. */
 export type Row = (document: JsonObject) => Promise<boolean>;
 
-/** Decides about each document of a list, for what the caller has written. */
+/** The rule to ask about each document of a list, and the query as the caller has written it. */
 type By = { row: Row; written?: Written };
 
 /** The documents that meet a condition and pass. */
@@ -94,8 +94,8 @@ export async function allPassing(
 }
 
 /**
- * A page of the documents that pass, without those that do not have to be looked at for it. @param start how many are
- * passed over.
+ * A page of the documents that pass a rule; it reads no more of them than it needs. @param start how many documents the
+ * page comes after.
  */
 async function walk(
   call: Call,

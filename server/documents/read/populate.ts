@@ -4,25 +4,25 @@ import { type Inside, mapObjects } from '../../../config/nesting.ts';
 import type { Json, JsonObject } from '../../../config/schema.ts';
 import type { Members } from '../../../projections/query/lists.ts';
 import { someOf } from '../../access/document-access.ts';
-import { scopeElsewhere } from '../../access/list-scope.ts';
+import { scopeOfRelated } from '../../access/list-scope.ts';
 import type { App, Call, Target } from '../../app.ts';
 import { insideOf, type Selection, selectedIn, targetOf, type View, whole } from '../../queries/selection.ts';
-import { membersElsewhere, membersToRead, selectionBehind } from './view.ts';
+import { membersOfRelated, membersToRead, selectionOfRelated } from './view.ts';
 
-/** A document and those it stands in, up to the one that was asked for: one of them stays its id. */
+/** A document and the documents around it, up to the one that was asked for: inside, an id of these stays an id. */
 type Path = { key: string; up: Path | null };
 
 /** A document whose relations are to be followed. */
 type Node = { target: Target; document: JsonObject; path: Path; selection: Selection };
 
-/** A place where an id stands: setting it puts the document there instead, with what is selected of it. */
+/** An id in a document: `set` puts the related document in its place, with the selected members. */
 type Slot = { slug: string; id: string; path: Path; selection: Selection; set: (document: JsonObject) => void };
 
-/** The documents that were read, by their keys; null for one that this caller does not see. */
-type Shown = Map<string, JsonObject | null>;
+/** The documents that were read, by their keys; null for a document that this caller does not see. */
+type ShownDocuments = Map<string, JsonObject | null>;
 
 /**
- * Makes stored documents what the caller may see of them, their relations still ids; more than is wanted may be left.
+ * Reduces stored documents to what the caller may see; relations are still ids. More members than wanted may be left.
  */
 export type Show = (call: Call, documents: readonly JsonObject[], wanted: Members) => Promise<JsonObject[]>;
 
@@ -30,21 +30,21 @@ export type Show = (call: Call, documents: readonly JsonObject[], wanted: Member
 const maxPopulated = 20_000;
 
 /**
- * Leaves of documents what is selected, and puts related documents in the place of their ids: `depth` levels down
- * (contract, section 4.8), and where the selection goes through a relation; one query per collection and level. A
- * document that is gone, or that this caller may not read, stays its id; so does a document inside itself, and what a
- * join names in documents other than those that were asked for, unless a path goes through it.
+ * Keeps the selected members of documents, and puts related documents in the place of their ids: `depth` levels down
+ * (contract, section 4.8), and along the paths of the selection; one query per collection and level. An id stays an id
+ * if its document is deleted, if this caller may not read it, and if it is the id of a document around it. So do the
+ * ids of joins below the documents that were asked for, unless a path goes through them.
  *
- * @throws DomainError `invalid` when there would be too many of them.
+ * @throws DomainError `invalid` if there would be too many related documents.
  */
 export async function populate(
   call: Call,
   documents: readonly JsonObject[],
   { view, show }: { view: View; show: Show },
 ): Promise<JsonObject[]> {
-  const shown: Shown = new Map();
+  const shown: ShownDocuments = new Map();
   const { result, first } = begin(call.target, documents, view.select ?? whole);
-  const wantedOf = membersElsewhere(call.app, call.target, view);
+  const wantedOf = membersOfRelated(call.app, call.target, view);
   let level = first;
   let left = maxPopulated;
   for (let below = view.depth; level.length > 0; below -= 1) {
@@ -55,15 +55,14 @@ export async function populate(
       const target = call.app.collections.get(slug);
       if (target) await look({ ...call, target }, ids, { shown, show, wanted: wantedOf(slug) });
     }
-    level = fill(call.app, slots, shown, below - 1);
+    level = fill(call.app, slots, { shown, below: below - 1 });
   }
   return result;
 }
 
 /**
  * A user as rules, hooks and mails see it (contract, section 2.2): the document as it is stored, which never holds a
- * password, its relations followed to `auth.depth` without asking the rights of anybody; null when there is no such
- * user.
+ * password, with its relations followed to `auth.depth`; no rights are asked. Null if there is no such user.
  */
 export function readUser(app: Collections, slug: string, id: string): User | null {
   const target = app.collections.get(slug);
@@ -75,8 +74,8 @@ export function readUser(app: Collections, slug: string, id: string): User | nul
   return { ...whole, id, collection: slug };
 }
 
-function populateAll({ app, target }: Asked, document: JsonObject, depth: number): JsonObject {
-  const shown: Shown = new Map();
+function populateAll({ app, target }: ReadTarget, document: JsonObject, depth: number): JsonObject {
+  const shown: ShownDocuments = new Map();
   const { result, first } = begin(target, [document], whole);
   let level = first;
   for (let below = depth; level.length > 0; below -= 1) {
@@ -85,14 +84,14 @@ function populateAll({ app, target }: Asked, document: JsonObject, depth: number
       const found = app.collections.get(slug)?.documents.some(ids, null);
       for (const id of ids) shown.set(keyOf(slug, id), JSON.parse(found?.get(id) ?? 'null'));
     }
-    level = fill(app, slots, shown, below - 1);
+    level = fill(app, slots, { shown, below: below - 1 });
   }
   return result[0] as JsonObject;
 }
 
 type Collections = Pick<App, 'collections'>;
 
-type Asked = { app: Collections; target: Target };
+type ReadTarget = { app: Collections; target: Target };
 
 function begin(
   target: Target,
@@ -106,20 +105,20 @@ function begin(
   return { result, first };
 }
 
-/** The ids that the places ask for and that were not read before, by collection. */
+/** The ids of the slots that were not read before, by collection. */
 function wantedIn(slots: readonly Slot[], shown: ReadonlyMap<string, unknown>): Map<string, string[]> {
   const wanted = slots.filter(({ slug, id }) => !shown.has(keyOf(slug, id)));
   const bySlug = Map.groupBy(wanted, ({ slug }) => slug);
   return new Map([...bySlug].map(([slug, group]) => [slug, [...new Set(group.map(({ id }) => id))]]));
 }
 
-/** Reads documents of a collection: what this caller does not see stays null. */
+/** Reads documents of a collection: a document that this caller does not see stays null. */
 async function look(
   call: Call,
   ids: readonly string[],
-  { shown, show, wanted }: { shown: Shown; show: Show; wanted: Members },
+  { shown, show, wanted }: { shown: ShownDocuments; show: Show; wanted: Members },
 ): Promise<void> {
-  const scope = await scopeElsewhere(call);
+  const scope = await scopeOfRelated(call);
   if (!scope) return;
   const stored: JsonObject[] = [];
   const only = scope.row ? null : membersToRead(call, wanted);
@@ -134,16 +133,15 @@ async function look(
 }
 
 /**
- * On the last level all places share a document that is whole; above it each has its own, for what is around it decides
- * how it goes on.
+ * Puts documents in the place of their ids, and gives those whose relations are followed next. On the last level all
+ * slots share one whole document; above it each slot has its own, since its surroundings decide how it goes on.
  *
- * @param below the levels that are left for those that are filled in.
+ * @param below the levels below the documents that are put in.
  */
 function fill(
   app: Collections,
   slots: readonly Slot[],
-  shown: ReadonlyMap<string, JsonObject | null>,
-  below: number,
+  { shown, below }: { shown: ReadonlyMap<string, JsonObject | null>; below: number },
 ): Node[] {
   const next: Node[] = [];
   for (const { slug, id, path, selection, set } of slots) {
@@ -187,7 +185,7 @@ function tooMany({ depth, select }: View): DomainError {
     : invalidField('depth', `${depth} ${problem} less depth or a smaller limit`);
 }
 
-/** The places found so far of one document; of an object in it what is selected there. */
+/** The search for ids in a document: the slots so far, and what is selected of the object that is looked at. */
 type Finding = { path: Path; slots: Slot[]; below: number; selection: Selection };
 
 function collect(fields: readonly Field[], values: JsonObject, finding: Finding): void {
@@ -201,7 +199,7 @@ function collect(fields: readonly Field[], values: JsonObject, finding: Finding)
       continue;
     }
     const isFirst = finding.path.up === null;
-    const selection = selectionBehind(field, inside, { below: finding.below, isFirst });
+    const selection = selectionOfRelated(field, inside, { below: finding.below, isFirst });
     if (!selection) continue;
     values[field.name] = collectIds(value, { ...finding, slug, selection }, (document) =>
       Reflect.set(values, field.name, document),
@@ -209,29 +207,29 @@ function collect(fields: readonly Field[], values: JsonObject, finding: Finding)
   }
 }
 
-/** Where ids of a collection stand, and what is selected of its documents. */
-type Place = Finding & { slug: string };
+/** A value with ids of a collection, and what is selected of its documents. */
+type RelationValue = Finding & { slug: string };
 
-/** Gives the value to put documents into: of a list a copy. */
-function collectIds(value: Json, place: Place, set: Slot['set']): Json {
+/** Collects the ids of a value. Gives the value to put documents into: a copy, if it is a list. */
+function collectIds(value: Json, relation: RelationValue, set: Slot['set']): Json {
   if (!Array.isArray(value)) {
-    collectId(value, place, set);
+    collectId(value, relation, set);
     return value;
   }
   const list = [...value];
   for (const [index, id] of value.entries()) {
-    collectId(id, place, (document) => {
+    collectId(id, relation, (document) => {
       list[index] = document;
     });
   }
   return list;
 }
 
-function collectId(id: Json, { slug, path, slots, selection }: Place, set: Slot['set']): void {
+function collectId(id: Json, { slug, path, slots, selection }: RelationValue, set: Slot['set']): void {
   if (typeof id === 'string' && !isInside(keyOf(slug, id), path)) slots.push({ slug, id, path, selection, set });
 }
 
-/** Gives a copy to put documents into: the object may be shared with another place, or belong to a hook. */
+/** Gives a copy of an object to put documents into: others may share the object, or it may belong to a hook. */
 function collectInside({ fields, values }: Inside<Field>, finding: Finding): JsonObject {
   const copy = { ...values };
   collect(fields, copy, finding);

@@ -25,44 +25,59 @@ import {
 import { combinesLists, isDeep, isServed, isWorthKeeping, keysRead, mayBeLong } from '../../reads/weight.ts';
 
 const retrySeconds = 2;
-/** A read of the other thread that took longer tells which index it was without. */
+/** A read of the lane that took longer tells which index was missing. */
 const slowMilliseconds = 10;
-/** How long a read may keep this thread that was believed to be short: then the lane does it. */
+/** How long a read that should be short may keep this thread: then the lane does it. */
 const briefMilliseconds = 25;
-/** How much text it may put into the order of how well it fits. */
+/** How much text a ranked read may look through in this thread. */
 const mostRankedCharacters = 400_000;
 
 /**
- * Reads many documents of a collection, today or as of the moment that the request looks back to. A read that may take
- * long, or does, is done by a thread of its own, in its turn, and ends when its time is over or its client has gone.
+ * Reads many documents of a collection, today or at the position that the request looks back to. A read that may take
+ * long, or does, is queued for the lane, another thread. It ends when its time is over or its client has gone.
  *
  * @param written what the caller has written, of which a refusal may tell.
- * @param at another position than the request looks back to; null: today.
- * @throws DomainError `unavailable` for one that took too long, or where too many wait; `invalid` naming the index that
- * is missing; TooManyCombinationsError.
+ * @throws DomainError `unavailable` if the read took too long, or too many wait; `invalid` naming the missing index;
+ * TooManyCombinationsError.
  */
 export async function readMany<K extends Kind>(
   call: Call,
   read: SomeRead<K>,
   written: Written = {},
-  at?: number | null,
 ): Promise<Answer<K>> {
-  const { app, target } = call;
-  const position = at === undefined ? (asOfFor(call.request)?.position ?? null) : at;
+  const { target, request } = call;
+  const position = asOfFor(request)?.position ?? null;
   advise(call, read);
   if (position === null && isServed(read, target.tables)) return perform<K>(read, target.documents);
+  return readUnserved(call, { read, position, written });
+}
+
+/** As {@link readMany}, at another position than the request looks back to. */
+export async function readManyAt<K extends Kind>(call: Call, reading: Reading<K>): Promise<Answer<K>> {
+  const { target } = call;
+  const { read, position } = reading;
+  advise(call, read);
+  if (position === null && isServed(read, target.tables)) return perform<K>(read, target.documents);
+  return readUnserved(call, reading);
+}
+
+/** A read, its position (null: today), and what the caller has written, of which a refusal may tell. */
+type Reading<K extends Kind> = { read: SomeRead<K>; position: number | null; written: Written };
+
+/** Reads what no index serves: here if that is short, else in the lane. */
+async function readUnserved<K extends Kind>(call: Call, reading: Reading<K>): Promise<Answer<K>> {
+  const { app, target } = call;
+  const { read, position } = reading;
   const isLong = mayBeLong(read, {
     tables: target.tables,
     sizeOf: (key) => app.byCategory.get(key as Category)?.documents.size() ?? 1,
     events: position === null ? null : Math.max(app.appliedPosition() - position, 0),
   });
-  if (isLong || isWorthKeeping(read)) return readOnce(call, { read, position, written, isLong });
-  return (await readBriefly(call, read, position)) ?? readOnce(call, { read, position, written, isLong: true });
+  if (isLong || isWorthKeeping(read)) return readOnce(call, { ...reading, isLong });
+  return (await readBriefly(call, read, position)) ?? readOnce(call, { ...reading, isLong: true });
 }
 
-type Reading<K extends Kind> = { read: SomeRead<K>; position: number | null; written: Written };
-
-/** Reads, unless the answer is kept, and keeps it. */
+/** Gives the kept answer, or reads and keeps the answer. */
 async function readOnce<K extends Kind>(
   call: Call,
   { isLong, ...reading }: Reading<K> & { isLong: boolean },
@@ -76,13 +91,13 @@ async function readOnce<K extends Kind>(
   const lastWrite = lastWriteOf(call, read);
   const known = () => kept.get<Answer<K>>(key, app.readState(), lastWrite);
   const indexed = search === null ? Number.POSITIVE_INFINITY : app.search.reached();
-  // A write after the read began may be in its answer or not, and an index that was behind may have missed one.
+  // The answer may lack a write that came after the read began, or one that the index had not reached.
   const keep = (state: TableState, answer: Answer<K>) => {
     if (lastWrite() <= Math.min(indexed, state.position)) kept.set(key, state, answer);
   };
   const before = app.readState();
   const answer = known() ?? (isLong ? undefined : await readBriefly(call, read, position));
-  if (answer === undefined) return readElsewhere(call, long, { keep, known, written: reading.written });
+  if (answer === undefined) return readInLane(call, long, { keep, known, written: reading.written });
   if (app.readState().erasures === before.erasures) keep(before, answer);
   return answer;
 }
@@ -99,7 +114,7 @@ function lastWriteOf({ app, target }: Call, read: Read): () => number {
     );
 }
 
-/** Reads in this thread; undefined where that takes too long. */
+/** Reads in this thread; undefined if that takes too long. */
 async function readBriefly<K extends Kind>(
   { app: { past }, target }: Call,
   read: SomeRead<K>,
@@ -128,7 +143,7 @@ async function readBriefly<K extends Kind>(
   }
 }
 
-/** Ranking reads texts word by word. */
+/** Refuses to rank too much text here: ranking reads texts word by word. */
 function notTooMuch(page: Page, kind: Kind): Page {
   const characters = kind === 'list' ? 0 : page.texts.reduce((sum, { length }) => sum + length, 0);
   if (characters > mostRankedCharacters) throw new NotBriefError();
@@ -150,24 +165,29 @@ function briefly<T>(run: () => T): T {
   }
 }
 
-type Elsewhere<K extends Kind> = {
+type InLane<K extends Kind> = {
   keep: (state: TableState, answer: Answer<K>) => void;
   known: () => Answer<K> | undefined;
   written: Written;
 };
 
-async function readElsewhere<K extends Kind>(
+async function readInLane<K extends Kind>(
   call: Call,
   long: LongRead<K>,
-  { keep, known, written }: Elsewhere<K>,
+  { keep, known, written }: InLane<K>,
 ): Promise<Answer<K>> {
   const { app } = call;
   const { lane, seconds, note } = app.longReads;
   const read: Read = long.read;
   const { signal, forget } = goneOf(call);
   try {
-    const line = `${app.site ?? ''} ${callerOf(call.request)}`;
-    const { answer, state, worked } = await lane.read(long, { line, signal, milliseconds: seconds * 1000, known });
+    const queue = `${app.site ?? ''} ${callerOf(call.request)}`;
+    const { answer, state, worked } = await lane.read(long, {
+      line: queue,
+      signal,
+      milliseconds: seconds * 1000,
+      known,
+    });
     if (state) keep(state, answer);
     note('answered');
     if (worked >= slowMilliseconds) tellMissing(call, { read, total: totalIn(answer) }, worked);
@@ -179,7 +199,7 @@ async function readElsewhere<K extends Kind>(
   }
 }
 
-/** Advises in the log line of the request against a page far behind the beginning. */
+/** Notes advice against pages far from the beginning, for the log line of the request. */
 export function advise({ request }: RouteCall, read: Read): void {
   if (read.kind !== 'list' || !isDeep(read.request)) return;
   request.app.advice =
@@ -187,8 +207,8 @@ export function advise({ request }: RouteCall, read: Read): void {
 }
 
 /**
- * Tells the operator of the indexes that a read which took long was without: in the line of the request, and in the
- * list of them.
+ * Tells the operator which indexes a slow read was missing: in the log line of the request, and in the list of missing
+ * indexes.
  */
 function tellMissing({ app, request, target }: Call, slow: Slow, milliseconds: number): void {
   const missing = missingIn(slow, target.tables, app.search.servesWords(target.tables));
@@ -231,7 +251,7 @@ function unavailable(message: string): DomainError {
   return new DomainError('unavailable', message, [], retrySeconds);
 }
 
-/** Tells when the client of a request has gone; `forget` when that no longer matters. */
+/** A signal that is aborted when the client of a request has gone; `forget` stops listening. */
 function goneOf({ request }: Call): { signal: AbortSignal; forget: () => void } {
   const { res } = request.raw;
   const controller = new AbortController();
@@ -244,8 +264,8 @@ function goneOf({ request }: Call): { signal: AbortSignal; forget: () => void } 
 const sliceMilliseconds = 10;
 
 /**
- * Paces a loop over many documents: awaited after each, it lets others have their turns, and ends the loop when it has
- * worked for too long, or the client has gone.
+ * Paces a loop over many documents. Awaited after each document, it lets other requests go on, and ends the loop when
+ * it has worked for too long, or the client has gone.
  *
  * @throws DomainError `unavailable`.
  */
@@ -253,7 +273,7 @@ export function paceOf({ app: { longReads }, request }: RouteCall): () => Promis
   const { res } = request.raw;
   let began = performance.now();
   let worked = 0;
-  async function turn(): Promise<void> {
+  async function pause(): Promise<void> {
     await yieldToEventLoop();
     began = performance.now();
   }
@@ -269,6 +289,6 @@ export function paceOf({ app: { longReads }, request }: RouteCall): () => Promis
       longReads.note('late');
       throw tookTooLong();
     }
-    return turn();
+    return pause();
   };
 }

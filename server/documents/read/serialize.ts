@@ -6,7 +6,7 @@ import type { Sources } from '../../../projections/query/joins.ts';
 import type { Members, Page } from '../../../projections/query/lists.ts';
 import { someOf } from '../../access/document-access.ts';
 import { filterableFields, queryableBy, readableFields, selectableFields } from '../../access/field-access.ts';
-import { type ListScope, scopeElsewhere } from '../../access/list-scope.ts';
+import { type ListScope, scopeOfRelated } from '../../access/list-scope.ts';
 import type { App, Call, Join, RouteCall, Target } from '../../app.ts';
 import { asOfFor } from '../../http/requests.ts';
 import type { ListQuery } from '../../queries/query.ts';
@@ -17,21 +17,21 @@ import { populate } from './populate.ts';
 import { membersOf, plainView } from './view.ts';
 
 /** Documents of a page as they were read. */
-type Stored = { texts: readonly string[]; only: Members };
+type StoredPage = { texts: readonly string[]; only: Members };
 
-/** Turns stored documents into what a caller is shown, by default as they are stored. */
+/** Turns stored documents into the texts that a caller is shown. */
 export type Serializer = {
   /** A document as it is stored. */
   text: (request: Request, text: string, view?: View) => string | Promise<string>;
-  /** The documents of a page as they are stored, or with the members `only` that were read of them. */
-  texts: (request: Request, page: Stored, view?: View) => readonly string[] | Promise<readonly string[]>;
+  /** The documents of a page as they are stored; with `only`, just these members of them. */
+  texts: (request: Request, page: StoredPage, view?: View) => readonly string[] | Promise<readonly string[]>;
   /** A document in memory, as it has just been written. */
   document: (request: Request, document: JsonObject, view?: View) => string | Promise<string>;
-  /** The tag of what is shown of a version: of a stored text, or where something else was made of it of the answer. */
+  /** The tag of a version as it is shown: made of the version if the text is as it is stored, else of the answer. */
   tag: (version: number, answer: string, shown?: { view?: View; isStored?: boolean }) => Tag;
 };
 
-/** Decides once what has to be done to a target's documents: where it is nothing, text goes out as it is. */
+/** Decides once what has to be done to the documents of a target: if nothing, text goes out as it is. */
 export function serializerFor(app: App, target: Target): Serializer {
   const isPlain =
     !target.hasReadHooks && !target.hasReadRules && target.joins.length === 0 && !hasOtherUrl(app, target);
@@ -51,7 +51,7 @@ export function serializerFor(app: App, target: Target): Serializer {
       : document(request, JSON.parse(stored), view);
   }
 
-  function texts(request: Request, { texts, only }: Stored, view = plainView) {
+  function texts(request: Request, { texts, only }: StoredPage, view = plainView) {
     if (isPlain && isAsStored(view) && !hasOldFile(request, target)) return texts;
     if (only && isSelectedOnly(target, view)) return texts;
     return all(
@@ -75,7 +75,7 @@ export function serializerFor(app: App, target: Target): Serializer {
   return { text, texts, document, tag };
 }
 
-/** Whether documents with the selected members and no others are what is shown. */
+/** Whether the selected members can be shown as they are stored. */
 function isSelectedOnly(target: Target, { depth, select }: View): boolean {
   if (depth > 0 || !select || isOfFiles(target)) return false;
   if ([...select.members.values()].some((inside) => !inside.isWhole || inside.members.size > 0)) return false;
@@ -86,7 +86,7 @@ function isAsStored({ depth, select }: View): boolean {
   return depth === 0 && select === null;
 }
 
-/** Documents as the caller may see them: their joins, then hooks, then without what is not for this caller. */
+/** Documents as the caller may see them: joins are added, then hooks run, then hidden fields are left out. */
 async function showAll(call: Call, stored: readonly JsonObject[], wanted: Members = null): Promise<JsonObject[]> {
   const { target } = call;
   // Hooks get whole documents. The events of a document do not hold the links to it, so an answer that is proven has no
@@ -108,7 +108,9 @@ function hasOldFile(request: Request, target: Target): boolean {
   return asOfFor(request) !== null && isOfFiles(target);
 }
 
-/** Whether clients need another URL of a file than the stored one: below a path, or with several sites. */
+/**
+ * Whether clients need another URL of a file than the stored one: the service is below a path, or has several sites.
+ */
 function hasOtherUrl({ site, basePath }: App, target: Target): boolean {
   return (site !== null || basePath !== '/') && isOfFiles(target);
 }
@@ -118,12 +120,12 @@ function isOfFiles({ model }: Target): boolean {
 }
 
 /**
- * The URL of a file leads there from the host that clients call: below the path under which they reach the service, as
- * of then to the bytes of then, and of several sites it says of which.
+ * Sets the URL of a file to the path that clients call, below the path of the service. With `asOf` the URL carries the
+ * position, with several sites the site.
  */
 function withFoundUrl({ app, request, target }: Call, document: JsonObject): JsonObject {
   const { url } = document;
-  // A value written before the collection became one of files may hold anything under this name.
+  // A value that was written before the collection had files may be anything.
   if (!isOfFiles(target) || typeof url !== 'string' || !url.startsWith(mediaRoot)) return document;
   const before = app.basePath === '/' ? '' : app.basePath;
   const query = [
@@ -134,7 +136,7 @@ function withFoundUrl({ app, request, target }: Call, document: JsonObject): Jso
   return { ...document, url: `${before}${url}${query.length === 0 ? '' : `?${query.join('&')}`}` };
 }
 
-/** A join names the documents that the caller may read: what points here is told by nothing else. */
+/** Adds the joins: they name only documents that the caller may read. */
 async function withJoins(call: Call, stored: readonly JsonObject[], joins: readonly Join[]): Promise<JsonObject[]> {
   const ids = stored.map(({ id }) => String(id));
   const found = await Promise.all(
@@ -148,13 +150,13 @@ async function withJoins(call: Call, stored: readonly JsonObject[], joins: reado
 }
 
 /**
- * The documents that point at documents, today or as of then, as far as the caller may read them, and the field by
- * which they do: the limit counts these only.
+ * The ids of the documents that refer to documents by a field, today or with `asOf`; only those that the caller may
+ * read count for the limit.
  */
 async function sourcesOf({ app, request }: RouteCall, join: Join, ids: readonly string[]): Promise<Sources> {
   const target = app.collections.get(join.collection);
   const call = target && { app, request, target };
-  const scope = call && (await scopeElsewhere(call));
+  const scope = call && (await scopeOfRelated(call));
   if (!scope) return new Map();
   const { where } = scope;
   const row = await rowOf(call, scope, join.field.field);
@@ -173,8 +175,8 @@ async function sourcesOf({ app, request }: RouteCall, join: Join, ids: readonly 
 }
 
 /**
- * The rule about each document that points by a field, with that about the field where it looks at the document;
- * `none`: a rule or a hook hides it.
+ * The rule to ask about each document that refers by a field, joined with the rule of the field if that looks at the
+ * document; `none`: a rule or a hook hides the field.
  */
 async function rowOf(call: Call, { row }: ListScope, name: string): Promise<ListScope['row'] | 'none'> {
   const isIn = (fields: readonly Field[]) => fields.some((field) => field.name === name);
@@ -199,15 +201,15 @@ async function readableIn(
 }
 
 /**
- * The envelope of a list (contract, section 2.5) around documents that are text already. Of a list after a place it
- * tells of the next one, and not of pages.
+ * The envelope of a list (contract, section 2.5) around documents that are text already. A list with `after` has the
+ * next cursor and no page numbers.
  */
-export function listText(docs: readonly string[], page: Found, query: Listed): string {
+export function listText(docs: readonly string[], page: FoundCount, query: Listed): string {
   return listTexts(docs, page, query).join('');
 }
 
-/** As {@link listText}, in texts to be sent one after the other: joined, all of it would be copied once more. */
-export function listTexts(docs: readonly string[], page: Found, query: Listed): string[] {
+/** As {@link listText}, in pieces to send one after the other: to join them would copy everything once more. */
+export function listTexts(docs: readonly string[], page: FoundCount, query: Listed): string[] {
   const texts = [start];
   for (const [index, doc] of docs.entries()) {
     if (index > 0) texts.push(',');
@@ -219,12 +221,12 @@ export function listTexts(docs: readonly string[], page: Found, query: Listed): 
 
 const start = '{"docs":[';
 
-function endOf({ total, hasNext }: Found, query: Listed): string {
+function endOf({ total, hasNext }: FoundCount, query: Listed): string {
   const { limit, page, after, count, next } = query;
   const totalPages = Math.ceil(total / limit);
   const isCounted = count === 'exact';
   const prevPage = page > 1 && totalPages > 0 ? Math.min(page - 1, totalPages) : null;
-  // Written out: objects that are spread into others cost every list more than the rest of its envelope.
+  // Written out: spreading objects would cost every list more than the rest of its envelope.
   const rest = after
     ? {
         total: isCounted ? total : null,
@@ -250,7 +252,7 @@ function endOf({ total, hasNext }: Found, query: Listed): string {
   return `],${JSON.stringify(rest).slice(1)}`;
 }
 
-/** As {@link listText}, of pages of other things than documents. */
+/** As {@link listText}, for pages of other things than documents. */
 export function pageText(
   items: readonly object[],
   total: number,
@@ -260,7 +262,7 @@ export function pageText(
   return listText(found.texts, found, { limit, page, after: null, count: 'exact', next: null });
 }
 
-type Found = Pick<Page, 'total' | 'hasNext'>;
+type FoundCount = Pick<Page, 'total' | 'hasNext'>;
 
 /** A query of a list, and the cursor of the next documents; null at the end. */
 type Listed = Pick<ListQuery, 'limit' | 'page' | 'after' | 'count'> & { next: string | null };

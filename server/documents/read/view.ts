@@ -8,13 +8,14 @@ import { insideOf, type Selection, targetOf, type View } from '../../queries/sel
 /** Documents as they are stored. */
 export const plainView: View = { depth: 0, select: null };
 
-/** The members of a target's own documents that a view asks for. */
+/** The members that a view asks for of the listed documents themselves. */
 export function membersOf({ select }: View): Members {
   return select && new Set(select.members.keys());
 }
 
 /**
- * The members that it is enough to read of stored documents: hooks, and rules that look at the document, need it whole.
+ * The members of stored documents to read: the wanted ones, or null for all, if hooks or field rules look at the whole
+ * document.
  */
 export function membersToRead({ request, target }: Call, wanted: Members): Members {
   const isNeededWhole = target.hasReadHooks || (target.hasReadRules && !isTrusted(request, target.model));
@@ -22,36 +23,35 @@ export function membersToRead({ request, target }: Call, wanted: Members): Membe
 }
 
 /**
- * A place in a document: the levels of related documents that are left there, and whether the document itself was asked
- * for.
+ * How many levels of related documents are left below a document, and whether the document itself was asked for.
  */
-export type Place = { below: number; isFirst: boolean };
+export type Depth = { below: number; isFirst: boolean };
 
 /**
- * The part of a related document that stands in the place of its id; null where the id stays. `depth` follows joins
- * only in the documents that were asked for, a path follows all that it names.
+ * The part of a related document that redepths its id; null if the id stays. `depth` follows joins only in the
+ * documents that were asked for; a path follows every relation that it names.
  */
-export function selectionBehind(field: Field, { isWhole, members }: Selection, place: Place): Selection | null {
-  const isFollowed = place.below > 0 && isWhole && (place.isFirst || field.collection === undefined);
+export function selectionOfRelated(field: Field, { isWhole, members }: Selection, depth: Depth): Selection | null {
+  const isFollowed = depth.below > 0 && isWhole && (depth.isFirst || field.collection === undefined);
   if (isFollowed) return { isWhole, members };
   return members.size > 0 ? { isWhole: false, members } : null;
 }
 
 /**
- * The members that a view asks for of the documents of each related collection, at whichever place: one set for each,
+ * The members that a view asks for of the documents of each related collection, at any level: one set per collection,
  * since each document is read once.
  */
-export function membersElsewhere(app: Pick<App, 'collections'>, target: Target, view: View): (slug: string) => Members {
+export function membersOfRelated(app: Pick<App, 'collections'>, target: Target, view: View): (slug: string) => Members {
   const found = new Map<string, Set<string> | null>();
   const visited = new Set<string>();
 
-  function visit(fields: readonly Field[], selection: Selection, place: Place): void {
+  function visit(fields: readonly Field[], selection: Selection, depth: Depth): void {
     for (const field of fields) {
       const inside = insideOf(selection, field.name);
       if (!inside) continue;
       const slug = targetOf(field);
-      if (slug === undefined) visit(fieldsInside(field), inside, place);
-      else enter(slug, selectionBehind(field, inside, place), place.below - 1);
+      if (slug === undefined) visit(fieldsInside(field), inside, depth);
+      else enter(slug, selectionOfRelated(field, inside, depth), depth.below - 1);
     }
   }
 

@@ -1,9 +1,9 @@
 import type { Collection, Global } from '../../../config/model.ts';
 import type { JsonObject } from '../../../config/schema.ts';
 import type { Where } from '../../../projections/query/where.ts';
-import { mayRead, readsPast } from '../../access/access.ts';
+import { mayRead } from '../../access/access.ts';
 import { queryableBy, readableFields } from '../../access/field-access.ts';
-import { scopeElsewhere } from '../../access/list-scope.ts';
+import { scopeOfRelated } from '../../access/list-scope.ts';
 import type { Call, RouteCall } from '../../app.ts';
 import { asOfFor } from '../../http/requests.ts';
 import { newestFirst } from '../../reads/ranking.ts';
@@ -13,21 +13,21 @@ import { currentOf, currentThen } from '../write/current.ts';
 import { relationsIn } from '../write/relations.ts';
 import { type Pointer, pointersOf, pointsAt } from './pointers.ts';
 
-/** A document or global that points at another, and the path of the field by which it does. A global has no id. */
+/** A document or global that refers to a document, and the path of the field. A global has no id. */
 export type Reference = ({ collection: string; id: string } | { global: string; id: null }) & {
   field: string;
   title: string;
 };
 
-/** The document that is pointed at. */
+/** The document that is referred to. */
 export type Referred = { slug: string; id: string };
 
-/** References that are found alike: how many there are, and some of them. */
+/** A source of references: how many it has, and how some of them are read. */
 type Source = { total: number; some: (start: number, count: number) => Promise<Reference[]> };
 
 /**
- * A page of what points at a document, as far as the caller may read it: collections in the order of the configuration,
- * the newest document first in each, then globals. A document stands there once for each path.
+ * A page of the references to a document that the caller may read: collections in the order of the configuration, in
+ * each the newest document first, then globals. A document comes once for each path.
  */
 export async function referencesTo(
   { app, request }: RouteCall,
@@ -50,11 +50,11 @@ async function* sourcesOf({ app, request }: RouteCall, to: Referred): AsyncGener
   for (const target of app.collections.values()) {
     if (!pointsAt(target, to.slug)) continue;
     const call: Call<Collection> = { app, request, target };
-    const scope = await scopeElsewhere(call);
+    const scope = await scopeOfRelated(call);
     if (!scope) continue;
     for (const pointer of await pointersOf(call, to)) {
       const where = scope.where ? { and: [pointer.where, scope.where] } : pointer.where;
-      const found: Found = { where, field: pointer.path };
+      const found: ReferencePath = { where, field: pointer.path };
       const checks = [
         ...(scope.row ? [scope.row] : []),
         ...(pointer.isOpen ? [] : [(document: JsonObject) => shows(call, document, { pointer, to })]),
@@ -69,11 +69,11 @@ async function* sourcesOf({ app, request }: RouteCall, to: Referred): AsyncGener
   }
 }
 
-type Found = { where: Where; field: string };
+type ReferencePath = { where: Where; field: string };
 
-async function sourceOf(call: Call<Collection>, { where, field }: Found): Promise<Source> {
+async function sourceOf(call: Call<Collection>, { where, field }: ReferencePath): Promise<Source> {
   async function some(start: number, count: number): Promise<Reference[]> {
-    // Two pages of a list hold any part of it that is as long as one.
+    // Any part of a list that is as long as a page is within two pages.
     const page = Math.floor(start / count);
     const pageOf = (page: number) => list(call, { where, sort: newestFirst, limit: count, page });
     const { texts } = await pageOf(page + 1);
@@ -85,10 +85,10 @@ async function sourceOf(call: Call<Collection>, { where, field }: Found): Promis
   return { total: await countOf(call, { where, terms: null }, { where: null, row: null }), some };
 }
 
-/** As {@link sourceOf}, where a rule that looks at each document cannot be part of a query. */
+/** As {@link sourceOf}, if a rule looks at the document and so cannot be part of a query. */
 async function checkedSourceOf(
   call: Call<Collection>,
-  { where, field }: Found,
+  { where, field }: ReferencePath,
   checks: readonly Row[],
 ): Promise<Source> {
   const row: Row = (document) => passes(document, checks);
@@ -110,7 +110,7 @@ async function referencesIn(call: Call<Collection>, texts: readonly string[], fi
   });
 }
 
-/** Whether the caller may read the pointer in this document. */
+/** Whether the caller may read the reference in this document. */
 async function shows(
   call: Call,
   document: JsonObject,
@@ -129,7 +129,7 @@ async function referencesOfGlobal(call: Call<Global>, to: Referred): Promise<Ref
   return [...paths].map((field) => ({ global: target.slug, id: null, field, title }));
 }
 
-/** A global as it is read; null for a caller who may not. */
+/** A global as it is read; null if the caller may not read it. */
 async function readableGlobal(call: Call<Global>): Promise<JsonObject | null> {
   const { request, target } = call;
   const { document } = currentOf(target, target.slug);
@@ -138,10 +138,10 @@ async function readableGlobal(call: Call<Global>): Promise<JsonObject | null> {
   if (!moment) return document;
   const then = currentThen(target, target.slug, moment.position)?.document;
   if (!then || moment.scopeFor(target) === null) return null;
-  return (await readsPast(call, { document: then, position: moment.position })) ? then : null;
+  return (await mayRead(call, then, moment.position)) ? then : null;
 }
 
-/** The paths, without the places in lists, by which a document points at another. */
+/** The paths, without list indexes, by which a document refers to another. */
 function pathsTo(call: Call, document: JsonObject, { slug, id }: Referred): Set<string> {
   const paths = new Set<string>();
   for (const relation of relationsIn(queryableBy(call), document)) {

@@ -7,26 +7,26 @@ import type { Call, Target } from '../../app.ts';
 import { leafOf } from '../../queries/paths.ts';
 
 /**
- * A path of fields by which documents point at one of a collection, without the places in lists, and the condition that
- * a document does so. `isOpen`: the caller may read it whatever the document.
+ * A path of fields, without list indexes, by which documents may refer to a document, and the condition that a document
+ * does. `isOpen`: the caller may read the path in every document.
  */
 export type Pointer = { path: string; where: Where; isOpen: boolean };
 
-/** A way to a field: `key` tells the blocks on it apart, which `path` does not. */
+/** A path to a field: `key` also names the blocks on the way, which `path` does not. */
 type Way = { path: string; key: string; where: Where };
 
 /**
- * The paths of a target by which the caller may see that its documents point at one: those that may be read in some
- * document, and that no hook hides.
+ * The paths by which the caller may see that documents of a target refer to a document: readable in some document, and
+ * not hidden by a hook.
  */
 export async function pointersOf(call: Call, to: { slug: string; id: string }): Promise<Pointer[]> {
   const { fields } = call.target.model;
   if (!hasPointer(fields, to.slug)) return [];
   const rights = await rightsToFields(call);
-  const queryable = new Set(waysIn(queryableBy(call), to, () => true).map(({ key }) => key));
-  const readable = waysIn(fields, to, (field) => rights.get(field)?.read === true);
+  const queryable = new Set(waysIn(queryableBy(call), { to, may: () => true }).map(({ key }) => key));
+  const readable = waysIn(fields, { to, may: (field) => rights.get(field)?.read === true });
   const ways = readable.filter(({ key }) => queryable.has(key));
-  const open = new Set(waysIn(await filterableFields(call), to, () => true).map(({ key }) => key));
+  const open = new Set(waysIn(await filterableFields(call), { to, may: () => true }).map(({ key }) => key));
   return [...Map.groupBy(ways, ({ path }) => path)].map(([path, all]) => ({
     path,
     where: { or: all.map(({ where }) => where) },
@@ -34,7 +34,7 @@ export async function pointersOf(call: Call, to: { slug: string; id: string }): 
   }));
 }
 
-/** Whether a document of a target can point at one of a collection. */
+/** Whether a document of a target can refer to a document of a collection. */
 export function pointsAt({ model }: Target, slug: string): boolean {
   return hasPointer(model.fields, slug);
 }
@@ -49,12 +49,11 @@ type Start = Omit<Way, 'where'> & { steps: readonly Step[] };
 
 const top: Start = { path: '', key: '', steps: [] };
 
-function waysIn(
-  fields: readonly Field[],
-  to: { slug: string; id: string },
-  may: (field: Field) => boolean,
-  start: Start = top,
-): Way[] {
+/** The document that pointers must refer to, and the fields to look at. */
+type Search = { to: { slug: string; id: string }; may: (field: Field) => boolean };
+
+function waysIn(fields: readonly Field[], search: Search, start: Start = top): Way[] {
+  const { to, may } = search;
   return fields.filter(may).flatMap((field) => {
     const { name } = field;
     const path = start.path + name;
@@ -71,7 +70,7 @@ function waysIn(
         : { kind: 'member', name };
       // No name has a colon.
       const before = { path: `${path}.`, key: `${key}:${slug ?? ''}.`, steps: [...start.steps, step] };
-      return waysIn(inside, to, may, before);
+      return waysIn(inside, search, before);
     });
   });
 }

@@ -12,7 +12,7 @@ import { referencesTo } from './finding.ts';
 import { referencesOperation } from './operations.ts';
 import { referenceParameters } from './parameters.ts';
 
-/** The references to the documents of every collection. */
+/** The routes that list the references to a document. */
 export function references(server: Server, app: App): void {
   for (const target of app.collections.values()) routeOf(server, app, target);
 }

@@ -1,13 +1,13 @@
 import { placesIn, placesOf, type Term, type Word, wordsIn } from '../../../projections/tables/words.ts';
 import { escapeHtml } from '../../platform/html.ts';
 
-/** Characters before the first place that is shown, and in all. */
+/** Characters before the first match, and in all. */
 const before = 40;
 const most = 160;
 
 /**
- * A part of the first text that holds a term, as HTML: escaped, with `<mark>` around the words that were found. Empty
- * where no text holds one.
+ * A part of the first text that contains a term, as escaped HTML with `<mark>` around the found words. Empty if no text
+ * contains a term.
  */
 export function excerptOf(texts: readonly string[], terms: readonly Term[]): string {
   for (const text of texts) {
@@ -19,7 +19,7 @@ export function excerptOf(texts: readonly string[], terms: readonly Term[]): str
   return '';
 }
 
-/** The indexes of the words that belong to a place of a term. */
+/** The indexes of the words that belong to a match of a term. */
 function markedIn(words: readonly Word[], terms: readonly Term[]): Set<number> {
   const places = placesIn(words.map((word) => word.folded));
   const marked = new Set<number>();
@@ -50,12 +50,12 @@ function partOf(
   return html + escapeHtml(text.slice(at, to)) + (to < text.length ? '…' : '');
 }
 
-/** Where the part ends: behind a word, unless the one that was found is too long. */
+/** The end of the part: behind a word, unless the found word is too long. */
 function endOf(text: string, words: readonly Word[], { from, around }: { from: number; around: Word }): number {
   const limit = from + most;
   if (text.length <= limit) return text.length;
   const last = words.findLast((word) => word.end <= limit);
   if (last && last.start >= around.start) return last.end;
-  // Not between the two halves of a character.
+  // Not between the halves of a surrogate pair.
   return /[\ud800-\udbff]/.test(text.charAt(limit - 1)) ? limit - 1 : limit;
 }

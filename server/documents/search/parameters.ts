@@ -14,7 +14,7 @@ export const searchParameters = {
   collections: slugs(),
 };
 
-/** Slugs, separated by commas; null where the parameter is missing. */
+/** Slugs, separated by commas; null if the parameter is missing. */
 function slugs(): Parameter<string[] | null> {
   const { told, read } = text(
     'The collections that are searched, separated by commas; default: all that the caller may read.',
@@ -27,7 +27,7 @@ function slugs(): Parameter<string[] | null> {
   };
 }
 
-/** The refusal of slugs that are not those of collections. @param allowed those of which the caller may be told. */
+/** The refusal of slugs of no collection. @param allowed the slugs that the caller may know. */
 export function unknownCollections(unknown: readonly string[], allowed: readonly string[]): DomainError {
   const hint = allowed.length > 0 ? `; allowed: ${showAll(allowed)}` : '';
   return invalidFields(

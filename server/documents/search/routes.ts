@@ -3,7 +3,7 @@ import type { Collection } from '../../../config/model.ts';
 import { type TextField, textIn } from '../../../config/text-fields.ts';
 import type { Term } from '../../../projections/tables/words.ts';
 import { credentialNeeded } from '../../access/access.ts';
-import { authorizeList, type ListScope, scopeElsewhere } from '../../access/list-scope.ts';
+import { authorizeList, type ListScope, scopeOfRelated } from '../../access/list-scope.ts';
 import type { App, Call, Target } from '../../app.ts';
 import { strategy } from '../../callers/authentication.ts';
 import { actorOf } from '../../http/requests.ts';
@@ -20,14 +20,14 @@ import { showableIn, titleOf } from './titles.ts';
 /** A document as the answer names it. */
 type Hit = { collection: string; id: string; title: string; excerpt: string };
 
-/** The finds in one collection. */
-type Found = Best & { call: Call; fields: readonly TextField[] };
+/** The results in one collection. */
+type SearchResult = Best & { call: Call; fields: readonly TextField[] };
 
-type Hitting = Pick<Found, 'call' | 'fields'> & Pick<Ranked, 'document' | 'score'>;
+type Hitting = Pick<SearchResult, 'call' | 'fields'> & Pick<Ranked, 'document' | 'score'>;
 
 type Wanted = { terms: readonly Term[]; limit: number };
 
-/** The search in all collections. */
+/** The route of the search in all collections. */
 export function search(server: Server, app: App): void {
   server.route({
     method: 'GET',
@@ -36,7 +36,7 @@ export function search(server: Server, app: App): void {
     handler: async (request) => {
       const { q, limit, collections } = readQuery(searchParameters, request.query, app);
       const scopes = await scopesOf(app, request, collections);
-      const found: Found[] = [];
+      const found: SearchResult[] = [];
       for (const { call, scope } of scopes) found.push(await findIn(call, scope, { terms: q, limit }));
       const best = found
         .flatMap(({ best, call, fields }) =>
@@ -53,10 +53,10 @@ export function search(server: Server, app: App): void {
 type Scoped = { call: Call; scope: ListScope };
 
 /**
- * The collections that are searched: those that are named, else all that the caller may read.
+ * The collections to search: the named ones, else all that the caller may read.
  *
- * @throws DomainError as a list of a named collection does; `unauthorized` where a caller without a credential may read
- * none; `invalid` naming slugs of no collection, and of collections those alone that the caller may read.
+ * @throws DomainError as a list of a named collection does; `unauthorized` if a caller without a credential may read
+ * none; `invalid` for slugs of no collection, which names only collections that the caller may read.
  */
 async function scopesOf(app: App, request: Request, slugs: readonly string[] | null): Promise<Scoped[]> {
   const unknown = slugs?.filter((slug) => !app.collections.has(slug)) ?? [];
@@ -70,7 +70,7 @@ async function scopesOf(app: App, request: Request, slugs: readonly string[] | n
   const scoped: Scoped[] = [];
   for (const target of targetsOf(app, slugs)) {
     const call = { app, request, target };
-    const scope = slugs ? await authorizeList(call) : await scopeElsewhere(call);
+    const scope = slugs ? await authorizeList(call) : await scopeOfRelated(call);
     if (scope) scoped.push({ call, scope });
   }
   if (scoped.length === 0 && actorOf(request).type === 'anonymous') throw credentialNeeded();
@@ -81,19 +81,19 @@ function targetsOf({ collections }: App, slugs: readonly string[] | null): Targe
   return [...collections.values()].filter(({ slug }) => slugs === null || slugs.includes(slug));
 }
 
-async function findIn(call: Call, { where, row }: ListScope, { terms, limit }: Wanted): Promise<Found> {
+async function findIn(call: Call, { where, row }: ListScope, { terms, limit }: Wanted): Promise<SearchResult> {
   const fields = await searchedBy(call);
   const searched = await withSearch(call, where, { terms, fields });
   const read: Read<'best'> = { kind: 'best', request: { where: searched, limit, words: { terms, fields } } };
   const written = { hasWords: true };
   if (!row) return { call, fields, ...(await readMany(call, read, written)) };
   const every: List = (request) => readMany(call, { kind: 'list', request }, written);
-  // The rule is asked about each document that a list gives: no other way leads to them.
+  // The rule is asked about each document that a list gives.
   const { count, groups } = call.target.documents;
   return { call, fields, ...(await perform(read, { count, groups, list: passing(every, { row, call }) })) };
 }
 
-/** Ids begin with the time at which a document was made. */
+/** The time at which a document was created: its id begins with it. */
 function newer({ document: one }: Hitting, { document: other }: Hitting): number {
   return String(one.id) < String(other.id) ? 1 : -1;
 }

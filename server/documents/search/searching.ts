@@ -8,7 +8,7 @@ import { filterableFields } from '../../access/field-access.ts';
 import type { Call } from '../../app.ts';
 import { paceOf } from '../read/reading.ts';
 
-/** The fields that a search of one collection looks into: those that the caller may filter by. */
+/** The fields that a search of a collection looks into: those that the caller may filter by. */
 export async function searchedBy(call: Call): Promise<readonly TextField[]> {
   const { searched } = call.target;
   const readable = await filterableFields(call);
@@ -18,7 +18,7 @@ export async function searchedBy(call: Call): Promise<readonly TextField[]> {
 /**
  * The condition of a search, beside another one.
  *
- * @throws DomainError `unavailable` when the index has not come in time to where the documents are.
+ * @throws DomainError `unavailable` if the index does not catch up with the documents in time.
  */
 export async function withSearch(
   { app, target: { tables } }: Call,
@@ -33,10 +33,10 @@ export async function withSearch(
 }
 
 /** A rule that is asked about each document, for a call. */
-type Asked = { row: (document: JsonObject) => Promise<boolean>; call: Call };
+type RowCall = { row: (document: JsonObject) => Promise<boolean>; call: Call };
 
-/** Those of some documents that pass. @throws DomainError `unavailable` where that takes too long. */
-export async function passed(texts: readonly string[], { row, call }: Asked): Promise<string[]> {
+/** The documents that pass a rule. @throws DomainError `unavailable` if that takes too long. */
+export async function passed(texts: readonly string[], { row, call }: RowCall): Promise<string[]> {
   const pace = paceOf(call);
   const found: string[] = [];
   for (const text of texts) {
@@ -46,11 +46,11 @@ export async function passed(texts: readonly string[], { row, call }: Asked): Pr
   return found;
 }
 
-/** Gives pages of documents. */
+/** Reads pages of documents. */
 export type List = (request: ListRequest) => Promise<Page>;
 
-/** The documents of lists that pass a rule which is asked about each of them. */
-export function passing(list: List, asked: Asked): List {
+/** Makes a list of the documents that pass a rule, which is asked about each. */
+export function passing(list: List, asked: RowCall): List {
   return async (request) => {
     const texts = await passed((await list({ ...request, limit: -1, page: 1 })).texts, asked);
     const { limit, page } = request;

@@ -5,12 +5,12 @@ import { readsAreHooked } from '../../../config/traits.ts';
 import { filterableFields } from '../../access/field-access.ts';
 import type { Call, Target } from '../../app.ts';
 
-/** Tells of a path of a target whether its value may be shown by itself, beside its document. */
+/** Whether the value at a path of a target may be shown outside its document. */
 export type Showable = (path: readonly string[]) => boolean;
 
 /**
- * The values that may be shown outside of their document: of fields that the caller may read whatever the document, and
- * that no hook changes when they are read.
+ * Makes the test of values that may be shown outside their document: of fields that the caller may read in every
+ * document, and that no read hook changes.
  */
 export async function showableIn(call: Call): Promise<Showable> {
   if (readsAreHooked(call.target.model)) return () => false;

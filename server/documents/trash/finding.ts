@@ -3,8 +3,8 @@ import type { JsonObject } from '../../../config/schema.ts';
 import { documentStream } from '../../../events/facts/catalogue.ts';
 import type { Actor } from '../../../events/facts/envelope.ts';
 import type { EventFilter } from '../../../projections/tables/audit.ts';
-import { newestOf } from '../../access/absence.ts';
-import { mayThen, mayWithAll } from '../../access/access.ts';
+import { may, unlessRefused, verdictOf } from '../../access/access.ts';
+import { newestOf } from '../../access/past-documents.ts';
 import { type AuditRights, auditRightsOf } from '../../access/rights.ts';
 import type { App, Call, RouteCall } from '../../app.ts';
 import { asOfFor } from '../../http/requests.ts';
@@ -12,7 +12,7 @@ import { yieldToEventLoop } from '../../platform/yield.ts';
 import { paceOf } from '../read/reading.ts';
 import { showableIn, titleOf } from '../search/titles.ts';
 
-/** A deleted document. `version` is the last at which it was there; what the caller may not know is null. */
+/** A deleted document as the trash shows it. `version` is its last version; what the caller may not know is null. */
 type Trashed = {
   collection: string;
   id: string;
@@ -23,11 +23,11 @@ type Trashed = {
   version: number;
 };
 
-/** A collection, and the operations that each deleted document of it must be asked about. */
+/** The trash of a collection, and the operations whose rule must be asked about each deleted document. */
 export type Bin = { call: Call<Collection>; asked: readonly ('read' | 'delete')[] };
 
 /** A deleted document: `until` is the position of the event that deleted it. */
-type Gone = { id: string; until: number; version: number };
+type Deletion = { id: string; until: number; version: number };
 
 const needed = ['read', 'delete'] as const;
 
@@ -35,22 +35,21 @@ const needed = ['read', 'delete'] as const;
 const atOnce = 10_000;
 
 /**
- * The trash of a collection; the name of the operation that the caller may do to none of its documents, if there is
- * one.
+ * The trash of a collection; or the name of an operation that the caller may do to none of its documents.
  */
 export async function binOf(call: Call<Collection>): Promise<Bin | (typeof needed)[number]> {
   const asked: (typeof needed)[number][] = [];
   for (const operation of needed) {
-    const may = await mayWithAll(call, operation);
-    if (may === false) return operation;
-    if (may === null) asked.push(operation);
+    const verdict = await unlessRefused(verdictOf(call, operation, null), 'refused');
+    if (verdict === 'refused') return operation;
+    if (verdict !== 'allowed') asked.push(operation);
   }
   return { call, asked };
 }
 
 /**
- * A page of deleted documents, the last deleted first, and how many there are for the caller: today, or as of the
- * moment that the request looks back to.
+ * A page of deleted documents, the last deleted first, and how many the caller may see: today, or at the position that
+ * the request looks back to.
  *
  * @throws DomainError `unavailable` if the rules take too long.
  */
@@ -61,7 +60,7 @@ export async function trashIn(
 ): Promise<{ trashed: Trashed[]; total: number }> {
   const { app, request } = call;
   const pace = paceOf(call);
-  const found: { bin: Bin; gone: Gone }[] = [];
+  const found: { bin: Bin; gone: Deletion }[] = [];
   const upTo = asOfFor(request)?.position ?? Number.MAX_SAFE_INTEGER;
   for await (const positions of deletionsIn(app, bins, upTo)) {
     for (const bin of bins) {
@@ -81,7 +80,7 @@ export async function trashIn(
   return { trashed, total: found.length };
 }
 
-/** The positions of deletions up to one, piece by piece. */
+/** The positions of deletions up to a position, piece by piece. */
 async function* deletionsIn({ auditIndex }: App, bins: readonly Bin[], upTo: number): AsyncGenerator<number[]> {
   const [only] = bins.length === 1 ? bins : [];
   const end = Math.min(auditIndex.reached(), upTo);
@@ -94,29 +93,33 @@ async function* deletionsIn({ auditIndex }: App, bins: readonly Bin[], upTo: num
   }
 }
 
-/** The document as it last was; null where it has been erased meanwhile. */
-function lastOf({ target }: Call, { id, until }: Gone): { document: JsonObject; position: number } | null {
+/** The document as it last was; null if it has been erased meanwhile. */
+function lastOf({ target }: Call, { id, until }: Deletion): { document: JsonObject; position: number } | null {
   const last = target.documents.asOf(id, until - 1);
   return last && { document: JSON.parse(last.text), position: until - 1 };
 }
 
-/** As of then, the rules are asked about the document as it is now too, or as it last was. */
-async function isShown({ call, asked }: Bin, gone: Gone): Promise<boolean> {
+/** With `asOf`, the rules are also asked about the document as it is today, or as it last was. */
+async function isShown({ call, asked }: Bin, gone: Deletion): Promise<boolean> {
   if (asked.length === 0) return true;
   const states = [lastOf(call, gone), ...(asOfFor(call.request) ? [newestOf(call, gone.id)] : [])];
   for (const state of states) {
-    for (const operation of asked) if (!state || !(await mayThen(call, operation, state))) return false;
+    if (!state) return false;
+    const { document, position } = state;
+    for (const operation of asked) {
+      if (!(await may(call, operation, { doc: () => document, data: null, position }))) return false;
+    }
   }
   return true;
 }
 
-async function describe(call: Call<Collection>, gone: Gone, rights: AuditRights): Promise<Trashed | null> {
+async function describe(call: Call<Collection>, gone: Deletion, rights: AuditRights): Promise<Trashed | null> {
   const { app, target } = call;
   const last = lastOf(call, gone);
   const [event] = app.events.range(gone.until - 1, gone.until);
   if (!last || !event) return null;
   const { header, context } = event;
-  // The rules for reading were asked about it.
+  // The read rule was asked about the document.
   const seesPayload = rights.toPayloadsOf(documentStream(target.category, gone.id)) !== 'none';
   return {
     collection: target.slug,

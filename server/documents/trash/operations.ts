@@ -19,7 +19,7 @@ export function trashOperation(target: Collection): Operation {
     description: which,
     query: trashParameters,
     answers: { 200: asOfThen(json('A page of deleted documents.', 'Trash')), ...queryRefusals(target) },
-    // Of two rules, the one that is missing lets fewer callers in.
+    // Of the two rules, the missing one admits fewer callers.
     caller: { kind: 'admitted', target, right: target.access.read ? 'delete' : 'read' },
   };
 }
@@ -40,7 +40,7 @@ export function allTrashOperation({ collections }: Model): Operation {
   };
 }
 
-/** Whether a rule may let in a caller without a credential. */
+/** Whether a rule may admit a caller without a credential. */
 function isForAnybody({ access }: Collection): boolean {
   return access.read !== undefined && access.delete !== undefined;
 }

@@ -13,7 +13,7 @@ import { type Bin, binOf, trashIn } from './finding.ts';
 import { allTrashOperation, trashOperation } from './operations.ts';
 import { trashParameters } from './parameters.ts';
 
-/** The deleted documents of every collection, and of all. */
+/** The routes of the deleted documents of one collection, and of all. */
 export function trash(server: Server, app: App): void {
   for (const target of app.collections.values()) routeOf(server, app, target);
   server.route({
@@ -50,10 +50,10 @@ function routeOf(server: Server, app: App, target: Target<Collection>): void {
 }
 
 /**
- * The trash of each collection of which the caller may see something.
+ * The trash of each collection of which the caller may see documents.
  *
- * @throws DomainError `unauthorized` where a caller without a credential may see none, `forbidden` where an API key was
- * made to see none.
+ * @throws DomainError `unauthorized` if a caller without a credential may see none, `forbidden` if the scopes of an API
+ * key include none.
  */
 async function binsOf(app: App, request: Request): Promise<Bin[]> {
   const bins: Bin[] = [];

@@ -11,10 +11,10 @@ import { checkRelations } from './relations.ts';
 type Writing = HookContext & { operation: 'create' | 'update' };
 
 /**
- * The values that a body comes to, checked in this order: field access (403), validation (400), field hooks, the
- * collection's hooks.
+ * The values of a body, after these checks in this order: field access (403), validation (400), field hooks, hooks of
+ * the collection.
  *
- * @param file the values of the file that came with it: hooks see them, and cannot change them.
+ * @param file the values of the file that came with the body: hooks see them, and cannot change them.
  */
 export async function checkedValues(
   hookContext: Writing,
@@ -37,7 +37,7 @@ export async function validValues(hookContext: Writing, body: unknown): Promise<
 }
 
 /**
- * The values of a body as far as it tells by itself. @throws DomainError `invalid` with hints that are for this caller.
+ * The values of a body, checked without other documents. @throws DomainError `invalid` with hints for this caller.
  */
 export async function hintedValues(
   asked: Pick<Writing, 'request' | 'target'>,

@@ -16,7 +16,7 @@ export function streamOf({ category }: Pick<Target, 'category'>, id: string): st
   return documentStream(category, id);
 }
 
-/** A document or global as rules, hooks and decisions see it; null when there is no such document. */
+/** A document or global as rules, hooks and decisions see it; null if there is no such document. */
 export function currentOf(target: Target<Global>, slug: string): Current;
 export function currentOf(target: Target, id: string): Current | null;
 export function currentOf(target: Target, id: string): Current | null {

@@ -73,7 +73,7 @@ export async function remove(write: Write): Promise<ResponseObject> {
   return sendText(h, answer);
 }
 
-/** The document that is to change, once the caller is admitted to this version of it. */
+/** The document that is to change; the caller is admitted to this version of it. */
 async function find(write: Write, id: string): Promise<Current> {
   const { request, target, operation, data } = write;
   const current = currentOf(target, id);
@@ -85,7 +85,7 @@ async function find(write: Write, id: string): Promise<Current> {
   return current;
 }
 
-/** A document after a write; `hookContext` is null where nothing has changed. */
+/** A document after a write; `hookContext` is null if nothing has changed. */
 type Changed = { hookContext: HookContext | null; document: JsonObject; version: number };
 
 /** Answers with the document as its hooks leave it, as far as the caller may read it now. */

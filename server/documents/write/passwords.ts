@@ -11,14 +11,15 @@ import type { Write, WriteStep } from './write-steps.ts';
 
 const busySeconds = 5;
 
-/** Keeps a password, once however often it is called, and gives the credential to record. */
+/** Keeps a password, only once if it is called again, and gives the credential to record. */
 export type Keep = () => Promise<string>;
 
 /**
- * Runs a write that records a new password. When the write is refused, nothing of the password is left. When it is not
- * known whether it was recorded, it stays: a start removes what no event names, and nothing brings back what one does.
+ * Runs a write that records a new password. If the write is refused, the password is forgotten. If it is not known
+ * whether the write was recorded, the password stays: a start removes secrets that no event names, and nothing could
+ * bring back one that an event names.
  *
- * @throws DomainError `unavailable` when too many wait for theirs to be hashed.
+ * @throws DomainError `unavailable` if too many passwords wait to be hashed.
  */
 export async function withPassword<T>(
   call: RouteCall,
@@ -34,7 +35,7 @@ export async function withPassword<T>(
   }
 }
 
-/** A password on its way: `refused` forgets it again, where the error says that nothing was recorded. */
+/** A password of a write: `refused` forgets it again, if the error says that nothing was recorded. */
 function keeping({ app: { passwords }, request }: RouteCall, password: string) {
   let kept: string | null = null;
 
@@ -53,13 +54,13 @@ function keeping({ app: { passwords }, request }: RouteCall, password: string) {
 }
 
 /**
- * Counts a call without a credential: where everybody may sign up, each costs a hash. @throws DomainError `too-many`.
+ * Counts a call without a credential: if everybody may sign up, each call costs a hash. @throws DomainError `too-many`.
  */
 export async function countSignUp({ app, request }: RouteCall, operation: Write['operation']): Promise<void> {
   if (operation === 'create' && actorOf(request).type === 'anonymous') await countCall(app, request, null);
 }
 
-/** Records with a user what becomes of the account: a step of writes in auth collections. */
+/** Records changes of the account with those of the user: a step of writes in auth collections. */
 export function accounts(write: Write): WriteStep {
   const { operation, body } = write;
   if (operation === 'delete') return endOfAccount(write);
@@ -68,7 +69,7 @@ export function accounts(write: Write): WriteStep {
   return typeof password === 'string' ? newPassword(write, password) : {};
 }
 
-/** The password that was before is forgotten once the new one is recorded, and the new one where that is refused. */
+/** Replaces a password: the old one is forgotten once the new one is recorded, the new one if the write is refused. */
 function newPassword(write: Write, password: string): WriteStep {
   const { app, request, target } = write;
   const { category } = target;
@@ -79,14 +80,14 @@ function newPassword(write: Write, password: string): WriteStep {
   return {
     async beforeAppend({ id, change, version }) {
       const credential = await keep();
-      // At this version: so it is known which password it replaces, and that no reset has come in between.
+      // At this version: so it is known which password is replaced, and that no reset came in between.
       const account = app.accounts.account(category, id);
       before = account?.credential ?? null;
-      // One that was restored has a stream, but is an account only from here on.
+      // A restored user has a stream, but is an account only from now on.
       const expectedVersion = account?.version ?? app.events.versionOf(accountStream(category, id));
       const keeps = ownSession(request, { category, id });
       const changed = { ...decidePassword({ category, id }, credential, { keeps }), expectedVersion };
-      // A user who stays as they are must be there still.
+      // A user who does not change must still exist.
       return change ? [changed] : [changed, decideNothing(documentStream(category, id), version)];
     },
     async recorded() {
@@ -104,7 +105,7 @@ function endOfAccount({ app, target: { category } }: Write): WriteStep {
 
   return {
     async beforeAppend({ id }) {
-      // No password comes in between, which would be left when its account is gone.
+      // No password comes in between, which would stay when its account is deleted.
       const account = app.accounts.account(category, id);
       credential = account?.credential ?? null;
       return account ? [decideNothing(accountStream(category, id), account.version)] : [];
@@ -121,7 +122,7 @@ function ownSession({ auth }: Request, { category, id }: AccountRef): string | u
   return session?.category === category && session.id === id ? session.sid : undefined;
 }
 
-/** The refusal of one of too many. */
+/** The refusal of a call of which there are too many. */
 export function tooBusy(seconds: number): DomainError {
   return new DomainError('unavailable', 'too many passwords are being looked at; try again soon', [], seconds);
 }

@@ -9,8 +9,8 @@ import type { App, Call } from '../../app.ts';
 const maxErrors = 100;
 
 /**
- * Refuses ids of documents that do not exist, wherever in the values they stand. One that is deleted later stays its
- * id, so a field that comes as it is already is not looked at: a document read can be sent back.
+ * Refuses ids of documents that do not exist, at any depth. The id of a document that is deleted later stays, so a
+ * field that does not change is not checked: a document that was read can be sent back.
  *
  * @param before the document that is changed; null for a new one.
  * @throws DomainError `invalid` naming each field, nested ones by dotted path.
@@ -25,13 +25,13 @@ export function checkRelations({ app, target }: Call, values: JsonObject, before
   if (errors.length > 0) throw invalidFields(errors);
 }
 
-/** An id in a document that is that of no other: where it stands, and the collection that it would be of. */
+/** An id that refers to no document: the path of the field, and the collection that it refers to. */
 export type Dangling = { field: string; id: Json; slug: string };
 
-/** The ids of documents that do not exist, wherever in the values they stand: at most 100. */
+/** The ids in a document that refer to no document, at any depth: at most 100. */
 export function danglingIn(app: App, fields: readonly Field[], values: JsonObject): Dangling[] {
   const found: Dangling[] = [];
-  walk(fields, values, '', (slug, value, path) => {
+  walk({ fields, values }, '', (slug, value, path) => {
     const target = app.collections.get(slug);
     const isList = Array.isArray(value);
     for (const [index, id] of (isList ? value : [value]).entries()) {
@@ -42,10 +42,10 @@ export function danglingIn(app: App, fields: readonly Field[], values: JsonObjec
   return found;
 }
 
-/** The ids by which a document points at others, at any depth: of which collection, and where each stands. */
+/** The ids by which a document refers to others, at any depth: the collection and the path of each. */
 export function relationsIn(fields: readonly Field[], values: JsonObject): { slug: string; id: Json; path: string }[] {
   const found: { slug: string; id: Json; path: string }[] = [];
-  walk(fields, values, '', (slug, value, path) => {
+  walk({ fields, values }, '', (slug, value, path) => {
     for (const id of Array.isArray(value) ? value : [value]) found.push({ slug, id, path });
   });
   return found;
@@ -53,13 +53,16 @@ export function relationsIn(fields: readonly Field[], values: JsonObject): { slu
 
 type Visit = (slug: string, value: Json, path: string) => void;
 
+/** Fields, and an object with their values. */
+type Level = { fields: readonly Field[]; values: JsonObject };
+
 /** Visits the value of every field that points to documents. */
-function walk(fields: readonly Field[], values: JsonObject, prefix: string, visit: Visit): void {
+function walk({ fields, values }: Level, prefix: string, visit: Visit): void {
   for (const field of fields) {
     const value = memberOf(values, field.name);
     if (value === undefined || value === null) continue;
     const path = prefix + field.name;
     if (field.relationTo) visit(field.relationTo, value, path);
-    for (const inside of objectsIn(field, value, path)) walk(inside.fields, inside.values, `${inside.path}.`, visit);
+    for (const inside of objectsIn(field, value, path)) walk(inside, `${inside.path}.`, visit);
   }
 }

@@ -7,8 +7,8 @@ import { fieldOf, taken } from './writes.ts';
 export type Rival = { field: string; id: string };
 
 /**
- * Refuses unique values that others are known to have, before anything is kept for a document that the log would
- * refuse. The log decides all the same.
+ * Refuses unique values that other documents have, before anything is kept for a document that the log would refuse.
+ * The log still decides.
  *
  * @throws DomainError `conflict` naming the field.
  */
@@ -17,7 +17,7 @@ export async function refuseTaken(target: Target, change: Change): Promise<void>
   if (rival) throw taken({ scope: `${target.slug}.${rival.field}` });
 }
 
-/** The documents that have the unique values that a change claims, as far as the read tables know. */
+/** The documents that have the unique values of a change, by the read tables. */
 export async function rivalsOf({ model, tables, documents }: Target, { claims }: Change): Promise<Rival[]> {
   const reach = { tables, fields: model.fields, related: async () => null };
   const rivals: Rival[] = [];

@@ -9,12 +9,12 @@ import { refuseTaken } from './unique.ts';
 import type { ShownCall, Write, WriteStep } from './write-steps.ts';
 
 /**
- * Admits a caller, as far as can be told, before a body that may be large is read. @throws DomainError as the write
+ * Refuses a caller before a body that may be large is read, as far as can be told. @throws DomainError as the write
  * does.
  */
 export async function admitInAdvance(call: ShownCall, operation: Write['operation']): Promise<void> {
   const current = operation === 'create' ? null : currentOf(call.target, idIn(call));
-  // Whether it is what was done before, to a document that is gone by now, the whole body has to tell.
+  // This may repeat a write of a document that is deleted by now: only the whole body can tell.
   if (operation !== 'create' && !current && isRecorded(call)) return;
   if (operation !== 'create' && !current) await refuseMissing(call, operation);
   await authorizeInAdvance(call, operation, current?.document ?? null);
@@ -27,10 +27,10 @@ export function uploads({ app, target, operation, upload }: Write): WriteStep {
     async admitted() {
       if (operation === 'create' && !upload) throw fileMissing();
     },
-    // The bytes are safe before a document names them. Those that it names already may be sent to mend a store.
+    // The bytes are safe before a document names them. A client may send bytes again to mend a store.
     async beforeAppend({ change }) {
       if (!upload) return [];
-      // It may have come for hours.
+      // The body may have taken hours.
       if (app.isCrowded()) throw tooMany();
       if (change) await refuseTaken(target, change);
       await upload.keep();

@@ -10,7 +10,7 @@ import type { Serializer } from '../read/serialize.ts';
 /** A request about documents of a target, and how they are shown. */
 export type ShownCall = Call & { present: Serializer };
 
-/** The means of writing documents of a target, prepared once: the steps in the order in which they are taken. */
+/** How documents of a target are written, prepared once. The steps are taken in this order. */
 export type Writable<M extends Collection | Global = Collection | Global> = {
   app: App;
   target: Target<M>;
@@ -28,42 +28,42 @@ export type Write = ShownCall & {
   body: unknown;
   /** The file that came with the body. */
   upload: Upload | null;
-  /** The body as rules may look at it: with what is said of the file. */
+  /** The body as rules see it: with the values of the file. */
   data: unknown;
   steps: readonly WriteStep[];
 };
 
 /**
- * A decision on a document: `change` is null where it stays as it is. `version` is that of its stream before the
- * change; `id` of a global is its slug.
+ * A decision on a document: `change` is null if the document stays as it is. `version` is the version of its stream
+ * before the change; `id` of a global is its slug.
  */
 export type Decision = { id: string; change: Change | null; version: number };
 
 /**
- * The part that one feature has in a write, moment by moment. An error of `repeated`, `admitted` or `beforeAppend`
- * refuses the write. The state of a step is of one write, and its own.
+ * The part of one feature in a write, moment by moment. An error of `repeated`, `admitted` or `beforeAppend` refuses
+ * the write. Each write has its own steps, with their own state.
  */
 export type WriteStep = {
-  /** With the body: gives the answer where there is one already, so that nothing is written. */
+  /** Once the body is read: gives the answer if there is one already, so that nothing is written. */
   repeated?: () => Promise<ResponseObject | null>;
   /** In each try, once the caller is admitted; `current` is null for a new document. */
   admitted?: (current: Current | null) => Promise<void>;
   /**
-   * In each try, once nothing but the log can refuse it: gives the changes of other streams that are recorded with it.
+   * In each try, once only the log can refuse the write: gives the changes of other streams to record with it.
    */
   beforeAppend?: (decision: Decision) => Promise<Change[]>;
-  /** Once it is recorded. */
+  /** Once the write is recorded. */
   recorded?: () => Promise<void>;
-  /** After an error: gives an answer to send in its place, or null. */
+  /** After an error: gives an answer to send in place of the error, or null. */
   failed?: (error: unknown) => Promise<ResponseObject | null>;
   /** At the end, with the error that is sent, or null. */
   ended?: (error: unknown) => Promise<void>;
 };
 
 /**
- * Reads what a write is sent with.
+ * Reads the body of a write.
  *
- * @throws DomainError `unauthorized` before that, without a credential where one is needed; what the reader throws.
+ * @throws DomainError `unauthorized` before the body is read, if a credential is needed; what the reader throws.
  */
 export async function receive(writable: Writable, h: ResponseToolkit, operation: Write['operation']): Promise<Write> {
   const { app, target, read, beforeBody } = writable;
@@ -83,7 +83,7 @@ export function writeOf(
   return { ...write, steps: steps.map((step) => step(write)) };
 }
 
-/** Takes a write through its steps: `run` decides, records and answers, and walks the moments between. */
+/** Takes a write through its steps. `run` decides, records and answers, and takes the steps between these. */
 export async function perform(write: Write, run: (write: Write) => Promise<ResponseObject>): Promise<ResponseObject> {
   let problem: unknown = null;
   try {
@@ -96,7 +96,7 @@ export async function perform(write: Write, run: (write: Write) => Promise<Respo
   }
 }
 
-/** A step that fails here neither keeps others from ending nor changes the answer: what was recorded is recorded. */
+/** Ends all steps. An error of one neither stops the others nor changes the answer: the write is recorded already. */
 async function end({ app, steps }: Write, problem: unknown): Promise<void> {
   for (const result of await Promise.allSettled(steps.map(async (step) => step.ended?.(problem)))) {
     if (result.status === 'rejected') app.log.error({ err: result.reason }, 'the end of a write failed');

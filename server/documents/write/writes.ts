@@ -12,9 +12,9 @@ import { mostWaiting, tooMany } from '../../writer/waiting.ts';
  * The decision of a request on the current state: the change to append, if any, and the answer once it is durable.
  * `also`: changes of other streams, recorded with the decision, or without one.
  */
-export type Decided<T> = { decision: Change | null; also?: Change[]; answer: T };
+export type WriteDecision<T> = { decision: Change | null; also?: Change[]; answer: T };
 
-/** Thrown where the log has found that an idempotency key was recorded already. */
+/** Thrown if the log finds that an idempotency key was recorded already. */
 export class RepeatedError extends Error {
   override name = 'RepeatedError';
   readonly first: FirstAnswer;
@@ -25,57 +25,62 @@ export class RepeatedError extends Error {
   }
 }
 
-/** Of many threads that change one document over and over, one is the first each time: the others try again. */
+/** Each time, one of the threads that change a document is the first, and the others try again. */
 const maxTries = 100;
 
 /** One write at a time per stream in this thread: rivals wait for each other instead of deciding in vain. */
-const lines = new Map<string, { last: Promise<unknown>; length: number }>();
+const queues = new Map<string, { last: Promise<unknown>; length: number }>();
 
 /**
- * Decides and appends until no rival got in between. Every try decides anew on the current state, so the access rules
- * see what is really there, and concurrent changes of different fields all survive.
+ * Decides and appends, again until no rival came in between. Every try decides on the current state, so that the access
+ * rules see it, and concurrent changes of different fields all survive.
  *
- * @param actor the cause that events name, where it is not the caller.
- * @throws DomainError `conflict` naming the unique field that is taken; `unavailable` where too many wait.
+ * @throws DomainError `conflict` naming the unique field that is taken; `unavailable` if too many wait.
  */
-export function write<T>(
+export function write<T>(call: RouteCall, stream: string, decide: () => Promise<WriteDecision<T>>): Promise<T> {
+  return inQueue([stream], () => untilFirst(call, actorOf(call.request), trialOf(decide)));
+}
+
+/** As {@link write}, with another cause for the events to name than the caller. */
+export function writeAs<T>(
   call: RouteCall,
-  stream: string,
-  decide: () => Promise<Decided<T>>,
-  actor: Actor = actorOf(call.request),
+  { stream, actor }: { stream: string; actor: Actor },
+  decide: () => Promise<WriteDecision<T>>,
 ): Promise<T> {
-  return inLine([stream], () => {
-    return untilFirst(call, actor, async () => {
-      const { decision, also = [], answer } = await decide();
-      const [first, ...otherStreams] = decision ? [decision, ...also] : also;
-      return { command: first ? { ...first, otherStreams } : null, answer, refuse: refuseTaken };
-    });
-  });
+  return inQueue([stream], () => untilFirst(call, actor, trialOf(decide)));
+}
+
+function trialOf<T>(decide: () => Promise<WriteDecision<T>>): () => Promise<Try<T>> {
+  return async () => {
+    const { decision, also = [], answer } = await decide();
+    const [first, ...otherStreams] = decision ? [decision, ...also] : also;
+    return { command: first ? { ...first, otherStreams } : null, answer, refuse: refuseTaken };
+  };
 }
 
 /**
  * The decision of a bulk call: the changes of all its documents, recorded together or not at all, and the answer.
- * `batch` is in each event. `refuse` throws over a unique value that another document has, unless the decision is to be
- * made anew.
+ * `batch` is in each event. `refuse` throws over a unique value that another document has, unless the call has to
+ * decide again.
  */
-export type DecidedMany<T> = {
+export type BulkWriteDecision<T> = {
   changes: Change[];
   batch: string;
   answer: T;
   refuse: (claim: Claim) => Promise<void>;
 };
 
-/** As {@link write}, for several documents at once. @param streams those that are known to change. */
+/** As {@link write}, for several documents at once. @param streams the streams that are known to change. */
 export function writeMany<T>(
   call: RouteCall,
   streams: readonly string[],
-  decide: () => Promise<DecidedMany<T>>,
+  decide: () => Promise<BulkWriteDecision<T>>,
 ): Promise<T> {
-  return inLine(streams, () => {
+  return inQueue(streams, () => {
     return untilFirst(call, actorOf(call.request), async () => {
       const { changes, batch, answer, refuse } = await decide();
       const isNothing = changes.every(({ events }) => events.length === 0);
-      // A change of nothing is not recorded, but for the key under which it may be repeated.
+      // A change of nothing is recorded only for the key under which it may be repeated.
       if (isNothing && !call.request.app.idempotency) return { command: null, answer, refuse };
       const command = { ...changeOf(batchStream(batch), [], 0), otherStreams: changes, batch };
       return { command, answer, refuse };
@@ -83,31 +88,31 @@ export function writeMany<T>(
   });
 }
 
-/** Runs when all that came before in these streams is done. */
-function inLine<T>(streams: readonly string[], run: () => Promise<T>): Promise<T> {
+/** Runs when all earlier writes of these streams are done. */
+function inQueue<T>(streams: readonly string[], run: () => Promise<T>): Promise<T> {
   const before: Promise<unknown>[] = [];
   for (const stream of streams) {
-    const line = lines.get(stream);
-    if (!line) continue;
-    if (line.length >= mostWaiting.ofOneStream) return Promise.reject(tooMany());
-    before.push(line.last);
+    const queue = queues.get(stream);
+    if (!queue) continue;
+    if (queue.length >= mostWaiting.ofOneStream) return Promise.reject(tooMany());
+    before.push(queue.last);
   }
   const result = before.length > 0 ? Promise.allSettled(before).then(run) : run();
   for (const stream of streams) {
-    lines.set(stream, { last: result, length: (lines.get(stream)?.length ?? 0) + 1 });
+    queues.set(stream, { last: result, length: (queues.get(stream)?.length ?? 0) + 1 });
   }
   const leave = () => {
     for (const stream of streams) {
-      const line = lines.get(stream);
-      if (line && line.length > 1) line.length -= 1;
-      else lines.delete(stream);
+      const queue = queues.get(stream);
+      if (queue && queue.length > 1) queue.length -= 1;
+      else queues.delete(stream);
     }
   };
   result.then(leave, leave);
   return result;
 }
 
-/** One try of a write: the command is null where there is nothing to record. */
+/** One try of a write: the command is null if there is nothing to record. */
 type Try<T> = {
   command: Omit<Command, 'actor' | 'correlationId' | 'context'> | null;
   answer: T;
@@ -117,7 +122,7 @@ type Try<T> = {
 async function untilFirst<T>({ app, request }: RouteCall, actor: Actor, decide: () => Promise<Try<T>>): Promise<T> {
   const append = appendOf(app, request);
   for (let count = 1; count <= maxTries; count += 1) {
-    // Another try is another decision: on the user as they are now too.
+    // Another try is another decision, also on the user as they are now.
     request.app.user = null;
     const { command, answer, refuse } = await decide();
     requireLiving(app, request);

@@ -8,11 +8,11 @@ import { readableWith, seesStored } from '../../access/field-access.ts';
 import type { Call, Target } from '../../app.ts';
 import type { Write } from './write-steps.ts';
 
-/** The server's own members, which the id and the version tell of too. */
+/** The members that the server sets; the id and the version of a write tell as much. */
 const always: readonly string[] = ['id', 'createdAt', 'updatedAt'];
 
 /**
- * The answer to a write, as JSON text: the document as it is shown, or to a caller who may not read it its id, its
+ * The answer to a write, as JSON text: the document as it is shown; to a caller who may not read it only its id, its
  * times and the fields that were sent.
  *
  * @param isReadable whether the caller may read the document.
@@ -26,14 +26,14 @@ export async function writtenText(write: Write, document: JsonObject, isReadable
   return JSON.stringify(Object.fromEntries(shown));
 }
 
-/** The names of the fields that came with a write, those of its file too. A restore sends none. */
+/** The names of the fields that came with a write, including those of its file. A restore sends none. */
 function sentIn({ data, upload }: Write): string[] {
   return [...(isObject(data) ? Object.keys(data) : []), ...(upload ? ['url'] : [])];
 }
 
 /**
- * Decides on new values of a document or global; null where they are those that it has. To a caller who may not read
- * them this would tell what they are: then they are recorded all the same.
+ * Decides on new values of a document or global; null if it has these values already. That would tell the values to a
+ * caller who may not read them, so for this caller they are recorded all the same.
  */
 export async function decideValues(
   call: Call,
@@ -54,7 +54,7 @@ function decide({ app, target }: Call, id: string, { current, values, isSame = f
     : decideUpdate(target, id, current, { values, at, isSame });
 }
 
-/** Whether the caller sees in a document each of these values, which are those that it has, as it is stored. */
+/** Whether the caller may read all of these values, which a document has, as they are stored. */
 export async function readsAll(call: Call, document: JsonObject, values: JsonObject): Promise<boolean> {
   const { target } = call;
   if (Object.keys(values).length === 0 || seesStored(call)) return true;

@@ -1,7 +1,7 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import type { Request, RequestRoute, Server } from '@hapi/hapi';
 import { statusSent } from '../../http/errors.ts';
-import { stoodInLine } from '../../http/write-admission.ts';
+import { queuedMilliseconds } from '../../http/write-admission.ts';
 import { createTally, type Tally, tallyUp } from '../../platform/tally.ts';
 import { readsWaiting } from '../../reads/lane.ts';
 import type { ReadEnd } from '../../reads/reads.ts';
@@ -88,7 +88,7 @@ export function startCounting({ port, tokenHash, isMain }: Options): ThreadMetri
     counts.statuses.set(status, (counts.statuses.get(status) ?? 0) + 1);
     const took = info.completed || info.responded;
     // If the client did not wait, there is no such time.
-    if (took > 0) tallyUp(counts.tally, requestBounds, (took - info.received + stoodInLine(raw.req)) / 1000);
+    if (took > 0) tallyUp(counts.tally, requestBounds, (took - info.received + queuedMilliseconds(raw.req)) / 1000);
   }
 
   function taken(): Counted {

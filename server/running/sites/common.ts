@@ -13,7 +13,7 @@ import { tellOfRefused } from '../../http/refused-origins.ts';
 import { requestId } from '../../http/requests.ts';
 import { registerStatic } from '../../http/static.ts';
 import { checkUrl } from '../../http/url.ts';
-import { takeTurns } from '../../http/write-admission.ts';
+import { admitWrites } from '../../http/write-admission.ts';
 import { docs } from '../../openapi/docs/routes.ts';
 import type { Log } from '../../platform/logging.ts';
 import type { State } from '../../platform/state.ts';
@@ -115,7 +115,7 @@ export async function openCommon(options: CommonOptions): Promise<Common> {
   adminAssets(server);
   server.ext(
     'onPreStop',
-    takeTurns(
+    admitWrites(
       server.listener,
       () => false,
       () => true,

@@ -12,7 +12,7 @@ import { inspectFile } from '../../../server/files/inspection/inspect.ts';
 import { readParts } from '../../../server/files/uploads/multipart.ts';
 import { namesTag, OutOfRangeError, rangeOf } from '../../../server/http/ranges.ts';
 import { noteReason } from '../../../server/http/reason.ts';
-import { createCursors, type Place } from '../../../server/queries/cursors.ts';
+import { createCursors, type ListPoint } from '../../../server/queries/cursors.ts';
 import * as samples from '../../files/inspection/samples.ts';
 import type { HereService } from '../../helpers/embedded.ts';
 import { request } from '../../helpers/requests.ts';
@@ -81,7 +81,7 @@ const forms: Target = {
   },
 };
 
-const cursor: Place = { mark: ['x', 1, null], position: null };
+const cursor: ListPoint = { mark: ['x', 1, null], position: null };
 const list = { sort: '-title', 'where[title][like]': 'x' };
 const cursors = createCursors('a secret of the test');
 

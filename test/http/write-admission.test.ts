@@ -3,7 +3,7 @@ import { EventEmitter } from 'node:events';
 import type { IncomingMessage, Server as Listener } from 'node:http';
 import { Socket } from 'node:net';
 import { describe, it } from 'node:test';
-import { isShed, stoodInLine, takeTurns } from '../../server/http/write-admission.ts';
+import { admitWrites, isShed, queuedMilliseconds } from '../../server/http/write-admission.ts';
 import { mostWaiting } from '../../server/writer/waiting.ts';
 import { eventually } from '../helpers/shared.ts';
 
@@ -16,11 +16,11 @@ function opened(isCrowded: (ahead: number) => boolean = () => false, isExempt = 
   for (const event of ['request', 'checkContinue']) {
     listener.on(event, (request) => {
       begun.push(request.name);
-      stood.push(stoodInLine(request));
+      stood.push(queuedMilliseconds(request));
       if (isShed(request)) shed.push(request.name);
     });
   }
-  const beginAll = takeTurns(listener as Listener, isCrowded, isExempt);
+  const beginAll = admitWrites(listener as Listener, isCrowded, isExempt);
   const come = (method: string, name: string, response = { destroyed: false }, event = 'request') =>
     listener.emit(event, { method, name }, response);
   /** Over a connection: an answer, which is over when `close` is emitted, and what it was told about the connection. */

@@ -7,32 +7,32 @@ import { callerOf } from '../../http/caller.ts';
 const retrySeconds = 1;
 
 /**
- * Runs a call about many documents at the turn of its caller, one after the other in all threads: each has its
- * documents in memory.
+ * Runs a call about many documents when the queue of bulk calls comes to its caller. Of all threads one call runs at a
+ * time, since each has its documents in memory.
  *
- * @param run gets a function to call once the body is read: it waits for the calls of others. So a client that sends
- * its body slowly holds up only itself.
+ * @param run gets a function to call once the body is read, which waits in the queue. So a client that sends its body
+ * slowly holds up only itself.
  * @throws DomainError `unavailable` if too many wait; `malformed` if the client has gone before the call began.
  */
-export async function inBulkTurn<T>(
+export async function inBulkQueue<T>(
   { app, request }: { app: App; request: Request },
   run: (begin: () => Promise<void>) => Promise<T>,
 ): Promise<T> {
-  const turn = await app.bulkQueue.take(`${app.site ?? ''} ${callerOf(request)}`);
-  if (turn === null) throw tooMany();
+  const ticket = await app.bulkQueue.take(`${app.site ?? ''} ${callerOf(request)}`);
+  if (ticket === null) throw tooMany();
   try {
     refuseGone(request);
     return await run(async () => {
-      if (!(await app.bulkQueue.begin(turn))) throw tooMany();
+      if (!(await app.bulkQueue.begin(ticket))) throw tooMany();
       refuseGone(request);
     });
   } finally {
-    // Where the service ends, its turns end with it.
-    app.bulkQueue.end(turn).catch(() => {});
+    // If the service ends, the queue ends with it.
+    app.bulkQueue.end(ticket).catch(() => {});
   }
 }
 
-/** There is no one to answer. */
+/** The refusal of a call whose client has gone; it reaches no one. */
 function refuseGone(request: Request): void {
   if (!request.active()) throw endedEarly();
 }

@@ -3,33 +3,33 @@ import type { JsonObject } from '../../config/schema.ts';
 import { documentStream } from '../../events/facts/catalogue.ts';
 import { headerOf } from '../../events/facts/envelope.ts';
 import type { Call } from '../app.ts';
-import { readsPast } from './access.ts';
+import { mayRead } from './access.ts';
 
-/** The event at which a document began or ended. */
-export type Turn = { version: number; position: number; recordedAt: string };
+/** The event that created or deleted a document. */
+export type LifetimeEvent = { version: number; position: number; recordedAt: string };
 
-/** Why a document is not there as of a position: it was created later, or was deleted until then. */
-type Absence = { created: Turn } | { deleted: Turn };
+/** Why a document was not there at a position: it was created later, or had been deleted. */
+type Absence = { created: LifetimeEvent } | { deleted: LifetimeEvent };
 
 /**
- * Why a document is not there as of a position; null for one that never was or is erased, and for a caller who may read
- * it neither as it is, nor as it last was if it is gone.
+ * Tells why a document was not there at a position. Null if there never was such a document, if it is erased, and if
+ * the caller may not read it as it is today or, deleted, as it last was.
  */
-export async function absenceThen(call: Call<Collection>, id: string, position: number): Promise<Absence | null> {
+export async function absenceAsOf(call: Call<Collection>, id: string, position: number): Promise<Absence | null> {
   const { app, target } = call;
   const stream = documentStream(target.category, id);
   const newest = newestOf(call, id);
-  if (newest === null || !(await readsPast(call, newest))) return null;
+  if (newest === null || !(await mayRead(call, newest.document, newest.position))) return null;
   const last = app.events.lastOf(stream, position);
   const at = last?.position ?? app.events.positionOf(stream, 1);
   const [header = ''] = app.events.headers(at - 1, at);
   const { type, version, recordedAt } = headerOf(header);
-  const turn = { version, position: at, recordedAt };
-  if (last === null) return { created: turn };
-  return type === 'document.deleted' ? { deleted: turn } : null;
+  const event = { version, position: at, recordedAt };
+  if (last === null) return { created: event };
+  return type === 'document.deleted' ? { deleted: event } : null;
 }
 
-/** A document as it is, or as it last was; null for one that never was or is erased. */
+/** A document as it is, or as it last was; null if there never was one, or it is erased. */
 export function newestOf(
   { app, target }: Call<Collection>,
   id: string,

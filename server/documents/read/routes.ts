@@ -1,0 +1,71 @@
+import type { Request, ServerRoute } from '@hapi/hapi';
+import type { Collection } from '../../../config/model.ts';
+import { readableDocument } from '../../access/document-access.ts';
+import { authorizeList, reachOf } from '../../access/list-scope.ts';
+import { selectableOf } from '../../access/selectable.ts';
+import type { App, Target } from '../../app.ts';
+import { strategy } from '../../callers/authentication.ts';
+import type { Operation } from '../../openapi/operation.ts';
+import { createCursors } from '../../queries/cursors.ts';
+import { readDocumentView, readListQuery } from '../../queries/query.ts';
+import { readAsOf, tellPosition } from '../past/as-of.ts';
+import { pageOf } from './listing.ts';
+import { sendRead, sendTexts } from './read-answers.ts';
+import { listTexts, type Serializer } from './serialize.ts';
+import { membersOf, membersToRead } from './view.ts';
+
+/** A collection to read from, how its documents are shown, and the descriptions of the routes. */
+type Readable = {
+  app: App;
+  target: Target<Collection>;
+  present: Serializer;
+  describe: { list: () => Operation; read: () => Operation };
+};
+
+/** The routes that list the documents of a collection and read one of them. */
+export function readingRoutes(path: string, { app, target, present, describe }: Readable): ServerRoute[] {
+  const { slug } = target;
+  const cursors = createCursors(app.idempotencySecret);
+  const callOf = (request: Request) => ({ app, request, target, present });
+  return [
+    {
+      method: 'GET',
+      path,
+      options: { auth: strategy, plugins: { openApi: describe.list } },
+      handler: async (request, h) => {
+        const call = callOf(request);
+        const moment = await readAsOf(app, request, target);
+        const scope = await authorizeList(call);
+        const query = await readListQuery(request.query, app, {
+          reach: () => reachOf(call),
+          selectable: () => selectableOf(call),
+          placeOf: (cursor) => cursors.open(cursor, slug, request.query),
+        });
+        // A cursor keeps the position of the first page: a date of today names a later one by now.
+        if (moment) moment.position = query.after?.position ?? moment.position;
+        // A row rule, and the ranking of a search, need whole documents.
+        const only = scope.row || query.search?.isRanked ? null : membersToRead(call, membersOf(query.view));
+        const page = await pageOf(call, { ...query, only }, scope);
+        const texts = await present.texts(request, { texts: page.texts, only }, query.view);
+        const mark = page.marks?.at(-1);
+        const position = moment?.position ?? null;
+        const next = page.hasNext && mark ? cursors.seal({ mark, position }, slug, request.query) : null;
+        return tellPosition(request, sendTexts(h, listTexts(texts, page, { ...query, next })));
+      },
+    },
+    {
+      method: 'GET',
+      path: `${path}/{id}`,
+      options: { auth: strategy, plugins: { openApi: describe.read } },
+      handler: async (request, h) => {
+        const moment = await readAsOf(app, request, target);
+        const call = callOf(request);
+        const { text, version } = await readableDocument(call);
+        const view = await readDocumentView(request.query, app, () => selectableOf(call));
+        const answer = await present.text(request, text, view);
+        const tag = present.tag(version, answer, { view, isStored: moment === null });
+        return sendRead(h, answer, tag);
+      },
+    },
+  ];
+}

@@ -17,7 +17,7 @@ export async function readAnswer(asked: Asked, response: Response): Promise<Answ
   refuseRedirect(asked, response);
   const text = await response.text();
   const body = text === '' ? null : parsed(text);
-  if (!ok) throw refusal(asked, response, body, text);
+  if (!ok) throw refusal(asked, response, { body, text });
   // A page of a proxy, of a captive portal, of another program at this address.
   if (body === undefined) throw invalid(asked, { body: text, headers, status }, `JSON: ${excerpt(text)}`);
   return { body, headers, status };
@@ -39,7 +39,7 @@ function refuseRedirect(asked: Asked, { status, type, headers }: Response): void
   });
 }
 
-function refusal(asked: Asked, response: Response, body: unknown, text: string): ApiError {
+function refusal(asked: Asked, response: Response, { body, text }: { body: unknown; text: string }): ApiError {
   const { status, statusText, headers } = response;
   const said = isObject(body) ? body : {};
   // Over HTTP/2 a status has no text.

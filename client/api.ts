@@ -12,7 +12,6 @@ import type {
   Page,
   RestorePlan,
   RestoreSource,
-  Schemas,
   StreamState,
   Trashed,
   Versions,
@@ -32,6 +31,7 @@ import type {
   UploadSlug,
 } from './types/config.ts';
 import type { DryRun, HistoryOptions, PageOptions, ReadOptions, SearchOptions } from './types/reads.ts';
+import type { Schemas } from './types/schemas.ts';
 
 /** The calls of a collection. Where the configuration is not known at compile time, each has all of them. */
 export type CollectionClient<C extends AnyConfig, Slug extends string> = Documents<C, Slug> &

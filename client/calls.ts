@@ -49,12 +49,12 @@ export function openCaller(baseUrl: string, options: ClientOptions) {
   const plainFetch: Fetch = options.fetch ?? ((url, init) => globalThis.fetch(url, init));
 
   async function call(asked: Call): Promise<Answer> {
-    const { own, query } = split(asked.options ?? {});
+    const given = split(asked.options ?? {});
     const token = asked.isPublic ? null : session.get();
-    const headers = headersOf(asked, own, token);
+    const headers = headersOf(asked, given.own, token);
     const isOurs = headers.get('authorization') === (token === null ? null : bearer(token));
     try {
-      const exchange = exchangeOf(asked, own, query, headers);
+      const exchange = exchangeOf(asked, given, headers);
       const answer = await perform(exchange);
       if (!isRead(asked)) notePosition(answer);
       if (asked.gives?.(answer.body) === false) throw unexpected(exchange, answer);
@@ -67,7 +67,7 @@ export function openCaller(baseUrl: string, options: ClientOptions) {
     }
   }
 
-  function exchangeOf(asked: Call, own: WriteOptions, query: object, headers: Headers): Exchange {
+  function exchangeOf(asked: Call, { own, query }: ReturnType<typeof split>, headers: Headers): Exchange {
     const { method, path, content, data } = asked;
     const json = data === undefined ? null : JSON.stringify(data);
     const sent = content ?? (json === null ? null : { make: () => json, isStream: false, isOnce: false });

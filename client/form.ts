@@ -18,7 +18,7 @@ export type FileReference = {
 export type FileSource = FileReference | FileContent;
 
 /** A file whose bytes can be read here. */
-export type FileContent =
+type FileContent =
   | Blob
   | ArrayBuffer
   | ArrayBufferView
@@ -29,7 +29,7 @@ export type FileContent =
  * A form of texts and, as the last part, a file: what it is made of, in this order. A stream has no size and can be
  * read but once.
  */
-export type Form = { type: string } & (
+type Form = { type: string } & (
   | { isStream: false; parts: (string | Blob)[] }
   | { isStream: true; parts: (string | AsyncIterable<Uint8Array | string>)[] }
 );

@@ -9,4 +9,5 @@ export type * from './types/audit.ts';
 export type * from './types/collections.ts';
 export type * from './types/config.ts';
 export type * from './types/reads.ts';
+export type * from './types/schemas.ts';
 export type { Progress, ReplaceOptions, UploadOptions } from './uploading.ts';

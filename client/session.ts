@@ -3,9 +3,6 @@ import type { ClientOptions } from './options.ts';
 
 type Listeners = Pick<ClientOptions, 'onToken' | 'onUnauthorized'>;
 
-/** The login that a client holds. */
-export type Session = ReturnType<typeof openSession>;
-
 /** The token of the user who is logged in; null without one. */
 export function openSession(initial: string | null, { onToken, onUnauthorized }: Listeners) {
   let token = initial;

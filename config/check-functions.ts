@@ -49,7 +49,7 @@ export function checkFieldAccess(spot: Spot): { access?: FieldAccess; ruleWords?
 }
 
 /** A rule with its author's words on it. */
-export type WordedRule<F> = { rule: F | null; description: string | undefined };
+type WordedRule<F> = { rule: F | null; description: string | undefined };
 
 /** The rule of access to the history; null without a rule. */
 export function checkAudit(spot: Spot): WordedRule<AuditRule> {

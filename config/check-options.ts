@@ -22,7 +22,7 @@ import type { FieldSchema } from './schema.ts';
 import { didYouMean, show, showAll } from './suggest.ts';
 
 /** A field without what is read elsewhere: its name and what is inside it. */
-export type PlainField = Omit<FieldSchema, 'name' | 'fields' | 'blocks'>;
+type PlainField = Omit<FieldSchema, 'name' | 'fields' | 'blocks'>;
 
 const flags = ['required', 'unique', 'index', 'queryable', 'hasMany', 'integer'] as const;
 

@@ -83,7 +83,7 @@ export function readFirstUser(body: unknown): Login & { setupToken: string; valu
 }
 
 /** An account as the operator names it. */
-export type NamedAccount = { collection: string; email: string };
+type NamedAccount = { collection: string; email: string };
 
 /** Reads the new password that the operator gives an account. */
 export const readNewPassword = compileMembers<NamedAccount & { password: string }>({

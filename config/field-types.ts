@@ -7,7 +7,7 @@ export type Affinity = 'TEXT' | 'REAL' | 'INTEGER';
 type Form = { read: (text: string) => string | undefined; what: string };
 
 /** The properties of a field type that are the same for all of its fields. */
-export type TypeFacts = {
+type TypeFacts = {
   /** The column that serves where and sort; null for values that are lists, objects or any JSON. */
   column: Affinity | null;
   /** The value is a list, answered as `[]` when it is missing. */

@@ -3,7 +3,7 @@ import type { Field } from './model.ts';
 import { isObject, type Json, type JsonObject } from './schema.ts';
 
 /** A field, with its functions or as plain data: both nest alike. */
-export type Nesting<F> = {
+type Nesting<F> = {
   type: FieldType;
   fields?: readonly F[];
   blocks?: readonly Block<F>[];

@@ -12,4 +12,6 @@ export const operatorNames = [
   'less_than_equal',
   'exists',
 ] as const;
+
+/** An operator of filters. */
 export type Operator = (typeof operatorNames)[number];

@@ -13,7 +13,7 @@ type Ruled = { access?: object; ruleWords?: RuleWords; hooks?: { [when: string]:
 type TopRule = { rule: AnyFunction | null; description: string | undefined };
 
 /** The parts of a configuration that have rules. */
-export type Parts = {
+type Parts = {
   collections: readonly Collection[];
   globals: readonly Global[];
   audit: TopRule;

@@ -1,3 +1,4 @@
+import type { AdminConfig } from './define-admin.ts';
 import type { FieldType } from './field-types.ts';
 
 /** A JSON value, as it comes out of `JSON.parse`. */
@@ -42,7 +43,17 @@ export type FieldSchema = {
   sort?: string;
   richText?: RichTextOptions;
   renamedFrom?: string;
-  admin?: JsonObject;
+  admin?: FieldAdmin;
+};
+
+/** A field as `/api/schemas` shows it. */
+export type ShownField = Omit<FieldSchema, 'fields' | 'blocks'> & {
+  fields?: ShownField[];
+  blocks?: { slug: string; label?: string; fields: ShownField[] }[];
+  /** Whether a missing value gets a default. Absent on `row` only. */
+  hasDefault?: boolean;
+  /** The rights of the user; absent for other callers, and on `row`. */
+  access?: { read: boolean; create: boolean; update: boolean };
 };
 
 /** The features of the editor of rich text. */
@@ -66,6 +77,9 @@ export const richTextFeatures = [
 ] as const;
 
 export type RichTextFeature = (typeof richTextFeatures)[number];
+
+/** Hints to the admin application about a field. */
+export type FieldAdmin = Omit<AdminConfig, 'condition'> & { condition?: JsonObject };
 
 /** Hints to the admin application about a global. `preview` is a URL with `{token}` in it. */
 export type GlobalAdmin = { group?: string; description?: string; hidden?: true; preview?: string };

@@ -14,7 +14,7 @@ export const ownFields: readonly Field[] = [
 export const maxSortKeys = 10;
 
 /** A key of a sort by what documents hold themselves: the names that lead through objects to a field. */
-export type OwnSortKey = { path: readonly string[]; field: Field; isDescending: boolean };
+type OwnSortKey = { path: readonly string[]; field: Field; isDescending: boolean };
 
 /**
  * Reads a sort that an author has configured for documents of these fields: as in a request, but not through

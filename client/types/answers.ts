@@ -68,7 +68,7 @@ export type Trashed<Slug extends string = string> = {
   id: string;
   title: string | null;
   deletedAt: string;
-  deletedBy: Actor | null;
+  deletedBy: Omit<Actor, 'label'> | null;
   reason: string | null;
   version: number;
 };
@@ -77,7 +77,7 @@ export type Trashed<Slug extends string = string> = {
 export type Login<User> = { token: string; user: User };
 
 /** Whether what was asked for is on its way. */
-export type Success = { success: boolean; message: string };
+export type Success = { success: true; message: string };
 
 /** The cause of an event; `label` is there where it was asked for. */
 export type Actor = { type: 'user' | 'apiKey' | 'system' | 'anonymous'; id?: string; label?: string | null };
@@ -95,7 +95,7 @@ export type ApiKey = {
   scopes: { collections: string[] | '*'; globals: string[] | '*'; operations: KeyOperation[] }[];
   audit: KeyAudit[];
   createdAt: string;
-  createdBy: Actor;
+  createdBy: { type: 'user' | 'apiKey' | 'system'; id?: string };
   expiresAt: string | null;
   lastUsedAt: string | null;
 };
@@ -136,7 +136,7 @@ export type Delivery = {
   error: string | null;
 };
 
-/** One version of a document or global; `reason` and `changed` are for who may see payloads. */
+/** One version of a document or global. `reason`, `rule` and `changed` are for callers who may see payloads. */
 export type Version = {
   version: number;
   position: number;
@@ -144,6 +144,8 @@ export type Version = {
   recordedAt: string;
   actor: Actor;
   reason?: string | null;
+  /** The rule that admitted it, such as `posts.update`, if the event names one. */
+  rule?: string;
   changed?: string[];
   erased?: true;
 };
@@ -195,80 +197,6 @@ export type BulkChanged<Outcome extends string> = {
 export type Undone = Omit<BulkChanged<never>, 'results'> & {
   results: (BulkResult<'deleted' | 'restored' | 'updated' | 'unchanged'> & { collection: string })[];
 };
-
-/**
- * A field as it is configured, without functions; `access` is there for users, and neither it nor `hasDefault` on a
- * `row`.
- */
-export type FieldSchema = {
-  name?: string;
-  type: string;
-  fields?: FieldSchema[];
-  hasDefault?: boolean;
-  access?: { read: boolean; create: boolean; update: boolean };
-  [option: string]: unknown;
-};
-
-/** Hints to an admin UI about a global, as they are configured. */
-export type GlobalAdmin = { group?: string; description?: string; hidden?: true; preview?: string };
-
-/** Hints to an admin UI about a collection, as they are configured. */
-export type CollectionAdmin = GlobalAdmin & {
-  useAsTitle?: string;
-  searchFields?: string[];
-  icon?: string;
-  pageSize?: number;
-  defaultSort?: string;
-  defaultColumns?: string[];
-};
-
-/** A collection as it is configured; `access` is there for users. */
-export type CollectionSchema = {
-  slug: string;
-  /** The slug that it began with: its streams are recorded under it. */
-  category: string;
-  labels: { singular?: string; plural?: string } | null;
-  auth: boolean;
-  upload: false | { maxFileSize: number; mimeTypes?: string[] };
-  history: 'public' | null;
-  requireReason: boolean;
-  admin: CollectionAdmin;
-  fields: FieldSchema[];
-  access?: { read: boolean; create: boolean; update: boolean; delete: boolean };
-};
-
-/** A global as it is configured. */
-export type GlobalSchema = {
-  slug: string;
-  label: string | null;
-  admin: GlobalAdmin;
-  fields: FieldSchema[];
-  access?: { read: boolean; update: boolean };
-};
-
-/** A part of the history that a caller may see. */
-export type AuditScope = 'headers' | 'payloads' | 'export';
-
-/**
- * All that is configured; `user`, `limits` and `version` are for callers with a credential; `keys`: they manage API
- * keys; `erase`: they may erase some documents.
- */
-export type Schemas = {
-  collections: CollectionSchema[];
-  globals: GlobalSchema[];
-  admin: { title: string; logo: string | null } | null;
-  richText: { features: string[] } | null;
-  user?: { audit: AuditScope[]; keys: boolean; erase: boolean };
-  limits?: { body: number; bulkBody: number };
-  version?: string;
-  missingIndexes?: MissingIndex[];
-};
-
-/**
- * An index that reads were without which took long: of a field, by its path, or with null of the words that `q` looks
- * for. `slowest` are milliseconds.
- */
-export type MissingIndex = { collection: string; field: string | null; reads: number; slowest: number; lastAt: string };
 
 /** A session of an account; `isCurrent`: it is that of the call. */
 export type Session = {

@@ -33,26 +33,32 @@ export type VersionWithDocument = {
   erased?: true;
 };
 
-/** The difference of two versions, in the names of today; `fields` is null where one of the two is erased. */
-export type Difference = {
-  from: Version | null;
-  to: Version;
-  fields: { field: string; before: unknown; after: unknown }[] | null;
-  patch: { op: string; path: string; value?: unknown }[] | null;
-  erased?: true;
-} & ({ document: StreamState } | { global: StreamState });
+/** One step of a JSON Patch (RFC 6902). */
+export type PatchStep = { op: 'add' | 'replace'; path: string; value: unknown } | { op: 'remove'; path: string };
 
-/** The version that set the value of a field; its members are null where no event ever set one. */
-export type BlamedField = {
-  field: string;
-  value: unknown;
-  version: number | null;
-  position: number | null;
-  type: string | null;
-  recordedAt: string | null;
-  actor: Actor | null;
-  reason: string | null;
-};
+/** Two versions of a document or global. Null stands for version 0, before anything was there. */
+type Between = { from: Version | null; to: Version | null };
+
+/**
+ * The difference of two versions, in the names of today. `fields` and `patch` are null if one of the two versions of a
+ * document is erased.
+ */
+export type Difference = Between &
+  (
+    | {
+        document: StreamState;
+        fields: { field: string; before: unknown; after: unknown }[] | null;
+        patch: PatchStep[] | null;
+        erased?: true;
+      }
+    | { global: StreamState; fields: { field: string; before: unknown; after: unknown }[]; patch: PatchStep[] }
+  );
+
+/** A field, and the version that set its value; `version` is null if no event ever did. */
+export type BlamedField = { field: string; value: unknown } & (
+  | { version: null }
+  | (Omit<Version, 'reason' | 'changed' | 'erased'> & { reason: string | null })
+);
 
 /** The event behind each field of a document or global. */
 export type Blame = { version: number; fields: BlamedField[] } & ({ document: StreamState } | { global: StreamState });

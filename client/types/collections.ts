@@ -25,10 +25,12 @@ import type {
   Versions,
 } from './answers.ts';
 import type {
+  AccountOf,
   AnyConfig,
   CollectionSlug,
   CreateInput,
   DocumentOf,
+  FileOf,
   GlobalSlug,
   GroupPathOf,
   SelectedOf,
@@ -156,14 +158,14 @@ export type Undo = (batch: string, options?: ChangeOptions & { force?: boolean |
 /** The methods of collections of files. */
 export type Files<in out C extends AnyConfig, in out Slug extends string> = {
   /** Sends a file and makes a document of it. */
-  upload: (file: FileSource, data?: CreateInput<C, Slug>, options?: UploadOptions) => Promise<DocumentOf<C, Slug>>;
+  upload: (file: FileSource, data?: CreateInput<C, Slug>, options?: UploadOptions) => Promise<FileOf<C, Slug>>;
   /** Puts another file in the place of a document's, and changes the given fields. */
   replaceFile: (
     id: string,
     file: FileSource,
     data?: UpdateInput<C, Slug>,
     options?: ReplaceOptions,
-  ) => Promise<DocumentOf<C, Slug>>;
+  ) => Promise<FileOf<C, Slug>>;
 };
 
 /** The methods of collections of accounts. All but the last five work with the token that the client keeps. */
@@ -172,7 +174,7 @@ export type Accounts<in out C extends AnyConfig, in out Slug extends string> = {
   login: (
     credentials: { email: string; password: string },
     options?: CallOptions,
-  ) => Promise<Login<DocumentOf<C, Slug>>>;
+  ) => Promise<Login<AccountOf<C, Slug>>>;
   /** Ends the session and forgets the token; that it had ended already is not an error. */
   logout: (options?: CallOptions) => Promise<void>;
   /** The user who is logged in, related documents to `auth.depth`. */
@@ -198,7 +200,7 @@ export type Accounts<in out C extends AnyConfig, in out Slug extends string> = {
   acceptInvite: (
     input: { token: string; password: string } & Omit<CreateInput<C, Slug>, 'email' | 'password'>,
     options?: ReasonOptions,
-  ) => Promise<Login<DocumentOf<C, Slug>>>;
+  ) => Promise<Login<AccountOf<C, Slug>>>;
   forgotPassword: (input: { email: string }, options?: CallOptions) => Promise<Success>;
   resetPassword: (input: { token: string; password: string }, options?: CallOptions) => Promise<Success>;
   /** Whether there is an account. */
@@ -207,5 +209,5 @@ export type Accounts<in out C extends AnyConfig, in out Slug extends string> = {
   registerFirstUser: (
     input: { setupToken: string; email: string; password: string } & Omit<CreateInput<C, Slug>, 'email' | 'password'>,
     options?: ReasonOptions,
-  ) => Promise<Login<DocumentOf<C, Slug>>>;
+  ) => Promise<Login<AccountOf<C, Slug>>>;
 };

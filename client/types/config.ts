@@ -77,10 +77,29 @@ export type SelectedOf<C extends AnyConfig, Slug extends string, Depth extends n
   : Slug extends Known<C, 'collections'>
     ? Selected<Collections<C>, Slug, Select & string, Depth>
     : { id: string } & Loose;
-/** An account as it is told who it is: its relationships followed to `auth.depth`. */
+/** A document of a collection of accounts. */
+export type AccountOf<C extends AnyConfig, Slug extends string> =
+  Slug extends Known<C, 'collections'> ? DocumentOf<C, Slug> : LooseAccount;
+/** The account of the token, with the documents that its relationships lead to, as deep as `auth.depth`. */
 export type UserOf<C extends AnyConfig, Slug extends string> =
-  UserDepth<C, Slug> extends infer Depth extends number ? DocumentOf<C, Slug, Depth> : never;
-type UserDepth<C, Slug> = Slug extends Known<C, 'collections'> ? PartOf<Collections<C>, Slug, 'userDepth'> : number;
+  Slug extends Known<C, 'collections'>
+    ? PartOf<Collections<C>, Slug, 'userDepth'> extends infer Depth extends number
+      ? DocumentOf<C, Slug, Depth>
+      : never
+    : LooseAccount;
+type LooseAccount = Stored & { email: string } & Loose;
+/** A document of a collection of files. */
+export type FileOf<C extends AnyConfig, Slug extends string> =
+  Slug extends Known<C, 'collections'> ? DocumentOf<C, Slug> : Stored & LooseFile & Loose;
+type LooseFile = {
+  filename: string;
+  mimeType: string;
+  filesize: number;
+  width: number | null;
+  height: number | null;
+  sha256: string;
+  url: string;
+};
 /** The data of a new document. */
 export type CreateInput<C extends AnyConfig, Slug extends string> =
   Slug extends Known<C, 'collections'> ? PartOf<Collections<C>, Slug, 'create'> : Loose;

@@ -4,7 +4,7 @@ import { matcherOf } from './matcher.ts';
 import { NoProgram, programOf, waysOf } from './program.ts';
 
 /** The regular expression of a field's `pattern`, flag `u`, that the whole value must match. */
-export type Pattern = {
+type Pattern = {
   matches: (value: string) => boolean;
   /** Why it is matched by the engine of Node, which may take very long; null where that grows as the value does. */
   backtracks: string | null;

@@ -1,7 +1,7 @@
 import type { AST } from '@eslint-community/regexpp';
 
 /** One step of a program: read a character, look at the place, go on in several ways, or be at the end. */
-export type Step =
+type Step =
   | { kind: 'read'; test: number; next: number }
   | { kind: 'check'; check: number; next: number }
   | { kind: 'split'; ways: readonly number[] }

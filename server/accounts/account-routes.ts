@@ -10,16 +10,17 @@ import { strategy } from '../callers/authentication.ts';
 import { type AuthTarget, authTargets, requireLiving } from '../callers/sessions.ts';
 import { noPayload } from '../http/body.ts';
 import { idOf } from '../http/requests.ts';
+import type { AnswerOf } from '../openapi/answers.ts';
 import { rejectQuery } from '../queries/parameters.ts';
-import { type AccountState, accountStateOf } from './account-state.ts';
+import { accountStateOf } from './account-state.ts';
 import { accountOperation, endSessionOfOperation, unlockOperation } from './operations.ts';
 import { record } from './record.ts';
-import { type SessionView, sendEnded, sessionsOf } from './session-answers.ts';
+import { sendEnded, sessionsOf } from './session-answers.ts';
 
 type AccountCall = Call<AuthTarget['model']>;
 
 /** The state of an account beside its document. */
-type AccountView = AccountState & { sessions: SessionView[] };
+type AccountView = AnswerOf<'Account'>;
 
 /** The lock and the sessions of each account, for callers who may update it. */
 export function accountStates(server: Server, app: App): void {

@@ -1,15 +1,10 @@
 import type { JsonObject } from '../../config/schema.ts';
 import type { App } from '../app.ts';
 import type { AuthTarget } from '../callers/sessions.ts';
+import type { AnswerOf } from '../openapi/answers.ts';
 
-/** The state of an account beside its document and its sessions. Times are ISO 8601. */
-export type AccountState = {
-  locked: boolean;
-  lockedUntil: string | null;
-  failures: number;
-  lastLoginAt: string | null;
-  hasPassword: boolean;
-};
+/** The state of an account beside its document and its sessions. */
+export type AccountState = Omit<AnswerOf<'Account'>, 'sessions'>;
 
 /** The state of the account of a document. */
 export async function accountStateOf(

@@ -2,6 +2,7 @@ import type { Server } from '@hapi/hapi';
 import type { Collection } from '../../config/model.ts';
 import type { App } from '../app.ts';
 import { publicStrategy } from '../callers/authentication.ts';
+import type { AnswerOf } from '../openapi/answers.ts';
 import { rejectQuery } from '../queries/parameters.ts';
 import { bootOperation } from './boot-operations.ts';
 import { hasUsers } from './setup.ts';
@@ -16,7 +17,7 @@ export function boot(server: Server, app: App): void {
     method: 'GET',
     path: '/api/admin/boot',
     options: { auth: publicStrategy, plugins: { openApi: () => bootOperation() } },
-    handler: (request) => {
+    handler: (request): AnswerOf<'Boot'> => {
       rejectQuery(request.query);
       return {
         title: admin.title,
@@ -27,7 +28,7 @@ export function boot(server: Server, app: App): void {
     },
   });
 
-  function describe({ slug, schema }: Collection) {
+  function describe({ slug, schema }: Collection): AnswerOf<'Boot'>['authCollections'][number] {
     const { labels = null } = schema;
     return { slug, labels, isAdmin: slug === adminCollection, login: ['password'] };
   }

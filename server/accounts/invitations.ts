@@ -11,18 +11,13 @@ import { strategy } from '../callers/authentication.ts';
 import { type AuthTarget, authTargets, requireLiving } from '../callers/sessions.ts';
 import { noPayload } from '../http/body.ts';
 import { idOf } from '../http/requests.ts';
+import type { AnswerOf } from '../openapi/answers.ts';
 import { rejectQuery } from '../queries/parameters.ts';
 import { tryToRecord } from './record.ts';
 import { invitationsOperation, withdrawOperation } from './registration-operations.ts';
 
 /** An invitation as answers show it. */
-type InvitationView = {
-  id: string;
-  email: string;
-  invitedBy: { type: 'user'; id: string };
-  createdAt: string;
-  expiresAt: string;
-};
+type InvitationView = AnswerOf<'Invitation'>;
 
 /** Other requests may change the invitation meanwhile. */
 const maxTries = 100;

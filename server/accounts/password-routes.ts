@@ -10,6 +10,7 @@ import { type AuthTarget, authTargets, userWith } from '../callers/sessions.ts';
 import { withPassword } from '../documents/write/passwords.ts';
 import { writeAs } from '../documents/write/writes.ts';
 import { jsonPayload, readBody } from '../http/body.ts';
+import type { AnswerOf } from '../openapi/answers.ts';
 import { rejectQuery } from '../queries/parameters.ts';
 import { badToken } from './one-time-tokens.ts';
 import { recordLater } from './record.ts';
@@ -43,7 +44,10 @@ function forgotRoute(app: App, target: AuthTarget): ServerRoute {
         const mayRecord = () => app.passwords.mayMail(category, id);
         recordLater({ app, request }, change, { mayRecord, afterwards: app.passwords.mailWaits });
       }
-      return { success: true, message: 'if there is an account with this address, a mail is on its way to it' };
+      return {
+        success: true,
+        message: 'if there is an account with this address, a mail is on its way to it',
+      } satisfies AnswerOf<'Success'>;
     },
   };
 }
@@ -94,7 +98,7 @@ function resetRoute(app: App, target: AuthTarget): ServerRoute {
       if (old !== null) await app.passwords.forgetPassword(old);
       if (await app.passwords.unlock(category, email)) recordLater({ app, request }, decideUnlock({ category, id }));
       await app.passwords.mailWaits();
-      return { success: true, message: 'the password is changed' };
+      return { success: true, message: 'the password is changed' } satisfies AnswerOf<'Success'>;
     },
   };
 }

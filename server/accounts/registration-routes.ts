@@ -24,6 +24,7 @@ import { withPassword } from '../documents/write/passwords.ts';
 import { writeAs } from '../documents/write/writes.ts';
 import { jsonPayload, readBody } from '../http/body.ts';
 import { noteReason } from '../http/reason.ts';
+import type { AnswerOf } from '../openapi/answers.ts';
 import { rejectQuery } from '../queries/parameters.ts';
 import { isOpen } from './invitations.ts';
 import { badToken } from './one-time-tokens.ts';
@@ -68,7 +69,7 @@ function inviteRoutes(app: App, target: AuthTarget): ServerRoute[] {
         const expiresAt = new Date(app.clock.believed() + inviteMilliseconds);
         await record({ app, request }, decideInvite(category, randomUUID(), email, expiresAt));
         await app.passwords.mailWaits();
-        return { success: true, message: 'the invitation is on its way' };
+        return { success: true, message: 'the invitation is on its way' } satisfies AnswerOf<'Success'>;
       },
     },
     {
@@ -112,7 +113,7 @@ function firstUserRoutes(app: App, target: AuthTarget): ServerRoute[] {
       options: { auth: publicStrategy, plugins: { openApi: () => initOperation(model) } },
       handler: (request) => {
         rejectQuery(request.query);
-        return { initialized: hasUsers(target) };
+        return { initialized: hasUsers(target) } satisfies AnswerOf<'Init'>;
       },
     },
     {

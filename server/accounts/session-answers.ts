@@ -2,18 +2,10 @@ import type { ResponseObject, ResponseToolkit } from '@hapi/hapi';
 import type { AccountRef } from '../../events/facts/accounts.ts';
 import type { App } from '../app.ts';
 import { leftBehind } from '../callers/vary.ts';
+import type { AnswerOf } from '../openapi/answers.ts';
 
-/** A session as answers show it. Times are ISO 8601. */
-export type SessionView = {
-  sid: string;
-  startedAt: string;
-  refreshedAt: string | null;
-  expiresAt: string;
-  ip: string | null;
-  userAgent: string | null;
-  /** Whether it is the session of the request. */
-  isCurrent: boolean;
-};
+/** A session as answers show it. */
+export type SessionView = AnswerOf<'Session'>;
 
 /**
  * The sessions of an account that have not expired, oldest first.

@@ -7,6 +7,7 @@ import { tokenFor } from '../callers/tokens.ts';
 import { unstored } from '../callers/vary.ts';
 import { sendText } from '../documents/read/sending.ts';
 import { serializerFor } from '../documents/read/serialize.ts';
+import type { LoginAnswer } from '../openapi/answers.ts';
 
 /** A session, by its id and the id of its user. */
 type SessionRef = { id: string; sid: string };
@@ -27,8 +28,12 @@ export function userAnswersOf(app: App, target: AuthTarget) {
   async function sendSession(request: Request, h: ResponseToolkit, { id, sid }: SessionRef): Promise<ResponseObject> {
     const token = tokenFor(app, target, { id, sid });
     setCookie(h, app, { model: target.model, token });
-    const user = await userText(request, id);
-    return unstored(sendText(h, `{"token":${JSON.stringify(token)},"user":${user}}`));
+    const members: Record<keyof LoginAnswer<unknown>, string> = {
+      token: JSON.stringify(token),
+      user: await userText(request, id),
+    };
+    const text = Object.entries(members).map(([name, value]) => `"${name}":${value}`);
+    return unstored(sendText(h, `{${text.join()}}`));
   }
 
   return { userText, sendSession };

@@ -3,6 +3,7 @@ import type { Collection } from '../../config/model.ts';
 import { authorizeList, reachOf, scopeOfRelated } from '../access/list-scope.ts';
 import type { App, Target } from '../app.ts';
 import { strategy } from '../callers/authentication.ts';
+import type { AnswerOf } from '../openapi/answers.ts';
 import { readQuery } from '../queries/parameters.ts';
 import { momentParameter, readCountQuery } from '../queries/query.ts';
 import { countOperation, countsOperation } from './count-operations.ts';
@@ -41,8 +42,8 @@ function countRoute(server: Server, app: App, target: Target<Collection>): void 
 }
 
 /** The count of each collection in which the caller may see documents. */
-async function allCounts(app: App, request: Request): Promise<{ [slug: string]: { total: number } }> {
-  const totals: { [slug: string]: { total: number } } = {};
+async function allCounts(app: App, request: Request): Promise<AnswerOf<'Counts'>['collections']> {
+  const totals: AnswerOf<'Counts'>['collections'] = {};
   for (const target of app.collections.values()) {
     const call = { app, request, target };
     const scope = await scopeOfRelated(call);

@@ -6,16 +6,9 @@ import {
   type FieldSchema,
   type GlobalSchema,
   type Schema,
+  type ShownField,
 } from '../../config/schema.ts';
 import type { FieldRights } from '../access/field-access.ts';
-
-/** A field as `/api/schemas` shows it. */
-export type ShownField = Omit<FieldSchema, 'fields' | 'blocks'> & {
-  hasDefault?: boolean;
-  access?: FieldRights;
-  fields?: ShownField[];
-  blocks?: { slug: string; label?: string; fields: ShownField[] }[];
-};
 
 /** The rights of a caller to the fields of a target. */
 export type Rights = ReadonlyMap<Field, FieldRights>;

@@ -1,57 +1,98 @@
 import type { Collection, Model } from '../../config/model.ts';
 import { maxPasswordBytes, minPasswordCharacters } from '../../config/passwords.ts';
 import { isObject } from '../../config/schema.ts';
-import { closed, count, described, flag, listOf, orNull, text, time } from './basics.ts';
+import {
+  anyObject,
+  choice,
+  closed,
+  count,
+  described,
+  flag,
+  isTrue,
+  listOf,
+  type Members,
+  namesOf,
+  ofType,
+  orNull,
+  refTo,
+  type Shape,
+  text,
+  time,
+  uuid,
+  withKeywords,
+} from './basics.ts';
 import { accountEmail, objectOf, type Schema, schemaRef } from './fields.ts';
 
-const secret: Schema = { type: 'string', format: 'password', writeOnly: true };
+const secret: Shape<string> = { type: 'string', format: 'password', writeOnly: true };
 
-/** A password that is chosen. The service counts bytes, for which there are no words here. */
-const newPassword: Schema = {
+/** A password that a user chooses. The service counts bytes, for which JSON Schema has no word. */
+const newPassword: Shape<string> = {
   ...secret,
   minLength: minPasswordCharacters,
   maxLength: maxPasswordBytes,
   description: `At least ${minPasswordCharacters} characters, at most ${maxPasswordBytes} bytes in UTF-8.`,
 };
 
-/** Any text may be looked for. */
-const soughtEmail: Schema = { type: 'string', maxLength: 1000, example: 'ada@example.org' };
-const oneTimeToken: Schema = { ...secret, maxLength: 1000, description: 'The token that came in a mail.' };
-const setupToken: Schema = { ...oneTimeToken, description: 'The setup token that the service printed at its start.' };
-const token: Schema = { type: 'string', description: 'A JWT, for the header `Authorization: Bearer <token>`.' };
+/** The e-mail of a log-in: any text. */
+const soughtEmail: Shape<string> = { type: 'string', maxLength: 1000, example: 'ada@example.org' };
+const oneTimeToken: Shape<string> = { ...secret, maxLength: 1000, description: 'The token that came in a mail.' };
+const setupToken: Shape<string> = {
+  ...oneTimeToken,
+  description: 'The setup token that the service printed at its start.',
+};
+const token: Shape<string> = { type: 'string', description: 'A JWT, for the header `Authorization: Bearer <token>`.' };
 
-const draftData: Schema = {
-  type: 'object',
+const draftData: Shape<Record<string, unknown>> = {
+  ...anyObject,
   additionalProperties: true,
   description: 'The values as the user has typed them, right or wrong.',
 };
 
-/** A draft of a document, with `collection`, or of a global, with `global`. */
-function ownDraft(members: Record<string, Schema>): Schema {
-  const shown = { id: orNull(text), title: text, updatedAt: time, version: orNull(count), ...members };
-  return closed({ collection: text, global: text, ...shown }, Object.keys(shown));
-}
+/** The subject of unsaved changes: a document, or a global. */
+type Changed = { collection: string; id: string } | { global: string; id: null };
+
+const shownDraft = { id: orNull(text), title: text, updatedAt: time, version: orNull(count) };
+const shownDraftWithData = { ...shownDraft, data: draftData };
+
+/** Unsaved changes of a document, with `collection`, or of a global, with `global`. */
+const ownDraft = ofType<Changed & Omit<Members<typeof shownDraft>, 'id'>>(
+  closed({ collection: text, global: text, ...shownDraft }, namesOf(shownDraft)),
+);
+
+const invitation = closed({
+  id: uuid,
+  email: text,
+  invitedBy: closed({
+    type: choice(['user']),
+    id: described(text, 'The collection and the id of the user: `editors/<id>`.'),
+  }),
+  createdAt: time,
+  expiresAt: time,
+});
+
+const session = closed({
+  sid: uuid,
+  startedAt: time,
+  refreshedAt: orNull(time),
+  expiresAt: time,
+  ip: orNull(text),
+  userAgent: orNull(text),
+  isCurrent: described(flag, 'Whether it is the session of this request.'),
+});
 
 /** The schemas of account routes that are the same for every auth collection. */
-export const accountSchemas: Record<string, Schema> = {
+export const accountSchemas = {
   Login: closed({ email: soughtEmail, password: secret }),
   ForgotPassword: closed({ email: soughtEmail }),
   ResetPassword: closed({ token: oneTimeToken, password: newPassword }),
   Invite: closed({ email: accountEmail }),
-  Invitation: closed({
-    id: { type: 'string', format: 'uuid' },
-    email: text,
-    invitedBy: closed({
-      type: { type: 'string', enum: ['user'] },
-      id: described(text, 'The collection and the id of the user: `editors/<id>`.'),
-    }),
-    createdAt: time,
-    expiresAt: time,
-  }),
-  Invitations: closed({ invitations: listOf(schemaRef('Invitation')) }),
-  OwnDraft: ownDraft({}),
-  OwnDraftWithData: ownDraft({ data: draftData }),
-  OwnDrafts: closed({ drafts: listOf(schemaRef('OwnDraft')) }),
+  Invitation: invitation,
+  Invitations: closed({ invitations: listOf(refTo('Invitation', invitation)) }),
+  OwnDraft: ownDraft,
+  OwnDraftWithData: ofType<Changed & Omit<Members<typeof shownDraftWithData>, 'id'>>(
+    closed({ collection: text, global: text, ...shownDraftWithData }, namesOf(shownDraftWithData)),
+  ),
+  OwnDrafts: closed({ drafts: listOf(refTo('OwnDraft', ownDraft)) }),
   NewOwnDraft: closed(
     {
       data: draftData,
@@ -62,34 +103,30 @@ export const accountSchemas: Record<string, Schema> = {
     },
     ['data'],
   ),
-  Preferences: {
-    type: 'object',
+  Preferences: withKeywords(anyObject, {
     additionalProperties: true,
     description: 'Any JSON object.',
     example: { theme: 'dark', lists: { posts: { columns: ['title'] } } },
-  },
-  Token: closed({ token }),
-  Success: closed({ success: { type: 'boolean', enum: [true] }, message: text }),
-  Init: closed({ initialized: { ...flag, description: 'Whether there is a user.' } }),
-  Session: closed({
-    sid: { type: 'string', format: 'uuid' },
-    startedAt: time,
-    refreshedAt: { ...time, nullable: true },
-    expiresAt: time,
-    ip: { ...text, nullable: true },
-    userAgent: { ...text, nullable: true },
-    isCurrent: { ...flag, description: 'Whether it is the session of this request.' },
   }),
+  Token: closed({ token }),
+  Success: closed({ success: isTrue, message: text }),
+  Init: closed({ initialized: described(flag, 'Whether there is a user.') }),
+  Session: session,
   Account: closed({
     locked: flag,
     lockedUntil: orNull(time),
     failures: described(count, 'Failed logins in a row that still count.'),
     lastLoginAt: orNull(time),
     hasPassword: flag,
-    sessions: listOf(schemaRef('Session')),
+    sessions: listOf(refTo('Session', session)),
   }),
-  Sessions: closed({ sessions: { type: 'array', items: schemaRef('Session') } }),
+  Sessions: closed({ sessions: listOf(refTo('Session', session)) }),
 };
+
+/** The answer to a log-in, with the document of the user. */
+export function loginSchema<User>(user: Shape<User>) {
+  return closed({ token, user });
+}
 
 /** The schemas of account routes that have the fields of an auth collection in them. */
 export function usersSchemas(
@@ -103,7 +140,7 @@ export function usersSchemas(
     return objectOf(given, 'create', { ...own, ...members });
   };
   return {
-    [`${name}.login`]: closed({ token, user: schemaRef(name) }),
+    [`${name}.login`]: loginSchema(schemaRef(name)),
     [`${name}.acceptInvite`]: bodyWithout('email', { token: oneTimeToken, password: newPassword }),
     ...(slug === adminCollection
       ? { [`${name}.firstUser`]: bodyWithout('', { setupToken, password: newPassword }) }

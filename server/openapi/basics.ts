@@ -1,45 +1,106 @@
-import type { Schema } from './fields.ts';
+import { type Schema, schemaRef } from './fields.ts';
+
+declare const value: unique symbol;
+
+/** A schema of values of a type: from a shape come the OpenAPI description of an answer and the type of its JSON. */
+export type Shape<T> = Schema & { readonly [value]?: T };
+
+/** The values of a shape, as JSON. */
+export type ValueOf<S> = S extends { readonly [value]?: infer T } ? T : never;
+
+/** The values of an object of these members, of which the `Needed` ones are always present. */
+export type Members<P, Needed extends keyof P = keyof P> = { [Name in Needed]: ValueOf<P[Name]> } & {
+  [Name in Exclude<keyof P, Needed>]?: ValueOf<P[Name]>;
+};
 
 /** A text. */
-export const text: Schema = { type: 'string' };
+export const text: Shape<string> = { type: 'string' };
 
 /** A time, as an answer has it. */
-export const time: Schema = { type: 'string', format: 'date-time' };
+export const time: Shape<string> = { type: 'string', format: 'date-time' };
+
+/** A UUID. */
+export const uuid: Shape<string> = { type: 'string', format: 'uuid' };
 
 /** Yes or no. */
-export const flag: Schema = { type: 'boolean' };
+export const flag: Shape<boolean> = { type: 'boolean' };
 
-/** A member of a body that counts for nothing, so that a document that was read can be sent back. */
-export const ignored: Schema = { description: 'Made by the server, ignored in a body.', readOnly: true };
+/** A whole number. */
+export const whole: Shape<number> = { type: 'integer' };
 
-/** An object that has these members and no other. */
-export function closed(properties: Record<string, Schema>, required = Object.keys(properties)): Schema {
-  return { type: 'object', properties, ...(required.length > 0 ? { required } : {}), additionalProperties: false };
-}
+/** A number from 0, such as of documents. */
+export const count: Shape<number> = { type: 'integer', minimum: 0 };
 
-/** How many. */
-export const count: Schema = { type: 'integer', minimum: 0 };
-
-/** A place in the log or in a stream, from 1. */
-export const place: Schema = { type: 'integer', minimum: 1 };
+/** A position in the log, or a version in a stream: from 1. */
+export const place: Shape<number> = { type: 'integer', minimum: 1 };
 
 /** A member that is present only if it is true. */
-export const isTrue: Schema = { type: 'boolean', enum: [true] };
+export const isTrue: Shape<true> = { type: 'boolean', enum: [true] };
+
+/** A member that is always false. */
+export const isFalse: Shape<false> = { type: 'boolean', enum: [false] };
 
 /** null. */
-export const nothing: Schema = { type: 'object', nullable: true, enum: [null] };
+export const nothing: Shape<null> = { type: 'object', nullable: true, enum: [null] };
+
+/** Any JSON. */
+export const anything: Shape<unknown> = {};
+
+/** Any JSON object. */
+export const anyObject: Shape<Record<string, unknown>> = { type: 'object' };
+
+/** A member of a body that the service ignores, so that a document that was read can be sent back. */
+export const ignored: Schema = { description: 'Made by the server, ignored in a body.', readOnly: true };
+
+/** An object with these members and no other. */
+export function closed<P extends Record<string, Shape<unknown>>, Needed extends keyof P & string = keyof P & string>(
+  properties: P,
+  required: readonly Needed[] = namesOf(properties) as Needed[],
+): Shape<Members<P, Needed>> {
+  return {
+    type: 'object',
+    properties,
+    ...(required.length > 0 ? { required: [...required] } : {}),
+    additionalProperties: false,
+  };
+}
+
+/** A schema of values of a type that is declared elsewhere. */
+export function ofType<T>(schema: Schema): Shape<T> {
+  return schema;
+}
+
+/** The names of the members of an object. */
+export function namesOf<T extends object>(members: T): (keyof T & string)[] {
+  return Object.keys(members) as (keyof T & string)[];
+}
+
+/** One of these words. */
+export function choice<const Word extends string>(words: readonly Word[]): Shape<Word> {
+  return { type: 'string', enum: [...words] };
+}
+
+/** A value of one of these shapes. */
+export function either<const S extends readonly Shape<unknown>[]>(...shapes: S): Shape<ValueOf<S[number]>> {
+  return { oneOf: [...shapes] };
+}
 
 /** A list of these. */
-export function listOf(items: Schema): Schema {
+export function listOf<T>(items: Shape<T>): Shape<readonly T[]> {
   return { type: 'array', items };
 }
 
+/** An object of these by any names. */
+export function mapOf<T>(items: Shape<T>): Shape<Record<string, T>> {
+  return { type: 'object', additionalProperties: items };
+}
+
 /** A page of a list (contract, section 2.5). */
-export function pageOf(docs: Schema): Schema {
+export function pageOf<T>(docs: Shape<T>) {
   return closed({
     docs: listOf(docs),
     total: count,
-    limit: { ...place, maximum: 100 },
+    limit: withKeywords(place, { maximum: 100 }),
     page: place,
     totalPages: count,
     hasNextPage: flag,
@@ -50,16 +111,26 @@ export function pageOf(docs: Schema): Schema {
 }
 
 /** This, or null. */
-export function orNull(schema: Schema): Schema {
-  return { ...schema, nullable: true };
+export function orNull<T>(shape: Shape<T>): Shape<T | null> {
+  return { ...shape, nullable: true };
 }
 
-/** This, with a word about it. */
-export function described(schema: Schema, description: string): Schema {
-  return { ...schema, description };
+/** This, with more keywords, which narrow its values. */
+export function withKeywords<T>(shape: Shape<T>, keywords: Schema): Shape<T> {
+  return { ...shape, ...keywords };
+}
+
+/** This, with a description. */
+export function described<T>(shape: Shape<T>, description: string): Shape<T> {
+  return { ...shape, description };
+}
+
+/** A reference to a schema of the document, which has the name and the shape. */
+export function refTo<T>(name: string, _shape: Shape<T>): Shape<T> {
+  return schemaRef(name);
 }
 
 /** Where the next page of a list begins: the parameter of this name. */
-export function cursor(parameter: string): Schema {
+export function cursor(parameter: string): Shape<number | null> {
   return described(orNull(count), `The \`${parameter}\` of the next page; null at the end.`);
 }

@@ -1,39 +1,39 @@
 import type { Collection } from '../../config/model.ts';
 import { type UniqueField, uniqueFields } from '../../events/facts/claims.ts';
-import { closed, count, described, flag, listOf, orNull, place, text } from './basics.ts';
+import { choice, closed, count, described, flag, listOf, namesOf, orNull, place, text, uuid } from './basics.ts';
 import { type Schema, schemaRef } from './fields.ts';
 
 const most = 1000;
-const uuid: Schema = { type: 'string', format: 'uuid' };
 const index = described(count, 'Its place in the call, from 0.');
 const version = described(place, 'The version after the call.');
 const batch = described(orNull(uuid), 'The id in each event of the call; null where nothing was recorded.');
-const outcomes = ['created', 'updated', 'deleted', 'restored', 'unchanged'] as const;
 
 /** The result of one document: one of these outcomes. */
-export function resultOf(names: readonly (typeof outcomes)[number][], more: Record<string, Schema> = {}): Schema {
-  const outcome = { type: 'string', enum: [...names] };
-  return closed({ index, ...more, id: uuid, version, outcome });
+function resultOf<const Outcome extends string>(outcomes: readonly Outcome[]) {
+  return closed({ index, id: uuid, version, outcome: choice(outcomes) });
 }
 
 /** The answer about documents that were chosen. */
-function changedOf(names: Parameters<typeof resultOf>[0]): Schema {
+function changedOf<const Outcome extends string>(outcomes: readonly Outcome[]) {
   const matched = described(count, 'How many documents it is about.');
   const changed = described(count, 'How many of them are not as they were; with `dryRun`: would not be.');
-  return closed({ matched, changed, results: listOf(resultOf(names)), batch });
+  return closed({ matched, changed, results: listOf(resultOf(outcomes)), batch });
 }
+
+/** The answers of calls about many documents. */
+export const bulkAnswers = {
+  BulkCreated: closed({ results: listOf(closed({ index, id: uuid, version })), batch }),
+  BulkUpserted: closed({ results: listOf(resultOf(['created', 'updated', 'unchanged'])), batch }),
+  BulkUpdated: changedOf(['updated', 'unchanged']),
+  BulkDeleted: changedOf(['deleted']),
+};
 
 /** The answers of calls about many documents of these collections. */
 export function bulkSchemas(collections: readonly Collection[]): Record<string, Schema> {
   const open = collections.filter(({ upload }) => !upload);
   if (open.length === 0) return {};
-  const upserted = closed({ results: listOf(resultOf(['created', 'updated', 'unchanged'])), batch });
-  return {
-    BulkCreated: closed({ results: listOf(closed({ index, id: uuid, version })), batch }),
-    ...(open.some((one) => uniqueNames(one).length > 0) ? { BulkUpserted: upserted } : {}),
-    BulkUpdated: changedOf(['updated', 'unchanged']),
-    BulkDeleted: changedOf(['deleted']),
-  };
+  const { BulkUpserted, ...others } = bulkAnswers;
+  return open.some((one) => uniqueNames(one).length > 0) ? bulkAnswers : others;
 }
 
 /** The bodies of calls about many documents of a collection. */
@@ -47,12 +47,14 @@ export function bulkBodies(collection: Collection): Record<string, Schema> {
   const upsertBy = described({ ...text, enum: keys }, 'Documents that have its value are changed, the others created.');
   const upserted = closed({ docs: docsOf('update'), upsertBy });
   const dryRun = described(flag, 'True: nothing is done, and the answer tells what would be.');
-  const selections = [
+  const selections: Record<string, Schema>[] = [
     { where: schemaRef(`${name}.where`) },
     { ids: { ...listOf(text), maxItems: most, uniqueItems: true } },
   ];
   const changeOf = (more: Record<string, Schema>) => ({
-    oneOf: selections.map((one) => closed({ ...one, ...more, dryRun }, [...Object.keys(one), ...Object.keys(more)])),
+    oneOf: selections.map((one) =>
+      closed<Record<string, Schema>>({ ...one, ...more, dryRun }, [...namesOf(one), ...namesOf(more)]),
+    ),
   });
   return {
     [`${name}.bulk`]: keys.length > 0 ? { anyOf: [created, upserted] } : created,

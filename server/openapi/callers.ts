@@ -25,7 +25,7 @@ export type Caller =
   | { kind: 'manager' };
 
 /** Credentials by the names of their security schemes, any of which is enough; `{}`: without a credential. */
-export type Security = Record<string, string[]>[];
+type Security = Record<string, string[]>[];
 
 /** The credentials there are, as security schemes. Only users have others than a key. */
 export function schemesOf(model: Model, site: string | null): Record<string, Schema> {

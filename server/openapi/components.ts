@@ -1,12 +1,34 @@
 import type { Collection, Field, Global, Model } from '../../config/model.ts';
 import { accountSchemas, usersSchemas, withPassword } from './account-components.ts';
-import { closed, count, described, flag, ignored, listOf, orNull, place, text, time } from './basics.ts';
-import { bulkBodies, bulkSchemas } from './bulk-components.ts';
-import { conflicts, errorSchema, errorSchemas, fieldErrors, stale, turns } from './error-components.ts';
+import {
+  anyObject,
+  anything,
+  choice,
+  closed,
+  count,
+  described,
+  either,
+  flag,
+  ignored,
+  listOf,
+  mapOf,
+  namesOf,
+  orNull,
+  place,
+  type Shape,
+  text,
+  time,
+  uuid,
+  type ValueOf,
+  whole,
+  withKeywords,
+} from './basics.ts';
+import { type bulkAnswers, bulkBodies, bulkSchemas } from './bulk-components.ts';
+import { absent, conflicts, errorSchema, errorSchemas, fieldErrors, stale } from './error-components.ts';
 import { objectOf, type Schema, schemaRef } from './fields.ts';
-import { keySchemas } from './key-components.ts';
+import { keyBodies, keySchemas } from './key-components.ts';
 import { pointingSchemas, trashSchemas } from './pointing-components.ts';
-import { blockSchema, fieldSchema, schemasOf } from './schema-components.ts';
+import { blockSchema, type everySchemas, fieldSchema, schemasOf } from './schema-components.ts';
 import { isUploadCollection, uploadSchemas } from './uploads.ts';
 import { webhookSchemas } from './webhook-components.ts';
 import { conditionSchemas, whereOf } from './where.ts';
@@ -17,9 +39,10 @@ export function componentsOf(model: Model): Record<string, Schema> {
   return {
     ...fixed,
     ...trashSchemas,
-    ...keySchemas(model),
+    ...keySchemas,
+    ...keyBodies(model),
     ...webhookSchemas,
-    ...(model.collections.size > 0 ? { Count: closed({ count }), Absent: errorSchema(text, turns) } : {}),
+    ...(model.collections.size > 0 ? countSchemas : {}),
     ...bulkSchemas([...model.collections.values()]),
     ...(hasAccounts ? accountSchemas : {}),
     ...(model.collections.size > 0 ? { ...groupSchemas, ...pointingSchemas } : {}),
@@ -32,7 +55,7 @@ export function componentsOf(model: Model): Record<string, Schema> {
 function collectionSchemas(model: Model, collection: Collection): Record<string, Schema> {
   const { slug, fields, auth } = collection;
   const name = `collections.${slug}`;
-  const made = { id: { type: 'string', format: 'uuid' }, createdAt: time, updatedAt: time };
+  const made = { id: uuid, createdAt: time, updatedAt: time };
   const unsent = fields.filter(({ type, isServerMade }) => type === 'join' || isServerMade);
   const unread = unsent.map((field) => [field.name, ignored] as const);
   const own = { id: ignored, createdAt: ignored, updatedAt: ignored, ...Object.fromEntries(unread) };
@@ -45,7 +68,7 @@ function collectionSchemas(model: Model, collection: Collection): Record<string,
     [`${name}.written`]: writtenOf(fields, made),
     ...(isUploadCollection(collection) ? uploadSchemas(collection, own) : { [`${name}.create`]: bodyOf('create') }),
     [`${name}.update`]: bodyOf('update'),
-    [`${name}.list`]: envelopeOf(name),
+    [`${name}.list`]: listSchema(schemaRef(name)),
     [`${name}.where`]: whereOf(collection),
     ...bulkBodies(collection),
     ...(auth ? usersSchemas(model, collection, own) : {}),
@@ -62,26 +85,26 @@ function writtenOf(fields: readonly Field[], made: Record<string, Schema>): Sche
   };
 }
 
-/** Counts are null with `count=none`, and what tells of pages with `after`. */
-function envelopeOf(name: string): Schema {
+/** The list of a collection. With `count=none` the counts are null, with `after` the pages. */
+export function listSchema<T>(document: Shape<T>) {
   const always = {
-    docs: { type: 'array', items: schemaRef(name) },
+    docs: listOf(document),
     total: orNull(count),
-    limit: { ...place, maximum: 100 },
+    limit: withKeywords(place, { maximum: 100 }),
     page: orNull(place),
     totalPages: orNull(count),
-    hasNextPage: { type: 'boolean' },
-    hasPrevPage: { type: 'boolean' },
+    hasNextPage: flag,
+    hasPrevPage: flag,
     nextPage: orNull(place),
     prevPage: orNull(place),
   };
   const nextCursor = described(orNull(text), 'With `after`: the `after` of the next documents, null at the end.');
-  return closed({ ...always, nextCursor }, Object.keys(always));
+  return closed({ ...always, nextCursor }, namesOf(always));
 }
 
 function globalSchemas({ slug, fields }: Global): Record<string, Schema> {
   const name = `globals.${slug}`;
-  const unwritten = { ...time, nullable: true };
+  const unwritten = orNull(time);
   const made = { createdAt: unwritten, updatedAt: unwritten };
   const shown = fields.map(beforeItIsWritten);
   return {
@@ -97,39 +120,45 @@ function beforeItIsWritten(field: Field): Field {
   return field.makeDefault ? field : rest;
 }
 
-const whole: Schema = { type: 'integer' };
+/** References of the past state to documents that are gone. */
+const danglingIds: Shape<{ field: string; id: string }[]> = {
+  type: 'array',
+  description: 'Ids of documents that are gone: they stay as they are.',
+  items: closed({ field: text, id: anything }),
+};
 
 const dryRun = closed({
   source: closed({ version: whole, position: whole }),
-  diff: { type: 'array', items: closed({ field: text, before: {}, after: {} }) },
-  dangling: {
-    type: 'array',
-    description: 'Ids of documents that are gone: they stay as they are.',
-    items: closed({ field: text, id: {} }),
-  },
+  diff: listOf(closed({ field: text, before: anything, after: anything })),
+  dangling: danglingIds,
   conflicts,
 });
 
-/** One of the two. */
-const restore: Schema = {
-  oneOf: [
-    closed({ version: { ...whole, minimum: 1, description: 'The version of the document.' } }),
-    closed({
-      position: { ...whole, minimum: 1, description: 'The position in the log at which the document was so.' },
-    }),
-  ],
-};
+const restore = either(
+  closed({ version: described(place, 'The version of the document.') }),
+  closed({ position: described(place, 'The position in the log at which the document was so.') }),
+);
 
-const figures: Schema = { type: 'object', description: 'By path; null where no document has a value.' };
+const countSchemas = { Count: closed({ count }), Absent: absent };
 
-const groupSchemas: Record<string, Schema> = {
+const figures = described(
+  anyObject as Shape<Record<string, number | string | null>>,
+  'By path; null where no document has a value.',
+);
+const figuresByKind = { sum: figures, min: figures, max: figures, avg: figures };
+const groupValue: Shape<string | number | boolean | null> = {};
+
+const groupSchemas = {
   Groups: closed({
     groups: listOf(
       closed(
         {
-          key: described({ type: 'object' }, 'The value of each path of `groupBy`; null without one.'),
+          key: described(
+            anyObject as Shape<Record<string, ValueOf<typeof groupValue>>>,
+            'The value of each path of `groupBy`; null without one.',
+          ),
           count: described(count, 'Documents of the group.'),
-          ...Object.fromEntries(['sum', 'min', 'max', 'avg'].map((kind) => [kind, figures])),
+          ...figuresByKind,
         },
         ['key', 'count'],
       ),
@@ -139,7 +168,7 @@ const groupSchemas: Record<string, Schema> = {
   Values: closed({
     values: listOf(
       closed({
-        value: described({}, 'null for documents without one.'),
+        value: described(groupValue, 'null for documents without one.'),
         count: described(count, 'Documents that have it.'),
       }),
     ),
@@ -147,34 +176,44 @@ const groupSchemas: Record<string, Schema> = {
   }),
 };
 
-const fixed: Record<string, Schema> = {
+/** The schemas of the answers that are described alike, or nearly so, for every configuration. */
+export type AnswerSchemas = typeof fixed &
+  typeof countSchemas &
+  typeof groupSchemas &
+  typeof trashSchemas &
+  typeof pointingSchemas &
+  typeof keySchemas &
+  typeof webhookSchemas &
+  typeof bulkAnswers &
+  typeof accountSchemas & { Schemas: typeof everySchemas };
+
+const fixed = {
   ...errorSchemas,
   Restore: restore,
   DryRun: dryRun,
-  Unrestorable: errorSchema(text, { errors: fieldErrors, conflicts }),
-  Stale: { ...errorSchema(text, stale), required: ['statusCode', 'error', 'message', 'version'] },
+  Unrestorable: errorSchema({ errors: fieldErrors, conflicts }),
+  Stale: stale,
   Field: fieldSchema,
   Block: blockSchema,
   ...conditionSchemas,
   Found: closed({
-    hits: {
-      type: 'array',
-      items: closed({
+    hits: listOf(
+      closed({
         collection: described(text, 'The slug of the collection.'),
         id: text,
         title: text,
         excerpt: described(text, 'HTML: escaped text with `<mark>` around the words.'),
       }),
-    },
+    ),
     total: count,
   }),
   Counts: closed({
-    collections: { type: 'object', additionalProperties: closed({ total: count }), description: 'By slug.' },
+    collections: described(mapOf(closed({ total: count })), 'By slug.'),
   }),
   Preview: closed({
     collection: described(text, 'The slug of the collection.'),
     id: described(text, 'The id of a document of it.'),
-    data: described({ type: 'object' }, 'The draft, as a form has it: nothing of it is checked.'),
+    data: described(anyObject, 'The draft, as a form has it: nothing of it is checked.'),
   }),
   Boot: closed({
     title: described(text, 'The title of the admin UI.'),
@@ -185,9 +224,9 @@ const fixed: Record<string, Schema> = {
     authCollections: listOf(
       closed({
         slug: text,
-        labels: { ...closed({ singular: text, plural: text }), nullable: true },
+        labels: orNull(closed({ singular: text, plural: text })),
         isAdmin: described(flag, 'Whether it is the admin collection.'),
-        login: described(listOf({ type: 'string', enum: ['password'] }), 'The ways to log in.'),
+        login: described(listOf(choice(['password'])), 'The ways to log in.'),
       }),
     ),
     publicSchema: described(flag, 'Whether `/api/schemas` needs no credential.'),

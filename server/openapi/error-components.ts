@@ -1,56 +1,76 @@
-import { closed, text } from './basics.ts';
-import { type Schema, schemaRef } from './fields.ts';
+import {
+  anything,
+  choice,
+  closed,
+  count,
+  described,
+  either,
+  namesOf,
+  place,
+  refTo,
+  type Shape,
+  text,
+  time,
+  whole,
+  withKeywords,
+} from './basics.ts';
 
-const whole: Schema = { type: 'integer' };
-export const fieldErrors: Schema = {
+/** The members at fault of a request. */
+export const fieldErrors: Shape<{ field: string; message: string }[]> = {
   type: 'array',
   description:
     'The fields, parameters or headers that are to blame; nested ones by dotted path. The field is empty where it is the body as a whole.',
   items: closed({ field: text, message: text }),
 };
 
-export function errorSchema(name: Schema, errors: Record<string, Schema> = { errors: fieldErrors }): Schema {
-  return closed({ statusCode: whole, error: name, message: text, ...errors }, ['statusCode', 'error', 'message']);
+const always = { statusCode: whole, error: text, message: text };
+
+/** A refusal with these members as well, of which the `needed` ones are always present. */
+export function errorSchema<More extends Record<string, Shape<unknown>>, Needed extends keyof More & string = never>(
+  more: More,
+  needed: readonly Needed[] = [],
+) {
+  return closed({ ...always, ...more }, [...namesOf(always), ...needed]);
 }
 
-export const stale = {
-  version: { type: 'integer', minimum: 0, description: 'The version that the document is at.' },
-  etag: { type: 'string', description: 'Its `ETag`; only if the caller may read it.' },
-  fields: {
-    type: 'array',
-    description: 'The fields that are not as the caller knows them; only if the caller may read the document.',
-    items: closed({ field: text, before: {}, current: {} }, ['field', 'current']),
+/** The refusal of a write that is meant for another version. */
+export const stale = errorSchema(
+  {
+    version: described(count, 'The version that the document is at.'),
+    etag: described(text, 'Its `ETag`; only if the caller may read it.'),
+    fields: {
+      type: 'array',
+      description: 'The fields that are not as the caller knows them; only if the caller may read the document.',
+      items: closed({ field: text, before: anything, current: anything }, ['field', 'current']),
+    },
   },
-};
+  ['version'],
+);
 
-const turn = closed({
-  version: { type: 'integer', minimum: 1 },
-  position: { type: 'integer', minimum: 1 },
-  recordedAt: { type: 'string', format: 'date-time' },
+const turn = closed({ version: place, position: place, recordedAt: time });
+
+/** The refusal of a document that is not there as of a moment. It has at most one of the two events. */
+export const absent = errorSchema({
+  created: described(turn, 'The later event that created the document.'),
+  deleted: described(turn, 'The event that had deleted the document.'),
 });
 
-/** Why a document is not there as of a moment: at most one of them. */
-export const turns = {
-  created: { ...turn, description: 'The later event that created the document.' },
-  deleted: { ...turn, description: 'The event that had deleted the document.' },
-};
-
-export const conflicts: Schema = {
+/** The unique values that stand in the way of a write. */
+export const conflicts: Shape<{ field: string; id?: string }[]> = {
   type: 'array',
   description: 'The unique values that others have, with the ids of those that the caller may read.',
   items: closed({ field: text, id: text }, ['field']),
 };
 
+const badRequest = errorSchema({ error: choice(['Bad Request']) });
+const validationError = errorSchema({ error: choice(['Validation Error']), errors: fieldErrors }, ['errors']);
+
 /** The schemas of refusals. */
-export const errorSchemas: Record<string, Schema> = {
-  Error: errorSchema(text),
-  BadRequest: errorSchema({ type: 'string', enum: ['Bad Request'] }, {}),
-  ValidationError: {
-    ...errorSchema({ type: 'string', enum: ['Validation Error'] }),
-    required: ['statusCode', 'error', 'message', 'errors'],
-  },
-  Invalid: {
-    oneOf: [schemaRef('ValidationError'), schemaRef('BadRequest')],
+export const errorSchemas = {
+  Error: errorSchema({ errors: fieldErrors }),
+  BadRequest: badRequest,
+  ValidationError: validationError,
+  Invalid: withKeywords(either(refTo('ValidationError', validationError), refTo('BadRequest', badRequest)), {
     discriminator: {
       propertyName: 'error',
       mapping: {
@@ -58,5 +78,5 @@ export const errorSchemas: Record<string, Schema> = {
         'Bad Request': '#/components/schemas/BadRequest',
       },
     },
-  },
+  }),
 };

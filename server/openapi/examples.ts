@@ -10,7 +10,7 @@ import { leafOf } from '../queries/paths.ts';
 import { operatorsFor } from '../queries/values.ts';
 
 /** Examples of a parameter by their names, as OpenAPI has them. */
-export type Examples = Record<string, { summary: string; value: Json }>;
+type Examples = Record<string, { summary: string; value: Json }>;
 
 const id = '0190a5d2-7c1e-7000-8a3b-5d2f6c9e1b40';
 const times = { createdAt: '2024-02-29T12:30:00.000Z', updatedAt: '2024-03-01T08:00:00.000Z' };

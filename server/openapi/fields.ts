@@ -6,7 +6,7 @@ import { isObject, type Json } from '../../config/schema.ts';
 export type Schema = { [keyword: string]: Json };
 
 /** Where a schema stands: in an answer, in the body of a create, or in that of an update. */
-export type Use = 'answer' | 'create' | 'update';
+type Use = 'answer' | 'create' | 'update';
 
 /** How the value of each field type is described, when there is one. The rules are those of `config/fields.ts`. */
 const values: Record<FieldType, (field: Field, use: Use) => Schema> = {

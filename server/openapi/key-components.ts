@@ -1,45 +1,63 @@
 import { keyAudits, keyOperations, maxKeyName, maxKeyScopes, maxOverlapSeconds } from '../../config/api-keys.ts';
 import type { Model } from '../../config/model.ts';
-import { closed, described, listOf, orNull, text, time } from './basics.ts';
-import { type Schema, schemaRef } from './fields.ts';
+import {
+  choice,
+  closed,
+  described,
+  either,
+  listOf,
+  orNull,
+  refTo,
+  type Shape,
+  text,
+  time,
+  withKeywords,
+} from './basics.ts';
 
-/** The schemas of the routes of API keys. A body may name what is configured; a key may name what no longer is. */
-export function keySchemas({ collections, globals }: Pick<Model, 'collections' | 'globals'>): Record<string, Schema> {
-  const key = {
-    id: { type: 'string', pattern: '^[0-9a-f]{16}$', description: 'Events name the key by it.' },
-    name: text,
-    scopes: listOf(schemaRef('KeyScope')),
-    audit: listOf({ type: 'string', enum: [...keyAudits] }),
-    createdAt: time,
-    createdBy: closed({ type: { type: 'string', enum: ['user', 'apiKey', 'system'] }, id: text }, ['type']),
-    expiresAt: orNull(time),
-    lastUsedAt: described(orNull(time), 'To the minute; null before the first use.'),
-  };
-  const secret = { type: 'string', description: 'For the header `x-api-key`. It is shown this once.' };
-  const operations = { ...unique(keyOperations), minItems: 1 };
+const operations = withKeywords(unique(keyOperations), { minItems: 1 });
+const scope = closed({ collections: slugs(text), globals: slugs(text), operations });
+const members = {
+  id: described({ ...text, pattern: '^[0-9a-f]{16}$' }, 'Events name the key by it.'),
+  name: text,
+  scopes: listOf(refTo('KeyScope', scope)),
+  audit: listOf(choice(keyAudits)),
+  createdAt: time,
+  createdBy: closed({ type: choice(['user', 'apiKey', 'system']), id: text }, ['type']),
+  expiresAt: orNull(time),
+  lastUsedAt: described(orNull(time), 'To the minute; null before the first use.'),
+};
+const key = closed(members);
+const secret = described(text, 'For the header `x-api-key`. It is shown this once.');
+
+/** The schemas of API keys. The scopes of a key may name collections that are no longer configured. */
+export const keySchemas = {
+  ApiKey: key,
+  ApiKeyWithSecret: closed({ ...members, secret }),
+  ApiKeys: closed({ keys: listOf(refTo('ApiKey', key)) }),
+  KeyScope: scope,
+};
+
+/** The bodies of the routes of API keys. They may name only what is configured. */
+export function keyBodies({ collections, globals }: Pick<Model, 'collections' | 'globals'>) {
+  const newScope = closed(
+    {
+      collections: slugs(slugOf([...collections.keys()])),
+      globals: slugs(slugOf([...globals.keys()])),
+      operations,
+    },
+    ['operations'],
+  );
   return {
-    ApiKey: closed(key),
-    ApiKeyWithSecret: closed({ ...key, secret }),
-    ApiKeys: closed({ keys: listOf(schemaRef('ApiKey')) }),
-    KeyScope: closed({ collections: slugs(text), globals: slugs(text), operations }),
-    NewKeyScope: closed(
-      {
-        collections: slugs(choice([...collections.keys()])),
-        globals: slugs(choice([...globals.keys()])),
-        operations,
-      },
-      ['operations'],
-    ),
+    NewKeyScope: newScope,
     NewApiKey: closed(
       {
-        name: {
-          type: 'string',
+        name: withKeywords(text, {
           minLength: 1,
           maxLength: maxKeyName,
           description: 'One line. The log keeps it for ever.',
-        },
-        scopes: { ...listOf(schemaRef('NewKeyScope')), maxItems: maxKeyScopes, default: [] },
-        audit: { ...unique(keyAudits), default: [] },
+        }),
+        scopes: withKeywords(listOf(refTo('NewKeyScope', newScope)), { maxItems: maxKeyScopes, default: [] }),
+        audit: withKeywords(unique(keyAudits), { default: [] }),
         expiresAt: described(orNull(time), 'In the future; null, the default: never.'),
       },
       ['name'],
@@ -51,21 +69,18 @@ export function keySchemas({ collections, globals }: Pick<Model, 'collections' |
   };
 }
 
-function unique(words: readonly string[]): Schema {
-  return { type: 'array', items: choice(words), uniqueItems: true };
+function unique<Word extends string>(words: readonly Word[]): Shape<readonly Word[]> {
+  return { ...listOf(choice(words)), uniqueItems: true };
 }
 
-function slugs(items: Schema): Schema {
-  return {
-    oneOf: [
-      { type: 'string', enum: ['*'] },
-      { ...listOf(items), uniqueItems: true },
-    ],
-    description: '`*` stands for all, also those of later configurations.',
-  };
+function slugs(items: Shape<string>): Shape<'*' | readonly string[]> {
+  return described(
+    either(choice(['*']), { ...listOf(items), uniqueItems: true }),
+    '`*` stands for all, also those of later configurations.',
+  );
 }
 
-/** Where there is nothing to choose, any text is refused in its place. */
-function choice(words: readonly string[]): Schema {
-  return words.length > 0 ? { type: 'string', enum: [...words] } : text;
+/** One of these slugs; without any, a text that the service refuses. */
+function slugOf(slugs: readonly string[]): Shape<string> {
+  return slugs.length > 0 ? choice(slugs) : text;
 }

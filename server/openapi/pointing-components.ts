@@ -1,26 +1,29 @@
+import type { Actor } from '../../events/facts/envelope.ts';
 import { actorTypes } from '../../projections/tables/audit.ts';
-import { closed, described, nothing, orNull, pageOf, place, text, time } from './basics.ts';
-import type { Schema } from './fields.ts';
+import { choice, closed, described, either, nothing, orNull, pageOf, place, text, time } from './basics.ts';
 
 const ofReference = {
   field: described(text, 'The path of the field, without places in lists.'),
   title: text,
 };
 
-const actor = closed({ type: { type: 'string', enum: [...actorTypes] }, id: text }, ['type']);
+/** The kinds of authors of events. */
+export const actorType = choice(actorTypes as readonly Actor['type'][]);
 
-/** The schema of what points at a document, where there are collections. */
-export const pointingSchemas: Record<string, Schema> = {
-  References: pageOf({
-    oneOf: [
+const actor = closed({ type: actorType, id: text }, ['type']);
+
+/** The schema of the references to a document, if there are collections. */
+export const pointingSchemas = {
+  References: pageOf(
+    either(
       closed({ collection: described(text, 'The slug of the collection.'), id: text, ...ofReference }),
       closed({ global: described(text, 'The slug of the global.'), id: nothing, ...ofReference }),
-    ],
-  }),
+    ),
+  ),
 };
 
-/** The schema of what is in the trash. */
-export const trashSchemas: Record<string, Schema> = {
+/** The schema of the trash. */
+export const trashSchemas = {
   Trash: pageOf(
     closed({
       collection: described(text, 'The slug of the collection.'),

@@ -6,7 +6,7 @@ import { isObject } from '../../config/schema.ts';
 import { objectOf, type Schema } from './fields.ts';
 
 /** An upload collection. */
-export type UploadCollection = Collection & { upload: UploadOptions };
+type UploadCollection = Collection & { upload: UploadOptions };
 
 /** A body in `multipart/form-data`: the name of its schema, and how parts are sent that are not one text each. */
 export type Form = { schema: string; encoding: Record<string, Encoding> };

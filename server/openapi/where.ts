@@ -90,7 +90,11 @@ function operandOf(operator: Operator, value: Schema): Schema {
         description: 'Values, separated by commas where they are one text.',
         anyOf: [{ type: 'array', items: nullable(value), maxItems: 200 }, { type: 'string' }],
       };
-    default:
+    case 'contains':
+    case 'greater_than':
+    case 'less_than':
+    case 'greater_than_equal':
+    case 'less_than_equal':
       return value;
   }
 }

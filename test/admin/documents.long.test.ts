@@ -149,7 +149,7 @@ describeAdmin('The form of a document', (open) => {
     const id = await article({ title: 'To be continued' });
     const { page, context, url } = await open({ service, user: chief, path: `/c/articles/${id}` });
     await field(page, 'teaser').fill('Typed, and not saved');
-    await page.getByText('Draft kept').first().waitFor();
+    await page.getByText('Unsaved changes kept').first().waitFor();
     await page.close({ runBeforeUnload: false });
     const again = await context.newPage();
     await again.goto(`${url}/c/articles/${id}`);
@@ -177,7 +177,7 @@ describeAdmin('The form of a document', (open) => {
     await page.keyboard.press('Enter');
     await dialog.waitFor({ state: 'hidden' });
     await holds(field(page, 'teaser'), 'Typed before the end');
-    // Typing is still kept as a draft.
+    // Typed text is still kept.
     const isDraft = (request: Request) =>
       request.method() === 'PUT' && request.postData()?.includes('after-it') === true;
     const draft = page.waitForRequest(isDraft);

@@ -6,10 +6,10 @@ import {
   extensionOf,
   isTooLarge,
   kindOf,
-  sizeOf,
   wrongTypeOf,
 } from '../../admin/src/pages/media/files.ts';
 import { changed, nextOf, type Sending } from '../../admin/src/pages/media/sending/queue.ts';
+import { sizeOf } from '../../admin/src/parts/sizes.ts';
 import type { Field } from '../../admin/src/schema/fields.ts';
 
 describe('files', () => {

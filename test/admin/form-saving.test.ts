@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
-import { type Kept, openKeeper } from '../../admin/src/pages/document/drafts/keeper.ts';
-import { newestFirst } from '../../admin/src/pages/document/drafts/newer.ts';
 import { type Form, openForm } from '../../admin/src/pages/document/form/store.ts';
 import { unparsed, type Values } from '../../admin/src/pages/document/form/values.ts';
 import { openSaver } from '../../admin/src/pages/document/save/saver.ts';
+import { type Kept, openAutosave } from '../../admin/src/pages/document/unsaved-changes/autosave.ts';
+import { newestFirst } from '../../admin/src/pages/document/unsaved-changes/newest.ts';
 import type { Field } from '../../admin/src/schema/fields.ts';
 import type { KeptHere } from '../../admin/src/service/kept-here.ts';
 import { ApiError } from '../../client/errors.ts';
@@ -220,72 +220,72 @@ function keeperOf(t: TestContext) {
   t.mock.timers.enable({ apis: ['setTimeout'] });
   const form = openForm(fields, base);
   const kept = placesOf();
-  const keeper = openKeeper(form, () => 1, kept.places);
+  const autosave = openAutosave(form, () => 1, kept.places);
   const pause = async () => {
     t.mock.timers.tick(600);
-    await keeper.flush();
+    await autosave.flush();
   };
-  return { form, keeper, pause, ...kept };
+  return { form, autosave, pause, ...kept };
 }
 
 describe('a draft', () => {
   it('is kept at each pause, on the device and at the service', async (t) => {
-    const { form, keeper, pause, calls } = keeperOf(t);
+    const { form, autosave, pause, calls } = keeperOf(t);
     form.set('title', 'o');
     t.mock.timers.tick(500);
     form.set('title', 'on');
     t.mock.timers.tick(500);
     assert.deepEqual(calls, []);
-    assert.equal(keeper.state(), 'waiting');
+    assert.equal(autosave.state(), 'waiting');
     await pause();
     assert.deepEqual(calls, [
       'here {"title":"on","at":null}',
       'service {"title":"on"}',
       'here {"title":"on","at":"T"}',
     ]);
-    assert.equal(keeper.state(), 'service');
+    assert.equal(autosave.state(), 'service');
   });
 
   it('that the service does not take is kept on the device only', async (t) => {
-    const { form, keeper, pause, failing } = keeperOf(t);
+    const { form, autosave, pause, failing } = keeperOf(t);
     failing.add('service');
     form.set('title', 'on');
     await pause();
-    assert.equal(keeper.state(), 'here');
+    assert.equal(autosave.state(), 'here');
     failing.add('here');
     form.set('title', 'one');
     await pause();
-    assert.equal(keeper.state(), 'failed');
+    assert.equal(autosave.state(), 'failed');
   });
 
   it('is dropped in both places when it is saved, or given up', async (t) => {
-    const { form, keeper, pause, calls } = keeperOf(t);
+    const { form, autosave, pause, calls } = keeperOf(t);
     form.set('title', 'on');
     await pause();
     calls.length = 0;
     form.rebase({ ...base, title: 'on' });
-    await keeper.settle();
+    await autosave.settle();
     assert.deepEqual(calls, ['drop here', 'drop at service']);
-    assert.equal(keeper.state(), 'none');
+    assert.equal(autosave.state(), 'none');
   });
 
   it('is not kept of a form that is as it was', async (t) => {
-    const { form, keeper, pause, calls } = keeperOf(t);
+    const { form, autosave, pause, calls } = keeperOf(t);
     form.set('title', 'on');
     form.set('title', 'a');
     await pause();
     assert.deepEqual(calls, []);
-    assert.equal(keeper.state(), 'none');
+    assert.equal(autosave.state(), 'none');
   });
 
   it('is not kept of what a form began with', async (t) => {
-    const { form, keeper, pause, calls } = keeperOf(t);
+    const { form, autosave, pause, calls } = keeperOf(t);
     form.set('title', 'prefilled');
     form.begin();
     await pause();
     assert.ok(form.isChanged() && !form.isTyped());
     assert.deepEqual(calls, []);
-    assert.equal(keeper.state(), 'none');
+    assert.equal(autosave.state(), 'none');
     form.set('lead', 'typed');
     await pause();
     assert.ok(form.isTyped());

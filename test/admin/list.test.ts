@@ -17,7 +17,7 @@ import {
   sortOf,
 } from '../../admin/src/pages/list/view/columns.ts';
 import { changeView, queryOf, readView, withQuery } from '../../admin/src/pages/list/view/view.ts';
-import { type Telling, textOfValue } from '../../admin/src/parts/texts.ts';
+import { type Formatters, textOfValue } from '../../admin/src/parts/texts.ts';
 import type { DataField } from '../../admin/src/schema/fields.ts';
 import { modelOf } from '../../admin/src/schema/model.ts';
 import { ApiError } from '../../client/index.ts';
@@ -83,14 +83,14 @@ const times = { createdAt: 'Created', updatedAt: 'Changed' };
 const all = columnsOf(stories, model, times);
 const column = (path: string) => all.find((one) => one.path === path) as Column;
 const paths = (columns: readonly { path: string }[]) => columns.map(({ path }) => path);
-const telling: Telling = {
+const formatters: Formatters = {
   language: 'en',
   yes: 'Yes',
   no: 'No',
   items: (count) => `${count} items`,
   target: (slug) => model.collections.get(slug),
 };
-const textOf = (value: unknown, path: string) => textOfValue(value, column(path).field, telling);
+const textOf = (value: unknown, path: string) => textOfValue(value, column(path).field, formatters);
 
 describe('the columns of a list', () => {
   it('are the fields that the user may read, those inside of objects too, and no joins', () => {
@@ -193,7 +193,9 @@ describe('the cells of a list', () => {
       author: { id: 'x', name: 'Ada' },
       body: null,
     };
-    const cells = ['views', 'teaser', 'tags', 'author', 'body'].map((path) => cellOf(document, column(path), telling));
+    const cells = ['views', 'teaser', 'tags', 'author', 'body'].map((path) =>
+      cellOf(document, column(path), formatters),
+    );
     assert.deepEqual(cells, ['12345.5', 'a'.repeat(300), 'News, Tech', 'Ada', '']);
   });
 

@@ -94,7 +94,7 @@ describeAdmin('Text that is typed', (open) => {
     const hasLength = () => inTime(async () => assert.equal((await textIn(page, 'section')).length, much.length));
     await field(page, 'section').fill(much);
     await save(page);
-    await page.getByRole('alert').filter({ hasText: 'too large to be saved: 1.0 MiB' }).waitFor();
+    await page.getByRole('alert').filter({ hasText: 'too large to be saved: 1.1 MB' }).waitFor();
     await kept(page, 'here');
     await hasLength();
     await page.reload();

@@ -72,7 +72,7 @@ describeAdmin('The picker of related documents', (open) => {
     await page.waitForTimeout(1000);
     await page.keyboard.press('Escape');
     await drawer.waitFor({ state: 'detached' });
-    await number(page.getByText('Draft kept'), 1);
+    await number(page.getByText('Unsaved changes kept'), 1);
     await inTime(async () => {
       const kept = await drafts(page);
       assert.deepEqual(

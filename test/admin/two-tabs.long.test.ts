@@ -62,7 +62,7 @@ describeAdmin('A document that is open twice', (open) => {
     await holds(field(third, 'teaser'), 'typed on in the first');
     await holds(field(third, 'section'), '');
     const fourth = await openTab();
-    await number(band(fourth, 'restored').getByText('Draft'), 1);
+    await number(band(fourth, 'restored').getByText('Unsaved changes'), 1);
     await holds(field(fourth, 'section'), 'typed in the second');
     await holds(field(fourth, 'teaser'), '');
     await fourth.close({ runBeforeUnload: false });

@@ -150,7 +150,8 @@ describe('Documents by the client', () => {
     const target = { collection: 'posts', id: made.id } as const;
     const { fields } = await client.audit.blame(target, { actors: 'names' });
     const blamed = fields.find(({ field }) => field === 'title');
-    assert.deepEqual([blamed?.value, blamed?.version, blamed?.reason], ['Another', 2, 'a better one']);
+    assert.ok(blamed !== undefined && blamed.version !== null);
+    assert.deepEqual([blamed.value, blamed.version, blamed.reason], ['Another', 2, 'a better one']);
     assert.equal((await client.audit.blame(target, { version: 1 })).version, 1);
     const difference = await client.audit.diff(target, { from: 1, to: 2 });
     assert.deepEqual(difference.fields, [{ field: 'title', before: 'A first title', after: 'Another' }]);

@@ -4,7 +4,7 @@ import type { Collection } from '../schema/model.ts';
 import { titleOf } from '../schema/titles.ts';
 
 /** The language and names that the text of a value is made with. */
-export type Telling = {
+export type Formatters = {
   language: string;
   yes: string;
   no: string;
@@ -19,36 +19,36 @@ const mostLetters = 200;
 const mostItems = 5;
 
 /** The text that a value is shown as, in the language of the user; empty for what has no value. */
-export function textOfValue(value: unknown, field: DataField, telling: Telling): string {
+export function textOfValue(value: unknown, field: DataField, formatters: Formatters): string {
   if (value === null || value === undefined) return '';
-  if (Array.isArray(value)) return listText(value, field, telling);
-  if (typeof value === 'boolean') return value ? telling.yes : telling.no;
-  if (typeof value === 'number') return value.toLocaleString(telling.language, { maximumFractionDigits: 10 });
-  if (typeof value === 'object') return objectText(value, field, telling);
-  return wordsOf(String(value), field, telling);
+  if (Array.isArray(value)) return listText(value, field, formatters);
+  if (typeof value === 'boolean') return value ? formatters.yes : formatters.no;
+  if (typeof value === 'number') return value.toLocaleString(formatters.language, { maximumFractionDigits: 10 });
+  if (typeof value === 'object') return objectText(value, field, formatters);
+  return wordsOf(String(value), field, formatters);
 }
 
-function listText(values: readonly unknown[], field: DataField, telling: Telling): string {
+function listText(values: readonly unknown[], field: DataField, formatters: Formatters): string {
   if (values.length === 0) return '';
   const isNamed = field.type === 'relationship' || field.type === 'multiSelect';
-  if (!isNamed) return telling.items(values.length);
-  const shown = telling.isWhole ? values.length : mostItems;
-  const texts = values.slice(0, shown).map((value) => textOfValue(value, field, telling));
+  if (!isNamed) return formatters.items(values.length);
+  const shown = formatters.isWhole ? values.length : mostItems;
+  const texts = values.slice(0, shown).map((value) => textOfValue(value, field, formatters));
   return values.length > shown ? `${texts.join(', ')} … (${values.length})` : texts.join(', ');
 }
 
-function objectText(value: object, field: DataField, telling: Telling): string {
+function objectText(value: object, field: DataField, formatters: Formatters): string {
   const { type, relationTo } = field;
   if (type === 'richText') {
     const text = richTextToText(value) || JSON.stringify(value);
-    return telling.isWhole ? text : shortened(text);
+    return formatters.isWhole ? text : shortened(text);
   }
   if (type !== 'relationship' && type !== 'upload') return shortened(JSON.stringify(value));
-  const target = telling.target(relationTo ?? '');
+  const target = formatters.target(relationTo ?? '');
   return target === undefined ? String((value as { id?: unknown }).id) : titleOf(target, value);
 }
 
-function wordsOf(text: string, { type, options, relationTo }: DataField, { language, isWhole }: Telling): string {
+function wordsOf(text: string, { type, options, relationTo }: DataField, { language, isWhole }: Formatters): string {
   if (type === 'select' || type === 'multiSelect' || type === 'radio') {
     return options?.find((option) => option.value === text)?.label ?? text;
   }

@@ -1,10 +1,10 @@
 import { useMemo } from 'react';
 import { useModel } from '../service/model.tsx';
 import { useLanguage, useWords } from '../words/index.ts';
-import type { Telling } from './texts.ts';
+import type { Formatters } from './texts.ts';
 
 /** The language and names that texts of values are made with. */
-export function useTelling(): Telling {
+export function useFormatters(): Formatters {
   const { shared, list } = useWords();
   const language = useLanguage();
   const model = useModel();

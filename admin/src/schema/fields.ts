@@ -1,92 +1,13 @@
 import type { FieldSchema } from '../../../client/index.ts';
 
-/** Hints of the configuration about a field. */
-type FieldHints = {
-  description?: string;
-  hidden?: boolean;
-  readOnly?: boolean;
-  placeholder?: string;
-  /** A where object: the field is shown while the document matches it. */
-  condition?: Record<string, unknown>;
-  position?: 'main' | 'side';
-  width?: 'quarter' | 'third' | 'half' | 'two-thirds' | 'three-quarters' | 'full';
-  tab?: string;
-  rows?: number;
-  step?: number;
-  language?: string;
-  displayAs?: 'color' | 'slug';
-  /** The field beside it that a slug is made of. */
-  from?: string;
-  /** The field that a folded item of an `array` or `blocks` is called by. */
-  summary?: string;
-};
-
-/** The types of fields (contract §4). */
-export type FieldType =
-  | 'text'
-  | 'textarea'
-  | 'richText'
-  | 'email'
-  | 'url'
-  | 'number'
-  | 'boolean'
-  | 'date'
-  | 'datetime'
-  | 'time'
-  | 'select'
-  | 'multiSelect'
-  | 'radio'
-  | 'upload'
-  | 'relationship'
-  | 'array'
-  | 'object'
-  | 'row'
-  | 'blocks'
-  | 'json'
-  | 'join';
+/** A field as `/api/schemas` describes it. */
+export type Field = FieldSchema;
 
 /** A block that `blocks` may hold. */
-export type Block = { slug: string; label?: string; fields: Field[] };
-
-/** A field as `/api/schemas` describes it. */
-export type Field = {
-  /** Absent on `row` only. */
-  name?: string;
-  type: FieldType;
-  label?: string;
-  required?: true;
-  unique?: true;
-  index?: true;
-  queryable?: true;
-  defaultValue?: unknown;
-  hasDefault?: boolean;
-  options?: { label: string; value: string }[];
-  relationTo?: string;
-  hasMany?: true;
-  min?: number;
-  max?: number;
-  integer?: true;
-  minLength?: number;
-  maxLength?: number;
-  pattern?: string;
-  fields?: Field[];
-  blocks?: Block[];
-  collection?: string;
-  on?: string;
-  limit?: number;
-  sort?: string;
-  richText?: { features: string[] };
-  admin?: FieldHints;
-  access?: { read: boolean; create: boolean; update: boolean };
-};
+export type Block = NonNullable<Field['blocks']>[number];
 
 /** A field that holds data: anything but `row`. */
 export type DataField = Field & { name: string };
-
-/** The fields of a schema, as the types of the client leave them open. */
-export function fieldsOf(schema: { fields: FieldSchema[] }): Field[] {
-  return schema.fields as unknown as Field[];
-}
 
 /** The fields that hold data, with those inside of `row` lifted to where their values are. */
 export function dataFields(fields: readonly Field[]): DataField[] {

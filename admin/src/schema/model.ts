@@ -7,7 +7,7 @@ import type {
   MissingIndex,
   Schemas,
 } from '../../../client/index.ts';
-import { type Field, fieldsOf, inWords } from './fields.ts';
+import { type Field, inWords } from './fields.ts';
 
 type Rights = { read: boolean; create: boolean; update: boolean; delete: boolean };
 
@@ -77,7 +77,7 @@ function collectionOf(schema: CollectionSchema): Collection {
     category: schema.category,
     singular: schema.labels?.singular ?? plural,
     plural,
-    fields: fieldsOf(schema),
+    fields: schema.fields,
     isAuth: schema.auth,
     upload: schema.upload,
     hasPublicHistory: schema.history === 'public',
@@ -91,7 +91,7 @@ function globalOf(schema: GlobalSchema): Global {
   return {
     slug: schema.slug,
     label: schema.label ?? inWords(schema.slug),
-    fields: fieldsOf(schema),
+    fields: schema.fields,
     hints: schema.admin ?? {},
     access: schema.access ?? { read: true, update: false },
   };
@@ -103,7 +103,7 @@ export function collectionRecordedAs({ collections }: Model, category: string): 
 }
 
 /** The entries below one heading of the navigation; `name` is null for what has no group. */
-export type Group = { name: string | null; collections: Collection[]; globals: Global[] };
+type Group = { name: string | null; collections: Collection[]; globals: Global[] };
 
 /**
  * The collections and globals of the navigation, in the order of the configuration; those without a group come first.

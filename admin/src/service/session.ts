@@ -102,7 +102,7 @@ async function findSession(token: string | null): Promise<Session> {
 }
 
 async function readUser(collection: string): Promise<User> {
-  return (await client.collection(collection).me()) as unknown as User;
+  return client.collection(collection).me();
 }
 
 function bootOf(current: Session): Boot | null {
@@ -124,7 +124,7 @@ export function enter(account: Account): void {
  */
 export async function logIn(collection: string, credentials: { email: string; password: string }): Promise<void> {
   const { user } = await client.collection(collection).login(credentials);
-  enter({ collection, user: user as unknown as User });
+  enter({ collection, user });
 }
 
 /**

@@ -11,6 +11,12 @@ export const languages = { en: 'English', de: 'Deutsch' } as const;
 /** The tag of a language of the interface. */
 export type Language = keyof typeof languages;
 
+/** The words of each language; of all but English, in a file that is loaded when it is wanted. */
+const loaders: Record<Language, () => Words | Promise<Words>> = {
+  en: () => en,
+  de: async () => (await import('./de/index.ts')).de,
+};
+
 const languageName = storageName('language');
 
 /** The words and the language of all components below. */
@@ -43,7 +49,7 @@ export function keepLanguage(language: Language): void {
   localStorage.setItem(languageName, language);
 }
 
-/** The words of a language; those of all but English are a file of their own. */
+/** The words of a language. */
 export async function wordsOf(language: Language): Promise<Words> {
-  return language === 'en' ? en : (await import('./de/index.ts')).de;
+  return loaders[language]();
 }

@@ -2,7 +2,6 @@ import { randomBytes } from 'node:crypto';
 import { type KeyRequest, maxKeys } from '../../../config/api-keys.ts';
 import { DomainError } from '../../../config/errors.ts';
 import type { KeyScope } from '../../../config/model.ts';
-import type { JsonObject } from '../../../config/schema.ts';
 import { show } from '../../../config/suggest.ts';
 import { decideKey, decideKeyEnd, decideKeyRotation } from '../../../events/facts/api-keys.ts';
 import type { Change } from '../../../events/facts/log.ts';
@@ -12,9 +11,10 @@ import type { App, RouteCall } from '../../app.ts';
 import { appendOf } from '../../callers/append.ts';
 import { requireLiving } from '../../callers/sessions.ts';
 import { actorOf, contextOf, requestId } from '../../http/requests.ts';
+import type { AnswerOf } from '../../openapi/answers.ts';
 
 /** A key as answers show it. Only the answers to making and to rotating a key have the `secret`. */
-export type KeyView = JsonObject & { id: string; secret?: string };
+export type KeyView = AnswerOf<'ApiKey'> & { secret?: string };
 
 /** Other requests may change keys meanwhile. */
 const maxTries = 100;
@@ -143,10 +143,11 @@ function viewOf(key: ApiKeyRecord, usedAt?: number): KeyView {
   return {
     id,
     name,
-    scopes: scopes as unknown as JsonObject[],
-    audit: [...audit],
+    scopes,
+    audit,
     createdAt: new Date(createdAt).toISOString(),
-    createdBy: { ...createdBy },
+    // Anonymous callers make no keys.
+    createdBy: { ...createdBy } as KeyView['createdBy'],
     expiresAt: timeOf(expiresAt),
     lastUsedAt: timeOf(usedAt ?? null),
   };

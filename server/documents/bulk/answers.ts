@@ -2,6 +2,7 @@ import type { JsonObject } from '../../../config/schema.ts';
 import { splitStream } from '../../../events/facts/catalogue.ts';
 import { type Header, headerOf } from '../../../events/facts/envelope.ts';
 import type { App } from '../../app.ts';
+import type { AuditAnswerOf } from '../../openapi/answers.ts';
 import type { Decision } from './items.ts';
 import { mostDocuments } from './requests.ts';
 
@@ -9,7 +10,7 @@ import { mostDocuments } from './requests.ts';
 export type Outcome = 'created' | 'updated' | 'deleted' | 'restored' | 'unchanged';
 
 /** One document in the answer to a bulk call: `version` is its version after the call. */
-export type Result = { index: number; id: string; version: number; outcome: Outcome };
+export type Result = Omit<AuditAnswerOf<'Undone'>['results'][number], 'collection' | 'outcome'> & { outcome: Outcome };
 
 /** The result of a decision. */
 export function resultOf({ item: { index }, id, version, change }: Decision): Result {

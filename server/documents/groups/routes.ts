@@ -23,7 +23,11 @@ function routesOf(server: Server, app: App, target: Target<Collection>): void {
   const { slug, model } = target;
   const path = `/api/collections/${slug}`;
 
-  async function answer(request: Request, read: typeof readAggregateQuery, shape: typeof aggregateAnswer) {
+  async function answer(
+    request: Request,
+    read: typeof readAggregateQuery,
+    shape: typeof aggregateAnswer | typeof distinctAnswer,
+  ) {
     const call = { app, request, target };
     await readAsOf(app, request, target);
     const scope = await authorizeList(call);

@@ -6,6 +6,7 @@ import { queryableBy, readableFields } from '../../access/field-access.ts';
 import { scopeOfRelated } from '../../access/list-scope.ts';
 import type { Call, RouteCall } from '../../app.ts';
 import { asOfFor } from '../../http/requests.ts';
+import type { AnswerOf } from '../../openapi/answers.ts';
 import { newestFirst } from '../../reads/ranking.ts';
 import { allPassing, countOf, list, type Row } from '../read/listing.ts';
 import { showableIn, titleOf } from '../search/titles.ts';
@@ -14,10 +15,7 @@ import { relationsIn } from '../write/relations.ts';
 import { type Pointer, pointersOf, pointsAt } from './pointers.ts';
 
 /** A document or global that refers to a document, and the path of the field. A global has no id. */
-export type Reference = ({ collection: string; id: string } | { global: string; id: null }) & {
-  field: string;
-  title: string;
-};
+export type Reference = AnswerOf<'References'>['docs'][number];
 
 /** The document that is referred to. */
 export type Referred = { slug: string; id: string };

@@ -7,6 +7,7 @@ import { authorizeList, type ListScope, scopeOfRelated } from '../../access/list
 import type { App, Call, Target } from '../../app.ts';
 import { strategy } from '../../callers/authentication.ts';
 import { actorOf } from '../../http/requests.ts';
+import type { AnswerOf } from '../../openapi/answers.ts';
 import { readQuery } from '../../queries/parameters.ts';
 import type { Ranked } from '../../reads/ranking.ts';
 import { type Best, perform, type Read } from '../../reads/reads.ts';
@@ -18,7 +19,7 @@ import { type List, passing, searchedBy, withSearch } from './searching.ts';
 import { showableIn, titleOf } from './titles.ts';
 
 /** A document as the answer names it. */
-type Hit = { collection: string; id: string; title: string; excerpt: string };
+type Hit = AnswerOf<'Found'>['hits'][number];
 
 /** The results in one collection. */
 type SearchResult = Best & { call: Call; fields: readonly TextField[] };
@@ -33,7 +34,7 @@ export function search(server: Server, app: App): void {
     method: 'GET',
     path: '/api/search',
     options: { auth: strategy, plugins: { openApi: () => searchOperation(app.model) } },
-    handler: async (request) => {
+    handler: async (request): Promise<AnswerOf<'Found'>> => {
       const { q, limit, collections } = readQuery(searchParameters, request.query, app);
       const scopes = await scopesOf(app, request, collections);
       const found: SearchResult[] = [];

@@ -1,27 +1,19 @@
 import type { Collection } from '../../../config/model.ts';
 import type { JsonObject } from '../../../config/schema.ts';
 import { documentStream } from '../../../events/facts/catalogue.ts';
-import type { Actor } from '../../../events/facts/envelope.ts';
 import type { EventFilter } from '../../../projections/tables/audit.ts';
 import { may, unlessRefused, verdictOf } from '../../access/access.ts';
 import { newestOf } from '../../access/past-documents.ts';
 import { type AuditRights, auditRightsOf } from '../../access/rights.ts';
 import type { App, Call, RouteCall } from '../../app.ts';
 import { asOfFor } from '../../http/requests.ts';
+import type { AnswerOf } from '../../openapi/answers.ts';
 import { yieldToEventLoop } from '../../platform/yield.ts';
 import { paceOf } from '../read/reading.ts';
 import { showableIn, titleOf } from '../search/titles.ts';
 
 /** A deleted document as the trash shows it. `version` is its last version; what the caller may not know is null. */
-type Trashed = {
-  collection: string;
-  id: string;
-  title: string | null;
-  deletedAt: string;
-  deletedBy: Actor | null;
-  reason: string | null;
-  version: number;
-};
+type Trashed = AnswerOf<'Trash'>['docs'][number];
 
 /** The trash of a collection, and the operations whose rule must be asked about each deleted document. */
 export type Bin = { call: Call<Collection>; asked: readonly ('read' | 'delete')[] };

@@ -10,17 +10,14 @@ import { authorize, authorizeInAdvance, mayRead, unlessRefused } from '../../acc
 import { refuseMissing } from '../../access/document-access.ts';
 import type { App, Call, RouteCall, Target } from '../../app.ts';
 import { requireLiving, requireUser } from '../../callers/sessions.ts';
+import type { AnswerOf } from '../../openapi/answers.ts';
 import { expectedVersions } from '../concurrency/etags.ts';
 import { showableIn, titleOf } from '../search/titles.ts';
 import { currentOf, streamOf } from '../write/current.ts';
 import { usualQuotas } from './keeping.ts';
 
 /** An unsaved change as answers show it, without its data. `id` is null for a global; `updatedAt` is ISO 8601. */
-export type UnsavedView = ({ collection: string; id: string } | { global: string; id: null }) & {
-  title: string;
-  updatedAt: string;
-  version: number | null;
-};
+export type UnsavedView = AnswerOf<'OwnDraft'>;
 
 /** The same with its revision, another one each time that it is kept. */
 export type UnsavedRevision = { view: UnsavedView; revision: number };

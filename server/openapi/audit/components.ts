@@ -1,17 +1,35 @@
 import type { Model } from '../../../config/model.ts';
-import { closed, count, cursor, described, flag, isTrue, listOf, orNull, place, text, time } from '../basics.ts';
+import {
+  choice,
+  closed,
+  count,
+  cursor,
+  described,
+  flag,
+  isFalse,
+  isTrue,
+  listOf,
+  namesOf,
+  orNull,
+  place,
+  refTo,
+  type Shape,
+  text,
+  time,
+  whole,
+} from '../basics.ts';
 import { errorSchemas } from '../error-components.ts';
-import { type Schema, schemaRef } from '../fields.ts';
-import { eventByRules, eventSchemas } from './event-components.ts';
+import type { Schema } from '../fields.ts';
+import { actor, eventByRules, eventSchemas } from './event-components.ts';
 import { historySchemas } from './history-components.ts';
 import { proofSchemas, signingKeySchemas } from './proof-components.ts';
 
-const slug: Schema = { type: 'string', description: 'The slug of a collection, of today or of earlier.' };
+const slug = described(text, 'The slug of a collection, of today or of earlier.');
 
 /** The refusal of a write, which may name documents or headers. */
 const refusalOfWrite = closed(
   {
-    statusCode: { type: 'integer' },
+    statusCode: whole,
     error: text,
     message: text,
     errors: listOf(closed({ field: text, message: text })),
@@ -19,7 +37,7 @@ const refusalOfWrite = closed(
   ['statusCode', 'error', 'message'],
 );
 /** The refusal of anything else but a wrong request, which alone names fields. */
-const refusal = closed({ statusCode: { type: 'integer' }, error: text, message: text });
+const refusal = closed({ statusCode: whole, error: text, message: text });
 
 const taken = closed({
   versions: count,
@@ -32,20 +50,24 @@ const taken = closed({
 
 const erasure = { position: place, recordedAt: time, collection: slug, id: text };
 const erased = { ...erasure, erases: taken };
+const waitsFor: Shape<'store' | 'data' | null> = { type: 'string', nullable: true, enum: ['store', 'data', null] };
+const share: Shape<number> = { type: 'number', minimum: 0, maximum: 1 };
 const record = {
   ...erasure,
-  actor: schemaRef('Actor'),
+  actor: refTo('Actor', actor),
   streams: listOf(closed({ stream: text, versions: place })),
   finished: flag,
-  waitsFor: { ...orNull({ type: 'string' }), enum: ['store', 'data', null] },
+  waitsFor,
   obstacle: described(orNull(text), 'The obstacle of the last try.'),
   progress: described(
-    orNull({ type: 'number', minimum: 0, maximum: 1 }),
+    orNull(share),
     'How much of the data files is clean of what was erased; null when they are not being cleaned.',
   ),
 };
 
-const erasures: Record<string, Schema> = {
+const oneErasure = closed({ ...record, reason: described(text, 'Why. Only with `payloads`.') }, namesOf(record));
+
+const erasures = {
   Erase: closed({
     collection: slug,
     id: text,
@@ -56,20 +78,21 @@ const erasures: Record<string, Schema> = {
     },
   }),
   Erased: closed({ ...erased, finished: isTrue }),
-  ErasedSoFar: closed({ ...erased, finished: { type: 'boolean', enum: [false] } }),
+  ErasedSoFar: closed({ ...erased, finished: isFalse }),
   ErasureDryRun: closed({ collection: slug, id: text, dryRun: isTrue, erases: taken }),
-  Erasure: closed({ ...record, reason: described(text, 'Why. Only with `payloads`.') }, Object.keys(record)),
-  Erasures: closed({ erasures: listOf(schemaRef('Erasure')), next: cursor('before') }),
+  Erasure: oneErasure,
+  Erasures: closed({ erasures: listOf(refTo('Erasure', oneErasure)), next: cursor('before') }),
 };
 
 const undone = {
   collection: slug,
-  ...{ index: described(count, 'Its place in the call, from 0.'), id: text },
+  index: described(count, 'Its place in the call, from 0.'),
+  id: text,
   version: described(place, 'The version after the call.'),
-  outcome: { type: 'string', enum: ['deleted', 'restored', 'updated', 'unchanged'] },
+  outcome: choice(['deleted', 'restored', 'updated', 'unchanged']),
 };
 
-const undoing: Record<string, Schema> = {
+const undoing = {
   Undo: closed(
     {
       force: described(flag, 'True: also where documents have changed since.'),
@@ -90,10 +113,11 @@ const undoing: Record<string, Schema> = {
  * Every schema of the document of the audit routes by its name: but for one they are the same for every configuration.
  */
 export function auditSchemasOf({ audit }: Model): Record<string, Schema> {
-  return audit ? schemas : { ...schemas, RecordedEvent: eventByRules };
+  return audit ? auditSchemas : { ...auditSchemas, RecordedEvent: eventByRules };
 }
 
-const schemas: Record<string, Schema> = {
+/** The schemas of the audit routes by their names. */
+export const auditSchemas = {
   ...errorSchemas,
   Error: refusal,
   ...eventSchemas,

@@ -1,28 +1,49 @@
-import { closed, count, described, flag, listOf, orNull, place, text, time } from '../basics.ts';
-import { type Schema, schemaRef } from '../fields.ts';
+import {
+  choice,
+  closed,
+  count,
+  described,
+  flag,
+  listOf,
+  namesOf,
+  orNull,
+  place,
+  refTo,
+  type Shape,
+  text,
+  time,
+  type ValueOf,
+} from '../basics.ts';
+import { actor, eventSchemas } from './event-components.ts';
 
-const base64: Schema = { type: 'string', format: 'byte' };
-const hashes: Schema = listOf(base64);
-const verified = {
-  ...orNull(closed({ to: count, at: time })),
-  description:
-    'Up to which position the service, which goes through the whole log again and again, last found nothing wrong, and when; ' +
+const base64: Shape<string> = { type: 'string', format: 'byte' };
+const hashes = listOf(base64);
+const verified = described(
+  orNull(closed({ to: count, at: time })),
+  'Up to which position the service, which goes through the whole log again and again, last found nothing wrong, and when; ' +
     'null before the first time.',
-};
-const altered = {
-  ...closed({
+);
+const altered = described(
+  closed({
     finding: text,
     from: orNull(place),
     to: orNull(place),
     at: time,
     part: described(
-      { type: 'string', enum: ['log', 'tables'] },
+      choice(['log', 'tables']),
       '`log`: the log itself, which is not signed then; `tables`: its claims or read tables, which follow from it.',
     ),
   }),
-  description:
-    'Stands, until `annals verify` finds all sound, where the service has found that the log is not what was recorded: in words, and ' +
+  'Stands, until `annals verify` finds all sound, where the service has found that the log is not what was recorded: in words, and ' +
     'among which events the first of it is; null where that is not known.',
+);
+
+const checkpoint = closed({ size: place, root: base64, note: text, signedAt: time });
+const newestCheckpoints: Shape<ValueOf<typeof checkpoint>[]> = {
+  type: 'array',
+  maxItems: 10,
+  items: checkpoint,
+  description: 'The newest ones, newest first.',
 };
 
 const log = {
@@ -32,22 +53,17 @@ const log = {
   root: base64,
   recordedAt: described(time, 'The time of the last event.'),
   verified,
-  checkpoints: {
-    type: 'array',
-    maxItems: 10,
-    items: closed({ size: place, root: base64, note: text, signedAt: time }),
-    description: 'The newest ones, newest first.',
-  },
+  checkpoints: newestCheckpoints,
 };
 
 /** The schemas of the log and its proofs. */
-export const proofSchemas: Record<string, Schema> = {
-  Log: closed({ ...log, altered }, Object.keys(log)),
+export const proofSchemas = {
+  Log: closed({ ...log, altered }, namesOf(log)),
   InclusionProof: closed({
     position: place,
     index: count,
     size: place,
-    header: schemaRef('Header'),
+    header: refTo('Header', eventSchemas.Header),
     leaf: base64,
     proof: hashes,
     checkpoint: described(text, 'A signed note (C2SP tlog-checkpoint).'),
@@ -70,35 +86,33 @@ export const proofSchemas: Record<string, Schema> = {
 };
 
 /** The members of an event about a key. */
-function keyNote(more: Record<string, Schema> = {}): Schema {
-  const told = { position: place, recordedAt: time, actor: schemaRef('Actor'), ...more };
-  const members = { ...told, reason: described(text, 'Why. Only with `payloads`.') };
-  return orNull(closed(members, Object.keys(told)));
+function keyNote<More extends Record<string, Shape<unknown>>>(more: More) {
+  const always = { position: place, recordedAt: time, actor: refTo('Actor', actor), ...more };
+  return orNull(closed({ ...always, reason: described(text, 'Why. Only with `payloads`.') }, namesOf(always)));
 }
 
 const signedTree = orNull(closed({ size: count, signedAt: time }));
-const keyId: Schema = { type: 'string', pattern: '^[0-9a-f]{8}$' };
+const keyId: Shape<string> = { type: 'string', pattern: '^[0-9a-f]{8}$' };
+
+const key = closed({
+  id: described(keyId, 'Eight hexadecimal digits, as in the verifier key and in each signature.'),
+  verifierKey: described(orNull(text), 'The verifier key (C2SP signed-note); null where it is lost.'),
+  signs: described(flag, 'Whether it signs now.'),
+  since: described(keyNote({}), 'The event by which it began to sign; null for the first key.'),
+  first: described(signedTree, 'The first checkpoint of it that the log keeps.'),
+  last: described(signedTree, 'The last one.'),
+  replaced: described(
+    keyNote({
+      by: keyId,
+      handover: described(orNull(text), 'The hand-over, if this key named the next one itself.'),
+    }),
+    'The event by which another one took its place.',
+  ),
+  disowned: described(
+    keyNote({ signed: described(orNull(count), 'The most events that it is known to have signed.') }),
+    'The event by which it was given up: events that it signed are lost.',
+  ),
+});
 
 /** The schemas of the keys that signed the log. */
-export const signingKeySchemas: Record<string, Schema> = {
-  Key: closed({
-    id: described(keyId, 'Eight hexadecimal digits, as in the verifier key and in each signature.'),
-    verifierKey: described(orNull(text), 'The verifier key (C2SP signed-note); null where it is lost.'),
-    signs: described(flag, 'Whether it signs now.'),
-    since: described(keyNote(), 'The event by which it began to sign; null for the first key.'),
-    first: described(signedTree, 'The first checkpoint of it that the log keeps.'),
-    last: described(signedTree, 'The last one.'),
-    replaced: described(
-      keyNote({
-        by: keyId,
-        handover: described(orNull(text), 'The hand-over, if this key named the next one itself.'),
-      }),
-      'The event by which another one took its place.',
-    ),
-    disowned: described(
-      keyNote({ signed: described(orNull(count), 'The most events that it is known to have signed.') }),
-      'The event by which it was given up: events that it signed are lost.',
-    ),
-  }),
-  Keys: closed({ keys: listOf(schemaRef('Key')) }),
-};
+export const signingKeySchemas = { Key: key, Keys: closed({ keys: listOf(refTo('Key', key)) }) };

@@ -2,7 +2,7 @@ import { useState } from 'react';
 import { useLocation } from 'wouter';
 import type { ApiError, Boot } from '../../../../client/index.ts';
 import { client } from '../../service/client.ts';
-import { enter, loginCollection, type User } from '../../service/session.ts';
+import { enter, loginCollection } from '../../service/session.ts';
 import { addressOf } from '../../shell/link.tsx';
 import { useWords } from '../../words/index.ts';
 import { type AccessField, AccessForm } from './access-form.tsx';
@@ -37,7 +37,7 @@ export function AcceptInvitePage({ boot }: Props) {
   const collection = loginCollection(boot) ?? '-';
   const send = async (token: string, { password = '', ...rest }: Values) => {
     const { user } = await client.collection(collection).acceptInvite({ ...rest, token, password });
-    enter({ collection, user: user as unknown as User });
+    enter({ collection, user });
     go(addressOf('/'));
   };
   return <LinkPage boot={boot} kind="invite" send={send} />;
@@ -50,7 +50,7 @@ export function SetupPage({ boot }: Props) {
   const fields: AccessField[] = [{ name: 'email', type: 'email', label: access.email, autoComplete: 'username' }];
   const send = async (setupToken: string, { email = '', password = '', ...rest }: Values) => {
     const answer = await client.collection(collection).registerFirstUser({ ...rest, setupToken, email, password });
-    enter({ collection, user: answer.user as unknown as User });
+    enter({ collection, user: answer.user });
   };
   return <LinkPage boot={boot} kind="setup" fields={fields} send={send} />;
 }

@@ -11,14 +11,14 @@ import { Link } from '../../shell/link.tsx';
 import { Loading } from '../../shell/loading.tsx';
 import { Failure, FailurePage, NotFound, Notice, Page } from '../../shell/page.tsx';
 import { useLanguage, useWords } from '../../words/index.ts';
-import { findDrafts, findUnfinished } from './drafts/found.ts';
-import type { Found } from './drafts/newer.ts';
 import styles from './editor/editor.module.css';
 import { crumbsOf, EditorPage } from './editor/editor-page.tsx';
 import { sinceOf } from './facts/since.ts';
 import { duplicated } from './form/bodies.ts';
 import { newKey } from './new-key.ts';
 import { draftTarget, isWritable, readSubject, type Subject } from './save/subject.ts';
+import { findUnfinished, findUnsaved } from './unsaved-changes/finding.ts';
+import type { Found } from './unsaved-changes/newest.ts';
 
 /** The page of a document. */
 export function DocumentPage() {
@@ -83,11 +83,11 @@ export function SubjectPage({ subject }: { subject: Subject }) {
  */
 function useDrafts(target: ReturnType<typeof draftTarget> | null) {
   const account = nameOf(useAccount());
-  const [choice, setChoice] = useState<Parameters<typeof findDrafts>[2]>(null);
+  const [choice, setChoice] = useState<Parameters<typeof findUnsaved>[2]>(null);
   const [round, setRound] = useState(newKey);
   const { data } = useOwnRead(
     ['found', round, target],
-    async () => (target === null ? { found: null, others: [] } : findDrafts(account, target, choice)),
+    async () => (target === null ? { found: null, others: [] } : findUnsaved(account, target, choice)),
     { gcTime: 0, staleTime: Number.POSITIVE_INFINITY, staysBehindLogin: true },
   );
   const open = ({ form }: Found, left: string) => {

@@ -29,7 +29,7 @@ async function readPage(target: Target, paging: Paging) {
 }
 
 /** How many of the newest versions are wanted, and up to which one; null: to the last. */
-export type Wanted = { count: number; upTo: number | null };
+type Wanted = { count: number; upTo: number | null };
 
 /** Reads the newest versions, at least as many as are wanted where there are so many. */
 export async function readHistory(target: Target, { count, upTo }: Wanted, signal: AbortSignal): Promise<History> {

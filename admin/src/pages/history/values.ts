@@ -4,7 +4,7 @@ import { dataFields, type Field, labelOf } from '../../schema/fields.ts';
 import type { Related } from '../../schema/titles.ts';
 
 /** A piece of a text: in both versions, or only in the one before or after. */
-export type Piece = { kind: 'same' | 'removed' | 'added'; text: string };
+type Piece = { kind: 'same' | 'removed' | 'added'; text: string };
 
 /** A value in words: a text, a document that is pointed at, or several of them in one line. */
 export type Told = string | Related | Line;

@@ -66,7 +66,7 @@ function VersionButton({ version, fields, isSelected, open }: ButtonProps) {
 }
 
 /** The kind of an event in words: `document.restored` is "Restored". */
-export function kindOf(type: string, { kinds }: Words['history']): string {
+function kindOf(type: string, { kinds }: Words['history']): string {
   const name = type.split('.').at(-1) ?? '';
   return name in kinds ? kinds[name as keyof typeof kinds] : kinds.other;
 }

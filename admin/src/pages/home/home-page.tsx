@@ -104,7 +104,7 @@ function Drafts() {
   const { home } = useWords();
   const { data, error, refetch } = useRead(['drafts'], ({ signal }) => client.drafts.list({ signal }));
   return (
-    <Panel title={home.drafts}>
+    <Panel title={home.unsaved}>
       {error !== null && (
         <p className={panelStyles.empty} role="alert">
           {error.message}{' '}
@@ -113,7 +113,7 @@ function Drafts() {
           </Button>
         </p>
       )}
-      {data?.length === 0 && <p className={panelStyles.empty}>{home.noDrafts}</p>}
+      {data?.length === 0 && <p className={panelStyles.empty}>{home.noUnsaved}</p>}
       <ul className={panelStyles.rows}>
         {data?.map((draft) => (
           <li key={addressOfDraft(draft)}>

@@ -65,7 +65,7 @@ function Accounts({ collection: { slug } }: { collection: Collection }) {
     <Panel title={people.accounts}>
       {data?.docs.length === 0 && <p className={panelStyles.empty}>{people.noAccounts}</p>}
       <ul className={panelStyles.rows}>
-        {(data?.docs as unknown as User[] | undefined)?.map((user) => (
+        {(data?.docs as User[] | undefined)?.map((user) => (
           <li key={user.id}>
             <div className={panelStyles.main}>
               <Link to={addresses.person(slug, user.id)}>{user.email}</Link>

@@ -46,7 +46,8 @@ function Person({ collection, id }: { collection: Collection; id: string }) {
   if (data === undefined) return <Loading />;
   const crumbs = [{ title: plural, to: addresses.people(slug) }];
   if (data === null) return isNow ? <NotFound /> : <AbsentPage slug={slug} id={id} crumbs={crumbs} />;
-  const user = data as unknown as User;
+  const document: Record<string, unknown> = data;
+  const user = document as User;
   const title = titleOf(collection, user);
   return (
     <Page

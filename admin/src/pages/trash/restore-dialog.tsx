@@ -2,7 +2,7 @@ import type { RestorePlan, Trashed } from '../../../../client/index.ts';
 import { Confirm } from '../../parts/confirm.tsx';
 import { textOfValue } from '../../parts/texts.ts';
 import { tell } from '../../parts/toast.ts';
-import { useTelling } from '../../parts/use-texts.ts';
+import { useFormatters } from '../../parts/use-texts.ts';
 import { fieldAt, labelOf } from '../../schema/fields.ts';
 import type { Collection } from '../../schema/model.ts';
 import { client, reasonOfTrial } from '../../service/client.ts';
@@ -55,11 +55,11 @@ const mostFields = 12;
 /** The values that a restore brings back, the deleted documents among them, and the values that others have by now. */
 function Plan({ plan, collection }: { plan: RestorePlan; collection: Collection }) {
   const { trash } = useWords();
-  const telling = useTelling();
+  const formatters = useFormatters();
   const nameOf = (path: string) => labelOf(fieldAt(collection.fields, path) ?? { name: path });
   const back = plan.diff.flatMap(({ field, after }) => {
     const known = fieldAt(collection.fields, field);
-    const text = known === undefined ? '' : textOfValue(after, known, telling);
+    const text = known === undefined ? '' : textOfValue(after, known, formatters);
     return text === '' ? [] : [{ field, text }];
   });
   return (

@@ -10,7 +10,7 @@ export const access: Words['access'] = {
   forgot: 'Passwort vergessen?',
   logInAgain: 'Erneut anmelden',
   expired: 'Deine Sitzung ist abgelaufen. Dein Text ist noch da.',
-  otherAccount: 'Ein anderes Konto schließt diese Seite. Dein Entwurf bleibt deiner.',
+  otherAccount: 'Ein anderes Konto schließt diese Seite. Deine nicht gespeicherten Änderungen bleiben deine.',
   toLogin: 'Zurück zur Anmeldung',
   noAccount: 'Es gibt noch kein Konto',
   noAccountText: 'Der Dienst gibt beim Start einen Link aus, mit dem du das erste anlegst. Öffne diesen Link.',

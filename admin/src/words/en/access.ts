@@ -9,7 +9,7 @@ export const access = {
   forgot: 'Forgot your password?',
   logInAgain: 'Log in again',
   expired: 'Your session has expired. Your text is still here.',
-  otherAccount: 'Another account closes this page. Your draft stays yours.',
+  otherAccount: 'Another account closes this page. Your unsaved changes stay yours.',
   toLogin: 'Back to log in',
   noAccount: 'There is no account yet',
   noAccountText: 'The service prints a link at its start that creates the first one. Open that link.',

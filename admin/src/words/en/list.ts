@@ -1,3 +1,4 @@
+import type { Operator } from '../../../../client/index.ts';
 import { countedIn } from '../counting.ts';
 
 const counted = countedIn('en');
@@ -50,13 +51,13 @@ export const list = {
     greater_than_equal: 'is at least',
     less_than_equal: 'is at most',
     exists: 'is set',
-  } as Record<string, string>,
+  } satisfies Record<Operator, string>,
   timeOperators: {
     greater_than: 'is after',
     less_than: 'is before',
     greater_than_equal: 'is from',
     less_than_equal: 'is up to',
-  } as Record<string, string>,
+  } as Partial<Record<Operator, string>>,
   empty: 'nothing',
 
   columns: 'Columns',

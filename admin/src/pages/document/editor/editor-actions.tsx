@@ -65,14 +65,14 @@ export function SaveActions({ editor }: { editor: EditorView }) {
 }
 
 /** Whether what is typed is kept, and where. */
-function KeptMark({ editor: { keeper }, isChanged }: { editor: EditorView; isChanged: boolean }) {
+function KeptMark({ editor: { autosave }, isChanged }: { editor: EditorView; isChanged: boolean }) {
   const { form: words } = useWords();
-  const state = useSyncExternalStore(keeper.subscribe, keeper.state);
+  const state = useSyncExternalStore(autosave.subscribe, autosave.state);
   const texts = {
     none: '',
     waiting: words.unsaved,
     here: words.keptHere,
-    service: words.keptOnServer,
+    service: words.changesKept,
     failed: words.notKept,
   };
   return (

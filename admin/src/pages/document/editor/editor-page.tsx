@@ -8,8 +8,6 @@ import { useGo } from '../../../shell/link.tsx';
 import { Page } from '../../../shell/page.tsx';
 import { useWords } from '../../../words/index.ts';
 import { ConflictDialog } from '../conflict/conflict-dialog.tsx';
-import { DraftBand, ElsewhereBand, OtherDraft } from '../drafts/draft-band.tsx';
-import type { Found } from '../drafts/newer.ts';
 import { BlameProvider } from '../facts/blame.tsx';
 import { Changed, Facts } from '../facts/facts.tsx';
 import { Level } from '../fields/level.tsx';
@@ -20,6 +18,8 @@ import { FailureBand } from '../save/failure-band.tsx';
 import { leaveFocus, takeFocus } from '../save/focus.ts';
 import { useSaveKey } from '../save/save-key.ts';
 import { nameOf, type Read, type Subject } from '../save/subject.ts';
+import { ElsewhereBand, OtherBand, RestoredBand } from '../unsaved-changes/bands.tsx';
+import type { Found } from '../unsaved-changes/newest.ts';
 import { DeleteDialog } from './delete-dialog.tsx';
 import styles from './editor.module.css';
 import { EditorActions, SaveActions } from './editor-actions.tsx';
@@ -56,14 +56,14 @@ export function EditorPage({ latest, onDraft, others, openOther, ...opening }: P
   const [isDeleting, setDeleting] = useState(false);
   useSaveKey(editor.save);
   useLatest(editor, latest);
-  const { keeper, root } = editor;
+  const { autosave, root } = editor;
   const id = subject.kind === 'document' ? subject.id : null;
   useEffect(() => takeFocus(root.current, id), [root, id]);
   useEffect(() => {
-    return keeper.subscribe(() => {
-      if (keeper.state() === 'here' || keeper.state() === 'service') onDraft?.();
+    return autosave.subscribe(() => {
+      if (autosave.state() === 'here' || autosave.state() === 'service') onDraft?.();
     });
-  }, [keeper, onDraft]);
+  }, [autosave, onDraft]);
   const base = useFormStateOf(editor.form, (form) => form.base());
   const isNew = opening.read === null;
   const title =
@@ -79,8 +79,8 @@ export function EditorPage({ latest, onDraft, others, openOther, ...opening }: P
         actions={<EditorActions editor={editor} hasSave={!isPhone} openDelete={() => setDeleting(true)} />}
         isWide
       >
-        <DraftBand editor={editor} />
-        <OtherDraft editor={editor} others={others} open={openOther} />
+        <RestoredBand editor={editor} />
+        <OtherBand editor={editor} others={others} open={openOther} />
         {!opening.isReadOnly && <ElsewhereBand editor={editor} />}
         <FailureBand editor={editor} />
         {opening.isReadOnly && <ReadOnlyBand />}
@@ -104,7 +104,7 @@ export function EditorPage({ latest, onDraft, others, openOther, ...opening }: P
             onClose={() => setDeleting(false)}
             onDeleted={() => {
               editor.form.reset();
-              void editor.keeper.settle();
+              void editor.autosave.settle();
             }}
           />
         )}

@@ -2,14 +2,14 @@ import { versionOf } from '../../../service/client.ts';
 import { keepHere } from '../../../service/kept-here.ts';
 import { openListeners } from '../../../service/listeners.ts';
 import { type Account, nameOf } from '../../../service/session.ts';
-import { openKeeper } from '../drafts/keeper.ts';
-import type { Found } from '../drafts/newer.ts';
-import { placesOf } from '../drafts/places.ts';
 import { openForm } from '../form/store.ts';
 import { emptyValues, type Values } from '../form/values.ts';
 import { newKey } from '../new-key.ts';
 import { openSaver } from '../save/saver.ts';
 import { draftTarget, fieldsOf, type Read, type Subject, tagOf, targetName, writeSubject } from '../save/subject.ts';
+import { openAutosave } from '../unsaved-changes/autosave.ts';
+import type { Found } from '../unsaved-changes/newest.ts';
+import { storesOf } from '../unsaved-changes/stores.ts';
 
 /** The things that an editor is opened with. */
 export type Opening = {
@@ -55,9 +55,9 @@ export function openEditor({ subject, account, read, prefill, draftId, found, is
   });
   const formId = newKey();
   const target = draftTarget(subject, draftId);
-  const places = placesOf({ account, target, form: formId }, draft);
-  const keeper = openKeeper(form, () => versionOf(saver.etag()), places);
-  if (draft !== null) keeper.adopt(places.adopt, draft.atService);
+  const stores = storesOf({ account, target, form: formId }, draft);
+  const autosave = openAutosave(form, () => versionOf(saver.etag()), stores);
+  if (draft !== null) autosave.adopt(stores.adopt, draft.atService);
 
   return {
     subject,
@@ -67,7 +67,7 @@ export function openEditor({ subject, account, read, prefill, draftId, found, is
     formId,
     about: `${nameOf(account)} ${targetName(target)}`,
     saver,
-    keeper,
+    autosave,
     root,
     draft,
     isOlder,
@@ -80,8 +80,8 @@ export function openEditor({ subject, account, read, prefill, draftId, found, is
 }
 
 /** Keeps what has been typed since a new document was sent, for the page of that document. */
-export async function handOver({ subject, account, form, formId, saver, keeper }: Editor, id: string): Promise<void> {
-  keeper.close();
+export async function handOver({ subject, account, form, formId, saver, autosave }: Editor, id: string): Promise<void> {
+  autosave.close();
   const changed = form.changedNames();
   if (changed.length > 0) {
     const pick = (values: Values) => Object.fromEntries(changed.map((name) => [name, values[name] ?? null]));
@@ -97,7 +97,7 @@ export async function handOver({ subject, account, form, formId, saver, keeper }
     });
   }
   form.replace(form.base());
-  await keeper.settle();
+  await autosave.settle();
 }
 
 /** The top-level field of a form that has the focus; null without one. */

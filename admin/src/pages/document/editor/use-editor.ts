@@ -19,7 +19,7 @@ export type EditorView = ReturnType<typeof useEditor>;
 export function useEditor({ onCreated, Level, CreateDrawer, ...opening }: Options) {
   const { form: words } = useWords();
   const [editor] = useState(() => openEditor(opening));
-  const { form, saver, keeper, subject } = editor;
+  const { form, saver, autosave, subject } = editor;
   const isSaving = useSyncExternalStore(editor.onSaving, editor.isSaving);
   const id = useId();
   const { isReadOnly } = opening;
@@ -36,7 +36,7 @@ export function useEditor({ onCreated, Level, CreateDrawer, ...opening }: Option
     if (editor.isOlder && saver.etag() === editor.draftTag) saver.setEtag(opening.read?.etag);
     editor.draftBase.current = {};
     refusal.clearFailure();
-    void keeper.settle();
+    void autosave.settle();
     void forget(slugOf(subject));
     tell(words.discarded);
   }

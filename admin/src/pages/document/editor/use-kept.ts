@@ -5,18 +5,18 @@ import { useWords } from '../../../words/index.ts';
 import type { Editor, Opening } from './open-editor.ts';
 
 /** Keeps what is typed when the page is left, and holds the tab while something is not kept. */
-export function useKept({ form, keeper }: Editor, { account, found, isReadOnly }: Opening): void {
+export function useKept({ form, autosave }: Editor, { account, found, isReadOnly }: Opening): void {
   const { form: words } = useWords();
-  const said = useRef(words.draftKept);
-  said.current = words.draftKept;
+  const said = useRef(words.changesKept);
+  said.current = words.changesKept;
   // The same after a log-in over the form, which makes another object of the account.
   const owner = nameOf(account);
   useEffect(() => {
     if (isReadOnly) return;
     if (found === null) form.begin();
-    const flush = () => void keeper.flush();
+    const flush = () => void autosave.flush();
     const hold = (event: BeforeUnloadEvent) => {
-      const isAtRisk = keeper.state() === 'waiting' || keeper.state() === 'failed';
+      const isAtRisk = autosave.state() === 'waiting' || autosave.state() === 'failed';
       if (isAtRisk && form.isTyped()) event.preventDefault();
     };
     const onHidden = () => document.visibilityState === 'hidden' && flush();
@@ -33,7 +33,7 @@ export function useKept({ form, keeper }: Editor, { account, found, isReadOnly }
         flush();
         if (nameOf(now) === owner) tell(said.current);
       }
-      keeper.close();
+      autosave.close();
     };
-  }, [form, keeper, owner, found, isReadOnly]);
+  }, [form, autosave, owner, found, isReadOnly]);
 }

@@ -2,7 +2,7 @@ import { useState } from 'react';
 import { ApiError } from '../../../../../client/index.ts';
 import { warn } from '../../../parts/toast.ts';
 import { useModel } from '../../../service/model.tsx';
-import { useWords } from '../../../words/index.ts';
+import { useLanguage, useWords } from '../../../words/index.ts';
 import { saidAtFields } from '../form/problems.ts';
 import { failureText } from '../save/failure.ts';
 import { focusFirstProblem } from '../save/focus.ts';
@@ -14,6 +14,7 @@ type Failure = { text: string; unseen: { field: string; message: string }[] };
 /** Shows why a form was not saved: at its fields, at the reason for a change, and above the form. */
 export function useRefusal({ form, root }: Editor) {
   const { form: words } = useWords();
+  const language = useLanguage();
   const { limits } = useModel();
   const [reasonProblem, setReasonProblem] = useState<string>();
   const [failure, setFailure] = useState<Failure | null>(null);
@@ -22,7 +23,7 @@ export function useRefusal({ form, root }: Editor) {
   async function refuse(error: unknown): Promise<void> {
     // The login that opens over the form says it.
     if (error instanceof ApiError && error.status === 401) return;
-    const text = failureText(error, words, limits.body, form.values());
+    const text = failureText(error, { form: words, language }, { values: form.values(), limit: limits.body });
     const errors = error instanceof ApiError ? error.errors : [];
     const ofReason = errors.find(({ field }) => field === 'x-change-reason');
     setReasonProblem(ofReason?.message);

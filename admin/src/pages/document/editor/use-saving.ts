@@ -54,7 +54,7 @@ export function useSaving(editor: Editor, refusal: ReturnType<typeof useRefusal>
     editor.draftBase.current = {};
     tell(isNew ? words.created : words.saved);
     if (isNew) await handOver(editor, String(saved.id));
-    else void editor.keeper.settle();
+    else void editor.autosave.settle();
     void forget(slugOf(subject));
     if (isNew) options.onCreated(saved);
   }

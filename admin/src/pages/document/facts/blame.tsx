@@ -45,7 +45,7 @@ export function BlameNote({ path }: { path: string }) {
   const { user } = useAccount();
   const blame = useContext(BlameContext);
   const set = blame?.fields.get(path);
-  if (!blame || !set?.version || set.actor === null || set.recordedAt === null) return null;
+  if (!blame || set === undefined || set.version === null) return null;
   const name = nameOfActor(set.actor, shared, user.id);
   const reason = set.reason === null ? '' : `\n${history.because}: ${set.reason}`;
   return (

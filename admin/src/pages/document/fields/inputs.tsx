@@ -1,6 +1,7 @@
 import type { ComponentType } from 'react';
+import type { FieldType } from '../../../../../client/index.ts';
 import { deferred } from '../../../parts/deferred.tsx';
-import type { DataField, FieldType } from '../../../schema/fields.ts';
+import type { DataField } from '../../../schema/fields.ts';
 import { BooleanInput } from '../inputs/boolean-input.tsx';
 import { MultiSelectInput, RadioInput, SelectInput } from '../inputs/choice-inputs.tsx';
 import { JoinList } from '../inputs/join-list.tsx';

@@ -5,7 +5,7 @@ import { emptyValues, isEmpty, isList, isObject, isSame, itemFields, type Values
  * The value of a field as the service takes it: an optional object in which nothing is filled in is no value, and what
  * has not been touched stays absent, so that the service fills in its default.
  */
-export function sent(field: DataField, value: unknown): unknown {
+function sent(field: DataField, value: unknown): unknown {
   if (value === undefined) return undefined;
   if (isList(field) && isEmpty(value)) return [];
   if (field.type === 'object') return sentObject(field, value);

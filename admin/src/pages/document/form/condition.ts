@@ -1,3 +1,4 @@
+import type { Operator } from '../../../../../client/index.ts';
 import { isObject } from './values.ts';
 
 /**
@@ -13,7 +14,7 @@ export function matches(where: unknown, values: unknown): boolean {
     if (key === 'or') return !Array.isArray(condition) || condition.some((one) => matches(one, values));
     const found = valuesAt(values, key.split('.'));
     if (!isObject(condition)) return isEqualTo(found, condition);
-    return Object.entries(condition).every(([operator, operand]) => operators[operator]?.(found, operand) ?? true);
+    return Object.entries(condition).every(([operator, operand]) => testOf(operator)?.(found, operand) ?? true);
   });
 }
 
@@ -33,9 +34,9 @@ function valuesAt(value: unknown, parts: readonly string[]): Found {
   return valuesAt(isObject(value) && Object.hasOwn(value, name) ? value[name] : null, rest);
 }
 
-type Operator = (found: Found, operand: unknown) => boolean;
+type Test = (found: Found, operand: unknown) => boolean;
 
-const operators: Record<string, Operator | undefined> = {
+const tests: Record<Operator, Test> = {
   equals: isEqualTo,
   not_equals: (found, operand) => !isEqualTo(found, operand),
   in: isIn,
@@ -51,6 +52,10 @@ const operators: Record<string, Operator | undefined> = {
   less_than_equal: ordered((order) => order <= 0),
   exists: ({ values }, operand) => values.some(isThere) === (operand === true || operand === 'true'),
 };
+
+function testOf(operator: string): Test | undefined {
+  return (tests as Record<string, Test | undefined>)[operator];
+}
 
 function isEqualTo({ values, isMany }: Found, operand: unknown): boolean {
   if (operand === null) return isMany ? !values.some(isThere) : !isThere(values[0]);
@@ -80,7 +85,7 @@ function isScalarSame(value: unknown, operand: unknown): boolean {
   );
 }
 
-function ordered(test: (order: number) => boolean): Operator {
+function ordered(test: (order: number) => boolean): Test {
   return ({ values }, operand) =>
     values.some((value) => {
       const order = orderOf(value, operand);

@@ -4,7 +4,7 @@ import { dataFields, type Field } from '../../../schema/fields.ts';
 export type Tab = { name: string; fields: Field[]; names: string[] };
 
 /** Where the fields of the top level stand. */
-export type Layout = { main: Field[]; side: Field[]; tabs: Tab[] };
+type Layout = { main: Field[]; side: Field[]; tabs: Tab[] };
 
 /**
  * Lays out fields: those of the side, those of each tab in the order in which the tabs come, and above them the others.

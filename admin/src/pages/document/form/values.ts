@@ -78,7 +78,7 @@ export function setAt<Root extends object>(values: Root, path: string, value: un
   const [name = '', ...rest] = path.split('.');
   const old = Object.hasOwn(values, name) ? (values as Values)[name] : undefined;
   const next = rest.length === 0 ? value : setAt(containerOf(old), rest.join('.'), value);
-  if (Array.isArray(values)) return values.with(Number(name), next) as unknown as Root;
+  if (Array.isArray(values)) return values.with(Number(name), next) as Root;
   const copy = { ...values };
   // A plain assignment of `__proto__` would set none of its own.
   Object.defineProperty(copy, name, { value: next, enumerable: true, configurable: true, writable: true });

@@ -1,8 +1,15 @@
 import { ApiError } from '../../../../../client/errors.ts';
+import { sizeOf } from '../../../parts/sizes.ts';
 import type { Words } from '../../../words/words.ts';
 
-/** Why a save did not succeed, in words for who has typed something. */
-export function failureText(error: unknown, words: Words['form'], limit: number, values: unknown): string {
+/** The words that the user reads, and their language. */
+type Told = { form: Words['form']; language: string };
+
+/** The body of a save: the values of a form, and the bytes that a body may have. */
+type Sent = { values: unknown; limit: number };
+
+/** Tells the user why a save did not succeed. */
+export function failureText(error: unknown, { form: words, language }: Told, { values, limit }: Sent): string {
   if (!(error instanceof ApiError)) return error instanceof Error ? error.message : String(error);
   switch (error.status) {
     case 0:
@@ -12,7 +19,7 @@ export function failureText(error: unknown, words: Words['form'], limit: number,
     case 404:
       return words.refusedGone;
     case 413:
-      return words.refusedTooLarge(sizeOf(new TextEncoder().encode(JSON.stringify(values)).length), sizeOf(limit));
+      return words.refusedTooLarge(sizeOf(bytesOf(values), language), sizeOf(limit, language));
     case 429:
       return error.retryAfter === null ? error.message : words.tooMany(error.retryAfter);
     default:
@@ -20,8 +27,6 @@ export function failureText(error: unknown, words: Words['form'], limit: number,
   }
 }
 
-function sizeOf(bytes: number): string {
-  if (bytes < 1024) return `${bytes} B`;
-  const kib = bytes / 1024;
-  return kib < 1024 ? `${kib.toFixed(0)} KiB` : `${(kib / 1024).toFixed(1)} MiB`;
+function bytesOf(values: unknown): number {
+  return new TextEncoder().encode(JSON.stringify(values)).length;
 }

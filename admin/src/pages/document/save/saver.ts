@@ -6,7 +6,7 @@ import { isObject, isUnparsed, type Values } from '../form/values.ts';
 type Answer = { document: Values; etag: string | undefined };
 
 /** How a save ended; `nothing`: there was nothing to save, `unfinished`: some control holds no value yet. */
-export type Outcome =
+type Outcome =
   | { kind: 'saved'; document: Values; isNew: boolean }
   | { kind: 'nothing' }
   | { kind: 'unfinished' }

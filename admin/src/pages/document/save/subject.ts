@@ -51,7 +51,7 @@ export async function readSubject(subject: Subject, options: Options = {}): Prom
       : subject.id === null
         ? null
         : await client.collection(subject.collection.slug).findOne(subject.id, options);
-  return found === null ? null : readOf(found as Values);
+  return found === null ? null : readOf(found);
 }
 
 function readOf(document: Values): Read {
@@ -61,12 +61,12 @@ function readOf(document: Values): Read {
 /** Writes it. @throws ApiError */
 export async function writeSubject(subject: Subject, body: Values, options: Writing): Promise<Read> {
   if (subject.kind === 'global') {
-    return readOf((await client.global(subject.global.slug).update(body, options)) as Values);
+    return readOf(await client.global(subject.global.slug).update(body, options));
   }
   const documents = client.collection(subject.collection.slug);
-  if (subject.id !== null) return readOf((await documents.update(subject.id, body, options)) as unknown as Values);
+  if (subject.id !== null) return readOf(await documents.update(subject.id, body, options));
   const { ifMatch: _, ...creating } = options;
-  return readOf((await documents.create(body, creating)) as unknown as Values);
+  return readOf(await documents.create(body, creating));
 }
 
 /** A tag of a version, for `If-Match`, which looks at nothing else of it. */

@@ -4,7 +4,7 @@ import { tellError } from '../../../parts/toast.ts';
 import { client } from '../../../service/client.ts';
 import { Icon } from '../../../theme/icons.tsx';
 import { useLanguage, useWords } from '../../../words/index.ts';
-import { type ListState, type Row, requestOf } from '../view/use-list.ts';
+import { type ListState, requestOf } from '../view/use-list.ts';
 import { useRowTitle } from '../view/use-row-title.ts';
 import styles from './bulk.module.css';
 import { BulkDialog } from './bulk-dialog.tsx';
@@ -72,8 +72,7 @@ function useAllThatMatch(state: ListState) {
     try {
       const query = { ...requestOf({ ...state, columns: [] }) };
       const found: Named[] = [];
-      for await (const document of client.collection(state.collection.slug).findAll(query as object)) {
-        const row = document as unknown as Row;
+      for await (const row of client.collection(state.collection.slug).findAll(query as object)) {
         found.push({ id: row.id, title: titleOf(row) });
         if (found.length >= mostAtOnce) break;
       }

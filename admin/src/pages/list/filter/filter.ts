@@ -5,7 +5,7 @@ export type Where = { [member: string]: unknown };
 export type Condition = { path: string; operator: string; value: unknown };
 
 /** A part of a filter that is more than one condition: it is kept as it is, and shown as text. */
-export type Kept = { kept: Where };
+type Kept = { kept: Where };
 
 /** A condition that the panel can show, or a part of a filter that it keeps as it is. */
 export type Item = Condition | Kept;

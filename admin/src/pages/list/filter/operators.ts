@@ -1,22 +1,20 @@
-import type { DataField, FieldType } from '../../../schema/fields.ts';
+import type { FieldType, Operator } from '../../../../../client/index.ts';
+import type { DataField } from '../../../schema/fields.ts';
 
-/** The operators of the service (docs/rest.md, Filtering). */
-export const operators = [
-  'equals',
-  'not_equals',
-  'in',
-  'not_in',
-  'like',
-  'contains',
-  'greater_than',
-  'less_than',
-  'greater_than_equal',
-  'less_than_equal',
-  'exists',
-] as const;
-
-/** An operator of `where`. */
-export type Operator = (typeof operators)[number];
+/** The operand of each operator of the service (docs/rest.md, Filtering). */
+const operands: Record<Operator, 'value' | 'values' | 'flag'> = {
+  equals: 'value',
+  not_equals: 'value',
+  in: 'values',
+  not_in: 'values',
+  like: 'value',
+  contains: 'value',
+  greater_than: 'value',
+  less_than: 'value',
+  greater_than_equal: 'value',
+  less_than_equal: 'value',
+  exists: 'flag',
+};
 
 const equality: Operator[] = ['equals', 'not_equals'];
 const ranges: Operator[] = ['greater_than', 'greater_than_equal', 'less_than', 'less_than_equal'];
@@ -57,9 +55,14 @@ export function operatorsOf(field: Pick<DataField, 'type' | 'hasMany' | 'name'>)
   return byType[field.type];
 }
 
+/** Whether a word, such as of an address, is an operator of the service. */
+export function isOperator(word: string): word is Operator {
+  return Object.hasOwn(operands, word);
+}
+
 /** Whether an operator takes several values. */
 export function takesMany(operator: string): boolean {
-  return operator === 'in' || operator === 'not_in';
+  return isOperator(operator) && operands[operator] === 'values';
 }
 
 /** Whether a list can be sorted by a field of this type. */

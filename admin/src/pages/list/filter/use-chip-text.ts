@@ -1,11 +1,12 @@
 import { textOfValue } from '../../../parts/texts.ts';
-import { useTelling } from '../../../parts/use-texts.ts';
+import { useFormatters } from '../../../parts/use-texts.ts';
 import type { Related } from '../../../schema/titles.ts';
 import { useTitles } from '../../../service/related-titles.ts';
 import { useWords } from '../../../words/index.ts';
 import { placesOf } from '../view/columns.ts';
 import type { ListState } from '../view/use-list.ts';
 import { type Item, isKept } from './filter.ts';
+import { isOperator } from './operators.ts';
 
 const mostLetters = 80;
 
@@ -13,15 +14,16 @@ const mostLetters = 80;
 export function useOperatorText(): (operator: string, type: string | undefined) => string {
   const { list } = useWords();
   return (operator, type) => {
+    if (!isOperator(operator)) return operator;
     const isTime = type === 'date' || type === 'datetime' || type === 'time';
-    return (isTime ? list.timeOperators[operator] : undefined) ?? list.operators[operator] ?? operator;
+    return (isTime ? list.timeOperators[operator] : undefined) ?? list.operators[operator];
   };
 }
 
 /** The function that says an item of a filter in words. */
 export function useChipText({ collection, filter }: ListState): (item: Item) => string {
   const { list } = useWords();
-  const telling = useTelling();
+  const formatters = useFormatters();
   const operatorText = useOperatorText();
   const places = placesOf(collection, { createdAt: list.createdAt, updatedAt: list.updatedAt });
   const placeOf = (path: string) => places.find((place) => place.path === path);
@@ -36,7 +38,7 @@ export function useChipText({ collection, filter }: ListState): (item: Item) => 
       if (value === null) return list.empty;
       const title = titles.get(`${place?.field.relationTo}/${value}`);
       if (title !== undefined) return title;
-      return place ? textOfValue(value, place.field, telling) || JSON.stringify(value) : JSON.stringify(value);
+      return place ? textOfValue(value, place.field, formatters) || JSON.stringify(value) : JSON.stringify(value);
     });
     return shortened(`${label} ${operatorText(item.operator, place?.field.type)} ${texts.join(', ')}`);
   };

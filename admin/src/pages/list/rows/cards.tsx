@@ -1,6 +1,6 @@
 import { Checkbox } from '@mantine/core';
 import { type ReactNode, useRef } from 'react';
-import { useTelling } from '../../../parts/use-texts.ts';
+import { useFormatters } from '../../../parts/use-texts.ts';
 import { valueAt } from '../../../schema/fields.ts';
 import { titleField } from '../../../schema/titles.ts';
 import { addresses } from '../../../shell/addresses.ts';
@@ -55,7 +55,7 @@ export function Cards({ state, rows, selection, isStale, isPicking, setPicking }
 }
 
 function Card({ row, title, state }: { row: Row; title: string; state: ListState }) {
-  const telling = useTelling();
+  const formatters = useFormatters();
   const picture = state.columns.find(({ field }) => field.type === 'upload');
   const file = picture === undefined ? null : valueAt(row, picture.path);
   const named = titleField(state.collection);
@@ -74,7 +74,7 @@ function Card({ row, title, state }: { row: Row; title: string; state: ListState
               <div key={column.path}>
                 <dt>{column.label}</dt>
                 <dd>
-                  <Cell row={row} column={column} telling={telling} />
+                  <Cell row={row} column={column} formatters={formatters} />
                 </dd>
               </div>
             ))}

@@ -1,4 +1,4 @@
-import { type Telling, textOfValue } from '../../../parts/texts.ts';
+import { type Formatters, textOfValue } from '../../../parts/texts.ts';
 import { Ago } from '../../../parts/times.tsx';
 import { valueAt } from '../../../schema/fields.ts';
 import { Icon } from '../../../theme/icons.tsx';
@@ -8,23 +8,23 @@ import styles from './cell.module.css';
 import { Thumbnail } from './thumbnail.tsx';
 
 /** The value of a row in a column. */
-export function Cell({ row, column, telling }: { row: Row; column: Column; telling: Telling }) {
+export function Cell({ row, column, formatters }: { row: Row; column: Column; formatters: Formatters }) {
   const value = valueAt(row, column.path);
   const { field } = column;
   if (value === null || value === undefined) return null;
-  if (typeof value === 'boolean') return <Mark isOn={value} telling={telling} />;
+  if (typeof value === 'boolean') return <Mark isOn={value} formatters={formatters} />;
   if (field.type === 'upload' && typeof value === 'object') return <Thumbnail file={value} />;
   if (column.path === 'updatedAt' || column.path === 'createdAt') return <Ago moment={String(value)} />;
-  const text = textOfValue(value, field, telling);
+  const text = textOfValue(value, field, formatters);
   if ((field.type === 'select' || field.type === 'radio') && text !== '') {
     return <span className={styles.choice}>{text}</span>;
   }
   return <span title={text.length > 24 ? text : undefined}>{text}</span>;
 }
 
-function Mark({ isOn, telling }: { isOn: boolean; telling: Telling }) {
+function Mark({ isOn, formatters }: { isOn: boolean; formatters: Formatters }) {
   return (
-    <span className={isOn ? styles.on : styles.off} role="img" aria-label={isOn ? telling.yes : telling.no}>
+    <span className={isOn ? styles.on : styles.off} role="img" aria-label={isOn ? formatters.yes : formatters.no}>
       <Icon name={isOn ? 'check' : 'minus'} size={16} />
     </span>
   );

@@ -1,7 +1,7 @@
 import { Checkbox } from '@mantine/core';
 import type { ReactNode } from 'react';
-import type { Telling } from '../../../parts/texts.ts';
-import { useTelling } from '../../../parts/use-texts.ts';
+import type { Formatters } from '../../../parts/texts.ts';
+import { useFormatters } from '../../../parts/use-texts.ts';
 import { valueAt } from '../../../schema/fields.ts';
 import { titleField } from '../../../schema/titles.ts';
 import { addresses } from '../../../shell/addresses.ts';
@@ -31,7 +31,7 @@ export type RowsProps = {
 export function Table({ state, rows, selection, isStale }: RowsProps) {
   const { list } = useWords();
   const titleOf = useRowTitle(state.collection);
-  const telling = useTelling();
+  const formatters = useFormatters();
   const names = rows.map((row) => ({ id: row.id, title: titleOf(row) }));
   useShortcuts(
     selection === null
@@ -72,7 +72,7 @@ export function Table({ state, rows, selection, isStale }: RowsProps) {
           {rows.map((row, index) => {
             const name = names[index] as Named;
             return (
-              <TableRow key={row.id} {...{ row, state, telling, name }}>
+              <TableRow key={row.id} {...{ row, state, formatters, name }}>
                 {selection !== null && <Choice {...{ name, names, selection }} />}
               </TableRow>
             );
@@ -130,9 +130,9 @@ function Head({ column, state }: { column: Column; state: ListState }) {
   );
 }
 
-type RowProps = { row: Row; name: Named; state: ListState; telling: Telling; children: ReactNode };
+type RowProps = { row: Row; name: Named; state: ListState; formatters: Formatters; children: ReactNode };
 
-function TableRow({ row, name, state, telling, children }: RowProps) {
+function TableRow({ row, name, state, formatters, children }: RowProps) {
   const [first, ...others] = state.columns;
   return (
     <tr data-row={row.id}>
@@ -140,13 +140,13 @@ function TableRow({ row, name, state, telling, children }: RowProps) {
       {first !== undefined && (
         <th scope="row" className={isNumeric(first) ? styles.numeric : undefined}>
           <Link to={addresses.document(state.collection.slug, row.id)} className={styles.link} data-row-link>
-            {isTitle(row, first, state) ? name.title : <Cell row={row} column={first} telling={telling} />}
+            {isTitle(row, first, state) ? name.title : <Cell row={row} column={first} formatters={formatters} />}
           </Link>
         </th>
       )}
       {others.map((column) => (
         <td key={column.path} className={isNumeric(column) ? styles.numeric : undefined}>
-          <Cell row={row} column={column} telling={telling} />
+          <Cell row={row} column={column} formatters={formatters} />
         </td>
       ))}
     </tr>

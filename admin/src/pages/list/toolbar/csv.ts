@@ -1,4 +1,4 @@
-import { type Telling, textOfValue } from '../../../parts/texts.ts';
+import { type Formatters, textOfValue } from '../../../parts/texts.ts';
 import { valueAt } from '../../../schema/fields.ts';
 import type { Column } from '../view/columns.ts';
 
@@ -36,7 +36,7 @@ function isFormula(text: string): boolean {
 }
 
 /** The cell of a document in a column: as it is shown, but whole, with numbers and times as programs read them. */
-export function cellOf(document: object, column: Column, telling: Telling): string {
+export function cellOf(document: object, column: Column, formatters: Formatters): string {
   const value = valueAt(document, column.path);
   if (value === null || value === undefined) return '';
   const { type } = column.field;
@@ -44,5 +44,5 @@ export function cellOf(document: object, column: Column, telling: Telling): stri
   if (typeof value === 'string' && column.field.options === undefined && column.field.relationTo === undefined)
     return value;
   if (type === 'array' || type === 'blocks' || type === 'json' || type === 'object') return JSON.stringify(value);
-  return textOfValue(value, column.field, { ...telling, isWhole: true });
+  return textOfValue(value, column.field, { ...formatters, isWhole: true });
 }

@@ -1,7 +1,7 @@
 import { ActionIcon, Button, Modal, Progress } from '@mantine/core';
 import { useRef, useState } from 'react';
 import { tell } from '../../../parts/toast.ts';
-import { useTelling } from '../../../parts/use-texts.ts';
+import { useFormatters } from '../../../parts/use-texts.ts';
 import { useAsOf } from '../../../service/as-of.ts';
 import { client } from '../../../service/client.ts';
 import { messageOf } from '../../../service/queries.ts';
@@ -77,7 +77,7 @@ function Export({ state, total, close }: ExportProps) {
 function useExport(state: ListState, close: () => void) {
   const { list } = useWords();
   const language = useLanguage();
-  const telling = useTelling();
+  const formatters = useFormatters();
   const asOf = useAsOf();
   const [done, setDone] = useState(0);
   const [problem, setProblem] = useState<string | null>(null);
@@ -94,7 +94,7 @@ function useExport(state: ListState, close: () => void) {
       const lines = [byteOrderMark, csvRow(['id', ...state.columns.map(({ label }) => label)])];
       for await (const document of client.collection(state.collection.slug).findAll(query as object)) {
         const row = document as { id: string };
-        lines.push(csvRow([row.id, ...state.columns.map((column) => cellOf(row, column, telling))]));
+        lines.push(csvRow([row.id, ...state.columns.map((column) => cellOf(row, column, formatters))]));
         const count = lines.length - 2;
         if (count % 500 === 0) setDone(count);
         if (count >= mostRows) break;

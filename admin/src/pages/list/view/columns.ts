@@ -1,4 +1,5 @@
-import { type DataField, dataFields, type Field, type FieldType, fieldAt, labelOf } from '../../../schema/fields.ts';
+import type { FieldType } from '../../../../../client/index.ts';
+import { type DataField, dataFields, type Field, fieldAt, labelOf } from '../../../schema/fields.ts';
 import type { Collection, Model } from '../../../schema/model.ts';
 import { titleField } from '../../../schema/titles.ts';
 import { isSortable } from '../filter/operators.ts';

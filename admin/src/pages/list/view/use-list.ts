@@ -85,7 +85,7 @@ export function useRows(state: ListState) {
   const query = { ...requestOf(state), limit: state.limit, page: state.view.page };
   return useRead(
     keys.list(slug, query),
-    async (reading) => (await client.collection(slug).find({ ...query, ...reading })) as unknown as Page<Row>,
+    (reading): Promise<Page<Row>> => client.collection(slug).find({ ...query, ...reading }),
     { keep: true, enabled: state.view.broken === null },
   );
 }

@@ -2,6 +2,7 @@ import { Button, Drawer } from '@mantine/core';
 import { useState } from 'react';
 import { CopyButton } from '../../../parts/copy-button.tsx';
 import { useDialog } from '../../../parts/dialog.ts';
+import { sizeOf } from '../../../parts/sizes.ts';
 import { Ago } from '../../../parts/times.tsx';
 import type { Collection } from '../../../schema/model.ts';
 import { useAsOf } from '../../../service/as-of.ts';
@@ -14,7 +15,7 @@ import { Loading } from '../../../shell/loading.tsx';
 import { Failure, Notice } from '../../../shell/page.tsx';
 import { Icon } from '../../../theme/icons.tsx';
 import { useLanguage, useWords } from '../../../words/index.ts';
-import { type FileDocument, kindOf, sizeOf } from '../files.ts';
+import { type FileDocument, kindOf } from '../files.ts';
 import styles from '../media.module.css';
 import { Thumbnail } from '../thumbnail.tsx';
 import { Deletion } from './deletion.tsx';
@@ -32,7 +33,7 @@ export function FileDrawer({ collection, id, onClose }: Props) {
   );
   const isNow = useAsOf() === null;
   const { data: absence } = useAbsence({ slug: collection.slug, id }, data === null);
-  const file = data as unknown as FileDocument | null | undefined;
+  const file = data as FileDocument | null | undefined;
   return (
     <Drawer
       {...dialog}

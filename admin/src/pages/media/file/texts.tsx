@@ -94,8 +94,10 @@ export function SavedTexts({ collection, file, fields, onSaved }: SavedProps) {
     save(async () => {
       const { data, reason } = withoutReason(texts);
       const values = Object.entries(data).map(([name, text]) => [name, text === '' ? null : text]);
-      const saved = await client.collection(collection.slug).update(file.id, Object.fromEntries(values), reason);
-      onSaved(saved as unknown as FileDocument);
+      const saved: Record<string, unknown> = await client
+        .collection(collection.slug)
+        .update(file.id, Object.fromEntries(values), reason);
+      onSaved(saved as FileDocument);
       await forget(collection.slug);
     });
   return (

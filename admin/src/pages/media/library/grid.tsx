@@ -1,6 +1,7 @@
 import { Checkbox } from '@mantine/core';
+import { sizeOf } from '../../../parts/sizes.ts';
 import { useLanguage, useWords } from '../../../words/index.ts';
-import { type FileDocument, sizeOf } from '../files.ts';
+import type { FileDocument } from '../files.ts';
 import { Thumbnail } from '../thumbnail.tsx';
 import styles from './library.module.css';
 

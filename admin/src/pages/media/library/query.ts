@@ -23,7 +23,7 @@ export const typeFilters: TypeFilter[] = ['', 'image', 'video', 'audio', 'text']
 export const sortNames = Object.keys(sorts) as Sort[];
 
 /** How many files a page has. */
-export const perPage = 24;
+const perPage = 24;
 
 /** Reads an address; what it does not know there is left out. */
 export function viewOf(search: URLSearchParams): View {

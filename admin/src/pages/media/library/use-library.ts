@@ -12,7 +12,7 @@ export function useLibrary(collection: Collection, view: View) {
     ['list', collection.slug, query],
     async (reading) => {
       const page = await client.collection(collection.slug).find({ ...reading, ...query });
-      return { ...page, docs: page.docs as unknown as FileDocument[] };
+      return { ...page, docs: page.docs as FileDocument[] };
     },
     { keep: true },
   );

@@ -1,10 +1,11 @@
 import { Progress } from '@mantine/core';
 import { Action } from '../../../parts/action.tsx';
+import { sizeOf } from '../../../parts/sizes.ts';
 import type { Collection } from '../../../schema/model.ts';
 import { Icon } from '../../../theme/icons.tsx';
 import { useLanguage, useWords } from '../../../words/index.ts';
 import { Texts } from '../file/texts.tsx';
-import { askedFields, reasonHeader, sizeOf } from '../files.ts';
+import { askedFields, reasonHeader } from '../files.ts';
 import styles from './sending.module.css';
 import type { FileSending } from './use-queue.ts';
 

@@ -1,9 +1,10 @@
 import { useCallback, useEffect, useReducer, useRef } from 'react';
+import { sizeOf } from '../../../parts/sizes.ts';
 import type { Collection } from '../../../schema/model.ts';
 import { client } from '../../../service/client.ts';
 import { forget, messageOf } from '../../../service/queries.ts';
 import { useLanguage, useWords } from '../../../words/index.ts';
-import { askedFields, type FileDocument, isNeeded, isTooLarge, sizeOf, withoutReason, wrongTypeOf } from '../files.ts';
+import { askedFields, type FileDocument, isNeeded, isTooLarge, withoutReason, wrongTypeOf } from '../files.ts';
 import { type Change, changed, nextOf, type Sending } from './queue.ts';
 import { problemsOf } from './saving.ts';
 
@@ -42,10 +43,9 @@ export function useQueue(collection: Collection, { replaced, onSent }: Options =
       };
       try {
         const files = client.collection(collection.slug);
-        const answer = await (replaced === undefined
+        const document: FileDocument = await (replaced === undefined
           ? files.upload(item, data, options)
           : files.replaceFile(replaced, item, data, options));
-        const document = answer as unknown as FileDocument;
         change({ type: 'finish', key, answer: document });
         sent.current?.(document);
         await forget(collection.slug);

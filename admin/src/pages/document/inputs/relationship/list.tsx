@@ -7,7 +7,7 @@ import styles from './input.module.css';
 import { moved } from './order.ts';
 
 /** An item of a list that can be put into order. */
-export type Item = { id: string; title: string; content: ReactNode };
+type Item = { id: string; title: string; content: ReactNode };
 
 type Props = {
   /** Where the list is in the document. */

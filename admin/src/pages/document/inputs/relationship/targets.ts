@@ -8,7 +8,7 @@ import { partsOf } from './order.ts';
 export type Target = { id: string; [member: string]: unknown };
 
 /** How many a search gives. */
-export const mostFound = 20;
+const mostFound = 20;
 
 /** The documents of these ids that there are; undefined until they are known. */
 export function useTargets(collection: Collection, ids: readonly string[]) {
@@ -20,7 +20,7 @@ export function useTargets(collection: Collection, ids: readonly string[]) {
         .collection(slug)
         .find({ ...reading, where: { id: { in: part } }, select, limit: part.length, count: 'none' }),
     );
-    return (await Promise.all(pages)).flatMap(({ docs }) => docs as unknown as Target[]);
+    return (await Promise.all(pages)).flatMap(({ docs }): Target[] => docs);
   };
   return useRead(['list', slug, { targets: ids }], read, { enabled: ids.length > 0, keep: true });
 }
@@ -40,7 +40,7 @@ export function useFound(collection: Collection, words: string, isOpen: boolean)
     const page = await search(words);
     const hasMore = page.hasNextPage;
     const whole = hasMore && words !== '' ? (await search(`"${words.replaceAll('"', ' ')}"`)).docs : [];
-    const docs = [...whole, ...page.docs] as unknown as Target[];
+    const docs: Target[] = [...whole, ...page.docs];
     const unique = [...new Map(docs.map((one) => [one.id, one])).values()];
     return { docs: unique.slice(0, mostFound), hasMore };
   };

@@ -16,7 +16,7 @@ export function Picture({ node, selected, editor, updateAttributes, deleteNode }
     (reading) => client.collection(collection ?? '').findOne(id ?? '', { ...reading, select: shownMembers }),
     { enabled: collection !== null && id !== null },
   );
-  const file = data as unknown as FileDocument | null | undefined;
+  const file = data as FileDocument | null | undefined;
   const name = file?.filename ?? (src === null ? (id ?? '') : inputs.pictureOf(src));
   return (
     <NodeViewWrapper className={selected ? `${styles.picture} ${styles.selected}` : styles.picture} data-drag-handle="">

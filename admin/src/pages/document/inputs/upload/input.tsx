@@ -1,12 +1,13 @@
 import { Button } from '@mantine/core';
 import { useRef, useState } from 'react';
 import boxed from '../../../../parts/boxed.module.css';
+import { sizeOf } from '../../../../parts/sizes.ts';
 import type { Collection } from '../../../../schema/model.ts';
 import { useCollection } from '../../../../service/model.tsx';
 import { messageOf } from '../../../../service/queries.ts';
 import { Icon } from '../../../../theme/icons.tsx';
 import { useLanguage, useWords } from '../../../../words/index.ts';
-import { acceptOf, type FileDocument, sizeOf } from '../../../media/files.ts';
+import { acceptOf, type FileDocument } from '../../../media/files.ts';
 import { LibraryDialog } from '../../../media/library/library-dialog.tsx';
 import { Drop } from '../../../media/sending/drop.tsx';
 import { PickButton } from '../../../media/sending/pick-button.tsx';

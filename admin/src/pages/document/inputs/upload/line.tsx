@@ -1,10 +1,11 @@
 import { useState } from 'react';
+import { sizeOf } from '../../../../parts/sizes.ts';
 import type { Collection } from '../../../../schema/model.ts';
 import { client } from '../../../../service/client.ts';
 import { Icon } from '../../../../theme/icons.tsx';
 import { useLanguage, useWords } from '../../../../words/index.ts';
 import { SavedTexts } from '../../../media/file/texts.tsx';
-import { askedFields, type FileDocument, sizeOf } from '../../../media/files.ts';
+import { askedFields, type FileDocument } from '../../../media/files.ts';
 import { Thumbnail } from '../../../media/thumbnail.tsx';
 import { Awaited } from '../relationship/list.tsx';
 import styles from './input.module.css';

@@ -3,12 +3,12 @@ import { client } from '../../../service/client.ts';
 import { findHere, listHere } from '../../../service/kept-here.ts';
 import { type draftTarget, isDraftOf, targetName } from '../save/subject.ts';
 import { formsElsewhere } from './neighbours.ts';
-import { type Found, newestFirst } from './newer.ts';
+import { type Found, newestFirst } from './newest.ts';
 
 type Target = ReturnType<typeof draftTarget>;
 
 /** The draft that a form opens with, and the others about the same that no form has open. */
-export type FoundDrafts = { found: Found | null; others: Found[] };
+type FoundChanges = { found: Found | null; others: Found[] };
 
 /**
  * The drafts of an account about something, of this device and of the service; a place that fails has none. Those of
@@ -16,11 +16,11 @@ export type FoundDrafts = { found: Found | null; others: Found[] };
  *
  * @param choice the form whose draft is wished for, and the one that was left for it.
  */
-export async function findDrafts(
+export async function findUnsaved(
   account: string,
   target: Target,
   choice: { wanted: string | undefined; left: string } | null = null,
-): Promise<FoundDrafts> {
+): Promise<FoundChanges> {
   const [here, service] = await Promise.all([
     findHere(account, targetName(target)).catch(() => []),
     atService(target).catch(() => undefined),
@@ -40,12 +40,12 @@ export async function findDrafts(
  * Whether the service keeps a draft about something. To ask for one that is not there would be an error, so it looks at
  * the list.
  */
-export async function hasDraft(target: Target): Promise<boolean> {
+export async function hasUnsaved(target: Target): Promise<boolean> {
   return (await client.drafts.list()).some((draft) => isDraftOf(draft, target));
 }
 
 async function atService(target: Target): Promise<OwnDraftWithData | undefined> {
-  return (await hasDraft(target)) ? client.drafts.get(target) : undefined;
+  return (await hasUnsaved(target)) ? client.drafts.get(target) : undefined;
 }
 
 /** The newest draft of a document of a collection that is not there yet; null without one. */

@@ -6,10 +6,10 @@ import type { EditorView } from '../editor/use-editor.ts';
 import { sinceOf } from '../facts/since.ts';
 import { useFormStateOf } from '../form/context.ts';
 import { openNeighbours } from './neighbours.ts';
-import type { Found } from './newer.ts';
+import type { Found } from './newest.ts';
 
 /** The band that says that a draft was brought back. */
-export function DraftBand({ editor }: { editor: EditorView }) {
+export function RestoredBand({ editor }: { editor: EditorView }) {
   const { form: words } = useWords();
   const language = useLanguage();
   const [isGone, setGone] = useState(editor.draft === null || Object.keys(editor.draft.data).length === 0);
@@ -21,8 +21,8 @@ export function DraftBand({ editor }: { editor: EditorView }) {
   return (
     <div className={styles.band} role="status" data-draft="restored">
       <span>
-        {words.draftRestored(sinceOf(editor.draft.updatedAt, language, words))}
-        {editor.isOlder && ` · ${words.draftOlder}`}
+        {words.changesRestored(sinceOf(editor.draft.updatedAt, language, words))}
+        {editor.isOlder && ` · ${words.changesOlder}`}
       </span>
       <button type="button" onClick={editor.discard}>
         {words.discard}
@@ -36,18 +36,18 @@ type OtherProps = { editor: EditorView; others: readonly Found[]; open: (draft: 
 /**
  * Offers a draft of the same that was typed elsewhere: in a tab that is closed, on another device. This one is kept.
  */
-export function OtherDraft({ editor: { keeper, formId }, others, open }: OtherProps) {
+export function OtherBand({ editor: { autosave, formId }, others, open }: OtherProps) {
   const { form: words } = useWords();
   const language = useLanguage();
   const [other] = others;
   if (other === undefined) return null;
   const show = async () => {
-    await keeper.flush();
+    await autosave.flush();
     open(other, formId);
   };
   return (
     <div className={styles.band} role="status" data-draft="other">
-      <span>{words.otherDraft(sinceOf(other.updatedAt, language, words))}</span>
+      <span>{words.otherChanges(sinceOf(other.updatedAt, language, words))}</span>
       <button type="button" onClick={() => void show()}>
         {words.showOther}
       </button>

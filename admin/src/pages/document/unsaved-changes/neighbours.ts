@@ -11,9 +11,6 @@ type Told = { target: string; form: string; isChanged: boolean; state: 'open' | 
 /** Long enough for a tab in the background to answer. */
 const milliseconds = 150;
 
-/** The forms of other tabs that are open with the same. */
-export type Neighbours = ReturnType<typeof openNeighbours>;
-
 /** Opens the talk of a form with those of other tabs of this browser about the same: `target` names the account too. */
 export function openNeighbours(target: string, form: string) {
   const channel = new BroadcastChannel(storageName('forms'));

@@ -3,20 +3,20 @@ import { client } from '../../../service/client.ts';
 import { dropHere, type KeptHere, keepHere } from '../../../service/kept-here.ts';
 import { type Account, accountNow, logoutsSoFar, nameOf } from '../../../service/session.ts';
 import { type draftTarget, targetName } from '../save/subject.ts';
-import { hasDraft } from './found.ts';
-import type { Kept, Places } from './keeper.ts';
-import type { Found } from './newer.ts';
+import type { Kept, Stores } from './autosave.ts';
+import { hasUnsaved } from './finding.ts';
+import type { Found } from './newest.ts';
 
 type About = { account: Account; target: ReturnType<typeof draftTarget>; form: string };
 
 /**
- * The places for the draft of a form: this device, which keeps one for each form, and the service, which keeps one in
- * all.
+ * The stores of the unsaved changes of a form: this device keeps those of each form, and the service those of one form
+ * for each document.
  */
-export function placesOf(
+export function storesOf(
   { account, target, form }: About,
   found: Found | null,
-): Places & { adopt: () => Promise<void> } {
+): Stores & { adopt: () => Promise<void> } {
   const own = { account: nameOf(account), target: targetName(target), form };
   /** The draft of a form that is closed, which this one goes on with. */
   let before = found?.form === undefined ? null : { ...own, form: found.form, updatedAt: found.updatedAt };
@@ -63,7 +63,7 @@ export function placesOf(
       async keep({ data, version }: Kept): Promise<string> {
         requireAccount();
         // The draft of another tab or device stays there: this form is kept on this device alone.
-        if (etag === undefined && (await hasDraft(target))) throw new Error('the service keeps another draft');
+        if (etag === undefined && (await hasUnsaved(target))) throw new Error('the service keeps another draft');
         try {
           const answer = await client.drafts.keep(target, { data, version }, { ifMatch: etag, retries: 0 });
           etag = client.etagOf(answer);

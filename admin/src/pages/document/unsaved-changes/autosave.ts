@@ -6,7 +6,7 @@ import { type Values, withoutPasswords } from '../form/values.ts';
 export type Kept = { data: Values; base: Values; version: number | null };
 
 /** Where drafts are kept. Each call may fail; `atService` is the time of the service's own copy. */
-export type Places = {
+export type Stores = {
   here: { keep: (kept: Kept, atService: string | null) => Promise<void>; drop: () => Promise<void> };
   /** Gives the time at which it was kept. */
   service: { keep: (kept: Kept) => Promise<string>; drop: () => Promise<void> };
@@ -24,11 +24,11 @@ type KeptState = 'none' | 'waiting' | 'here' | 'service' | 'failed';
 const pause = 600;
 
 /** Keeps what is typed at each pause: on this device, then at the service. One change after the other. */
-export function openKeeper(form: Form, version: () => number | null, places: Places) {
+export function openAutosave(form: Form, version: () => number | null, stores: Stores) {
   let state: KeptState = 'none';
   let last = form.values();
   const { tell, subscribe } = openListeners();
-  const copies = openCopies(places);
+  const copies = openCopies(stores);
   const turns = openTurns(keep);
 
   function set(next: KeptState): void {
@@ -94,7 +94,7 @@ function keptOf(form: Form, version: number | null): Kept {
 }
 
 /** The copies of a draft. A call says whether it has succeeded. */
-function openCopies({ here, service }: Places) {
+function openCopies({ here, service }: Stores) {
   let isHere = false;
   /** The time of the copy of the service; null where it has none. */
   let atService: string | null = null;

@@ -10,10 +10,9 @@ import { UnwritableError } from '../storage/data-directory.ts';
 import { messageOf } from '../storage/errors.ts';
 import { LockedError } from '../storage/lock.ts';
 import { isDiskFull } from '../storage/sqlite.ts';
-import { CallError } from './call-error.ts';
 import type { Command } from './command.ts';
 import { commands } from './commands.ts';
-import { Cancelled } from './password-prompt.ts';
+import { CallError, Cancelled } from './errors.ts';
 import { printLine } from './terminal.ts';
 
 const site = `With several sites (ANNALS_SITES), --site ID names the one to use. Its settings come from the file of sites; flags

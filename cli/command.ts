@@ -1,15 +1,43 @@
+import type { Given, Takes } from '../server/settings/command.ts';
+import type { Flags } from '../server/settings/flags.ts';
+
 /** A command: its line in the list of commands, the text of `--help`, and the function that runs it. */
 export type Command = {
   summary: string;
   usage: string;
-  /** Whether it is for all of several sites, and not for the one that --site names. */
-  isForAllSites?: true;
-  /**
-   * Resolves with the exit code. The module is loaded when it runs: to load those of all commands takes longer than
-   * most take.
-   */
+  /** Whether it is for all of several sites. Any other command takes --site, which names one. */
+  isForAllSites: boolean;
+  /** Resolves with the exit code. */
   run: (args: readonly string[], environment: NodeJS.ProcessEnv) => Promise<number>;
 };
+
+/** An entry of the table of commands: the arguments that a command takes, its texts, and its function. */
+type Entry<F extends Flags> = Takes<F> & {
+  summary: string;
+  usage: string;
+  /** Refuses arguments before they are read. */
+  refuse?: (args: readonly string[]) => Promise<void>;
+  /**
+   * Resolves with the exit code. Loads the module of the command when it runs: to load all modules would take longer
+   * than most commands do.
+   */
+  run: (given: Given<F>, environment: NodeJS.ProcessEnv) => Promise<number>;
+};
+
+/** Makes a command of its entry. A command that takes the setting `sites` is for all sites. */
+export function command<const F extends Flags = Record<never, never>>(entry: Entry<F>): Command {
+  const { summary, usage, refuse, run, ...takes } = entry;
+  return {
+    summary,
+    usage,
+    isForAllSites: takes.settings.includes('sites'),
+    async run(args, environment) {
+      await refuse?.(args);
+      const { readSettings } = await import('../server/settings/command.ts');
+      return run(readSettings<F>(args, environment, takes), environment);
+    },
+  };
+}
 
 /** Phrases in the usages of commands of several files. */
 export const streams = `A global is globals/SLUG, an account accounts/COLLECTION/ID.`;

@@ -1,36 +1,20 @@
 import { keyCommands } from './accounts/key-commands.ts';
-import { backupCommands, verifyEither } from './backup/commands.ts';
-import { acceptClock, type Command, calls, sameBucket } from './command.ts';
+import { backupCommands, verify } from './backup/commands.ts';
+import { acceptClock, type Command, calls, command, sameBucket } from './command.ts';
+import { configCheckFlags, rebuildFlags, verifyBlobsFlags } from './flags.ts';
 import { exportCommands } from './log/export-commands.ts';
 import { logCommands } from './log/log-commands.ts';
 import { nodeCommands } from './service/node-commands.ts';
 import { serviceCommands } from './service/service-commands.ts';
 
-/** All commands, in the order of the list that `annals help` prints. */
+/**
+ * All commands, in the order of the list that `annals help` prints. To add one, write an entry here or in the table of
+ * its room, the function that it runs, and a row in docs/operations.md. test/cli/commands.test.ts names missing places.
+ */
 export const commands: Record<string, Command> = {
   ...serviceCommands,
-  verify: {
-    summary: 'check the log, and that the read tables equal a replay of it',
-    usage: `annals verify [--config FILE] [--data DIR]
-       annals verify BACKUP [--identity FILE] [--s3 FILE]
-
-Reads the whole log and checks positions, versions, times, the Merkle tree, the commitments to all payloads, and the claims.
-Replays it and compares the read tables row by row. Checks it against every signed checkpoint: those of the signing key, in
-the log and in the store of uploaded files. Names the keys that were disowned. If vault.db exists, its key must have sealed
-the head of the log, and all password hashes must be those that were set. The last line says how many events are signed, by
-which key, and whether uploaded files remain to be checked. Also works while a service runs, and on a read-only copy. Changes
-nothing except altered.json: if all is sound the file is removed, so that a log that was known to be altered is signed again.
-
-BACKUP is a file of annals backup, which is then checked in the same way, with the uploaded files in it.
-
-${sameBucket}
-
-Exit codes: 0 sound. 1 tampered with or different: it contradicts what was signed, or itself; the first bad event is named.
-2 undecided: could not run, something is missing (a segment, the anchored checkpoints, in a log older than a minute the
-signature by a known key), or only vault.db says that a key was disowned. annals-verify ends in the same way.`,
-    run: verifyEither,
-  },
-  rebuild: {
+  verify,
+  rebuild: command({
     summary: 'rebuild the read tables from the log',
     usage: `annals rebuild [--config FILE] [--data DIR] [--check] [--accept-lost-events] [--accept-foreign-writes] [--reason TEXT]
                [--strict-schema] [--accept-loss] [--accept-clock] [--no-backup]
@@ -47,10 +31,12 @@ signature by a known key), or only vault.db says that a key was disowned. annals
   --accept-loss            accept a configuration by which documents show less than before
   --accept-clock           run even if the clock is more than a day behind the last event
   --no-backup              if this version changes the format of the log, do not make a backup in the data directory first`,
-    run: async (...given) => (await import('./data.ts')).rebuild(...given),
-  },
+    settings: ['config', 'data', 'strictSchema', 'acceptLoss', 'acceptClock', 'noBackup'],
+    flags: rebuildFlags,
+    run: async (given) => (await import('./log/rebuild.ts')).rebuild(given),
+  }),
   ...backupCommands,
-  'clock correct': {
+  'clock correct': command({
     summary: 'return to right times after the clock was wrong',
     usage: `annals clock correct --today DAY --reason TEXT [--data DIR]
 
@@ -62,10 +48,12 @@ All proofs stay valid. Stop the service first, and set the clock of this machine
   --reason TEXT  the reason, which the log keeps forever
 
 Exit codes: 0 recorded. 1 nothing to correct, or the clock is still wrong. 2 wrong usage, or could not run.`,
-    run: async (...given) => (await import('./log/clock.ts')).correct(...given),
-  },
+    settings: ['data'],
+    flags: { today: 'string', reason: 'string' },
+    run: async (given) => (await import('./log/clock.ts')).correct(given),
+  }),
   ...logCommands,
-  'signing-key rotate': {
+  'signing-key rotate': command({
     summary: 'hand the signing of the log over to a new key',
     usage: `annals signing-key rotate --reason TEXT [--config FILE] [--data DIR] [--accept-clock]
 
@@ -80,9 +68,11 @@ command runs as a node for the moment, with --config as the nodes have it. Other
 ${acceptClock}
 
 Exit codes: 0 rotated. 1 refused, one reason per line. 2 wrong usage, or could not run.`,
-    run: async (...given) => (await import('./log/signing-key.ts')).rotateKey(...given),
-  },
-  'signing-key replace': {
+    settings: ['config', 'data', 'acceptClock'],
+    flags: { reason: 'string' },
+    run: async (given) => (await import('./log/signing-key.ts')).rotateKey(given),
+  }),
+  'signing-key replace': command({
     summary: 'replace the signing key, without a hand-over',
     usage: `annals signing-key replace --reason TEXT [--config FILE] [--data DIR] [--accept-clock]
 
@@ -96,9 +86,11 @@ command runs as a node for the moment, with --config as the nodes have it. Other
 ${acceptClock}
 
 Exit codes: 0 replaced. 1 refused, one reason per line. 2 wrong usage, or could not run.`,
-    run: async (...given) => (await import('./log/signing-key.ts')).replaceKey(...given),
-  },
-  'blobs gc': {
+    settings: ['config', 'data', 'acceptClock'],
+    flags: { reason: 'string' },
+    run: async (given) => (await import('./log/signing-key.ts')).replaceKey(given),
+  }),
+  'blobs gc': command({
     summary: 'remove uploaded files that no event names',
     usage: `annals blobs gc [--data DIR] [--dry-run] [--names]
 
@@ -112,9 +104,11 @@ in progress stay.
 ${sameBucket}
 
 Exit codes: 0 done. 1 refused. 2 wrong usage, or could not run.`,
-    run: async (...given) => (await import('./log/blobs.ts')).collectBlobs(...given),
-  },
-  'blobs verify': {
+    settings: ['data'],
+    flags: { 'dry-run': 'boolean', names: 'boolean' },
+    run: async (given) => (await import('./log/blobs.ts')).collectBlobs(given),
+  }),
+  'blobs verify': command({
     summary: 'check that all uploaded files exist and are unaltered',
     usage: `annals blobs verify [--data DIR] [--record --reason TEXT [--config FILE] [--accept-clock]]
 
@@ -130,10 +124,12 @@ ${acceptClock}; with --record
 ${sameBucket}
 
 Exit codes: 0 sound. 1 a file is missing or altered. 2 wrong usage, or could not run.`,
-    run: async (...given) => (await import('./log/blobs.ts')).verifyBlobs(...given),
-  },
+    settings: ['config', 'data', 'acceptClock'],
+    flags: verifyBlobsFlags,
+    run: async (given) => (await import('./log/blobs.ts')).verifyBlobs(given),
+  }),
   ...exportCommands,
-  'config check': {
+  'config check': command({
     summary: 'check a configuration and print every problem',
     usage: `annals config check [--config FILE] [--rules] [--against DIR] [--strict-schema] [--accept-loss] [--site ID]
 
@@ -144,10 +140,11 @@ Exit codes: 0 sound. 1 a file is missing or altered. 2 wrong usage, or could not
   --accept-loss    with --against: treat losses as changes, as annals serve --accept-loss does
   --site ID        check only this site; by default the file of sites (ANNALS_SITES) and the configurations of all sites are
                    checked`,
-    isForAllSites: true,
-    run: async (...given) => (await import('./service/config-check.ts')).configCheck(...given),
-  },
-  types: {
+    settings: ['config', 'strictSchema', 'acceptLoss', 'sites'],
+    flags: configCheckFlags,
+    run: async (given) => (await import('./service/config-check.ts')).configCheck(given),
+  }),
+  types: command({
     summary: 'write the TypeScript types of the API, for clients without access to the configuration',
     usage: `annals types [--config FILE] [--out FILE] [--check]
 
@@ -158,9 +155,11 @@ the configuration get the same types from createClient<typeof config>(…). Read
   --check     change nothing; exit code 1 if FILE is not up to date
 
 Exit codes: 0 done, or up to date. 1 not up to date, with --check. 2 wrong usage, or could not run.`,
-    run: async (...given) => (await import('./service/types.ts')).writeTypes(...given),
-  },
-  'create-user': {
+    settings: ['config'],
+    flags: { out: 'string', check: 'boolean' },
+    run: async (given) => (await import('./service/types.ts')).writeTypes(given),
+  }),
+  'create-user': command({
     summary: 'create a user who can log in',
     usage: `annals create-user COLLECTION --email E [--field NAME=VALUE]… [--config FILE] [--data DIR] [--accept-clock]
 
@@ -171,9 +170,13 @@ never an argument. Prints the id of the user.
   --field NAME=VALUE  the value of another field; can be repeated. Texts, numbers, true, false and ids are written as they
                       are; lists, objects, richText and json as JSON: --field 'tags=["a","b"]'
 ${calls}`,
-    run: async (...given) => (await import('./accounts/accounts.ts')).createUser(...given),
-  },
-  'set-password': {
+    settings: ['config', 'data', 'acceptClock'],
+    flags: { email: 'string', field: 'list' },
+    words: ['COLLECTION'],
+    refuse: async (args) => (await import('./accounts/accounts.ts')).refusePassword(args),
+    run: async (given) => (await import('./accounts/accounts.ts')).createUser(given),
+  }),
+  'set-password': command({
     summary: 'give an account a new password',
     usage: `annals set-password COLLECTION --email E [--config FILE] [--data DIR] [--accept-clock]
 
@@ -182,9 +185,13 @@ the first line of standard input. It is never an argument. Ends all sessions of 
 
   --email E       the e-mail address of the account
 ${calls}`,
-    run: async (...given) => (await import('./accounts/accounts.ts')).setPassword(...given),
-  },
-  users: {
+    settings: ['config', 'data', 'acceptClock'],
+    flags: { email: 'string' },
+    words: ['COLLECTION'],
+    refuse: async (args) => (await import('./accounts/accounts.ts')).refusePassword(args),
+    run: async (given) => (await import('./accounts/accounts.ts')).setPassword(given),
+  }),
+  users: command({
     summary: 'list the users, with their e-mail addresses, locks and last logins',
     usage: `annals users [COLLECTION] [--json] [--config FILE] [--data DIR] [--accept-clock]
 
@@ -193,9 +200,12 @@ Lists the accounts of a collection, or of all, oldest first. Records nothing.
   --json          print one JSON object: users, each with id, email, collection, createdAt, locked, lockedUntil, failures (counted
                   failed logins), lastLoginAt, hasPassword, and sessions, how many go on
 ${calls}`,
-    run: async (...given) => (await import('./accounts/users.ts')).listUsers(...given),
-  },
-  erase: {
+    settings: ['config', 'data', 'acceptClock'],
+    flags: { json: 'boolean' },
+    words: ['[COLLECTION]'],
+    run: async (given, environment) => (await import('./accounts/users.ts')).listUsers(given, environment),
+  }),
+  erase: command({
     summary: 'erase a document, its history and everything derived from it',
     usage: `annals erase COLLECTION/ID --reason TEXT [--dry-run] [--yes] [--config FILE] [--data DIR] [--accept-clock]
 
@@ -208,18 +218,24 @@ are not changed.
   --dry-run       print what would be erased, and change nothing
   --yes           do not ask for confirmation; without a terminal nothing is asked
 ${calls}`,
-    run: async (...given) => (await import('./accounts/erase.ts')).erase(...given),
-  },
-  unlock: {
+    settings: ['config', 'data', 'acceptClock'],
+    flags: { reason: 'string', 'dry-run': 'boolean', yes: 'boolean' },
+    words: ['COLLECTION/ID'],
+    run: async (given) => (await import('./accounts/erase.ts')).erase(given),
+  }),
+  unlock: command({
     summary: 'unlock an account after too many failed logins',
     usage: `annals unlock COLLECTION --email E [--config FILE] [--data DIR] [--accept-clock]
 
 Ends the lock of the account, and resets its count of failed logins.
 
 ${calls}`,
-    run: async (...given) => (await import('./accounts/accounts.ts')).unlock(...given),
-  },
-  'sessions revoke': {
+    settings: ['config', 'data', 'acceptClock'],
+    flags: { email: 'string' },
+    words: ['COLLECTION'],
+    run: async (given) => (await import('./accounts/accounts.ts')).unlock(given),
+  }),
+  'sessions revoke': command({
     summary: 'end the sessions of an account',
     usage: `annals sessions revoke COLLECTION --email E [--session SID] [--config FILE] [--data DIR] [--accept-clock]
 
@@ -227,8 +243,11 @@ Logs the account out at once, everywhere. Its password stays valid.
 
   --session SID   end only this session
 ${calls}`,
-    run: async (...given) => (await import('./accounts/accounts.ts')).revokeSessions(...given),
-  },
+    settings: ['config', 'data', 'acceptClock'],
+    flags: { email: 'string', session: 'string' },
+    words: ['COLLECTION'],
+    run: async (given) => (await import('./accounts/accounts.ts')).revokeSessions(given),
+  }),
   version: {
     summary: 'print the version',
     usage: `annals --version [--json]
@@ -237,6 +256,7 @@ ${calls}`,
           or checkout); node and sqlite, their versions; platform and arch, as Node names them
 
 Exit codes: 0 done. 2 wrong usage.`,
+    // Not read with the settings: a wrong environment does not keep the version from being shown.
     isForAllSites: true,
     run: async (args) => (await import('./version.ts')).printVersion(args),
   },

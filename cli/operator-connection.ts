@@ -18,14 +18,14 @@ import type { Settings } from '../server/settings/settings.ts';
 import { codeOf, messageOf } from '../storage/errors.ts';
 import { readHolder } from '../storage/holder.ts';
 import { LockedError } from '../storage/lock.ts';
-import { CallError } from './call-error.ts';
+import { CallError } from './errors.ts';
 import { printError, printLine } from './terminal.ts';
 
 /** Thrown if the service stopped before it took the request: nothing was done. */
 class NotTakenError extends CallError {}
 
 /** The address of a service, the secret of its operator, and the site that is meant, null without several. */
-export type Line = { address: string; secret: string; site: string | null };
+export type OperatorConnection = { address: string; secret: string; site: string | null };
 
 /**
  * The settings and the configuration of a service that a command runs itself; `takesFiles` if the command sends files.
@@ -41,7 +41,7 @@ export type Order = { path: string; body?: JsonObject; reason?: string; take?: T
 /** Receives an answer that is not JSON, and may be long; `signal` aborts it. */
 export type Take = { signal: AbortSignal; receive: (response: IncomingMessage) => Promise<void> };
 
-/** The answer of the service: `body` is that of the contract, also of an error. */
+/** The answer of the service. `body` is as the API describes it, also of an error. */
 export type Answered = { status: number; body: JsonObject & { message?: string; errors?: FieldError[] } };
 
 /** The wait for a process that starts or stops, which may take ten seconds for the requests it has taken. */
@@ -54,11 +54,11 @@ const stallMilliseconds = 300_000;
 const isBrief = new Set<string>(Object.values(briefHolders));
 
 /**
- * Calls the service as its operator, for whom no access rule applies: the service that holds the data directory, else
- * one that this process runs for the call. So commands write as all requests do.
+ * Calls the service as its operator, for whom no access rule applies: the service that holds the data directory, else a
+ * service that this process runs for the call. So commands write in the same way as all requests.
  *
  * @param before is called first if no service holds the directory; its errors are thrown.
- * @throws CallError when another process has the data directory and cannot be called.
+ * @throws CallError if another process has the data directory and cannot be called.
  */
 export function callAsOperator(
   own: Configured,
@@ -100,7 +100,7 @@ export async function callOrDoAlone(
 /**
  * Sends a request to the service that works on the data directory.
  *
- * @throws CallError or LockedError when there is no such service, or it cannot be called.
+ * @throws CallError or LockedError if no service runs there, or it cannot be called.
  */
 export async function callService(settings: Settings, order: Order): Promise<Answered> {
   const directory = resolve(settings.data);
@@ -111,7 +111,7 @@ export async function callService(settings: Settings, order: Order): Promise<Ans
 }
 
 function callOwn(own: Configured, order: Order): Promise<Answered> {
-  return withOwnService(own, (line) => call(line, order));
+  return withOwnService(own, (connection) => call(connection, order));
 }
 
 /**
@@ -121,7 +121,7 @@ function callOwn(own: Configured, order: Order): Promise<Answered> {
  */
 export async function withOwnService<T>(
   { settings, loaded, takesFiles = false }: Configured,
-  work: (line: Line) => Promise<T>,
+  work: (connection: OperatorConnection) => Promise<T>,
 ): Promise<T> {
   const own = { ...settings, host: '127.0.0.1', port: 0, threads: 0, logLevel: 'error' };
   const sink = standardError();
@@ -168,10 +168,10 @@ export async function heedingSignals<T>(stop: () => void, run: () => Promise<T>)
 
 /** Calls the service that holds the directory; null if it does not answer now, and has done nothing. */
 async function callHolder(settings: Settings, locked: LockedError, order: Order): Promise<Answered | null> {
-  const line = lineToHolder(settings, locked);
-  if (!line) return null;
+  const connection = connectionToHolder(settings, locked);
+  if (!connection) return null;
   try {
-    return await call(line, order);
+    return await call(connection, order);
   } catch (error) {
     if (error instanceof NotTakenError) return null;
     throw error;
@@ -179,11 +179,11 @@ async function callHolder(settings: Settings, locked: LockedError, order: Order)
 }
 
 /**
- * The line to the service that holds the directory; null if it cannot be called yet.
+ * The connection to the service that holds the directory; null if it cannot be called yet.
  *
  * @throws LockedError or CallError when the holder is not a service that can be called from here.
  */
-export function lineToHolder({ data, site }: Settings, locked: LockedError): Line | null {
+export function connectionToHolder({ data, site }: Settings, locked: LockedError): OperatorConnection | null {
   const { holder } = locked;
   if (!holder || isBrief.has(holder.what)) return null;
   const isEmbedded = holder.what === embeddedHolder;
@@ -220,7 +220,7 @@ const isClosed = new Set(['ECONNREFUSED', 'ECONNRESET', 'EPIPE']);
  *
  * @throws NotTakenError when the connection was closed before that; CallError.
  */
-async function call({ address, secret, site }: Line, order: Order): Promise<Answered> {
+async function call({ address, secret, site }: OperatorConnection, order: Order): Promise<Answered> {
   const { path, body, reason, take, patience = callMilliseconds } = order;
   const text = JSON.stringify(body ?? {});
   const outgoing = process.getBuiltinModule('node:http').request(new URL(`${address}${path}`), {
@@ -265,6 +265,24 @@ async function call({ address, secret, site }: Line, order: Order): Promise<Answ
     // It would wait to send a body that the service has refused.
     outgoing.destroy();
   }
+}
+
+/** How JSON holds a value: a list is an object. */
+type Kind<V> = V extends string ? 'string' : V extends number ? 'number' : V extends boolean ? 'boolean' : 'object';
+
+/**
+ * The body of an answer as the service describes it.
+ *
+ * @param kinds the fields that it must have.
+ * @throws CallError if one is missing or of another kind.
+ */
+export function answerOf<T extends object>(
+  body: Answered['body'],
+  kinds: { [name in keyof T as undefined extends T[name] ? never : name]: Kind<T[name]> },
+): T {
+  const wrong = Object.entries(kinds).find(([name, kind]) => typeof body[name] !== kind);
+  if (wrong) throw new CallError(`the service answered without ${wrong[0]}: is it of another version?`);
+  return body as T;
 }
 
 /** Prints the result of what the service has done, or why it refused; gives the exit code. */

@@ -3,11 +3,7 @@ import { Writable } from 'node:stream';
 import type { ReadStream } from 'node:tty';
 import { passwordProblem } from '../config/passwords.ts';
 import { UsageError } from '../server/settings/settings.ts';
-
-/** Thrown when the user cancels. */
-export class Cancelled extends Error {
-  override name = 'Cancelled';
-}
+import { Cancelled } from './errors.ts';
 
 const maxBytes = 10_000;
 

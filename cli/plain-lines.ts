@@ -31,7 +31,10 @@ function plainLine(line: string): string {
   return [first, ...more, ...advice].map((part) => printable(String(part))).join('\n  ');
 }
 
-/** The message of an error with its place; the stack where that is in our own files alone, since it is our mistake. */
+/**
+ * The message of an error with its place in the author's files; its stack if only our files are in it, since then the
+ * mistake is ours.
+ */
 function errorIn({ err }: Entry): string[] {
   if (!isEntry(err)) return [];
   const { message = '', stack = '' } = err;

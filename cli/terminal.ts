@@ -59,9 +59,9 @@ export function widthOf(text: string): number {
   return width;
 }
 
-/** A text in at most so many columns, with an ellipsis where it was cut. */
+/** A text in at most `columns` columns, with an ellipsis if it was cut. */
 export function cut(text: string, columns: number): string {
-  // No text of so many characters is longer than it looks.
+  // A character has at most two columns.
   if (text.length <= columns / 2 || widthOf(text) <= columns) return text;
   let width = 1;
   let kept = '';

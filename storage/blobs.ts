@@ -9,15 +9,16 @@ export type ByteRange = { start: number; end: number };
 /** A file that is kept. `size` is bytes. */
 export type StoredBlob = { sha256: string; size: number };
 
-/** Where uploaded bytes are kept. The key of a file is the SHA-256 of its bytes, so the same bytes are kept once. */
+/** A store of uploaded bytes. The key of a file is the SHA-256 of its bytes, so the same bytes are kept once. */
 export type BlobStore = {
   /** The folder of this machine in which files are received. */
   incoming: string;
   /**
-   * Makes ready what files are kept in, and checks that it can be used.
+   * Prepares the folder or bucket, and checks that it can be used.
    *
-   * @param logId the log whose files they are: a store that is another log's is refused, for it would be swept of them.
-   * @throws BlobsRefusedError when it never will work as it is configured; BlobsUnavailableError when it may later.
+   * @param logId the log whose files they are: the store of another log is refused, since garbage collection would
+   *   remove its files.
+   * @throws BlobsRefusedError if it will never work as it is configured; BlobsUnavailableError if it may work later.
    */
   prepare: (logId: string) => Promise<void>;
   /**
@@ -45,8 +46,8 @@ export type BlobStore = {
    */
   anchor: (name: string, text: string) => Promise<void>;
   /**
-   * The texts that {@link anchor} kept, by their names, from the first that is not before `from`. Where the store keeps
-   * versions, what was put over one or has hidden it is no other text, but one more.
+   * The texts that {@link anchor} kept, by their names, from the first name that is not before `from`. If the store
+   * keeps versions, also the texts that were replaced or hidden later.
    */
   anchors: (from?: string) => AsyncIterable<Anchor>;
   close: () => void;
@@ -70,16 +71,16 @@ export type BlobSettings =
       secretKey: string;
       /** True: the bucket is part of the path; false: of the host's name. */
       pathStyle: boolean;
-      /** For so many days Object Lock is to keep each anchored text; undefined: as the bucket has it. */
+      /** The days for which Object Lock keeps each anchored text; undefined: as the bucket is configured. */
       checkpointDays?: number;
-      /** So many bytes of segments of the log stay on this machine; undefined: all. */
+      /** The bytes of segments of the log that stay on this machine; undefined: all. */
       localRetentionBytes?: number;
     };
 
 /** Thrown when files cannot be kept or read now: nothing was kept, and it may work later. */
 export class BlobsUnavailableError extends Error {
   override name = 'BlobsUnavailableError';
-  /** `full`: there is no room. `unreachable`: the store does not answer, or not as it should. */
+  /** `full`: no disk space is left. `unreachable`: the store does not answer, or not as it should. */
   readonly reason: 'full' | 'unreachable';
 
   constructor(reason: 'full' | 'unreachable', message: string, options?: ErrorOptions) {
@@ -88,7 +89,7 @@ export class BlobsUnavailableError extends Error {
   }
 }
 
-/** Thrown when a store will not work as it is configured; the message is one line for the operator, without secrets. */
+/** Thrown if a store will never work as it is configured; the message is one line for the operator, without secrets. */
 export class BlobsRefusedError extends Error {
   override name = 'BlobsRefusedError';
 }
@@ -108,7 +109,7 @@ export class BlobHeldError extends BlobsRefusedError {
   }
 }
 
-/** Thrown when a file that should be there is not. */
+/** Thrown if a file is missing that should be in the store. */
 export class BlobMissingError extends Error {
   override name = 'BlobMissingError';
 

@@ -17,7 +17,7 @@ import { makePrivateFolderSync, privateFile } from './private.ts';
 /** The folder of a data directory that `annals restore` works in until it is done. */
 export const unfinishedRestore = 'restoring';
 
-/** Thrown when a data directory cannot be worked on as it is; the message is one line that says what to do. */
+/** Thrown if a data directory cannot be used; the message is one line that says what to do. */
 export class UnwritableError extends Error {
   override name = 'UnwritableError';
 }
@@ -31,10 +31,10 @@ const own =
   /^((log|vault|lock|read-[\da-f]+)\.db(\.[\w-]+?)?(-wal|-shm|-journal)?|lock\.json|room\.probe|backup\.json|seeded|directory-id|replica|openapi(-audit)?\.cache)$/;
 
 /**
- * Makes a data directory if it is missing, and its files those of this user alone: earlier versions left them to
- * everybody. Gives a warning for each thing that others may reach all the same.
+ * Makes a data directory if it is missing, and takes its files from all other users: earlier versions let everybody
+ * read them. Returns a warning for each path that others can still reach.
  *
- * @throws UnwritableError when this user may not write there.
+ * @throws UnwritableError if this user may not write there.
  */
 export function prepareDirectory(path: string): string[] {
   return writing(path, () => {
@@ -48,8 +48,8 @@ export function prepareDirectory(path: string): string[] {
 }
 
 /**
- * Tells a data directory from its copies, which have the same log: by a file in it, which is made here, and by the
- * place of that file on its disk, for a copy has another one.
+ * The id of a data directory, which tells it from its copies: the content of a file in it, which is made if it is
+ * missing, and the inode of the file, which differs in a copy.
  */
 export function directoryId(path: string): string {
   const file = join(path, 'directory-id');
@@ -61,9 +61,9 @@ export function directoryId(path: string): string {
 }
 
 /**
- * Runs what writes to a data directory, or to a file there.
+ * Runs a function that writes to a data directory, or to a file there.
  *
- * @throws UnwritableError where the file system or the modes refuse.
+ * @throws UnwritableError if the file system or the modes refuse.
  */
 export function writing<T>(path: string, run: () => T): T {
   try {
@@ -79,7 +79,8 @@ export function writing<T>(path: string, run: () => T): T {
 const another = 'name another data directory';
 
 /**
- * The meaning of an error of the system, going on with a sentence that the path begins; null where it says that itself.
+ * The meaning of an error of the system, to follow the path in a sentence; null for an error that names the path
+ * itself.
  */
 function meaningOf(code: string): string | null {
   switch (code) {
@@ -107,7 +108,7 @@ function makeFolder(path: string): void {
   } catch (error) {
     if (isSystemError(error) && error.code === 'ENOENT')
       throw new UnwritableError(`${path} cannot be made, nothing can be made in ${nearestOf(path)}: ${another}`);
-    // The folder to name is one that is there.
+    // The message names a folder that exists.
     if (isSystemError(error) && error.code === 'EROFS') accessSync(nearestOf(path), W_OK);
     throw error;
   }
@@ -117,7 +118,7 @@ function nearestOf(path: string): string {
   return existsSync(path) || dirname(path) === path ? path : nearestOf(dirname(path));
 }
 
-/** Sees to it that only its owner may open a file. False when that is somebody else, who lets us work with it. */
+/** Lets only its owner open a file. False if the owner is another user, who lets us work with it. */
 function leaveToOwner(path: string): boolean {
   const stats = statSync(path, { throwIfNoEntry: false });
   // The files that SQLite keeps beside one come and go.

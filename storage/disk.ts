@@ -7,8 +7,8 @@ import { isDiskFull, isOutOfFiles } from './sqlite.ts';
 /**
  * Waits for a call to the file system.
  *
- * @throws BlobsUnavailableError for no room and for a disk that does not work (gone, read-only, too many open files).
- * That a file is not there is thrown as it is.
+ * @throws BlobsUnavailableError if the disk is full or does not work (gone, read-only, too many open files). The error
+ *   of a missing file is thrown unchanged.
  */
 export async function onDisk<T>(call: Promise<T>): Promise<T> {
   try {
@@ -28,7 +28,7 @@ export async function onDisk<T>(call: Promise<T>): Promise<T> {
  */
 export const files = {
   open: promisify(fs.open),
-  /** Writes all of the bytes where the last ones ended. */
+  /** Writes all of the bytes at the end of the last write. */
   write: promisify(fs.writeFile),
   sync: promisify(fs.fsync),
   close: promisify(fs.close),

@@ -6,7 +6,7 @@ import { onDisk, syncFolder } from './disk.ts';
 import { codeOf } from './errors.ts';
 import { makePrivateFolder, privateFile } from './private.ts';
 
-/** So long a part is taken for one that is being written, by another machine too. */
+/** How long a part is taken for a file that is being written, maybe by another machine. */
 const longestWriting = 24 * 3_600_000;
 
 /**

@@ -16,104 +16,117 @@ import { isDiskFull } from './sqlite.ts';
 
 const chunkBytes = 128 * 1024;
 
-/**
- * Keeps files in a folder: `<folder>/ab/abcdef…`, each named by its SHA-256. Files are received in its `incoming`, so a
- * received file becomes a kept one by its new name. The file `annals-log` names the log whose files they are. Anchored
- * texts are in `checkpoints`.
- */
+/** A folder of files: `<folder>/ab/abcdef…`, each named by its SHA-256. */
+type Folder = {
+  folder: string;
+  /** Files are received here, so that a received file becomes a kept one by a rename. */
+  incoming: string;
+  /** Names the log whose files the folder has. */
+  marker: string;
+  /** Anchored texts. */
+  anchored: string;
+};
+
+/** Opens a store that keeps files in a folder. */
 export function openFolderStore(folder: string): BlobStore {
-  const incoming = join(folder, 'incoming');
-  const marker = join(folder, 'annals-log');
-  const anchored = join(folder, 'checkpoints');
+  const paths: Folder = {
+    folder,
+    incoming: join(folder, 'incoming'),
+    marker: join(folder, 'annals-log'),
+    anchored: join(folder, 'checkpoints'),
+  };
   const pathOf = (sha256: string) => join(folder, sha256.slice(0, 2), sha256);
 
-  async function sizeOf(path: string): Promise<number | null> {
-    const found = await orNull(stat(path));
-    return found?.size ?? null;
-  }
-
-  async function keep(path: string, target: string, size: number): Promise<void> {
-    await makeFolder(dirname(target));
-    // Another size is what a restored or altered folder has; the received bytes are the right ones.
-    if ((await sizeOf(target)) !== size) await rename(path, target);
-    // Also what was there already: who put it there may not have come as far as this.
-    await syncFolder(dirname(target));
-    await syncFolder(folder);
-  }
-
-  async function anchor(name: string, text: string): Promise<void> {
-    const path = join(anchored, name);
-    const there = await orNull(readFile(path, 'utf8'));
-    if (there === null) {
-      await makeFolder(anchored);
-      await writeWhole(path, text);
-    } else if (there !== text)
-      throw new BlobsRefusedError(`the file ${path} does not hold what was anchored under its name`);
-    await syncFolder(anchored);
-    await syncFolder(folder);
-  }
-
-  async function* anchors(from = '') {
-    const entries = (await onDisk(orNull(readdir(anchored, { withFileTypes: true })))) ?? [];
-    const names = entries.filter((entry) => entry.isFile()).map(({ name }) => name);
-    for (const name of names.filter((one) => isAnchorName(one) && one >= from).sort()) {
-      yield { name, read: () => onDisk(readFile(join(anchored, name), 'utf8')) };
-    }
-  }
-
-  async function isEmpty(): Promise<boolean> {
-    for await (const _ of list()) return false;
-    for await (const _ of anchors()) return false;
-    return true;
-  }
-
-  async function* list() {
-    for await (const shard of entriesOf(folder)) {
-      if (!shard.isDirectory() || !/^[0-9a-f]{2}$/.test(shard.name)) continue;
-      for await (const entry of entriesOf(join(folder, shard.name))) {
-        if (!entry.isFile() || !isSha256(entry.name) || !entry.name.startsWith(shard.name)) continue;
-        const size = await onDisk(sizeOf(pathOf(entry.name)));
-        if (size !== null) yield { sha256: entry.name, size };
-      }
-    }
-  }
-
   return {
-    incoming,
-    async prepare(logId) {
-      try {
-        await makePrivateFolder(folder);
-        await access(folder, constants.R_OK | constants.W_OK | constants.X_OK);
-      } catch (error) {
-        if (isDiskFull(error)) throw new BlobsUnavailableError('full', `there is no room for the folder ${folder}`);
-        throw new BlobsRefusedError(`the folder ${folder} cannot be used: ${messageOf(error)}`);
-      }
-      const owner = await onDisk(orNull(readFile(marker, 'utf8')));
-      if (owner?.trim() !== logId) {
-        // An empty one belongs to no log: no other process has the data directory, so none can be about to fill it.
-        if (owner !== null && !(await isEmpty())) {
-          throw new BlobsRefusedError(`the folder ${folder} holds the files of another log; it may be moved aside`);
-        }
-        await onDisk(writeWhole(marker, `${logId}\n`));
-      }
-      await onDisk(syncFolder(dirname(folder)));
-    },
-    keep: ({ path, size, sha256 }) => onDisk(keep(path, pathOf(sha256), size)),
+    incoming: paths.incoming,
+    prepare: (logId) => prepare(paths, logId),
+    keep: ({ path, size, sha256 }) => onDisk(keep({ path, size }, pathOf(sha256), folder)),
     async open(sha256, range) {
       const fd = await onDisk(orNull(files.open(pathOf(sha256), 'r')));
       if (fd === null) throw new BlobMissingError(sha256);
       return createReadStream('', { fd, ...range, highWaterMark: chunkBytes });
     },
     size: (sha256) => onDisk(sizeOf(pathOf(sha256))),
-    list,
-    anchor: (name, text) => onDisk(anchor(name, text)),
-    anchors,
+    list: () => list(folder),
+    anchor: (name, text) => onDisk(anchor(paths, name, text)),
+    anchors: (from) => anchors(paths, from),
     remove: (sha256) => onDisk(rm(pathOf(sha256), { force: true })),
     close() {},
   };
 }
 
-/** @throws BlobsUnavailableError also if the folder above was removed, which a mounted one can be and yet be there. */
+async function prepare(paths: Folder, logId: string): Promise<void> {
+  const { folder, marker } = paths;
+  try {
+    await makePrivateFolder(folder);
+    await access(folder, constants.R_OK | constants.W_OK | constants.X_OK);
+  } catch (error) {
+    if (isDiskFull(error)) throw new BlobsUnavailableError('full', `there is no room for the folder ${folder}`);
+    throw new BlobsRefusedError(`the folder ${folder} cannot be used: ${messageOf(error)}`);
+  }
+  const owner = await onDisk(orNull(readFile(marker, 'utf8')));
+  if (owner?.trim() !== logId) {
+    // An empty folder belongs to no log: this process has the data directory, so no other one is about to fill it.
+    if (owner !== null && !(await isEmpty(paths))) {
+      throw new BlobsRefusedError(`the folder ${folder} holds the files of another log; it may be moved aside`);
+    }
+    await onDisk(writeWhole(marker, `${logId}\n`));
+  }
+  await onDisk(syncFolder(dirname(folder)));
+}
+
+async function keep(received: { path: string; size: number }, target: string, folder: string): Promise<void> {
+  await makeFolder(dirname(target));
+  // In a restored or altered folder the file may have another size: the received bytes are the right ones.
+  if ((await sizeOf(target)) !== received.size) await rename(received.path, target);
+  // Also for a file that was there: the process that put it there may have crashed before this.
+  await syncFolder(dirname(target));
+  await syncFolder(folder);
+}
+
+async function sizeOf(path: string): Promise<number | null> {
+  const found = await orNull(stat(path));
+  return found?.size ?? null;
+}
+
+async function anchor({ folder, anchored }: Folder, name: string, text: string): Promise<void> {
+  const path = join(anchored, name);
+  const there = await orNull(readFile(path, 'utf8'));
+  if (there === null) {
+    await makeFolder(anchored);
+    await writeWhole(path, text);
+  } else if (there !== text)
+    throw new BlobsRefusedError(`the file ${path} does not hold what was anchored under its name`);
+  await syncFolder(anchored);
+  await syncFolder(folder);
+}
+
+async function* anchors({ anchored }: Folder, from = '') {
+  const entries = (await onDisk(orNull(readdir(anchored, { withFileTypes: true })))) ?? [];
+  const names = entries.filter((entry) => entry.isFile()).map(({ name }) => name);
+  for (const name of names.filter((one) => isAnchorName(one) && one >= from).sort()) {
+    yield { name, read: () => onDisk(readFile(join(anchored, name), 'utf8')) };
+  }
+}
+
+async function isEmpty(paths: Folder): Promise<boolean> {
+  for await (const _ of list(paths.folder)) return false;
+  for await (const _ of anchors(paths)) return false;
+  return true;
+}
+
+async function* list(folder: string) {
+  for await (const shard of entriesOf(folder)) {
+    if (!shard.isDirectory() || !/^[0-9a-f]{2}$/.test(shard.name)) continue;
+    for await (const entry of entriesOf(join(folder, shard.name))) {
+      if (!entry.isFile() || !isSha256(entry.name) || !entry.name.startsWith(shard.name)) continue;
+      const size = await onDisk(sizeOf(join(folder, shard.name, entry.name)));
+      if (size !== null) yield { sha256: entry.name, size };
+    }
+  }
+}
+
+/** @throws BlobsUnavailableError also if the folder above was removed, which can happen to a mounted one. */
 async function makeFolder(path: string): Promise<void> {
   try {
     await makePrivateFolder(path);
@@ -123,9 +136,7 @@ async function makeFolder(path: string): Promise<void> {
   }
 }
 
-/**
- * Written beside and renamed: one that is half written would be taken for that of another log, or for an altered one.
- */
+/** Writes a file beside its path, and renames it: a half-written one would be taken for an altered one. */
 async function writeWhole(path: string, text: string): Promise<void> {
   const part = `${path}.part`;
   await writeFile(part, text, { mode: 0o600, flush: true });

@@ -17,14 +17,14 @@ export function isFreedNoted(): boolean {
 }
 
 /**
- * Gives the freed memory of native code, such as pages of SQLite, back to the system, that of all threads: glibc by
- * itself keeps whatever lies below memory in use. It takes a millisecond of CPU, and 40 for 340 MB, in which other
+ * Gives the freed memory of native code in all threads, such as pages of SQLite, back to the system: by itself glibc
+ * keeps freed memory that lies below memory in use. It takes a millisecond of CPU, and 40 for 340 MB, in which other
  * threads may wait for memory. Without glibc it does nothing.
  *
- * Node does not offer the function for it, malloc_trim(3), but SQLite calls a function of a library by its name when it
- * loads an extension. The first argument, an address, is here the number of bytes to leave at the end of the main heap:
- * so many that this end, which glibc cuts by itself, is left as it is. The result, 1 if memory went back, means to
- * SQLite that the extension failed.
+ * Node does not offer the function, malloc_trim(3), but SQLite calls a function of a library by its name when it loads
+ * an extension. The first argument, an address, is read as the number of bytes to leave at the end of the main heap: so
+ * large a number that the end, which glibc trims by itself, is left alone. The result is 1 if memory went back, which
+ * SQLite takes for a failure of the extension.
  */
 export function giveBackFreed(): void {
   isNoted = false;

@@ -9,9 +9,8 @@ let passed = 0;
 let collect: Collect | null = null;
 
 /**
- * Notes bytes of a file that pass through this thread, and has the memory of those that have passed collected every 8
- * MiB, which takes a millisecond. V8 by itself lets 64 MB and more of it gather in each thread, for it lies outside of
- * its heap.
+ * Counts bytes of a file that pass through this thread, and has their memory collected every 8 MiB, which takes a
+ * millisecond. By itself V8 lets 64 MB and more gather in each thread, since the memory is outside of its heap.
  */
 export function notePassed(bytes: number): void {
   passed += bytes;

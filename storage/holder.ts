@@ -1,7 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** The process that works on a data directory. `address` is where it answers; null where it does not, or not yet. */
+/**
+ * The process that works on a data directory. `address` is where it answers; null if it does not answer, or not yet.
+ */
 export type Holder = { pid: number; host: string; since: string; what: string; address: string | null };
 
 /** The file in a data directory that tells its holder. */
@@ -10,8 +12,8 @@ export function holderFile(directory: string): string {
 }
 
 /**
- * The process that has a data directory, or had it and was killed, as it describes itself; null where none does. It
- * alone does not say that the process still runs: the lock does, and so does an answer from its address.
+ * The process that has a data directory, or had it when it was killed, as it described itself; null if no process did.
+ * Only the lock, or an answer from its address, shows that the process still runs.
  */
 export function readHolder(directory: string): Holder | null {
   try {

@@ -8,12 +8,12 @@ import { notePassed } from './garbage.ts';
 import { makePrivateFolderSync } from './private.ts';
 
 /**
- * Writes a stream to a new file of a folder, hashing it on the way; when it resolves the bytes survive a power cut.
- * Whatever goes wrong, nothing is left of it. No chunk is asked for before the last one is written.
+ * Writes a stream to a new file of a folder, hashing it on the way; when it resolves the bytes survive a power cut. If
+ * it fails, the file is removed. A chunk is read only after the last one was written.
  *
- * @param source what it throws is thrown on; a stream that is refused half way is destroyed.
- * @param look is shown every chunk before it is written; what it throws refuses the file.
- * @throws BlobsUnavailableError when the disk is full or does not work, or the folder is gone.
+ * @param source an error of it is thrown on; a stream that is refused half way is destroyed.
+ * @param look gets every chunk before it is written; its error refuses the file.
+ * @throws BlobsUnavailableError if the disk is full or does not work, or the folder is gone.
  */
 export async function receiveFile(
   folder: string,

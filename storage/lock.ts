@@ -35,7 +35,7 @@ const held = new Set<Database.Database>();
 export function lockDirectory(directory: string, what: string, patience = 200): Lock {
   const file = holderFile(directory);
   const lockFile = join(directory, 'lock.db');
-  // One that is there may be opened where nothing can be written.
+  // An existing file can be opened even if nothing can be written.
   writing(directory, () => accessSync(directory, constants.W_OK));
   writing(lockFile, () => createPrivate(lockFile));
   const db = new Database(lockFile);

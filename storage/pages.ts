@@ -7,8 +7,8 @@ export class DamagedPageError extends Error {
 }
 
 /**
- * A file of SQLite whose write-ahead log is empty, so that each page is as it stands there. `descriptor`: to read it.
- * `hasMap`: some pages say where others belong.
+ * A file of SQLite whose write-ahead log is empty, so that the file has the newest version of each page. `descriptor`:
+ * the open file. `hasMap`: some pages map where other pages belong.
  */
 export type PagedFile = { descriptor: number; pageSize: number; pages: number; hasMap: boolean };
 
@@ -19,9 +19,8 @@ export type FreePages = { isFree: Uint8Array; trunks: ReadonlyMap<number, number
 export type Tail = { page: number; used: number };
 
 /**
- * The first page whose number could begin with the byte of a kind of page: below it, the first byte of a page tells
- * pages of trees from those that rows go on in, which begin with the number of the next one. 128 GiB, where a page has
- * 4 KiB.
+ * The first page whose number could begin with the byte of a kind of page. Below it the first byte tells pages of trees
+ * from overflow pages, which begin with the number of the next page. 128 GiB with pages of 4 KiB.
  */
 const mostPages = 0x02_00_00_00;
 
@@ -48,7 +47,7 @@ export function openPages(descriptor: number): PagedFile {
   return { descriptor, pageSize, pages, hasMap: header.readUInt32BE(52) !== 0 };
 }
 
-/** Reads consecutive pages, from a number on. @throws DamagedPageError where the file ends before. */
+/** Reads consecutive pages, from a number on. @throws DamagedPageError if the file is too short. */
 export function readPages({ descriptor, pageSize }: PagedFile, from: number, into: Buffer): void {
   readAt(descriptor, into, (from - 1) * pageSize);
 }
@@ -61,12 +60,12 @@ function readAt(descriptor: number, into: Buffer, position: number): void {
   }
 }
 
-/** The page that SQLite never uses: its locks stand there. */
+/** The page that SQLite never uses, since its locks are on the bytes there. */
 export function lockPage({ pageSize }: PagedFile): number {
   return 0x40_00_00_00 / pageSize + 1;
 }
 
-/** Whether a page says where others belong (section 1.8): all of its bytes are in use, or zeros. */
+/** Whether a page maps where other pages belong (section 1.8): all of its bytes are in use, or zeros. */
 export function isMapPage(file: PagedFile, number: number): boolean {
   if (!file.hasMap || number < 2) return false;
   // Each has five bytes for every page up to the next one.
@@ -113,10 +112,10 @@ function startOf(number: number): number {
 }
 
 /**
- * Zeros the bytes of a page of a tree that no row uses (section 1.6): between the pointers to rows and the rows, and
- * where rows were. SQLite reads none of them.
+ * Zeros the bytes of a page of a tree that no row uses (section 1.6): between the pointers to rows and the rows, and in
+ * freed blocks. SQLite reads none of them.
  *
- * @returns whether something stood there.
+ * @returns whether a byte was not zero.
  * @throws DamagedPageError, before anything is changed.
  */
 export function clearTreePage(page: Buffer, number: number): boolean {
@@ -128,7 +127,7 @@ export function clearTreePage(page: Buffer, number: number): boolean {
     if (at <= last || at + 4 > page.length) throw damaged(number, 'a free block is out of place');
     const end = at + page.readUInt16BE(at + 2);
     if (end < at + 4 || end > page.length) throw damaged(number, 'a free block has a wrong length');
-    // The first four bytes are where the next one is, and the length.
+    // The first four bytes are the offset of the next block, and the length.
     blocks.push([at + 4, end]);
     last = end - 1;
   }
@@ -183,7 +182,7 @@ export function tailsOf(file: PagedFile, page: Buffer, number: number): Tail[] {
   return tails;
 }
 
-/** How many bytes of a row may stand in its tree, and how many do at least where it is longer. */
+/** How many bytes of a row may be in its tree, and how many are at least if the row is longer. */
 function localBounds(usable: number, isTable: boolean): { most: number; least: number } {
   const least = Math.floor(((usable - 12) * 32) / 255) - 23;
   return { least, most: isTable ? usable - 35 : Math.floor(((usable - 12) * 64) / 255) - 23 };

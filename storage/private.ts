@@ -13,8 +13,7 @@ export const privateFolder = 0o700;
  */
 export function createPrivate(path: string): void {
   try {
-    // One that is there is not opened: closed again, it would take the locks with it that this process has on it
-    // (POSIX).
+    // An existing file is not opened: to close it would drop the locks that this process has on it (POSIX).
     closeSync(openSync(path, 'wx', privateFile));
   } catch (error) {
     if (codeOf(error) !== 'EEXIST') throw error;
@@ -22,8 +21,8 @@ export function createPrivate(path: string): void {
 }
 
 /**
- * Makes a folder, and those above it that are missing, for its owner alone. `recursive` of Node never ends if a folder
- * exists and yet takes nothing: one that was removed while it is mounted or the working directory, and those in /proc.
+ * Makes a folder, and the missing ones above it, for its owner alone. `recursive` of Node never ends in a folder that
+ * exists and takes nothing: one that was removed while it is mounted or the working directory, and folders in /proc.
  */
 export async function makePrivateFolder(path: string): Promise<void> {
   const parent = dirname(path);

@@ -19,109 +19,99 @@ import { isDiskFull, isOutOfFiles, isUnopened, openDatabase, type Sqlite } from 
 const patienceMilliseconds = 50;
 /** How long a step looks at pages, and how many it reads at once. */
 const usual = { milliseconds: 20, pagesAtOnce: 128 };
-/** A step writes no more bytes than this, since it waits for the disk; less where the disk is slow. */
+/** The most bytes that a step writes, since it waits for the disk. Slow disks get fewer. */
 const writtenBytes = { least: 256 * 1024, most: 4 * 1024 * 1024, first: 1024 * 1024 };
 const slowMilliseconds = 50;
 
-/** How a step went. `busy`: somebody reads from before, so that nothing could be done. */
-export type StepResult = 'busy' | 'going' | 'done';
+/** The result of a step. */
+export type StepResult =
+  /** Another process reads an older snapshot, so nothing could be done. */
+  | 'busy'
+  /** There are more pages to clean. */
+  | 'going'
+  | 'done';
 
-/** Cleans a file of SQLite of all that it does not use. */
+/** Cleans a file of SQLite of all bytes that it does not use. */
 export type Cleaner = {
-  /** Cleans some pages, for which it holds up its thread for some ten milliseconds. Outside of a transaction. */
+  /** Cleans some pages, which blocks the thread for some ten milliseconds. Must be called outside of a transaction. */
   step: () => StepResult;
   /** The pages of the file, and how many of them have been cleaned. */
   progress: () => { pages: number; cleaned: number };
-  /**
-   * Ends the steps: the next one begins with the first page. Until then the write-ahead log grows, so it is not to be
-   * left out.
-   */
+  /** Ends the steps: the next one begins with the first page. Must be called, since until then the WAL grows. */
   end: () => void;
-  /** For a thread that goes on, after the connection is closed. */
+  /** For a thread that goes on after the connection is closed. */
   close: () => void;
+};
+
+/** The state of a cleaner between two steps. */
+type State = {
+  db: Sqlite;
+  path: string;
+  limits: typeof usual;
+  /**
+   * The open file. To close it would drop the locks that SQLite has on the file in this process (POSIX), so it stays
+   * open as long as the cleaner.
+   */
+  descriptor: number | null;
+  /** The next page to clean. */
+  next: number;
+  pages: number;
+  /** Pages that were changed after they were cleaned. */
+  again: Set<number>;
+  wasFree: Uint8Array;
+  /** How many bytes a step may write. */
+  mayWrite: number;
 };
 
 /**
  * Opens the cleaner of a file, which overwrites with zeros the bytes that no row uses: those of deleted rows, free
- * pages, and the copies that SQLite leaves in the unused part of pages when it moves rows between them. It reads none
- * of these bytes, so readers see no difference, at any moment, nor after a crash.
+ * pages, and the copies that SQLite leaves in the unused part of pages when it moves rows between them. SQLite reads
+ * none of these bytes, so readers see no difference, at any moment, nor after a crash.
  *
- * The bytes are written into the file, not through SQLite. That is safe where nothing else changes the file meanwhile:
- * the write-ahead log is empty and the lock of writers is held, so no checkpoint has anything to write. A page that was
- * changed between two steps is looked at again: between them a reader of our own keeps the write-ahead log from
- * beginning anew, so its frames tell which.
+ * The bytes are written into the file, not through SQLite. That is safe if nothing else changes the file meanwhile: the
+ * write-ahead log is empty and the lock of writers is held, so no checkpoint has anything to write. A page that was
+ * changed between two steps is cleaned again: between steps a reader of ours keeps the write-ahead log from restarting,
+ * so its frames name the changed pages.
  *
- * @param db the connection of the only writer of the file. Its pages in memory are dropped: from those, old bytes would
- * come back.
+ * @param db the connection of the only writer of the file. The pages that it has in memory are dropped: from there old
+ *   bytes would come back.
  */
-export function openCleaner(db: Sqlite, { milliseconds, pagesAtOnce } = usual): Cleaner {
+export function openCleaner(db: Sqlite, limits = usual): Cleaner {
   const path = db.name;
-  // To close it would drop the locks that SQLite has on the file in this process (POSIX), so it is open as long as the
-  // file.
-  let descriptor: number | null = null;
+  const state: State = {
+    db,
+    path,
+    limits,
+    descriptor: null,
+    next: 1,
+    pages: 0,
+    again: new Set(),
+    wasFree: new Uint8Array(),
+    mayWrite: writtenBytes.first,
+  };
   let guard: Sqlite | null = null;
   const begin = db.prepare('BEGIN IMMEDIATE');
   const rollback = db.prepare('ROLLBACK');
-  let next = 1;
-  let pages = 0;
-  /** Pages that were changed after they were looked at. */
-  const again = new Set<number>();
-  let wasFree: Uint8Array = new Uint8Array();
-  let mayWrite = writtenBytes.first;
 
   function step(): StepResult {
-    for (const page of pagesInWal(path)) again.add(page);
+    for (const page of pagesInWal(path)) state.again.add(page);
     release();
     try {
-      return emptyWal(db) ? cleanSome() : 'busy';
+      return emptyWal(db) ? lockedStep() : 'busy';
     } finally {
       hold();
     }
   }
 
-  function cleanSome(): StepResult {
+  function lockedStep(): StepResult {
     begin.run();
     try {
-      // Another process could have written before the lock was ours; its frames are looked at next time.
-      if (walBytes(path) > 0) return 'busy';
-      descriptor ??= openSync(path, 'r+');
-      const file = openPages(descriptor);
-      pages = file.pages;
-      const started = performance.now();
-      const cleaning: Cleaning = { file, free: freePages(file), written: 0, runs: [] };
-      noteFreed(cleaning.free);
-      const isLeft = () => performance.now() - started < milliseconds && cleaning.written < mayWrite;
-      for (const page of [...again].sort((a, b) => a - b)) {
-        if (page < next && page <= pages) cleanRange(cleaning, page, 1);
-        again.delete(page);
-        if (!isLeft()) break;
-      }
-      do {
-        const count = Math.min(pagesAtOnce, pages - next + 1);
-        if (count > 0) cleanRange(cleaning, next, count);
-        next += Math.max(count, 0);
-      } while (next <= pages && isLeft());
-      const isDone = next > pages && again.size === 0;
-      // Those that were cleaned before may be in memory alone: the sync of another try, or of another process, may have
-      // failed.
-      if (cleaning.written > 0 || isDone) sync(cleaning);
-      if (cleaning.written > 0) adapt(performance.now() - started);
-      return isDone ? 'done' : 'going';
+      // Another process could have written before the lock was ours; the next step reads its frames.
+      return walBytes(path) > 0 ? 'busy' : cleanSome(state);
     } finally {
       rollback.run();
       db.pragma('shrink_memory');
     }
-  }
-
-  /** A page that has become free is not written. Its bytes after the end of a row were to be cleaned with that row. */
-  function noteFreed({ isFree }: FreePages): void {
-    for (let page = 1; page < next; page += 1) if (isFree[page] === 1 && wasFree[page] !== 1) again.add(page);
-    wasFree = isFree;
-  }
-
-  function adapt(taken: number): void {
-    const factor = taken > slowMilliseconds ? 0.5 : 2;
-    mayWrite = Math.min(writtenBytes.most, Math.max(writtenBytes.least, mayWrite * factor));
   }
 
   function hold(): void {
@@ -133,7 +123,7 @@ export function openCleaner(db: Sqlite, { milliseconds, pagesAtOnce } = usual): 
     if (guard?.inTransaction) guard.exec('ROLLBACK');
   }
 
-  /** The last connection to a file that is closed must not be one that only reads. */
+  /** Must be called before `db` is closed: the last connection that is closed must not be a read-only one. */
   function endGuard(): void {
     guard?.close();
     guard = null;
@@ -141,21 +131,63 @@ export function openCleaner(db: Sqlite, { milliseconds, pagesAtOnce } = usual): 
 
   return {
     step,
-    progress: () => ({ pages, cleaned: next - 1 }),
+    progress: () => ({ pages: state.pages, cleaned: state.next - 1 }),
     end() {
       endGuard();
-      next = 1;
-      again.clear();
-      wasFree = new Uint8Array();
+      state.next = 1;
+      state.again.clear();
+      state.wasFree = new Uint8Array();
     },
     close() {
       endGuard();
-      if (descriptor !== null) closeSync(descriptor);
+      if (state.descriptor !== null) closeSync(state.descriptor);
     },
   };
 }
 
-/** `runs`: what was written, and where. */
+/** Cleans pages until time or bytes are used up: first those that were changed, then the next ones. */
+function cleanSome(state: State): StepResult {
+  const { again, limits } = state;
+  state.descriptor ??= openSync(state.path, 'r+');
+  const file = openPages(state.descriptor);
+  state.pages = file.pages;
+  const started = performance.now();
+  const cleaning: Cleaning = { file, free: freePages(file), written: 0, runs: [] };
+  noteFreed(state, cleaning.free);
+  const isLeft = () => performance.now() - started < limits.milliseconds && cleaning.written < state.mayWrite;
+  for (const page of [...again].sort((a, b) => a - b)) {
+    if (page < state.next && page <= file.pages) cleanRange(cleaning, page, 1);
+    again.delete(page);
+    if (!isLeft()) break;
+  }
+  do {
+    const count = Math.min(limits.pagesAtOnce, file.pages - state.next + 1);
+    if (count > 0) cleanRange(cleaning, state.next, count);
+    state.next += Math.max(count, 0);
+  } while (state.next <= file.pages && isLeft());
+  const isDone = state.next > file.pages && again.size === 0;
+  // If done, also without writes: the sync of an earlier try, or of another process, may have failed.
+  if (cleaning.written > 0 || isDone) sync(cleaning);
+  if (cleaning.written > 0) state.mayWrite = adapted(state.mayWrite, performance.now() - started);
+  return isDone ? 'done' : 'going';
+}
+
+/**
+ * Notes pages that have become free, which writes no frame. The end of a row in such a page was to be cleaned together
+ * with the row.
+ */
+function noteFreed(state: State, { isFree }: FreePages): void {
+  const { next, wasFree, again } = state;
+  for (let page = 1; page < next; page += 1) if (isFree[page] === 1 && wasFree[page] !== 1) again.add(page);
+  state.wasFree = isFree;
+}
+
+function adapted(mayWrite: number, taken: number): number {
+  const factor = taken > slowMilliseconds ? 0.5 : 2;
+  return Math.min(writtenBytes.most, Math.max(writtenBytes.least, mayWrite * factor));
+}
+
+/** A step on a file. `runs`: the bytes that were written, and their positions. */
 type Cleaning = { file: PagedFile; free: FreePages; written: number; runs: { bytes: Buffer; position: number }[] };
 
 /**
@@ -212,8 +244,9 @@ function writeAll({ descriptor }: PagedFile, bytes: Buffer, position: number): v
 }
 
 /**
- * Brings the cleaned pages to the disk. After a sync that failed, no later one writes what it was to write, though it
- * is read from memory: the next try would find nothing to clean. So it is written once more, for the sync of that.
+ * Syncs the cleaned pages. After a failed sync the system may take them for clean: no later sync would write them, and
+ * the next step would read them from memory and find nothing to clean. So they are written once more, for the next
+ * sync.
  */
 function sync({ file, runs }: Cleaning): void {
   try {
@@ -232,8 +265,7 @@ const walHeaderBytes = 32;
 const frameHeaderBytes = 24;
 
 /**
- * The pages of which a newer version stands in the write-ahead log of a file (https://sqlite.org/fileformat2.html,
- * section 4.1).
+ * The pages with a newer version in the write-ahead log of a file (https://sqlite.org/fileformat2.html, section 4.1).
  */
 function pagesInWal(path: string): number[] {
   if (walBytes(path) === 0) return [];
@@ -250,7 +282,7 @@ function pagesInWal(path: string): number[] {
       readSync(descriptor, frame, 0, frameHeaderBytes, at) === frameHeaderBytes;
       at += frameBytes
     ) {
-      // Those of a time before this one come after it.
+      // The frames after it are older than the last restart of the write-ahead log.
       if (frame.compare(salt, 0, 8, 8, 16) !== 0) break;
       found.push(frame.readUInt32BE(0));
     }
@@ -268,9 +300,7 @@ function walOf(path: string): string {
   return `${path}-wal`;
 }
 
-/**
- * Brings what is in the write-ahead log into the file, and empties it. False while somebody still reads from before.
- */
+/** Moves the write-ahead log into the file, and empties it. False while a reader uses an older snapshot. */
 export function emptyWal(db: Sqlite): boolean {
   const usual = db.pragma('busy_timeout', { simple: true });
   db.pragma(`busy_timeout = ${patienceMilliseconds}`);
@@ -285,8 +315,8 @@ export function emptyWal(db: Sqlite): boolean {
 export type Hindrance = 'room' | 'files';
 
 /**
- * The meaning of an error of {@link Cleaner}; null for one that does not pass by itself. A file that SQLite could not
- * open is one more than may be open: others may have been closed before that could be found out.
+ * The meaning of an error of {@link Cleaner}; null for an error that does not pass by itself. A file that SQLite could
+ * not open counts as too many open files: others may have been closed before that could be checked.
  */
 export function hindranceOf(error: unknown): Hindrance | null {
   if (isDiskFull(error)) return 'room';

@@ -8,7 +8,7 @@ import { createPrivate } from './private.ts';
 /** An open SQLite file. */
 export type Sqlite = Database.Database;
 
-/** A prepared statement, whatever it takes; what it gives are rows, or their one column. */
+/** A prepared statement with any parameters; its results are rows, or their one column. */
 export type Statement<Row = unknown> = Database.Statement<unknown[], Row>;
 
 /**
@@ -28,7 +28,7 @@ type OpenOptions = {
   shrinks?: boolean;
   /** Page cache in MiB; default 16. */
   cacheMiB?: number;
-  /** How many MiB of changed pages a transaction keeps in memory, where that is more than the cache. */
+  /** How many MiB of changed pages a transaction keeps in memory, if that is more than the cache. */
   changedMiB?: number;
 };
 
@@ -107,8 +107,8 @@ export function emptyCaches(): void {
 const incremental = 2;
 
 /**
- * Gives pages that a file does not use back to the disk, so many at most, in a transaction of its own; the checkpoint
- * after it makes the file smaller. `spare` pages stay. @returns whether there are more.
+ * Gives at most `most` unused pages of a file back to the disk, in a transaction; the next checkpoint makes the file
+ * smaller. `spare` pages stay. @returns whether there are more.
  */
 export function giveBackPages(db: Sqlite, most: number, spare: number): boolean {
   const unused = Number(db.pragma('freelist_count', { simple: true })) - spare;
@@ -160,7 +160,7 @@ export function hasTable(db: Sqlite, name: string): boolean {
   return db.prepare('SELECT count(*) FROM sqlite_schema WHERE name = ?').pluck().get(name) === 1;
 }
 
-/** `off` is not among them: better-sqlite3 opens files in SQLite's defensive mode, which silently keeps another one. */
+/** Not `off`: better-sqlite3 opens files in SQLite's defensive mode, which silently keeps another mode. */
 function setJournal(db: Sqlite, mode: 'memory' | 'wal'): void {
   const actual = db.pragma(`journal_mode = ${mode}`, { simple: true });
   if (actual !== mode) throw new Error(`SQLite did not accept journal_mode = ${mode}: it says ${String(actual)}`);
@@ -209,10 +209,10 @@ export class OutOfFilesError extends Error {
 }
 
 /**
- * Runs what opens files of SQLite, which says "unable to open database file" whatever the reason. So it is found out,
- * before anything is closed.
+ * Runs a function that opens files of SQLite, which reports "unable to open database file" for any reason. Finds out
+ * the reason before anything is closed.
  *
- * @throws OutOfFilesError where no more files may be opened; else what was thrown.
+ * @throws OutOfFilesError if no more files may be opened; any other error unchanged.
  */
 export function explained<T>(run: () => T): T {
   try {
@@ -232,7 +232,7 @@ function mayOpenMore(): boolean {
   }
 }
 
-/** True where SQLite could not open a file. */
+/** True if SQLite could not open a file. */
 export function isUnopened(error: unknown): boolean {
   return codeOf(error)?.startsWith('SQLITE_CANTOPEN') === true;
 }
@@ -241,7 +241,7 @@ function isNoDatabase(error: unknown): boolean {
   return codeOf(error) === 'SQLITE_NOTADB';
 }
 
-/** True where this process, or all of the system, may open no more files. */
+/** True if this process, or the whole system, may open no more files. */
 export function isOutOfFiles(error: unknown): boolean {
   return ['EMFILE', 'ENFILE'].includes(codeOf(error) ?? '');
 }
@@ -264,7 +264,7 @@ export function isFailure(error: unknown): boolean {
   return error instanceof Database.SqliteError && !error.code.startsWith('SQLITE_CONSTRAINT');
 }
 
-/** True where another connection has the file to itself for too long: nothing was done. */
+/** True if another connection kept the file locked for too long: nothing was done. */
 export function isBusy(error: unknown): boolean {
   return codeOf(error)?.startsWith('SQLITE_BUSY') === true;
 }
@@ -283,8 +283,8 @@ export function isDamage(error: unknown): boolean {
 }
 
 /**
- * True where a file that is only read has a journal that takes back a change. A file gets its write-ahead log in such a
- * change, and a power cut may leave the journal of it, or bring it back.
+ * True if a file that is opened to be read has a journal with a change to roll back. A file gets its write-ahead log in
+ * such a change, and a power cut may leave its journal, or restore it.
  */
 export function isHalfChanged(error: unknown): boolean {
   return codeOf(error) === 'SQLITE_READONLY_ROLLBACK';

@@ -8,21 +8,19 @@ import { didYouMean, show, showAll } from '../../config/suggest.ts';
 import { logFile } from '../../projections/tables/files.ts';
 import { lostNumbers } from '../../server/platform/whole-numbers.ts';
 import { isReadAsJson, readingOf } from '../../server/queries/field-texts.ts';
-import { readSettings } from '../../server/settings/command.ts';
+import type { Given } from '../../server/settings/command.ts';
 import { type Loaded, loadConfiguration } from '../../server/settings/configuration.ts';
-import type { Flags } from '../../server/settings/flags.ts';
 import { UsageError } from '../../server/settings/settings.ts';
 import { messageOf } from '../../storage/errors.ts';
-import { existingLog } from '../data.ts';
+import { existingLog } from '../data-directory.ts';
 import { callAsOperator, reportAnswer } from '../operator-connection.ts';
 import { readNewPassword } from '../password-prompt.ts';
 
 /** `annals create-user COLLECTION`: exit 0 done, 1 refused, 2 could not run. Prints the id of the new user. */
-export async function createUser(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
-  refusePassword(args);
-  const { flags, ...given } = await read(args, environment, { email: 'string', field: 'list' });
+export async function createUser(asked: Given<{ email: 'string'; field: 'list' }>): Promise<number> {
+  const given = await accountOf(asked);
   const { settings, collection, email } = given;
-  const fields = readFields(collection, flags.field ?? []);
+  const fields = readFields(collection, asked.flags.field ?? []);
   const password = await readNewPassword();
   // Right before the first start, but it may also be the wrong directory.
   if (!existsSync(logFile(resolve(settings.data))))
@@ -33,9 +31,8 @@ export async function createUser(args: readonly string[], environment: NodeJS.Pr
 }
 
 /** `annals set-password COLLECTION`: exit 0 done, 1 refused, 2 could not run. */
-export async function setPassword(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
-  refusePassword(args);
-  const given = await read(args, environment, { email: 'string' });
+export async function setPassword(asked: Given<{ email: 'string' }>): Promise<number> {
+  const given = await accountOf(asked);
   const { settings, collection, email } = given;
   existingLog(settings);
   const password = await readNewPassword();
@@ -46,8 +43,8 @@ export async function setPassword(args: readonly string[], environment: NodeJS.P
 }
 
 /** `annals unlock COLLECTION`: exit 0 done, 1 refused, 2 could not run. */
-export async function unlock(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
-  const given = await read(args, environment, { email: 'string' });
+export async function unlock(asked: Given<{ email: 'string' }>): Promise<number> {
+  const given = await accountOf(asked);
   const { settings, collection, email } = given;
   existingLog(settings);
   const order = { path: '/api/operator/unlock', body: { collection: collection.slug, email } };
@@ -55,11 +52,11 @@ export async function unlock(args: readonly string[], environment: NodeJS.Proces
 }
 
 /** `annals sessions revoke COLLECTION`: exit 0 done, 1 refused, 2 could not run. */
-export async function revokeSessions(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
-  const { flags, ...given } = await read(args, environment, { email: 'string', session: 'string' });
+export async function revokeSessions(asked: Given<{ email: 'string'; session: 'string' }>): Promise<number> {
+  const given = await accountOf(asked);
   const { settings, collection, email } = given;
   existingLog(settings);
-  const sid = flags.session === undefined ? {} : { sid: flags.session };
+  const sid = asked.flags.session === undefined ? {} : { sid: asked.flags.session };
   const order = { path: '/api/operator/sessions/revoke', body: { collection: collection.slug, email, ...sid } };
   return reportAnswer(await callAsOperator(given, order), ({ ended }) => {
     return `${endedText(Number(ended))} of ${email}`;
@@ -70,22 +67,14 @@ function endedText(ended: number): string {
   return ended === 0 ? 'there was no session' : `ended ${counted(ended, 'session')}`;
 }
 
-async function read<const F extends Flags & { email: 'string' }>(
-  args: readonly string[],
-  environment: NodeJS.ProcessEnv,
-  known: F,
-) {
-  const { settings, flags, words } = readSettings(args, environment, {
-    settings: ['config', 'data', 'acceptClock'],
-    flags: known,
-    words: ['COLLECTION'],
-  });
+/** The account that a command names, by its collection and `--email`, in the configuration of the service. */
+async function accountOf({ settings, flags, words }: Given<{ email: 'string' }>) {
   if (flags.email === undefined) throw new UsageError('--email is missing');
   const loaded = await loadConfiguration(settings.config);
-  return { settings, flags, loaded, collection: accountsIn(loaded, words[0] ?? ''), email: flags.email };
+  return { settings, loaded, collection: accountsIn(loaded, words[0] ?? ''), email: flags.email };
 }
 
-/** A collection with accounts. @throws UsageError for another one. */
+/** The collection with accounts that a slug names. @throws UsageError if it names no such collection. */
 export function accountsIn({ path, model }: Loaded, slug: string): Collection {
   const found = model.collections.get(slug);
   if (found?.auth) return found;
@@ -96,7 +85,7 @@ export function accountsIn({ path, model }: Loaded, slug: string): Collection {
 }
 
 /** Refuses a password as an argument, with the reason, and does not repeat it. */
-function refusePassword(args: readonly string[]): void {
+export function refusePassword(args: readonly string[]): void {
   if (!args.some((argument) => /^--?pass(word)?(=|$)/i.test(argument))) return;
   throw new UsageError(
     'a password is never an argument: others on this machine can see those, and the history of the shell keeps them. ' +
@@ -141,7 +130,7 @@ function readField({ slug, fields }: Collection, name: string, text: string): Js
     throw new UsageError(`is not a field of ${slug} that can be given${didYouMean(name, names)}`);
   }
   const value = reading.read(text);
-  // A value that JSON cannot hold would arrive as another one.
+  // JSON would turn the value into another one.
   if (value === undefined || jsonProblem(value) !== undefined) throw new UsageError(`must ${reading.must}`);
   if (isReadAsJson(field) && lostNumbers(text).length > 0) throw new UsageError('must hold numbers that JSON keeps');
   return value;

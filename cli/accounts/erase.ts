@@ -2,29 +2,26 @@ import { createInterface } from 'node:readline';
 import { counted } from '../../config/counted.ts';
 import { isObject } from '../../config/schema.ts';
 import { show } from '../../config/suggest.ts';
-import { readSettings } from '../../server/settings/command.ts';
-import { loadConfiguration } from '../../server/settings/configuration.ts';
+import type { Given } from '../../server/settings/command.ts';
 import { UsageError } from '../../server/settings/settings.ts';
-import { existingLog } from '../data.ts';
+import { configured } from '../data-directory.ts';
+import { Cancelled } from '../errors.ts';
 import { type Answered, callAsOperator, reportAnswer, reportRefusal } from '../operator-connection.ts';
-import { Cancelled } from '../password-prompt.ts';
 
 /** `annals erase COLLECTION/ID`: exit 0 done, 1 refused, 2 could not run. Prints what was erased. */
-export async function erase(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
-  const { settings, flags, words } = readSettings(args, environment, {
-    settings: ['config', 'data', 'acceptClock'],
-    flags: { reason: 'string', 'dry-run': 'boolean', yes: 'boolean' },
-    words: ['COLLECTION/ID'],
-  });
+export async function erase({
+  settings,
+  flags,
+  words,
+}: Given<{ reason: 'string'; 'dry-run': 'boolean'; yes: 'boolean' }>): Promise<number> {
   const [word = ''] = words;
   const [, collection = '', id = ''] = /^([^/]+)\/([^/]+)$/.exec(word) ?? [];
   if (id === '')
     throw new UsageError(`COLLECTION/ID must be like posts/01a201cb-6f8a-7000-8653-d15f22ac836c, got ${show(word)}`);
   if (flags.reason === undefined) throw new UsageError('--reason is missing: the log keeps why something was erased');
-  existingLog(settings);
-  const loaded = await loadConfiguration(settings.config);
+  const own = await configured(settings);
   const body = { collection, id, reason: flags.reason };
-  const call = (query: string) => callAsOperator({ settings, loaded }, { path: `/api/audit/erasures${query}`, body });
+  const call = (query: string) => callAsOperator(own, { path: `/api/audit/erasures${query}`, body });
 
   if (flags['dry-run'] || (!flags.yes && process.stdin.isTTY)) {
     const preview = await call('?dryRun=true');

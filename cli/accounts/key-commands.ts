@@ -1,8 +1,9 @@
-import { type Command, calls } from '../command.ts';
+import { type Command, calls, command } from '../command.ts';
+import { createKeyFlags } from '../flags.ts';
 
 /** The commands about the API keys that are made at run time. */
 export const keyCommands: Record<string, Command> = {
-  'api-keys create': {
+  'api-keys create': command({
     summary: 'make an API key with limited rights',
     usage: `annals api-keys create --name TEXT [--scope OPERATIONS:TARGETS]... [--audit PARTS] [--expires TIME] [--config FILE] [--data DIR]
                    [--accept-clock]
@@ -16,9 +17,11 @@ Prints the secret of the key, once. Without --scope and --audit the key has no r
   --audit PARTS   parts of the history, with commas between: headers, payloads, export; and erase, the right to erase
   --expires TIME  the end of the key, such as 2027-01-31T00:00:00Z (default: never)
 ${calls}`,
-    run: async (...given) => (await import('./keys.ts')).createKey(...given),
-  },
-  'api-keys list': {
+    settings: ['config', 'data', 'acceptClock'],
+    flags: createKeyFlags,
+    run: async (given) => (await import('./keys.ts')).createKey(given),
+  }),
+  'api-keys list': command({
     summary: 'list the API keys that were made here',
     usage: `annals api-keys list [--json] [--config FILE] [--data DIR] [--accept-clock]
 
@@ -26,18 +29,22 @@ The keys of ANNALS_API_KEY are not among them.
 
   --json          as JSON
 ${calls}`,
-    run: async (...given) => (await import('./keys.ts')).listKeys(...given),
-  },
-  'api-keys revoke': {
+    settings: ['config', 'data', 'acceptClock'],
+    flags: { json: 'boolean' },
+    run: async (given, environment) => (await import('./keys.ts')).listKeys(given, environment),
+  }),
+  'api-keys revoke': command({
     summary: 'revoke an API key',
     usage: `annals api-keys revoke ID [--config FILE] [--data DIR] [--accept-clock]
 
 Ends the key for good, at once and everywhere.
 
 ${calls}`,
-    run: async (...given) => (await import('./keys.ts')).revokeKey(...given),
-  },
-  'api-keys rotate': {
+    settings: ['config', 'data', 'acceptClock'],
+    words: ['ID'],
+    run: async (given) => (await import('./keys.ts')).revokeKey(given),
+  }),
+  'api-keys rotate': command({
     summary: 'give an API key a new secret',
     usage: `annals api-keys rotate ID [--overlap SECONDS] [--config FILE] [--data DIR] [--accept-clock]
 
@@ -46,6 +53,9 @@ Prints the new secret, once. The id and the rights of the key stay.
   --overlap SECONDS
                   how long the secret before it stays valid, at most 604800, 7 days (default: 0)
 ${calls}`,
-    run: async (...given) => (await import('./keys.ts')).rotateKey(...given),
-  },
+    settings: ['config', 'data', 'acceptClock'],
+    flags: { overlap: 'string' },
+    words: ['ID'],
+    run: async (given) => (await import('./keys.ts')).rotateKey(given),
+  }),
 };

@@ -5,11 +5,10 @@ import { counted } from '../../config/counted.ts';
 import type { KeyScope } from '../../config/model.ts';
 import type { JsonObject } from '../../config/schema.ts';
 import { show } from '../../config/suggest.ts';
-import { readSettings } from '../../server/settings/command.ts';
-import { loadConfiguration } from '../../server/settings/configuration.ts';
-import type { Flags } from '../../server/settings/flags.ts';
+import type { Given } from '../../server/settings/command.ts';
 import { UsageError } from '../../server/settings/settings.ts';
-import { existingLog } from '../data.ts';
+import { configured } from '../data-directory.ts';
+import type { createKeyFlags, NoFlags } from '../flags.ts';
 import { type Answered, callAsOperator, type Order, reportAnswer, reportRefusal } from '../operator-connection.ts';
 import { printable, printLine, tableOf } from '../terminal.ts';
 
@@ -27,10 +26,8 @@ type Key = {
 const callMilliseconds = 60_000;
 
 /** `annals api-keys create`: exit 0 done, 1 refused, 2 could not run. Prints the secret. */
-export async function createKey(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
-  const { own, flags } = await read(args, environment, {
-    flags: { name: 'string', scope: 'list', audit: 'string', expires: 'string' },
-  });
+export async function createKey({ settings, flags }: Given<typeof createKeyFlags>): Promise<number> {
+  const own = await configured(settings);
   if (flags.name === undefined) throw new UsageError('--name is missing');
   const body = {
     name: flags.name,
@@ -42,23 +39,26 @@ export async function createKey(args: readonly string[], environment: NodeJS.Pro
 }
 
 /** `annals api-keys rotate ID`: exit 0 done, 1 refused, 2 could not run. Prints the new secret. */
-export async function rotateKey(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
-  const { own, flags, word } = await read(args, environment, { flags: { overlap: 'string' }, words: ['ID'] });
+export async function rotateKey({ settings, flags, words }: Given<{ overlap: 'string' }>): Promise<number> {
+  const own = await configured(settings);
   const overlapSeconds = readOverlap(flags.overlap ?? '0');
-  const path = `/api/keys/${encodeURIComponent(word)}/rotate`;
+  const path = `/api/keys/${encodeURIComponent(words[0] ?? '')}/rotate`;
   return reportSecret(await callAsOperator(own, { path, body: { overlapSeconds } }));
 }
 
 /** `annals api-keys revoke ID`: exit 0 done, 1 refused, 2 could not run. */
-export async function revokeKey(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
-  const { own, word } = await read(args, environment, { words: ['ID'] });
-  const order: Order = { path: '/api/operator/keys/revoke', body: { id: word } };
+export async function revokeKey({ settings, words }: Given<NoFlags>): Promise<number> {
+  const own = await configured(settings);
+  const order: Order = { path: '/api/operator/keys/revoke', body: { id: words[0] ?? '' } };
   return reportAnswer(await callAsOperator(own, order), ({ id, name }) => printable(`revoked ${id}, ${name}`));
 }
 
 /** `annals api-keys list`: exit 0 shown, 2 could not run. */
-export async function listKeys(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
-  const { own, flags } = await read(args, environment, { flags: { json: 'boolean' } });
+export async function listKeys(
+  { settings, flags }: Given<{ json: 'boolean' }>,
+  environment: NodeJS.ProcessEnv,
+): Promise<number> {
+  const own = await configured(settings);
   let keys: Key[] = [];
   const receive = async (response: IncomingMessage) => {
     ({ keys } = (await json(response)) as { keys: Key[] });
@@ -69,27 +69,6 @@ export async function listKeys(args: readonly string[], environment: NodeJS.Proc
   if (flags.json) return printLine(JSON.stringify({ keys }));
   for (const line of table(keys, environment)) printLine(line);
   return 0;
-}
-
-type Wanted<F extends Flags> = { flags?: F; words?: readonly ['ID'] };
-
-async function read<const F extends Flags = Record<never, never>>(
-  args: readonly string[],
-  environment: NodeJS.ProcessEnv,
-  { flags: known, words = [] as never }: Wanted<F>,
-) {
-  const {
-    settings,
-    flags,
-    words: given,
-  } = readSettings<F>(args, environment, {
-    settings: ['config', 'data', 'acceptClock'],
-    ...(known ? { flags: known } : {}),
-    words,
-  });
-  existingLog(settings);
-  const loaded = await loadConfiguration(settings.config);
-  return { own: { settings, loaded }, flags, word: given[0] ?? '' };
 }
 
 /** Reads `read,update:posts,globals/site`; `*` and `globals/*` stand for all. The service knows what is configured. */

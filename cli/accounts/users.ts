@@ -1,27 +1,24 @@
 import { counted } from '../../config/counted.ts';
 import type { Collection } from '../../config/model.ts';
 import type { ListedUser } from '../../server/accounts/listed-users.ts';
-import { readSettings } from '../../server/settings/command.ts';
-import { type Loaded, loadConfiguration } from '../../server/settings/configuration.ts';
+import type { Given } from '../../server/settings/command.ts';
+import type { Loaded } from '../../server/settings/configuration.ts';
 import { UsageError } from '../../server/settings/settings.ts';
 import { onService } from '../content/service.ts';
-import { existingLog } from '../data.ts';
+import { configured } from '../data-directory.ts';
 import { type Answered, reportRefusal } from '../operator-connection.ts';
 import { printLine, tableOf } from '../terminal.ts';
 import { accountsIn } from './accounts.ts';
 
 /** `annals users`: exit 0 shown, 1 refused, 2 could not run. */
-export async function listUsers(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
-  const { settings, flags, words } = readSettings(args, environment, {
-    settings: ['config', 'data', 'acceptClock'],
-    flags: { json: 'boolean' },
-    words: ['[COLLECTION]'],
-  });
-  existingLog(settings);
-  const loaded = await loadConfiguration(settings.config);
-  const asked = collectionsOf(loaded, words[0]);
+export async function listUsers(
+  { settings, flags, words }: Given<{ json: 'boolean' }>,
+  environment: NodeJS.ProcessEnv,
+): Promise<number> {
+  const own = await configured(settings);
+  const asked = collectionsOf(own.loaded, words[0]);
   const users: ListedUser[] = [];
-  const refusal = await onService({ settings, loaded }, async ({ ask }) => {
+  const refusal = await onService(own, async ({ ask }) => {
     for (const { slug } of asked) {
       let after: string | null = null;
       do {

@@ -27,9 +27,9 @@ export const names = {
 } as const;
 
 /**
- * The description of a backup in itself. `after` is the number of events that an earlier backup must have had, 0 for
- * one that has the whole log; `size` the number of events with its own. `root` is that of the tree of `size` events, in
- * base64, `beginsWith` that of the first `after`.
+ * The description of a backup inside the archive. `after`: the number of events that an earlier backup must have, 0 if
+ * this archive has the whole log; `size`: the number of events with those of this archive. `root` is the root of the
+ * tree of `size` events, in base64; `beginsWith` the root of the first `after`.
  */
 export type Manifest = {
   /** 2 for a backup whose segments are beside it. */
@@ -44,11 +44,12 @@ export type Manifest = {
   version: string;
   /** SHA-256 of files that the log names and that the store did not have. */
   missing: string[];
-  /** The names of the files with its segments, in the folder `segments` beside it; null where it has them in itself. */
+  /**
+   * The names of the files with its segments, in the folder `segments` beside it; null if the archive has the segments.
+   */
   segments: string[] | null;
   /**
-   * Of a node: the token of the place that its log has in PostgreSQL, as the file `replica` has it; null for a log of
-   * its own.
+   * Of a node: the token of its log in PostgreSQL, as the file `replica` has it; null if the log is not in PostgreSQL.
    */
   replica: string | null;
 };
@@ -127,7 +128,7 @@ export function archiveOf(
   }
 }
 
-/** The streams of tar-stream are not those of Node. */
+/** The streams of tar-stream are not streams of Node. */
 function drained(sink: NodeJS.WritableStream): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   const go = () => resolve();
@@ -244,13 +245,13 @@ function isKnown(name: string): boolean {
   );
 }
 
-/** The text of an entry. @throws BackupError for one that is too large to be a text. */
+/** The text of an entry. @throws BackupError if the entry is too large to be a text. */
 export async function textOf(content: Readable, size: number): Promise<string> {
   if (size > largestText) throw new BackupError(`is not a backup of Annals: a text in it has ${size} bytes`);
   return Buffer.concat(await content.toArray()).toString();
 }
 
-/** Reads what a backup says of itself. @throws BackupError for any other text, and for that of a later version. */
+/** Reads the manifest. @throws BackupError for any other text, and for the manifest of a later version. */
 export function readManifest(text: string): Manifest {
   const found = parsed(text);
   if (!isObject(found)) throw new BackupError(`is not a backup of Annals: ${names.manifest} is not an object`);

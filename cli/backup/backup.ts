@@ -2,31 +2,32 @@ import { existsSync, renameSync, rmSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { counted } from '../../config/counted.ts';
 import { noteBackup } from '../../server/platform/backup-note.ts';
-import { readSettings } from '../../server/settings/command.ts';
+import type { Given } from '../../server/settings/command.ts';
 import { type Settings, UsageError } from '../../server/settings/settings.ts';
 import { syncFolder } from '../../storage/disk.ts';
+import type { backupFlags } from '../flags.ts';
 import { readRecipients } from './encryption.ts';
 import { readEvery, readKeep } from './keeping.ts';
 import { makeBackup, print, refuseRounds, tellMissing, UnsoundError, upTo } from './making.ts';
 import { isBucket, openPlace } from './places.ts';
 import { addEvery, addToSeries, follow } from './series.ts';
 
-/** `annals backup`: exit 0 saved, 1 the log is not sound or files are missing, 2 could not run. */
-export async function backup(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
-  const { settings, flags } = readSettings(args, environment, {
-    settings: ['data'],
-    flags: {
-      out: 'string',
-      force: 'boolean',
-      recipient: 'list',
-      to: 'string',
-      s3: 'string',
-      plain: 'boolean',
-      every: 'string',
-      keep: 'string',
-      follow: 'boolean',
-    },
-  });
+/**
+ * `annals backup`: exit 0 saved, 1 the log is not sound or files are missing, 2 could not run.
+ *
+ * The steps of a backup, which `makeBackup` takes beside a running service:
+ *
+ * 1. Take the folder `backup` of the data directory, which one backup at a time has.
+ * 2. Read the checkpoints in the store, then copy `vault.db` and `log.db` as of one moment (`snapshot.ts`).
+ * 3. Verify the copy. If it is not sound, make no backup.
+ * 4. Find the uploaded files that the copy names (`pack.ts`).
+ * 5. Write the archive, encrypted if there are recipients, and read it again.
+ * 6. Put it in its place: rename it, or send it to the series with its segments, and read it back.
+ * 7. Of a series, replace the list of erasures, then remove the backups that `--keep` does not name.
+ *
+ * `--follow` makes rounds between whole backups: the same steps for the events since the last one (`makeRound`).
+ */
+export async function backup({ settings, flags }: Given<typeof backupFlags>): Promise<number> {
   const { out, to, s3, every, keep, plain } = flags;
   if ((out === undefined) === (to === undefined))
     throw new UsageError('either --out FILE for one backup, or --to FOLDER or --to s3://BUCKET/PREFIX for a series');

@@ -1,19 +1,52 @@
-type Run = (args: readonly string[], environment: NodeJS.ProcessEnv) => Promise<number>;
+import { type Command, command, sameBucket } from '../command.ts';
+import { backupFlags, restoreFlags } from '../flags.ts';
 
-const backup: Run = async (...given) => (await import('./backup.ts')).backup(...given);
-const restore: Run = async (...given) => (await import('./restore.ts')).restore(...given);
+/** The two commands that are called `annals verify`: of a data directory, and of a backup. */
+const verifyTexts = {
+  summary: 'check the log, and that the read tables equal a replay of it',
+  usage: `annals verify [--config FILE] [--data DIR]
+       annals verify BACKUP [--identity FILE] [--s3 FILE]
 
-/** `annals verify [BACKUP]`: without one it is about a data directory. */
-export const verifyEither: Run = async (args, environment) => {
-  const isOfBackup = args[0] !== undefined && !args[0].startsWith('-');
-  return isOfBackup
-    ? (await import('./verify-backup.ts')).verifyBackup(args, environment)
-    : (await import('../data.ts')).verify(args, environment);
+Reads the whole log and checks positions, versions, times, the Merkle tree, the commitments to all payloads, and the claims.
+Replays it and compares the read tables row by row. Checks it against every signed checkpoint: those of the signing key, in
+the log and in the store of uploaded files. Names the keys that were disowned. If vault.db exists, its key must have sealed
+the head of the log, and all password hashes must be those that were set. The last line says how many events are signed, by
+which key, and whether uploaded files remain to be checked. Also works while a service runs, and on a read-only copy. Changes
+nothing except altered.json: if all is sound the file is removed, so that a log that was known to be altered is signed again.
+
+BACKUP is a file of annals backup, which is then checked in the same way, with the uploaded files in it.
+
+${sameBucket}
+
+Exit codes: 0 sound. 1 tampered with or different: it contradicts what was signed, or itself; the first bad event is named.
+2 undecided: could not run, something is missing (a segment, the anchored checkpoints, in a log older than a minute the
+signature by a known key), or only vault.db says that a key was disowned. annals-verify ends in the same way.`,
+};
+const verifyLog = command({
+  ...verifyTexts,
+  settings: ['config', 'data'],
+  run: async (given) => (await import('../log/verify.ts')).verify(given),
+});
+const verifyBackup = command({
+  ...verifyTexts,
+  settings: ['config', 'data'],
+  flags: { identity: 'string', s3: 'string' },
+  words: ['BACKUP'],
+  run: async (given) => (await import('./verify-backup.ts')).verifyBackup(given),
+});
+
+/** `annals verify [BACKUP]`: without a word it is about a data directory. */
+export const verify: Command = {
+  ...verifyLog,
+  run: (args, environment) => {
+    const isOfBackup = args[0] !== undefined && !args[0].startsWith('-');
+    return (isOfBackup ? verifyBackup : verifyLog).run(args, environment);
+  },
 };
 
 /** The commands about backups, as `commands.ts` lists them. */
-export const backupCommands = {
-  backup: {
+export const backupCommands: Record<string, Command> = {
+  backup: command({
     summary: 'save a data directory, also while a service runs',
     usage: `annals backup --out FILE [--force] [--recipient KEY]… [--data DIR]
        annals backup --to FOLDER|s3://BUCKET/PREFIX [--recipient KEY]… [--plain] [--s3 FILE] [--every TIME] [--follow]
@@ -37,9 +70,11 @@ and keys: keep it where only you can read it, or encrypt it.
 
 Exit codes: 0 saved. 1 the log is not sound, and nothing was saved; or files were missing, and the rest was saved. 2 wrong usage,
 or could not run.`,
-    run: backup,
-  },
-  restore: {
+    settings: ['data'],
+    flags: backupFlags,
+    run: async (given) => (await import('./backup.ts')).backup(given),
+  }),
+  restore: command({
     summary: 'restore a data directory from a backup',
     usage: `annals restore BACKUP [--to MOMENT] [--identity FILE] [--erasures FILE] [--s3 FILE] [--data DIR]
 
@@ -55,6 +90,9 @@ in its place. Uploaded files go to the bucket of the settings, if there is one.
   --s3 FILE        as for annals backup
 
 Exit codes: 0 restored. 1 the backup is not sound. 2 wrong usage, or could not run.`,
-    run: restore,
-  },
+    settings: ['data'],
+    flags: restoreFlags,
+    words: ['BACKUP'],
+    run: async (given) => (await import('./restore.ts')).restore(given),
+  }),
 };

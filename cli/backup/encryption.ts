@@ -17,10 +17,10 @@ export async function encrypted(source: Readable, recipients: readonly string[])
 }
 
 /**
- * Decrypts a file in the format of age; another one stays as it is.
+ * Decrypts a file in the format of age; any other file is passed through.
  *
  * @param identities private keys: `AGE-SECRET-KEY-1…`.
- * @throws BackupError for an encrypted file and no key, or not the right one.
+ * @throws BackupError if the file is encrypted, and no key or not the right one is given.
  */
 export async function decrypted(source: Readable, identities: readonly string[]): Promise<Readable> {
   const { isAge, whole } = await peek(source);

@@ -17,10 +17,11 @@ export const erasuresName = 'erasures.json';
 const kind = 'annals-erasures-v1';
 
 /**
- * All erasures of a log, signed by the key of a vault; null for a vault that has none yet, and for that of a node: the
- * key is in PostgreSQL.
+ * All erasures of a log, signed by the key of a vault; null if the vault has no key, as the vault of a node, whose key
+ * is in PostgreSQL.
  *
- * @param folder that of the log; @param copy that of a copy of its vault, which signing may write to.
+ * @param folder the folder of the log.
+ * @param copy the folder of a copy of its vault, which signing may write to.
  */
 export function erasuresFile(folder: string, copy: string): string | null {
   const db = openLogToRead(logFile(folder));
@@ -45,9 +46,9 @@ function textOf(log: string, size: number, erasures: readonly LaterErasure[]): s
 /**
  * Reads a list of erasures for the log of a folder.
  *
- * @param name begins messages about it.
+ * @param name begins messages about the list.
  * @returns the erasures, and up to which event they are known.
- * @throws StartError for a list of another log, or one that no key of the vault in the folder has signed.
+ * @throws StartError if the list is of another log, or no key of the vault in the folder has signed it.
  */
 export function readErasures(text: string, name: string, folder: string): { erasures: LaterErasure[]; size: number } {
   const found = parsed(text);

@@ -4,7 +4,7 @@ import { UsageError } from '../../server/settings/settings.ts';
 export type KeepRule = { count: number; span: number };
 
 /** A backup of a series: its name, when it was taken, in milliseconds, and the position of its last event. */
-export type Kept = { name: string; takenAt: number; size: number };
+export type SavedBackup = { name: string; takenAt: number; size: number };
 
 const spans: Record<string, number> = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000, w: 7 * 86_400_000 };
 
@@ -32,7 +32,7 @@ export function readEvery(text: string): number {
 }
 
 /** The backups that no rule keeps. The newest is always kept, and without rules all are. */
-export function superfluous(backups: readonly Kept[], rules: readonly KeepRule[], now: number): Kept[] {
+export function superfluous(backups: readonly SavedBackup[], rules: readonly KeepRule[], now: number): SavedBackup[] {
   if (rules.length === 0) return [];
   const newestFirst = [...backups].sort((one, other) => other.takenAt - one.takenAt);
   const kept = new Set(newestFirst.slice(0, 1));
@@ -66,7 +66,7 @@ export function roundName(
 }
 
 /** A round of a series: it goes on from a backup, or a round, that ends at the position `after`. */
-export type Round = Kept & { after: number };
+export type Round = SavedBackup & { after: number };
 
 /** Reads the name of a round; null for any other file. */
 export function readRound(name: string): Round | null {
@@ -76,7 +76,7 @@ export function readRound(name: string): Round | null {
 }
 
 /** The rounds that go on from a backup, one from the other, in order. */
-export function chainOf({ takenAt, size }: Kept, names: readonly string[]): Round[] {
+export function chainOf({ takenAt, size }: SavedBackup, names: readonly string[]): Round[] {
   const rounds = names.map(readRound).filter((one) => one !== null && one.takenAt > takenAt) as Round[];
   const chain: Round[] = [];
   for (let end = size; ; ) {
@@ -88,14 +88,14 @@ export function chainOf({ takenAt, size }: Kept, names: readonly string[]): Roun
 }
 
 /** The rounds that no backup needs that is left: each belongs to the newest one before it. */
-export function orphans(names: readonly string[], left: readonly Kept[]): Round[] {
+export function orphans(names: readonly string[], left: readonly SavedBackup[]): Round[] {
   const rounds = names.map(readRound).filter((one) => one !== null);
   const needed = new Set(left.flatMap((one) => chainOf(one, names)).map(({ name }) => name));
   return rounds.filter(({ name }) => !needed.has(name));
 }
 
 /** Reads the name of a backup of a series; null for any other file. */
-export function readName(name: string): Kept | null {
+export function readName(name: string): SavedBackup | null {
   const found = /^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)(\d{3})Z-(\d{10,16})\.annals(\.age)?$/.exec(name);
   if (!found) return null;
   const [, year, month, day, hour, minute, second, milliseconds, size] = found;

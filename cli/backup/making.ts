@@ -14,47 +14,47 @@ import type { Settings } from '../../server/settings/settings.ts';
 import { StartError } from '../../server/writer/writer.ts';
 import { openBlobStore } from '../../storage/blob-store.ts';
 import { privateFile } from '../../storage/private.ts';
-import { existingLog } from '../data.ts';
-import { verifyShown } from '../verify-shown.ts';
-import { existingVault, refuseReplica } from '../writing.ts';
+import { existingLog } from '../data-directory.ts';
+import { existingVault, refuseReplica } from '../held-directory.ts';
+import { verifyWithProgress } from '../verify-with-progress.ts';
 import { archiveOf, blobIn, type Manifest, readArchive } from './archive.ts';
 import { encrypted } from './encryption.ts';
 import { erasuresFile } from './erasures-file.ts';
 import { entriesOf, findFiles, manifestOf, roundEntries, segmentsIn } from './pack.ts';
 import { takeRound, takeScratch, takeSnapshot } from './snapshot.ts';
 
-/** Thrown for a log that is not sound: a backup of it would take the place of one that is. */
+/** Thrown for a log that is not sound: a backup of it would replace a sound one. */
 export class UnsoundError extends Error {
   override name = 'UnsoundError';
 }
 
-/**
- * A backup that was made: the path and bytes of its file and their SHA-256; `altered`: stored files that are not what
- * their names say; `erasures`: the signed list of all erasures of the log, null without a key.
- */
-export type Made = {
+/** A backup that was made. */
+export type MadeBackup = {
   manifest: Manifest;
+  /** The number of uploaded files in it. */
   files: number;
+  /** The names of stored files whose SHA-256 is not their name. */
   altered: string[];
   path: string;
   bytes: number;
   sha256: string;
+  /** The signed list of all erasures of the log; null if the vault has no key. */
   erasures: string | null;
 };
 
-/**
- * Where a backup is written: `deliver` is called while the folder that is given to `pathIn` is there, and no other
- * backup of this directory is made. With `nameSegment` the archive has no segments, but these names of them.
- */
+/** Where a backup goes. */
 type Target = {
+  /** The path of the archive, given the folder that the backup works in. */
   pathIn: (scratch: string) => string;
   recipients: readonly string[];
+  /** Names a segment of the log outside of the archive, which then has the names alone. */
   nameSegment?: (file: string) => string;
-  deliver?: (made: Made, segments: Sealed) => Promise<void>;
+  /** Called while the folder is there, and before another backup of this directory may begin. */
+  deliver?: (made: MadeBackup, segments: SegmentFiles) => Promise<void>;
 };
 
 /** The segments of the log that was saved: their files in the folder. */
-export type Sealed = { folder: string; files: readonly string[] };
+export type SegmentFiles = { folder: string; files: readonly string[] };
 
 /**
  * Makes a backup of a data directory beside its service: checks the log in it, writes it, and reads it again.
@@ -64,7 +64,7 @@ export type Sealed = { folder: string; files: readonly string[] };
 export async function makeBackup(
   settings: Settings,
   { pathIn, recipients, nameSegment, deliver }: Target,
-): Promise<Made> {
+): Promise<MadeBackup> {
   const directory = existingLog(settings);
   existingVault(directory);
   const { folder, release } = takeScratch(directory);
@@ -78,11 +78,11 @@ export async function makeBackup(
       blobs,
       progress: showProgress('copying the log'),
     });
-    const { finding } = verifyShown(folder);
+    const { finding } = verifyWithProgress(folder);
     if (finding !== null) throw new UnsoundError(finding);
     const { files, missing } = await findFiles(folder, blobs);
-    const sealed = segmentsIn(folder).map(({ file }) => file);
-    const segments = nameSegment ? sealed.map(nameSegment) : null;
+    const archived = segmentsIn(folder).map(({ file }) => file);
+    const segments = nameSegment ? archived.map(nameSegment) : null;
     const manifest = manifestOf(snapshot, { missing, segments, replica, takenAt });
     const entries = entriesOf(snapshot, { manifest, files, blobs, progress: showProgress('copying files') });
     const altered: string[] = [];
@@ -92,9 +92,9 @@ export async function makeBackup(
     };
     const path = pathIn(folder);
     const written = await writeArchive(archiveOf(entries, { mtime: takenAt, onEntry }), { path, recipients });
-    // Read from the copy only now: signing may write to the vault in it.
+    // The erasures come last: to sign them may write to the vault in the folder.
     const made = { manifest, files: files.size, altered, path, ...written, erasures: erasuresFile(folder, folder) };
-    await deliver?.(made, { folder, files: sealed });
+    await deliver?.(made, { folder, files: archived });
     return made;
   } finally {
     blobs.close();
@@ -102,15 +102,15 @@ export async function makeBackup(
   }
 }
 
-/** The end of a log up to which a series has it. */
+/** The head of a log, up to which a series has it. */
 export type End = Pick<Head, 'size' | 'root'>;
 
 /**
  * Makes a round beside the service: the vault, the events after the end of the last one, the files that these name, and
  * a signed checkpoint.
  *
- * @returns null where the log has not grown.
- * @throws UnsoundError for a log that is not the one of the series any more; StartError for that of a node.
+ * @returns null if the log has not grown.
+ * @throws UnsoundError if the log is not the one of the series any more; StartError for the data directory of a node.
  */
 export async function makeRound(
   settings: Settings,
@@ -143,7 +143,7 @@ export async function makeRound(
   }
 }
 
-/** @throws StartError for the data directory of a node, of which no rounds are made. */
+/** @throws StartError for the data directory of a node: no rounds are made of it. */
 export function refuseRounds(directory: string): void {
   refuseReplica(
     directory,
@@ -161,7 +161,7 @@ function checkpointOf(folder: string, { log, size, root }: Head, time: Date): st
   }
 }
 
-/** Writes an archive, and reads the file again: it is durable and has the bytes that were meant. */
+/** Writes an archive durably, and reads the file again to compare its bytes. */
 async function writeArchive(archive: Readable, { path, recipients }: { path: string; recipients: readonly string[] }) {
   const digest = createHash('sha256');
   let bytes = 0;
@@ -195,7 +195,7 @@ export function upTo({ size, recordedAt }: Manifest): string {
 }
 
 /** Tells of files that are not in a backup as they should be. @returns the exit code. */
-export function tellMissing({ manifest: { missing }, altered }: Made): number {
+export function tellMissing({ manifest: { missing }, altered }: MadeBackup): number {
   const look = 'annals blobs verify tells which';
   if (missing.length > 0)
     print(`the store does not have ${counted(missing.length, 'file')} that the log names: ${look}`);

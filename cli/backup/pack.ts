@@ -14,11 +14,11 @@ import { privateFile } from '../../storage/private.ts';
 import { blobEntry, type Entry, type Manifest, names, segmentEntry, textEntry } from './archive.ts';
 import { type Snapshot, sizeOf } from './snapshot.ts';
 
-/** The files that a log names, with their sizes in bytes; `missing`: those that the store does not have. */
-export type Needed = { files: Map<string, number>; missing: string[] };
+/** The files that a log names, with their sizes in bytes; `missing`: the files that the store does not have. */
+export type NeededFiles = { files: Map<string, number>; missing: string[] };
 
 /** Looks for the files that a copy of a log names in its events after a position. */
-export async function findFiles(folder: string, blobs: BlobStore, after = 0): Promise<Needed> {
+export async function findFiles(folder: string, blobs: BlobStore, after = 0): Promise<NeededFiles> {
   const named = namedIn(folder, after);
   const files = new Map<string, number>();
   const missing: string[] = [];
@@ -74,7 +74,7 @@ export async function* entriesOf(
     files,
     blobs,
     progress,
-  }: { manifest: Manifest; files: Needed['files']; blobs: BlobStore; progress: Progress },
+  }: { manifest: Manifest; files: NeededFiles['files']; blobs: BlobStore; progress: Progress },
 ): AsyncGenerator<Entry> {
   yield textEntry(names.manifest, `${JSON.stringify(manifest, null, 2)}\n`);
   for (const { name, text } of anchors) yield textEntry(`blobs/checkpoints/${name}`, text);
@@ -116,7 +116,7 @@ export async function* roundEntries(
     files,
     blobs,
     note,
-  }: { manifest: Manifest; files: Needed['files']; blobs: BlobStore; note: () => string },
+  }: { manifest: Manifest; files: NeededFiles['files']; blobs: BlobStore; note: () => string },
 ): AsyncGenerator<Entry> {
   yield textEntry(names.manifest, `${JSON.stringify(manifest, null, 2)}\n`);
   for (const name of [names.vault, names.events]) yield fileEntry(name, join(folder, name));
@@ -134,7 +134,7 @@ export function fileEntry(name: string, path: string): Entry {
  * otherwise.
  */
 export async function* blobEntries(
-  files: Needed['files'],
+  files: NeededFiles['files'],
   blobs: BlobStore,
   progress: Progress,
 ): AsyncGenerator<Entry> {

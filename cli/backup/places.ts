@@ -20,8 +20,8 @@ export function isBucket(word: string): boolean {
 }
 
 /**
- * Opens the place of a series of backups: a folder, or a bucket by the settings of `--s3`, or else by those of uploaded
- * files.
+ * Opens the place of a series of backups: a folder, or a bucket. The settings of the bucket are in the file of `--s3`,
+ * else they are the settings of uploaded files.
  *
  * @param s3 the file that `--s3` names.
  */
@@ -98,7 +98,7 @@ export type Chosen = {
 /**
  * Finds the backup that a word names: a file, a backup of a series, or the newest of a series in a folder or a bucket.
  *
- * @throws UsageError, StartError where there is no such backup.
+ * @throws UsageError, StartError if there is no such backup.
  */
 export async function choose(word: string, given: Parameters<typeof openPlace>[1]): Promise<Chosen> {
   const isOne = readName(basename(word)) !== null;

@@ -3,7 +3,7 @@ import { markReplica } from '../../events/replica/replica-mark.ts';
 import { blobSettingsOf } from '../../server/files/blobs/store.ts';
 import { type Settings, UsageError } from '../../server/settings/settings.ts';
 import { openBlobStore } from '../../storage/blob-store.ts';
-import { verifyShown } from '../verify-shown.ts';
+import { verifyWithProgress } from '../verify-with-progress.ts';
 import { print, UnsoundError } from './making.ts';
 import { type Reading, readBackup } from './sources.ts';
 import { headOf, moveOut, unpackFiles } from './unpack.ts';
@@ -35,7 +35,7 @@ export async function restoreReplica(parts: Parts): Promise<number> {
         `--${name} does not go with the backup of a node: its log is in PostgreSQL, and the node takes in all that is newer`,
       );
   }
-  const { finding } = verifyShown(folder);
+  const { finding } = verifyWithProgress(folder);
   if (finding !== null) throw new UnsoundError(finding);
   await restoreAnchors(reading, folder, settings);
   const { log, size } = headOf(folder);

@@ -8,13 +8,14 @@ import { logFile } from '../../projections/tables/files.ts';
 import { blobSettingsOf } from '../../server/files/blobs/store.ts';
 import { showProgress } from '../../server/platform/progress.ts';
 import { readMoment } from '../../server/queries/moments.ts';
-import { readSettings } from '../../server/settings/command.ts';
+import type { Given } from '../../server/settings/command.ts';
 import { type Settings, UsageError } from '../../server/settings/settings.ts';
 import { StartError } from '../../server/writer/writer.ts';
 import { openBlobStore } from '../../storage/blob-store.ts';
 import { messageOf } from '../../storage/errors.ts';
+import type { restoreFlags } from '../flags.ts';
 import { ofFlag } from '../log/events.ts';
-import { verifyShown } from '../verify-shown.ts';
+import { verifyWithProgress } from '../verify-with-progress.ts';
 import { readIdentities } from './encryption.ts';
 import { readErasures } from './erasures-file.ts';
 import { print, UnsoundError } from './making.ts';
@@ -25,13 +26,19 @@ import { cutLog, eraseAgain, type LaterErasure, restoreClaims } from './rewritin
 import type { Reading } from './sources.ts';
 import { headOf, moveOut, sealsOf, takeEmpty, unpackFiles, unpackLog, unpackRound } from './unpack.ts';
 
-/** `annals restore BACKUP --data DIR`: exit 0 restored, 1 the backup is not sound, 2 could not run. */
-export async function restore(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
-  const { settings, flags, words } = readSettings(args, environment, {
-    settings: ['data'],
-    flags: { to: 'string', identity: 'string', erasures: 'string', s3: 'string' },
-    words: ['BACKUP'],
-  });
+/**
+ * `annals restore BACKUP --data DIR`: exit 0 restored, 1 the backup is not sound, 2 could not run. Its steps:
+ *
+ * 1. Find the backup that the word names, with the rounds that follow it and the list of erasures beside it.
+ * 2. Make a folder in the data directory, which must be empty; until step 8 nothing is outside of the folder.
+ * 3. Unpack the vault, the log and its segments. The backup of a node is finished by `restoreReplica`.
+ * 4. Append the events of the rounds, each with its vault.
+ * 5. Verify the log. If it is not sound, restore nothing.
+ * 6. Cut the log off at `--to`, and erase again what was erased later: by events that were cut off, and by the lists.
+ * 7. Unpack the uploaded files that the log still names, into the folder or the bucket.
+ * 8. Move all out of the folder into the data directory.
+ */
+export async function restore({ settings, flags, words }: Given<typeof restoreFlags>): Promise<number> {
   const identities = await readIdentities(flags.identity);
   const { source, rounds, erasures: beside, close } = await choose(words[0] ?? '', { settings, s3: flags.s3 });
   const reading: Reading = { source, identities };
@@ -54,7 +61,7 @@ export async function restore(args: readonly string[], environment: NodeJS.Proce
     const following: Reading[] = rounds.map((round) => ({ source: round, identities }));
     for (const round of following) savedSize = (await unpackRound(round, folder)).size;
     if (following.length > 0) restoreClaims(folder, sealsOf(folder));
-    const { finding } = verifyShown(folder);
+    const { finding } = verifyWithProgress(folder);
     if (finding !== null) {
       print(`NOT SOUND: ${finding}; nothing was restored`);
       return 1;
@@ -101,8 +108,9 @@ function listIn(path: string): { name: string; text: string } {
 }
 
 /**
- * Cuts the log of a folder off at a moment, and erases from it what was erased since. `signed`: so many events were
- * signed.
+ * Cuts the log of a folder off at a moment, and erases from it what was erased since.
+ *
+ * @returns the last position; `signed`: how many events of the backup were signed; how many erasures were repeated.
  */
 async function shorten(
   folder: string,
@@ -141,7 +149,7 @@ async function restoreFiles({
   }
 }
 
-/** The position of a moment. @throws UsageError for one that the log of the backup does not reach. */
+/** The position of a moment. @throws UsageError if the log of the backup does not reach the moment. */
 function positionIn(folder: string, text: string): number {
   const db = openLogToRead(logFile(folder));
   try {

@@ -21,7 +21,7 @@ import { logFile, moveIntoPlace, removeDatabase } from '../../projections/tables
 import { openHelpers } from '../../server/writer/helpers.ts';
 import { openDatabase, type Sqlite } from '../../storage/sqlite.ts';
 
-/** An event as it is stored: the texts of its header and its payload, which is null where it was erased. */
+/** An event as it is stored: the texts of its header and its payload; an erased payload is null. */
 export type StoredEvent = { header: string; payload: string | null };
 
 /** An erasure that a log does not have: its event was at `position` of the log that has it. */
@@ -47,10 +47,10 @@ export function* storedEvents(db: Sqlite, after: number, upTo: number): Generato
 }
 
 /**
- * Puts stored events after those of a log, with the tree and the head that they give. Unique values are not kept up:
- * {@link restoreClaims} does that.
+ * Appends stored events to a log, with the tree and the head that follow. Unique values are left to {@link
+ * restoreClaims}.
  *
- * @throws BrokenLogError for events that do not go on where the log ends.
+ * @throws BrokenLogError if the events do not begin where the log ends.
  */
 export async function appendStored(
   db: Sqlite,
@@ -163,11 +163,10 @@ export function erasuresIn(db: Sqlite, after: number): LaterErasure[] {
 }
 
 /**
- * Erases from the log of a folder what was erased after its end, and leaves no trace of it in the file. Each is
- * recorded as an event, for a payload may be missing only if one says so.
+ * Erases from the log of a folder what was erased after its end, and leaves no trace of it in the file. Each erasure is
+ * recorded as an event: a payload may be missing only if an event says so.
  *
- * @returns the number of erasures that were recorded; one that concerns nothing in this log, or that it has already, is
- * not.
+ * @returns the number of erasures that were recorded; without those that concern nothing in this log, or that it has.
  */
 export async function eraseAgain(folder: string, erasures: readonly LaterErasure[], seals: Seals): Promise<number> {
   if (erasures.length === 0) return 0;

@@ -15,8 +15,8 @@ import { readName } from './keeping.ts';
 export const segmentsName = 'segments';
 
 /**
- * The name of the file of a segment beside the backups of a series: that of the log, which has its positions and its
- * hash. One that is encrypted is another file for other public keys.
+ * The name of the file of a segment beside the backups of a series: the name in the log, which has positions and hash.
+ * An encrypted segment is another file for other public keys.
  */
 export function objectName(file: string, recipients: readonly string[]): string {
   if (recipients.length === 0) return file;
@@ -49,10 +49,10 @@ export type Segments = {
 };
 
 /**
- * Sends the segments that are not there yet. The list of them comes first: from then on nothing that is there is
- * removed as superfluous.
+ * Sends the segments that are not in the place yet. The list of segments is sent first: from then on no other process
+ * removes a segment on it.
  *
- * @param backup the name of the backup that needs them.
+ * @param backup the name of the backup that needs the segments.
  */
 export async function sendSegments(
   backup: string,
@@ -102,9 +102,7 @@ async function digestOf(content: AsyncIterable<Buffer>): Promise<string> {
   return digest.digest('hex');
 }
 
-/**
- * So long the list of a backup that is not there holds its segments: one that is being sent, from another machine too.
- */
+/** How long a list keeps segments although its backup is not there: another machine may be sending the backup. */
 const longestSending = 24 * 3_600_000;
 
 /** Removes the list of the segments of a backup that was removed. */
@@ -145,10 +143,10 @@ export async function removeSegments(place: NamedFiles, backups: readonly string
 export type Fetching = { place: NamedFiles; folder: string; identities: readonly string[]; progress: Progress };
 
 /**
- * Fetches the segments of a log, each checked against the row that the log has of it.
+ * Fetches the segments of a log, and compares each with its row in the log.
  *
- * @param names those that the backup says it needs.
- * @returns what is wrong with each one that is missing or altered.
+ * @param names the segments that the backup needs.
+ * @returns the fault of each segment that is missing or altered.
  */
 export async function fetchSegments(
   rows: readonly Segment[],
@@ -171,7 +169,7 @@ export async function fetchSegments(
   return faults;
 }
 
-/** Keeps the bytes of a segment, if they are the ones that the log has. */
+/** Keeps the bytes of a segment, if they are the bytes that the log names. */
 async function isKept(
   stored: AsyncIterable<Buffer>,
   { file, sha256, bytes }: Segment,

@@ -10,7 +10,7 @@ import type { NamedFiles } from '../../storage/bucket/files.ts';
 import { messageOf } from '../../storage/errors.ts';
 import { erasuresName } from './erasures-file.ts';
 import { type KeepRule, nameOf, orphans, readName, roundName, superfluous } from './keeping.ts';
-import { type End, type Made, makeBackup, makeRound, print, tellMissing, UnsoundError, upTo } from './making.ts';
+import { type End, type MadeBackup, makeBackup, makeRound, print, tellMissing, UnsoundError, upTo } from './making.ts';
 import { objectName, removeList, removeSegments, segmentsName, sendChecked, sendSegments } from './segment-objects.ts';
 
 /** A series of backups of one data directory in one place. */
@@ -22,9 +22,9 @@ export type Series = {
 };
 
 /**
- * Makes a backup, sends it to its place, reads it back from there, and then removes those that no rule keeps.
+ * Makes a backup, sends it to its place, reads it back from there, and then removes the backups that no rule keeps.
  *
- * @returns the exit code, and the end of the log in it.
+ * @returns the exit code, and the end of the log in the backup.
  */
 export async function addToSeries(series: Series): Promise<{ code: number; end: End }> {
   const { settings, place, recipients } = series;
@@ -34,10 +34,10 @@ export async function addToSeries(series: Series): Promise<{ code: number; end: 
     recipients,
     pathIn,
     nameSegment: (file) => objectName(file, recipients),
-    deliver: async (one, sealed) => {
+    deliver: async (one, saved) => {
       const name = nameOf(new Date(one.manifest.takenAt), one.manifest.size, recipients.length > 0);
       const progress = showProgress('copying segments');
-      const send = () => sendSegments(name, { place: segments, ...sealed, recipients, progress });
+      const send = () => sendSegments(name, { place: segments, ...saved, recipients, progress });
       await send();
       await deliver(series, one, name);
       // Another process may have removed some as superfluous that began to do so before it could know of this backup.
@@ -73,7 +73,7 @@ const pathIn = (scratch: string) => join(scratch, 'archive');
 /** Sends an archive to its place, and reads it back from there. */
 async function deliver(
   { settings, place }: Series,
-  { path, manifest, sha256, erasures }: Made,
+  { path, manifest, sha256, erasures }: MadeBackup,
   name: string,
 ): Promise<void> {
   // Another process of the series removes a backup that its own, a newer one, makes superfluous.
@@ -88,9 +88,9 @@ async function deliver(
 }
 
 /**
- * The list of erasures covers all backups of the series, so it is replaced with each.
+ * Replaces the list of erasures, which covers all backups of the series.
  *
- * @throws StartError where it could not be: the backup is in its place all the same.
+ * @throws StartError if it could not be replaced; the backup is in its place even so.
  */
 async function replaceErasures(place: Series['place'], erasures: string): Promise<void> {
   try {
@@ -115,7 +115,7 @@ export function addEvery(series: Series, milliseconds: number): Promise<number> 
   });
 }
 
-/** So long a chain of rounds becomes, before a new backup of the whole begins another. */
+/** How long rounds go on from one whole backup before the next whole backup. */
 const longest = 24 * 3_600_000;
 
 /**

@@ -52,18 +52,18 @@ export type Snapshot = { folder: string; head: Head; anchors: { name: string; te
 
 type Options = { directory: string; scratch: string; blobs: BlobStore; progress: Progress };
 
-/** So many pages are copied before the event loop goes on. */
+/** How many pages are copied before the event loop goes on. */
 const pagesAtOnce = 2000;
-/** So often the vault is looked at again that was written just then. */
+/** How many times a copy is tried again because the vault was written meanwhile. */
 const maxTries = 100;
 
 /**
  * Copies `vault.db` and `log.db` into a folder, beside a running service, which is not held up.
  *
- * The order is what makes the copy sound. A checkpoint covers earlier events, so those of the store are read first. The
- * vault remembers the last checkpoint, and has a password before the log names it, so it comes before the log. Both are
- * read as of the moment at which they are begun, milliseconds apart; that the vault did not change in between is looked
- * at, and tried again otherwise.
+ * The order makes the copy sound. A checkpoint covers earlier events, so the checkpoints in the store are read first.
+ * The vault remembers the last checkpoint, and has a password before the log names it, so the vault is read before the
+ * log. Each is read as of the moment at which its copy begins, milliseconds apart. If the vault changed in between,
+ * both are copied again.
  */
 export async function takeSnapshot({ directory, scratch, blobs, progress }: Options): Promise<Snapshot> {
   const anchors: Snapshot['anchors'] = [];
@@ -157,7 +157,7 @@ async function copy(db: Sqlite, to: string, progress: (pages: number) => void): 
   return totalPages;
 }
 
-/** Content that is being erased may still stand in unused parts of the file: not in the copy. */
+/** Unused parts of the file may still hold content that is being erased. The copy must not. */
 function clean(file: string): Head {
   const db = openDatabase(file, { secureDelete: true });
   try {

@@ -10,8 +10,8 @@ import { decrypted, isBrokenCipher } from './encryption.ts';
 import { segmentsName } from './segment-objects.ts';
 
 /**
- * A backup that can be read from its beginning, any number of times. `name` begins what is said of it; `segments` is
- * the place of those that it does not have in itself.
+ * A backup that can be read from its beginning, any number of times. `name` begins messages about it; `segments` is the
+ * place of the segments that are not in the archive.
  */
 export type Source = { name: string; open: () => Promise<Readable>; segments: NamedFiles };
 

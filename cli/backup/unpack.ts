@@ -30,7 +30,7 @@ import { type Reading, readBackup } from './sources.ts';
 /**
  * Makes the folder that a restore works in, in an empty data directory.
  *
- * @throws UsageError where the directory holds anything.
+ * @throws UsageError if the directory holds anything.
  */
 export function takeEmpty(directory: string): string {
   const held = existsSync(directory) ? readdirSync(directory).filter((name) => name !== 'lost+found') : [];
@@ -46,9 +46,9 @@ export function takeEmpty(directory: string): string {
 }
 
 /**
- * Reads the vault and the log of a backup, which come before its files, into a folder; the files are left out.
+ * Reads the vault and the log of a backup into a folder. The files, which come after them, are left out.
  *
- * @throws UnsoundError where segments beside it are missing or altered.
+ * @throws UnsoundError if segments beside the backup are missing or altered.
  */
 export async function unpackLog(reading: Reading, folder: string): Promise<Manifest> {
   const found: string[] = [];
@@ -92,11 +92,9 @@ async function unpackSegments({ source, identities }: Reading, names: readonly s
 }
 
 /**
- * Goes on with a round: puts its events after those of the log of a folder, and its vault in the place of the one
- * there.
+ * Unpacks a round: appends its events to the log of a folder, and replaces the vault there.
  *
- * @throws StartError for a round that does not go on from this log, or whose checkpoint is not of the log that it
- * gives.
+ * @throws StartError if the round does not begin where the log ends, or its checkpoint is not of the resulting log.
  */
 export async function unpackRound(reading: Reading, folder: string): Promise<Manifest> {
   const vault = join(folder, 'vault.db');
@@ -139,8 +137,8 @@ async function* linesOf(content: Readable): AsyncGenerator<StoredEvent> {
 }
 
 /**
- * Which files of a backup are kept, and where. Those that were are added to `kept`. `store` is that of the restored
- * service.
+ * Which files of a backup are kept, and in which store, that of the restored service. The kept ones are added to
+ * `kept`.
  */
 export type Keeping = { needed: ReadonlySet<string>; kept: Set<string>; store: BlobStore; progress: Progress };
 

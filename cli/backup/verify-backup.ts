@@ -5,9 +5,9 @@ import { counted } from '../../config/counted.ts';
 import { withVault } from '../../events/vault/vault.ts';
 import { verifyCheckpoints } from '../../server/audit/notary/verification.ts';
 import { certificatesIn } from '../../server/settings/certificates.ts';
-import { readSettings } from '../../server/settings/command.ts';
+import type { Given } from '../../server/settings/command.ts';
 import { parseWitness } from '../../server/settings/cosigners.ts';
-import { verifyShown } from '../verify-shown.ts';
+import { verifyWithProgress } from '../verify-with-progress.ts';
 import { anchorIn, blobIn } from './archive.ts';
 import { readIdentities } from './encryption.ts';
 import { print, UnsoundError } from './making.ts';
@@ -20,12 +20,11 @@ import { unpackLog } from './unpack.ts';
  * `annals verify BACKUP`: exit 0 sound, 1 not, 2 could not run, or nothing is signed. Needs room for the log among
  * temporary files.
  */
-export async function verifyBackup(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
-  const { settings, flags, words } = readSettings(args, environment, {
-    settings: ['config', 'data'],
-    flags: { identity: 'string', s3: 'string' },
-    words: ['BACKUP'],
-  });
+export async function verifyBackup({
+  settings,
+  flags,
+  words,
+}: Given<{ identity: 'string'; s3: 'string' }>): Promise<number> {
   const identities = await readIdentities(flags.identity);
   const { source, close } = await choose(words[0] ?? '', { settings, s3: flags.s3 });
   const reading: Reading = { source, identities };
@@ -34,7 +33,7 @@ export async function verifyBackup(args: readonly string[], environment: NodeJS.
     const manifest = await unpackLog(reading, folder);
     const { files, altered } = await checkFiles(reading, folder);
     const keys = withVault(join(folder, 'vault.db'), ({ signed }) => signed().map(({ key }) => key));
-    const { finding, events, notes } = verifyShown(folder, { keys });
+    const { finding, events, notes } = verifyWithProgress(folder, { keys });
     if (finding !== null) return unsound(finding);
     const witnesses = settings.witnesses.map((text) => parseWitness(text).key);
     const trusted = settings.tsaCa === undefined ? [] : certificatesIn(settings.tsaCa);
@@ -71,7 +70,7 @@ export async function verifyBackup(args: readonly string[], environment: NodeJS.
   }
 }
 
-/** Reads a whole backup, and keeps its checkpoints. @returns the files in it, and those that were altered before. */
+/** Reads a whole backup, and keeps its checkpoints. @returns the files in it, and those that the store had altered. */
 async function checkFiles(reading: Reading, folder: string): Promise<{ files: Set<string>; altered: string[] }> {
   const files = new Set<string>();
   mkdirSync(join(folder, 'blobs', 'checkpoints'), { recursive: true });

@@ -10,7 +10,7 @@ export type Context = { names: Names; collections: ReadonlyMap<string, Collectio
 
 type Target = Collection | Global;
 
-/** Members that the service makes: `unknown` in a body, where it is not looked at. */
+/** Members that the service makes: `unknown` in a body, since the service ignores them there. */
 const assigned = ['id', 'createdAt', 'updatedAt'];
 
 /** All types of a collection, in lines. */

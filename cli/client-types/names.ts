@@ -21,7 +21,7 @@ const reserved = [
 /** The parts that a collection or global declares under its name. */
 const endings = { collection: ['', 'Create', 'Update', 'Filters', 'Sorts', 'Types'], global: ['', 'Update', 'Types'] };
 
-/** The names of a file: what may stand in it once. */
+/** The names of a file, each of which may be declared once. */
 export type Names = {
   /** The name of each collection and global. */
   of: ReadonlyMap<Collection | Global, string>;
@@ -51,7 +51,7 @@ export function namesOf({ collections, globals }: Model): Names {
   return { of, take };
 }
 
-/** A text as the name of a type, `press-releases` as `PressReleases`; '' where nothing in it could stand in one. */
+/** A text as the name of a type, `press-releases` as `PressReleases`; '' if no character of it may be in a name. */
 export function pascal(text: string): string {
   const words = text.normalize('NFC').match(/[\p{ID_Continue}--_]+/gv) ?? [];
   const name = words.map((word) => word.replace(/^./u, (first) => first.toUpperCase())).join('');

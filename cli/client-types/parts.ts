@@ -8,12 +8,12 @@ import { followsDepth, membersOf, partName, type References, type Use, withDepth
 /** A field on the way, the name that its type would have, and its path for people. */
 type Visited = { field: Field; wanted: string; path: string };
 
-/** Where a type stands that is declared once for answers and once for bodies. */
+/** The uses of types that are declared once for answers and once for bodies. */
 const uses: readonly Use[] = ['answer', 'create'];
 
 /**
- * Names and declares what has types of its own inside a collection or global: options, objects, items of lists and
- * blocks.
+ * Names and declares the parts of a collection or global that have their own types: options, objects, items of lists
+ * and blocks.
  *
  * @param related gives the name of a document of another collection one level down.
  */

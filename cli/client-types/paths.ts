@@ -16,7 +16,7 @@ export type Path = {
 };
 
 /**
- * Every path that documents of these fields can be filtered by, as `server/queries/paths.ts` finds them, but for those
+ * Every path that documents of these fields can be filtered by, as `server/queries/paths.ts` finds them, without paths
  * that go on through relationships.
  *
  * @param nameOf the name of the options of a field, or of the types of its blocks.
@@ -28,13 +28,13 @@ export function pathsOf(fields: readonly Field[], nameOf: NameOf): Path[] {
 type NameOf = (field: Field) => string;
 
 /** The place of fields: the path to them, and whether it goes through a list. */
-type Place = { before: string; isInList: boolean };
+type PathPrefix = { before: string; isInList: boolean };
 
-function pathsIn(fields: readonly Field[], { before, isInList }: Place, nameOf: NameOf): Path[] {
+function pathsIn(fields: readonly Field[], { before, isInList }: PathPrefix, nameOf: NameOf): Path[] {
   return fields.flatMap((field): Path[] => {
     if (field.type === 'join') return [];
     const path = before + field.name;
-    const inside: Place = { before: `${path}.`, isInList: isInList || isList(field) };
+    const inside: PathPrefix = { before: `${path}.`, isInList: isInList || isList(field) };
     const tags = tagFields(field).map((tag) => {
       return { path: inside.before + tag.name, filter: `TextFilter<${nameOf(field)}Type>`, ...inList };
     });

@@ -1,6 +1,6 @@
 import { printable } from '../terminal.ts';
 
-/** Columns of a line, where it can be broken. */
+/** The columns of a line that can be broken. */
 const width = 120;
 
 /** A text as a literal. Invisible characters are escaped: they could make the code look like another. */
@@ -10,12 +10,12 @@ export function literal(text: string): string {
   return `'${json.slice(1, -1).replaceAll('\\"', '"').replaceAll("'", "\\'")}'`;
 }
 
-/** The name of a member, in quotes where it needs them. */
+/** The name of a member, in quotes if it needs them. */
 export function memberName(name: string): string {
   return /^[A-Za-z_$][\w$]*$/.test(name) ? name : literal(name);
 }
 
-/** A comment before a declaration; nothing when there is nothing to say. */
+/** A comment before a declaration; no line for an empty text. */
 export function comment(text: string, indent = ''): string[] {
   const lines = text.split(/\r\n|[\n\r\u2028\u2029]/).map((line) => printable(line).replaceAll('*/', '*\\/').trimEnd());
   const [first = '', ...rest] = lines;
@@ -23,7 +23,7 @@ export function comment(text: string, indent = ''): string[] {
   return [`${indent}/**`, ...lines.map((line) => `${indent} * ${line}`.trimEnd()), `${indent} */`];
 }
 
-/** A type that is one of several, on one line where it fits. */
+/** A union of types, on one line if it fits. */
 export function declareUnion(head: string, parts: readonly string[]): string[] {
   const line = `${head} = ${parts.join(' | ')};`;
   return line.length <= width

@@ -3,7 +3,7 @@ import type { Field } from '../../config/model.ts';
 import { fieldsInside, isNesting } from '../../config/nesting.ts';
 import { comment, memberName } from './text.ts';
 
-/** Where a type stands: in an answer, of a global or not; in what is created, or in what is changed. */
+/** Where a type is used: in an answer, of a global or not; in the body of a creation, or of a change. */
 export type Use = 'answer' | 'global' | 'create' | 'update';
 
 /** The names that the types of fields refer to. */
@@ -41,7 +41,7 @@ export function hasJoins(fields: readonly Field[]): boolean {
   return fields.some(({ type }) => type === 'join');
 }
 
-/** Whether documents stand somewhere in these fields when they are asked for with a depth. */
+/** Whether an answer with a depth has documents in these fields. */
 export function followsDepth(fields: readonly Field[]): boolean {
   return fields.some((field) => field.relationTo || field.collection || followsDepth(fieldsInside(field)));
 }
@@ -54,7 +54,7 @@ function isOptional({ access, required, makeDefault }: Field, use: Use): boolean
 function typeOf(field: Field, use: Use, references: References): string {
   const { name } = field;
   const isAnswer = isAnswered(use);
-  // Inside a field that is changed, what is required has to be given as in a new document.
+  // Inside a changed field, required fields must be given as in a new document.
   const one = oneOf(field, isAnswer ? 'answer' : 'create', references);
   const parts = [isList(field) ? `${isAnswer ? '' : 'readonly '}${one}[]` : one];
   if (hasNull(field, use) && !(typeFacts[field.type].isJson && !field.required)) parts.push('null');
@@ -67,19 +67,19 @@ function typeOf(field: Field, use: Use, references: References): string {
 
 const columns = { TEXT: 'string', REAL: 'number', INTEGER: 'boolean' };
 
-/** How a value of a field is written; those of lists are told by their items. */
+/** The type of a value of a field; of a list, the type of its items. */
 function oneOf(field: Field, use: Use, { nameOf, related }: References): string {
   const { type, options, relationTo, collection } = field;
   if (options) return nameOf(field);
   if (collection !== undefined) return `Related<${related(collection)}, JoinDepth>`;
   if (relationTo !== undefined) return use === 'answer' ? `Related<${related(relationTo)}, Depth>` : 'string';
-  // A field with fields of its own has a name of its own.
+  // A field with inner fields has a named type.
   if (isNesting(field)) return partName(nameOf(field), use, followsDepth([field]));
   const { column } = typeFacts[type];
   return column ? columns[column] : json(field, use);
 }
 
-/** A global that was never written answers its defaults: what is required has no value where it has no default. */
+/** A global that was never written answers its defaults: a required field without a default has no value. */
 function hasNull(field: Field, use: Use): boolean {
   if (isAnswered(use) && isList(field)) return false;
   return !field.required || (use === 'global' && !field.makeDefault);

@@ -1,11 +1,11 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { isObject, type Json } from '../../config/schema.ts';
-import { CallError } from '../call-error.ts';
+import { CallError } from '../errors.ts';
 import { problemsIn } from '../operator-connection.ts';
 import { RowError } from './documents.ts';
 import type { Importing } from './importing.ts';
+import type { WriteResult } from './row-writer.ts';
 import { type Ask, type Calls, FailedError } from './service.ts';
-import type { Written } from './writing.ts';
 
 /** A call that writes many documents: `text` is its body, `key` its idempotency key. */
 export type BulkCall = { path: string; text: string; reason: string; key?: string };
@@ -18,11 +18,11 @@ const pauseMilliseconds = 1000;
 /**
  * Makes a bulk call.
  *
- * @returns what became of each document, in their order; null where the call is refused, and a RowError where its key
- * was used for another call. Then it has written nothing.
- * @throws CallError when the service fails, and may have written.
+ * @returns the result of each document, in their order. If the call is refused, null, or a RowError if its key was used
+ *   for another call; then nothing was written.
+ * @throws CallError if the service fails, and may have written.
  */
-export async function makeCall(calls: Calls, call: BulkCall): Promise<Written[] | RowError | null> {
+export async function makeCall(calls: Calls, call: BulkCall): Promise<WriteResult[] | RowError | null> {
   const ask: Ask = { method: 'POST', patience, ...call };
   const answered = await askTwice(calls, ask);
   if (!answered) return null;
@@ -31,7 +31,7 @@ export async function makeCall(calls: Calls, call: BulkCall): Promise<Written[] 
   return status < 300 ? resultsIn(body.results) : null;
 }
 
-/** Null where the service failed both times: what it has written is answered the second time. */
+/** Null if the service failed both times. If the first call was carried out, the second one gets its answer. */
 async function askTwice(calls: Calls, ask: Ask) {
   const askOnce = () =>
     calls.ask(ask).catch((error: unknown) => {
@@ -44,12 +44,12 @@ async function askTwice(calls: Calls, ask: Ask) {
   return askOnce();
 }
 
-function resultsIn(results: Json | undefined): Written[] {
+function resultsIn(results: Json | undefined): WriteResult[] {
   if (!Array.isArray(results)) throw new CallError('the service answered with no results');
   return results.map((result) => {
     const { id, outcome = 'created' } = isObject(result) ? result : {};
     if (typeof id !== 'string') throw new CallError('the service answered with no document');
-    return { id, outcome: outcome as Written['outcome'] };
+    return { id, outcome: outcome as WriteResult['outcome'] };
   });
 }
 

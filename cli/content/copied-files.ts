@@ -5,7 +5,7 @@ import { pipeline } from 'node:stream/promises';
 import { showProgress } from '../../server/platform/progress.ts';
 import { BlobMissingError, type BlobStore, isSha256 } from '../../storage/blobs.ts';
 import { privateFile } from '../../storage/private.ts';
-import { CallError } from '../call-error.ts';
+import { CallError } from '../errors.ts';
 import { paths } from './manifest.ts';
 
 /** The number of files that were copied, and a line for each that could not be. */

@@ -1,6 +1,6 @@
 import { DomainError } from '../../config/errors.ts';
 import { isObject, type Json, type JsonObject } from '../../config/schema.ts';
-import { CallError } from '../call-error.ts';
+import { CallError } from '../errors.ts';
 import { type Answered, problemsIn } from '../operator-connection.ts';
 import type { Calls } from './service.ts';
 

@@ -13,13 +13,13 @@ import { openHistory } from '../../server/audit/history.ts';
 import { blobSettingsOf } from '../../server/files/blobs/store.ts';
 import { version } from '../../server/platform/version.ts';
 import { readMoment } from '../../server/queries/moments.ts';
-import { readSettings } from '../../server/settings/command.ts';
-import type { Flags } from '../../server/settings/flags.ts';
+import type { Given } from '../../server/settings/command.ts';
 import { type Settings, UsageError } from '../../server/settings/settings.ts';
 import { openBlobStore } from '../../storage/blob-store.ts';
 import { privateFile, privateFolder } from '../../storage/private.ts';
+import type { contentExportFlags } from '../flags.ts';
 import { ofFlag } from '../log/events.ts';
-import { reading } from '../log/log.ts';
+import { reading } from '../log/reading.ts';
 import { heedingSignals } from '../operator-connection.ts';
 import { given } from './columns.ts';
 import { copyFiles } from './copied-files.ts';
@@ -30,27 +30,15 @@ import { manifestOf, paths } from './manifest.ts';
 import { type Format, formatOf } from './rows.ts';
 import { textsOf } from './written-rows.ts';
 
-const flags = {
-  out: 'string',
-  format: 'string',
-  'as-of': 'string',
-  where: 'string',
-  fields: 'string',
-  'no-files': 'boolean',
-  config: 'string',
-  'accept-clock': 'boolean',
-} satisfies Flags;
-
 /**
  * `annals export content`: exit 0 exported, 1 without files that the store does not have, 2 could not run, or was
  * stopped.
  */
-export async function exportContent(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
-  const {
-    settings,
-    flags: asked,
-    words,
-  } = readSettings(args, environment, { settings: ['config', 'data', 'acceptClock'], flags, words: ['[COLLECTION…]'] });
+export async function exportContent({
+  settings,
+  flags: asked,
+  words,
+}: Given<typeof contentExportFlags>): Promise<number> {
   const { out, where } = asked;
   if (out === undefined) throw new UsageError('--out is missing: the folder to write; - is standard output');
   const isOneFile = out === '-' || formatOf(out) !== undefined;

@@ -4,12 +4,12 @@ import { eventOf, type LogReader, textAt } from '../../events/log/log-reader.ts'
 import type { History } from '../../server/audit/history.ts';
 import { showProgress } from '../../server/platform/progress.ts';
 import { yieldToEventLoop } from '../../server/platform/yield.ts';
-import { CallError } from '../call-error.ts';
+import { CallError } from '../errors.ts';
 
 /**
- * The log that is exported: as of `position`, by the names and fields at `end`, where the log ended when the export
- * began. A service that writes meanwhile changes nothing. `ids` are those of the documents to export, and `names` their
- * fields; null for all.
+ * The log that is exported: as of `position`, by the names and fields at `end`, the end of the log when the export
+ * began. A service that writes meanwhile changes nothing. `ids` are the documents to export, and `names` their fields;
+ * null for all.
  */
 export type Exporting = {
   log: LogReader;
@@ -22,8 +22,7 @@ export type Exporting = {
 };
 
 /**
- * The fields of a collection that can be exported. The URL of a file follows from the id, and is another one after an
- * import.
+ * The fields of a collection that can be exported. The URL of a file follows from the id, and differs after an import.
  */
 export function fieldsOf({ fields, upload }: CollectionSchema): DataField[] {
   return dataFields(fields).filter(({ name, type }) => type !== 'join' && !(upload && name === 'url'));
@@ -58,7 +57,7 @@ export async function* documentsOf(
   }
 }
 
-/** A global; null for one that was not written. */
+/** A global; null if it was not written yet. */
 export function globalOf(exporting: Exporting, slug: string): Promise<JsonObject | null> {
   return documentIn(exporting, globalStream(slug));
 }

@@ -8,10 +8,10 @@ import { accepted, asRowError, findDocument, RowError } from './documents.ts';
 import { type ExportFolder, requireWhole } from './folder.ts';
 import { groupsOf } from './groups.ts';
 import { type Importing, refusing, rowsOf, type Source, say, valuesOf } from './importing.ts';
-import { type Finding, type Found, type Resolved, resolveRelations } from './relations.ts';
+import { type Finding, type Reference, type Resolved, resolveRelations } from './relations.ts';
+import { bodyOf, writeChange } from './row-writer.ts';
 import type { Row } from './rows.ts';
 import type { State } from './state.ts';
-import { bodyOf, writeChange } from './writing.ts';
 
 /**
  * An import of an export: `dropsMissing` leaves out what points to documents that neither the export nor the service
@@ -32,8 +32,8 @@ type Work = FolderImport & {
 };
 
 /** The place of each document of an export in the order of the import, by collection and id. */
-type Ids = ReadonlyMap<string, Place>;
-type Place = { source: number; row: number };
+type Ids = ReadonlyMap<string, RowPosition>;
+type RowPosition = { source: number; row: number };
 
 /**
  * Imports an export: first its documents, without the relationships to those that come later, then these relationships,
@@ -60,7 +60,7 @@ export async function importExport(importing: FolderImport, exported: ExportFold
 }
 
 async function idsOf(importing: FolderImport, { sources }: ExportFolder): Promise<Ids> {
-  const ids = new Map<string, Place>();
+  const ids = new Map<string, RowPosition>();
   for (const [index, source] of sources.entries()) {
     let rows = 0;
     for await (const row of rowsOf(importing, source, 'reading')) {
@@ -81,7 +81,7 @@ function findingIn({ calls, collections, state, isDryRun, dropsMissing }: Folder
   const find = (slug: string, field: string, value: Json) => findDocument(calls, slug, { field, value });
   return { collections, byId, find };
 
-  async function byId(slug: string, id: string): Promise<Found> {
+  async function byId(slug: string, id: string): Promise<Reference> {
     const name = nameOf(slug, id);
     const imported = state.imported(slug, id);
     if (imported !== undefined) return { id: imported };
@@ -96,14 +96,14 @@ function findingIn({ calls, collections, state, isDryRun, dropsMissing }: Folder
 
 /**
  * The fields of a row that are written when all documents are there. A row waits for the documents before it, and for
- * those that it requires.
+ * the documents that it requires.
  */
 async function laterIn({ ids, collections }: Work, source: Source, values: JsonObject): Promise<string[]> {
   const { slug, fields } = source.collection;
   const own = ids.get(nameOf(slug, String(values.id)));
-  const isBefore = (place: Place) =>
+  const isBefore = (place: RowPosition) =>
     own !== undefined && (place.source === own.source ? place.row < own.row : place.source < own.source);
-  const byId = async (target: string, id: string): Promise<Found> => {
+  const byId = async (target: string, id: string): Promise<Reference> => {
     const place = ids.get(nameOf(target, id));
     return place && !isBefore(place) ? { later: true } : { id };
   };
@@ -122,8 +122,7 @@ async function createRows(
   const { fields } = source.collection;
   const { take, flush, finding } = groupsOf(
     { ...work, upsert: null },
-    { collection: source.collection, finding: work.finding },
-    (key) => refused.add(key),
+    { collection: source.collection, finding: work.finding, onRefused: (key) => refused.add(key) },
   );
   let isWaiting = false;
   for await (const row of rowsOf(work, source)) {

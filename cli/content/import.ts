@@ -6,13 +6,13 @@ import { didYouMean, show, showAll } from '../../config/suggest.ts';
 import { readLog } from '../../events/log/log-reader.ts';
 import { openLogToRead } from '../../events/store/log-file.ts';
 import { logFile } from '../../projections/tables/files.ts';
-import { type Given, readSettings } from '../../server/settings/command.ts';
+import type { Given } from '../../server/settings/command.ts';
 import { loadConfiguration } from '../../server/settings/configuration.ts';
-import type { Flags } from '../../server/settings/flags.ts';
 import { type Settings, UsageError } from '../../server/settings/settings.ts';
-import { existingLog, hasChanged } from '../data.ts';
+import { existingLog, hasChanged } from '../data-directory.ts';
+import type { importFlags } from '../flags.ts';
+import { readReason } from '../held-directory.ts';
 import { type Configured, heedingSignals } from '../operator-connection.ts';
-import { readReason } from '../writing.ts';
 import { filesBelow, filesOfExport } from './files.ts';
 import { isFolder, openExport } from './folder.ts';
 import { accountsIn, importExport } from './import-folder.ts';
@@ -23,32 +23,13 @@ import { type Format, formatOf, formats } from './rows.ts';
 import { type Calls, onService } from './service.ts';
 import { openState } from './state.ts';
 
-const flags = {
-  format: 'string',
-  upsert: 'string',
-  'dry-run': 'boolean',
-  'drop-missing': 'boolean',
-  reason: 'string',
-  state: 'string',
-  files: 'string',
-} satisfies Flags;
-
-type Asked = Given<typeof flags>['flags'];
+type ImportOptions = Given<typeof importFlags>['flags'];
 
 /**
  * `annals import COLLECTION FILE` and `annals import FOLDER`: exit 0 all rows are imported, 1 some are refused, 2 could
  * not run, or was stopped.
  */
-export async function importContent(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
-  const {
-    settings,
-    flags: asked,
-    words,
-  } = readSettings(args, environment, {
-    settings: ['config', 'data', 'acceptClock'],
-    flags,
-    words: ['COLLECTION or FOLDER', '[FILE]'],
-  });
+export async function importContent({ settings, flags: asked, words }: Given<typeof importFlags>): Promise<number> {
   const [first = '', path] = words;
   if (path !== undefined) return importFile(settings, { slug: first, path, asked });
   if (isFolder(first)) return importFolder(settings, { path: first, asked });
@@ -60,7 +41,7 @@ export async function importContent(args: readonly string[], environment: NodeJS
 /** The rows of a file, into a collection. */
 async function importFile(
   settings: Settings,
-  { slug, path, asked }: { slug: string; path: string; asked: Asked },
+  { slug, path, asked }: { slug: string; path: string; asked: ImportOptions },
 ): Promise<number> {
   const isDryRun = asked['dry-run'] === true;
   const upsert = asked.upsert ?? null;
@@ -89,7 +70,10 @@ async function importFile(
 }
 
 /** An export, with all its collections and globals. */
-async function importFolder(settings: Settings, { path, asked }: { path: string; asked: Asked }): Promise<number> {
+async function importFolder(
+  settings: Settings,
+  { path, asked }: { path: string; asked: ImportOptions },
+): Promise<number> {
   for (const flag of ['format', 'upsert', 'files'] as const)
     if (asked[flag] !== undefined)
       throw new UsageError(`--${flag} goes with COLLECTION FILE: an export says it itself`);

@@ -2,7 +2,7 @@ import { statSync } from 'node:fs';
 import type { Collection, Model } from '../../config/model.ts';
 import type { JsonObject } from '../../config/schema.ts';
 import { showProgress } from '../../server/platform/progress.ts';
-import { CallError } from '../call-error.ts';
+import { CallError } from '../errors.ts';
 import { printable } from '../terminal.ts';
 import { columnsOf } from './columns.ts';
 import { RowError } from './documents.ts';
@@ -61,14 +61,14 @@ export function stopIfAsked({ signal }: Pick<Importing, 'signal'>): void {
   if (signal.aborted) throw new CallError('stopped; the same command resumes the import');
 }
 
-/** The values of a row. @throws RowError for one that has none. */
+/** The values of a row. @throws RowError if it has none. */
 export function valuesOf(row: Row): JsonObject {
   if (row.problem === undefined) return row.values;
   throw new RowError(row.problem);
 }
 
 /**
- * Does what a row asks for. For one that is refused, prints a line for each reason.
+ * Does the work of a row. If the row is refused, prints a line for each reason.
  *
  * @param place of the row, which begins the lines.
  */

@@ -21,7 +21,7 @@ export function keepCall(path: string, { text, ...about }: KeptCall): Promise<vo
 }
 
 /**
- * Reads such a file; null without one, and for one that is not whole: its call was never made.
+ * Reads such a file; null if the file is missing or not whole: then its call was never made.
  *
  * @throws UsageError for another file.
  */
@@ -42,7 +42,7 @@ function isCall(call: object): call is KeptCall {
   return [id, path, key, reason].every((one) => typeof one === 'string') && rows?.every((row) => row !== null) === true;
 }
 
-/** The row that stands in a line; null for another one. */
+/** The row in a line; null if the line is not a row. */
 export function sentRowIn(line: Json): SentRow | null {
   const { key, slug, from, later } = isObject(line) ? line : {};
   if (typeof key !== 'string' || typeof slug !== 'string') return null;

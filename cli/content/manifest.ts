@@ -8,8 +8,8 @@ import { type Format, formats } from './rows.ts';
 const layout = 1;
 
 /**
- * The description of an export, written last: a folder without one is not whole. `log` and `position` are those that
- * the documents were read at, and `exportedAt` is ISO 8601. `globals` are those that have been written.
+ * The description of an export, written last: a folder without it is not whole. `log` and `position` say where the
+ * documents were read, `exportedAt` is ISO 8601. `globals` are those that have been written.
  */
 export type Manifest = {
   annalsExport: typeof layout;

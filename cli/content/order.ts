@@ -3,7 +3,7 @@ import { fieldsInside } from '../../config/nesting.ts';
 
 type Edges = ReadonlyMap<string, readonly string[]>;
 
-/** Puts collections after those that they require, and as far as possible after all that they point to. */
+/** Puts collections after the collections that they require, and as far as possible after all that they refer to. */
 export function inOrder<S extends { collection: Collection }>(sources: readonly S[]): S[] {
   const bySlug = new Map(sources.map((source) => [source.collection.slug, source]));
   const edges = (choose: (field: Field) => boolean): Edges =>
@@ -21,7 +21,7 @@ export function inOrder<S extends { collection: Collection }>(sources: readonly 
   return ordered(preferred, required).flatMap((slug) => bySlug.get(slug) ?? []);
 }
 
-/** The starts and all that they lead to: each after what it leads to, but where a circle is cut. */
+/** The starts and all that they lead to, each after what it leads to. Circles are cut. */
 function ordered(starts: readonly string[], edges: Edges): string[] {
   const found = new Set<string>();
   const open = new Set<string>();

@@ -6,15 +6,15 @@ import { show, showAll } from '../../config/suggest.ts';
 import type { JsonDocument } from './documents.ts';
 
 /**
- * A document that a row names by an id: its id here; `later` for one that has yet to be imported; what to say of one
- * that is left out, or that the row is refused for.
+ * A document that a row names by an id: its id here; `later` if it has yet to be imported; why it is left out, or why
+ * the row is refused.
  */
-export type Found = { id: string } | { later: true } | { leftOut: string } | { problem: string };
+export type Reference = { id: string } | { later: true } | { leftOut: string } | { problem: string };
 
 /** The ways from what a row says about another document to that document's id here. */
 export type Finding = {
   collections: ReadonlyMap<string, Collection>;
-  byId: (slug: string, id: string) => Promise<Found>;
+  byId: (slug: string, id: string) => Promise<Reference>;
   find: (slug: string, field: string, value: Json) => Promise<JsonDocument | null>;
 };
 

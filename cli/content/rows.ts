@@ -12,8 +12,8 @@ export const formats = ['ndjson', 'csv', 'json'] as const;
 export type Format = (typeof formats)[number];
 
 /**
- * A row: its line in NDJSON, its row in a spreadsheet, its place in a JSON list from 1 on; `problem` of one that is not
- * an object.
+ * A row: its line in NDJSON, its row in a spreadsheet, its place in a JSON list from 1 on; `problem` if it is not an
+ * object.
  */
 export type Row = { number: number; values: JsonObject; problem?: undefined } | { number: number; problem: string };
 
@@ -54,7 +54,7 @@ export function formatOf(path: string): Format | undefined {
 }
 
 async function* textsOf({ path, onBytes }: RowFile): AsyncGenerator<string> {
-  // Without the byte order mark, if there is one.
+  // Drops the byte order mark.
   const decoder = new TextDecoder('utf-8', { fatal: true });
   let bytes = 0;
   for await (const chunk of createReadStream(path)) {
@@ -128,7 +128,7 @@ async function* readList(file: RowFile): AsyncGenerator<Row> {
   }
 }
 
-/** A record of csv-parse: null is a cell without quotes in which nothing stands. */
+/** A record of csv-parse. An empty cell without quotes is null. */
 type CsvRecord = { record: (string | null)[]; info: { records: number; empty_lines: number } };
 
 async function* readCsv(file: RowFile): AsyncGenerator<Row> {

@@ -8,12 +8,12 @@ import type { Json, JsonObject } from '../../config/schema.ts';
 import { version } from '../../server/platform/version.ts';
 import { codeOf, messageOf } from '../../storage/errors.ts';
 import { LockedError } from '../../storage/lock.ts';
-import { CallError } from '../call-error.ts';
+import { CallError } from '../errors.ts';
 import {
   type Answered,
   type Configured,
-  type Line,
-  lineToHolder,
+  connectionToHolder,
+  type OperatorConnection,
   patienceMilliseconds,
   pauseMilliseconds,
   problemsIn,
@@ -51,7 +51,7 @@ export class FailedError extends CallError {
   override name = 'FailedError';
 }
 
-/** A service stops for so long at most when it has asked to be called again. */
+/** How many times a request is repeated after an answer 503, which asks for that. */
 const mostRetries = 30;
 const stallMilliseconds = 120_000;
 /** Of a connection that ends before the answer, or in it. */
@@ -60,10 +60,10 @@ const mostBroken = 6;
 const brokenMilliseconds = 50;
 
 /**
- * Works with the service that holds the data directory, else with one that this process runs for the time of the work.
+ * Works with the service that holds the data directory, else with a service that this process runs meanwhile.
  *
  * @param before is called first if no service holds the directory; its errors are thrown.
- * @throws CallError or LockedError when another process has the directory and cannot be called.
+ * @throws CallError or LockedError if another process has the directory and cannot be called.
  */
 export async function onService<T>(
   own: Configured,
@@ -72,33 +72,33 @@ export async function onService<T>(
 ): Promise<T> {
   const end = Date.now() + patienceMilliseconds;
   for (;;) {
-    let line: Line | null;
+    let connection: OperatorConnection | null;
     try {
       before();
       return await withOwnService(own, (ownLine) => calling(ownLine, work));
     } catch (error) {
       if (!(error instanceof LockedError)) throw error;
-      line = lineToHolder(own.settings, error);
-      if (!line && Date.now() > end) throw new CallError(`${error.message}, and does not answer`);
+      connection = connectionToHolder(own.settings, error);
+      if (!connection && Date.now() > end) throw new CallError(`${error.message}, and does not answer`);
     }
-    if (line) return calling(line, work);
+    if (connection) return calling(connection, work);
     await wait(pauseMilliseconds);
   }
 }
 
-async function calling<T>(line: Line, work: (calls: Calls) => Promise<T>): Promise<T> {
+async function calling<T>(connection: OperatorConnection, work: (calls: Calls) => Promise<T>): Promise<T> {
   // Not the global agent, which the environment may set to a proxy.
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
   try {
-    return await work({ ask: (ask) => askPatiently(line, agent, ask) });
+    return await work({ ask: (ask) => askPatiently(connection, agent, ask) });
   } finally {
     agent.destroy();
   }
 }
 
-async function askPatiently(line: Line, agent: Agent, ask: Ask): Promise<Answered> {
+async function askPatiently(connection: OperatorConnection, agent: Agent, ask: Ask): Promise<Answered> {
   for (let count = 0; ; count += 1) {
-    const { status, headers, body } = await answerTo(line, agent, ask);
+    const { status, headers, body } = await answerTo(connection, agent, ask);
     if (status === 503 && count < mostRetries) {
       await wait(Math.min(Number(headers['retry-after'] ?? 1), 10) * 1000);
       continue;
@@ -109,37 +109,38 @@ async function askPatiently(line: Line, agent: Agent, ask: Ask): Promise<Answere
   }
 }
 
-/**
- * Sends a request, and again if its connection breaks off: each write has an idempotency key, or is one that may be
- * done twice.
- */
-async function answerTo(line: Line, agent: Agent, ask: Ask): Promise<Answered & Pick<IncomingMessage, 'headers'>> {
+/** Sends a request, and again if its connection breaks off: each write has an idempotency key, or may be done twice. */
+async function answerTo(
+  connection: OperatorConnection,
+  agent: Agent,
+  ask: Ask,
+): Promise<Answered & Pick<IncomingMessage, 'headers'>> {
   for (let count = 0; ; count += 1) {
     try {
-      const response = await send(line, agent, ask);
+      const response = await send(connection, agent, ask);
       const body = (await json(response)) as Answered['body'];
       return { status: response.statusCode ?? 0, headers: response.headers, body };
     } catch (error) {
       if (!brokenOff.has(String(codeOf(error))) || count >= mostBroken)
-        throw new CallError(`${line.address} did not answer: ${messageOf(error)}`);
+        throw new CallError(`${connection.address} did not answer: ${messageOf(error)}`);
       // A kept connection may have been closed in the meantime: that one is known to be gone.
       if (count > 0) await wait(brokenMilliseconds * 2 ** count);
     }
   }
 }
 
-async function send(line: Line, agent: Agent, ask: Ask): Promise<IncomingMessage> {
+async function send(connection: OperatorConnection, agent: Agent, ask: Ask): Promise<IncomingMessage> {
   const { body, file, text = JSON.stringify(body ?? {}), patience = stallMilliseconds } = ask;
   const boundary = `annals-${randomUUID()}`;
   const start = file ? formStart(boundary, body ?? {}, file.name) : Buffer.from(text);
   const end = file ? Buffer.from(`\r\n--${boundary}--\r\n`) : Buffer.alloc(0);
-  const outgoing = request(new URL(`${line.address}${ask.path}`), {
+  const outgoing = request(new URL(`${connection.address}${ask.path}`), {
     method: ask.method,
     agent,
     headers: {
-      authorization: `Annals-Operator ${line.secret}`,
+      authorization: `Annals-Operator ${connection.secret}`,
       'user-agent': `annals/${version()}`,
-      ...(line.site === null ? {} : { 'x-site-id': line.site }),
+      ...(connection.site === null ? {} : { 'x-site-id': connection.site }),
       ...(ask.method === 'GET'
         ? {}
         : {

@@ -4,7 +4,7 @@ import { isReadAsJson } from '../../server/queries/field-texts.ts';
 import { guarded } from './guard.ts';
 import type { Format } from './rows.ts';
 
-/** Documents to write: `fields` are those that they have beside `names`, which the service gives them. */
+/** Documents to write. `fields` are the fields beside `names`, the members that the service gives them. */
 export type Documents = {
   names: readonly string[];
   fields: readonly DataField[];

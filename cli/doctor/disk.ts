@@ -71,7 +71,7 @@ function timeSyncs(path: string): number[] {
   }
 }
 
-/** File systems whose locks or syncs are not those of a local disk, by their names in `/proc/mounts`. */
+/** Network file systems, whose locks and syncs differ from those of a local disk, by their names in `/proc/mounts`. */
 const remote =
   /^(nfs|nfs4|cifs|smb3?|smbfs|9p|ceph|glusterfs|fuse\.(sshfs|s3fs|gcsfuse|rclone|glusterfs|gvfsd-fuse)|afs|lustre|ncpfs)$/;
 const inMemory = /^(tmpfs|ramfs)$/;
@@ -103,8 +103,8 @@ function readMounts(): string {
 }
 
 /**
- * The type of the file system that a folder is on, by the text of `/proc/self/mountinfo` (proc(5)); null where that
- * does not say. The last of those mounted at one place hides the others.
+ * The type of the file system that a folder is on, by the text of `/proc/self/mountinfo` (proc(5)); null if the text
+ * does not say. The last mount at a path hides the others.
  */
 export function mountOf(folder: string, mounts: string): string | null {
   const holding = mounts.split('\n').flatMap((line) => {

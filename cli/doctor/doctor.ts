@@ -2,10 +2,10 @@ import { existsSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { ConfigError } from '../../config/check.ts';
 import type { Model } from '../../config/model.ts';
-import { readSettings } from '../../server/settings/command.ts';
+import type { Given } from '../../server/settings/command.ts';
 import { loadConfiguration } from '../../server/settings/configuration.ts';
 import { type Settings, UsageError } from '../../server/settings/settings.ts';
-import { openReadable } from '../readable.ts';
+import { openReadable } from '../read-only-copy.ts';
 import { checkDisk } from './disk.ts';
 import { checkNames, type Finding, postgresCheckNames } from './findings.ts';
 import { checkIndexes } from './indexes.ts';
@@ -13,11 +13,7 @@ import { checkLog } from './log.ts';
 import { checkBaseUrl, checkMail, checkSecrets } from './settings.ts';
 
 /** `annals doctor`: exit 0 healthy, 1 something is to be mended, 2 could not run. */
-export async function doctor(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
-  const { settings, flags } = readSettings(args, environment, {
-    settings: ['config', 'data'],
-    flags: { json: 'boolean' },
-  });
+export async function doctor({ settings, flags }: Given<{ json: 'boolean' }>): Promise<number> {
   const directory = resolve(settings.data);
   if (!existsSync(directory) || !statSync(directory).isDirectory())
     throw new UsageError(`there is no data directory at ${directory}; --data names it, and the first start makes it`);

@@ -1,6 +1,4 @@
-/**
- * The outcome of one check: `trouble` is to be mended, `note` tells of what is not set up or could not be looked at.
- */
+/** The outcome of one check. `trouble`: to be mended; `note`: something is not set up, or could not be checked. */
 export type Finding = { check: CheckName; status: 'ok' | 'note' | 'trouble'; message: string };
 
 /** The checks, in their order. */
@@ -19,7 +17,7 @@ export const checkNames = [
   'indexes',
 ] as const;
 
-/** Those of a log in PostgreSQL, which come after them. */
+/** The checks of a log in PostgreSQL, which come after the others. */
 export const postgresCheckNames = [
   'log servers',
   'log settings',

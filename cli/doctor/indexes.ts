@@ -7,8 +7,9 @@ import { type Finding, note, ok } from './findings.ts';
 const mostTold = 10;
 
 /**
- * Names the indexes that reads took long without in the last weeks. @param model null where the configuration cannot be
- * loaded.
+ * Names the indexes for want of which reads were slow in the last weeks.
+ *
+ * @param model null if the configuration cannot be loaded.
  */
 export function checkIndexes(directory: string, model: Model | null): Finding[] {
   const listed = readMissingList(directory, Date.now());

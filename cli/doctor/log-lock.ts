@@ -4,7 +4,7 @@ import { type Finding, note, ok, trouble } from './findings.ts';
 
 const name = 'log lock';
 
-/** A node that stands still under the lock loses it after so many seconds. */
+/** After this many seconds a node that does nothing under the lock loses it. */
 const patienceSeconds = 2;
 
 /** Checks whether writes wait for the lock of the log, which one session has at a time. */
@@ -21,7 +21,7 @@ export function checkLock(found: LockWaits | null): Finding {
   return isLong || told.length > 0 ? trouble(name, [waits, ...told].join('; ')) : ok(name, waits);
 }
 
-/** Whether a session does nothing under the lock, and does not lose it as that of a node would. */
+/** Whether a session does nothing under the lock, for longer than a node could. */
 function isLeft({ state, seconds }: LockHolder): boolean {
   return state?.startsWith('idle in transaction') === true && (seconds ?? 0) > patienceSeconds;
 }

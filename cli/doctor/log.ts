@@ -13,13 +13,18 @@ import { messageOf } from '../../storage/errors.ts';
 import { type Finding, note, ok, trouble } from './findings.ts';
 
 /** Of the log: its id, its last time, and its newest checkpoint. */
-type Known = { log: string; recordedAt: string; size: number; newest: { signedAt: string; isStored: boolean } | null };
+type LogState = {
+  log: string;
+  recordedAt: string;
+  size: number;
+  newest: { signedAt: string; isStored: boolean } | null;
+};
 
 /** Checks of the log of a data directory with what belongs to it. */
 export function checkLog(directory: string, now: number): Finding[] {
   const file = logFile(directory);
   if (!existsSync(file)) return [note('vault', 'there is no log yet: the first start makes it')];
-  let known: Known;
+  let known: LogState;
   try {
     known = look(file);
   } catch (error) {
@@ -33,7 +38,7 @@ export function checkLog(directory: string, now: number): Finding[] {
   ];
 }
 
-function look(file: string): Known {
+function look(file: string): LogState {
   const db = openLogToRead(file);
   try {
     const { log, recordedAt, size } = readLog(db).head();
@@ -56,7 +61,7 @@ const lagMilliseconds = 60_000;
 /** No build of Annals is older. */
 const earliest = Date.UTC(2025, 0, 1);
 
-function checkClock({ recordedAt }: Known, now: number): Finding {
+function checkClock({ recordedAt }: LogState, now: number): Finding {
   const lag = Date.parse(recordedAt) - now;
   const told = `the clock says ${new Date(now).toISOString()}`;
   if (now < earliest) return trouble('clock', `${told}, which is in the past: set it`);
@@ -71,7 +76,7 @@ function checkClock({ recordedAt }: Known, now: number): Finding {
   );
 }
 
-function checkVault(directory: string, { log }: Known): Finding {
+function checkVault(directory: string, { log }: LogState): Finding {
   const vault = join(directory, 'vault.db');
   if (!existsSync(vault)) return trouble('vault', 'vault.db is missing: restore it with the log of the same backup');
   try {
@@ -85,10 +90,10 @@ function checkVault(directory: string, { log }: Known): Finding {
   }
 }
 
-/** The service signs every ten seconds where there is something new, and brings checkpoints away within minutes. */
+/** The service signs every ten seconds if there are new events, and delivers checkpoints within minutes. */
 const patienceMilliseconds = 10 * 60_000;
 
-function checkCheckpoints({ newest }: Known, now: number): Finding {
+function checkCheckpoints({ newest }: LogState, now: number): Finding {
   if (!newest) return note('checkpoints', 'none is signed yet: the service signs some seconds after the first event');
   const told = `the newest was signed ${newest.signedAt}`;
   if (newest.isStored) return ok('checkpoints', `${told}, and a copy is in the store of files`);

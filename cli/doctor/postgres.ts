@@ -39,10 +39,10 @@ export async function checkPostgres(log: string): Promise<Finding[]> {
   }
 }
 
-/** An address that was tried. `instance` is null where the server was not reached, or is no PostgreSQL. */
-type Tried = { name: string; reached: HostConnection | null; instance: Instance | null; reason?: string };
+/** An address that was tried. `instance` is null if the server was not reached, or is not PostgreSQL. */
+type ServerProbe = { name: string; reached: HostConnection | null; instance: Instance | null; reason?: string };
 
-async function tryHost(address: PostgresAddress, host: Host): Promise<Tried> {
+async function tryHost(address: PostgresAddress, host: Host): Promise<ServerProbe> {
   const name = hostName(host);
   try {
     const reached = await connectToHost(address, host, patienceMilliseconds);
@@ -52,7 +52,7 @@ async function tryHost(address: PostgresAddress, host: Host): Promise<Tried> {
   }
 }
 
-function checkServers(tried: readonly Tried[]): Finding {
+function checkServers(tried: readonly ServerProbe[]): Finding {
   const told = tried
     .map(({ name, reached, reason }) =>
       reached

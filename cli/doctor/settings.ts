@@ -11,7 +11,7 @@ import { type Finding, note, ok, trouble } from './findings.ts';
 /** With fewer characters, a guess may succeed. */
 const shortestKey = 16;
 
-/** Checks the length of the secrets that were given; those that are generated are long enough. */
+/** Checks the length of the secrets that were given. Generated secrets are long enough. */
 export function checkSecrets({ secrets, apiKeys }: Settings): Finding {
   const short = [
     ...(secrets.some(({ length }) => length < safeLength) ? [`a secret is shorter than ${safeLength} characters`] : []),
@@ -56,8 +56,9 @@ async function statusAt(address: string): Promise<number | string> {
 }
 
 /**
- * Checks that the mail server takes the login; sends nothing. @param model null where the configuration cannot be
- * loaded.
+ * Checks that the mail server takes the login; sends nothing.
+ *
+ * @param model null if the configuration cannot be loaded.
  */
 export async function checkMail({ smtpUrl }: Settings, model: Model | null): Promise<Finding> {
   if (!model) return note('mail', 'the configuration cannot be loaded: annals config check says why');

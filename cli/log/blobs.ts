@@ -30,21 +30,22 @@ import {
 import { showProgress } from '../../server/platform/progress.ts';
 import type { Collected } from '../../server/ports.ts';
 import { briefHolders } from '../../server/running/directory.ts';
-import { readSettings } from '../../server/settings/command.ts';
+import type { Given } from '../../server/settings/command.ts';
 import { loadConfiguration } from '../../server/settings/configuration.ts';
 import { type Settings, UsageError } from '../../server/settings/settings.ts';
 import { openBlobStore } from '../../storage/blob-store.ts';
 import type { BlobSettings, BlobStore } from '../../storage/blobs.ts';
 import { lockDirectory } from '../../storage/lock.ts';
 import { type Sqlite, withDatabase } from '../../storage/sqlite.ts';
-import { CallError } from '../call-error.ts';
-import { existingLog, readableLog, startErrorOf } from '../data.ts';
+import { existingLog, readableLog, startErrorOf } from '../data-directory.ts';
+import { CallError } from '../errors.ts';
+import type { verifyBlobsFlags } from '../flags.ts';
+import { existingVault, readReason } from '../held-directory.ts';
 import { type Answered, callAsOperator, callOrDoAlone, reportRefusal } from '../operator-connection.ts';
 import { printLine } from '../terminal.ts';
-import { existingVault, readReason } from '../writing.ts';
 
 /** A log and the store of its files, both open. */
-type Opened = {
+type OpenStore = {
   settings: Settings;
   directory: string;
   blobSettings: BlobSettings;
@@ -57,11 +58,10 @@ type Opened = {
 const shown = 20;
 
 /** `annals blobs gc [--dry-run] [--names]`: exit 0 done, 1 refused, 2 could not run. Prints what was removed. */
-export async function collectBlobs(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
-  const { settings, flags } = readSettings(args, environment, {
-    settings: ['data'],
-    flags: { 'dry-run': 'boolean', names: 'boolean' },
-  });
+export async function collectBlobs({
+  settings,
+  flags,
+}: Given<{ 'dry-run': 'boolean'; names: 'boolean' }>): Promise<number> {
   return withStore(settings, flags['dry-run'] === true, async (opened) => {
     const { blobSettings, log, blobs } = opened;
     requireVaulted(opened);
@@ -78,9 +78,9 @@ export async function collectBlobs(args: readonly string[], environment: NodeJS.
 }
 
 /** Files that no event names, with their sizes, as of a position of the log; `refresh` reads on from there. */
-type Found = { unnamed: Map<string, number>; refresh: () => number };
+type UnnamedFiles = { unnamed: Map<string, number>; refresh: () => number };
 
-async function findCandidates({ db, log, blobs }: Opened): Promise<Found> {
+async function findCandidates({ db, log, blobs }: OpenStore): Promise<UnnamedFiles> {
   let position = log.head().size;
   const named = new Set<string>();
   for (const { sha256 } of readNamings(db, 0, position, showProgress('reading the log'))) named.add(sha256);
@@ -98,7 +98,7 @@ async function findCandidates({ db, log, blobs }: Opened): Promise<Found> {
   return { unnamed, refresh };
 }
 
-async function collect(opened: Opened, { unnamed, refresh }: Found, withNames: boolean): Promise<number> {
+async function collect(opened: OpenStore, { unnamed, refresh }: UnnamedFiles, withNames: boolean): Promise<number> {
   const sizes = new Map(unnamed);
   const removed: string[] = [];
   const held: Collected['held'] = [];
@@ -144,7 +144,7 @@ function isCollected(body: object): body is Collected {
 }
 
 /** Removes files through the running service, which knows the uploads in progress; without a service there are none. */
-function removeUnnamed(opened: Opened, position: number, sha256: string[]): Promise<Answered> {
+function removeUnnamed(opened: OpenStore, position: number, sha256: string[]): Promise<Answered> {
   const { settings, directory, blobSettings, db, blobs } = opened;
   const store = storeName(blobSettings);
   const order = { path: '/api/operator/blobs/collect', body: { store, position, sha256 } };
@@ -170,11 +170,7 @@ function removeUnnamed(opened: Opened, position: number, sha256: string[]): Prom
 const ofNode = 'this is the directory of a node, which has to run: only then it knows of uploads to other nodes';
 
 /** `annals blobs verify [--record --reason TEXT]`: exit 0 sound, 1 missing or altered, 2 could not run. */
-export async function verifyBlobs(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
-  const { settings, flags } = readSettings(args, environment, {
-    settings: ['config', 'data', 'acceptClock'],
-    flags: { record: 'boolean', reason: 'string', config: 'string', 'accept-clock': 'boolean' },
-  });
+export async function verifyBlobs({ settings, flags }: Given<typeof verifyBlobsFlags>): Promise<number> {
   if (!flags.record) refuseWithoutRecord(flags);
   const reason = flags.record ? readReason(flags.reason, 'why files are lost') : null;
   return withStore(settings, !flags.record, async (opened) => {
@@ -207,7 +203,7 @@ export async function verifyBlobs(args: readonly string[], environment: NodeJS.P
 }
 
 /** The files about which log and store differ: missing ones, and lost ones that were found again. */
-function suspectsOf({ db, log }: Opened, verdict: StoreVerdict): Holding[] {
+function suspectsOf({ db, log }: OpenStore, verdict: StoreVerdict): Holding[] {
   const lost = lossesOf(log);
   if (lost.size + verdict.problems.length === 0) return [];
   return [...holdingsOf(db, verdict)].filter(({ state, ...file }) =>
@@ -229,7 +225,7 @@ function refuseWithoutRecord(flags: Record<string, unknown>): void {
 }
 
 /** Records lost and found files through the service. Gives the exit code if it refuses. */
-async function record(opened: Opened, verdict: StoreVerdict, reason: string): Promise<number | null> {
+async function record(opened: OpenStore, verdict: StoreVerdict, reason: string): Promise<number | null> {
   const { settings, blobSettings } = opened;
   const suspects = suspectsOf(opened, verdict).map(({ stream, version }) => ({ stream, version }));
   const loaded = suspects.length > 0 ? await loadConfiguration(settings.config) : null;
@@ -263,7 +259,7 @@ function textOf({ sha256, what, namedBy }: Problem): string {
 async function withStore(
   settings: Settings,
   isReading: boolean,
-  run: (opened: Opened) => Promise<number>,
+  run: (opened: OpenStore) => Promise<number>,
 ): Promise<number> {
   const { directory, done } = isReading
     ? readableLog(settings, { withTables: true })
@@ -295,7 +291,7 @@ function openSoundly(db: Sqlite, directory: string): LogReader {
 /**
  * Requires the seal of the vault: a log that another program wrote to, or cut, must not decide which files are removed.
  */
-function requireVaulted({ directory, db, log }: Opened): void {
+function requireVaulted({ directory, db, log }: OpenStore): void {
   const { seals, signed } = withVault(existingVault(directory), (keys, seals) => ({ seals, signed: keys.signed() }));
   checkAgainstSeen(directory, log, signed);
   const finding = sealFinding(formatOf(db), log.head(), seals);

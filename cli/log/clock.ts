@@ -3,19 +3,15 @@ import { readDate } from '../../config/times.ts';
 import { inWords } from '../../events/facts/durations.ts';
 import { type Correction, correctClock, isAhead } from '../../events/service-events/corrections.ts';
 import { createIds } from '../../events/store/ids.ts';
-import { readSettings } from '../../server/settings/command.ts';
-import { existingLog, startErrorOf } from '../data.ts';
+import type { Given } from '../../server/settings/command.ts';
+import { existingLog, startErrorOf } from '../data-directory.ts';
+import { type HeldDirectory, holding, openToWrite, readReason } from '../held-directory.ts';
 import { printLine, refused } from '../terminal.ts';
-import { holding, type Opened, openToWrite, readReason } from '../writing.ts';
 
 /**
  * `annals clock correct`: exit 0 recorded, 1 there is nothing to correct or the clock is still wrong, 2 could not run.
  */
-export async function correct(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
-  const { settings, flags } = readSettings(args, environment, {
-    settings: ['data'],
-    flags: { today: 'string', reason: 'string' },
-  });
+export async function correct({ settings, flags }: Given<{ today: 'string'; reason: 'string' }>): Promise<number> {
   const problems: string[] = [];
   const today = readToday(flags.today, problems);
   const reason = readReason(flags.reason, 'why its times go back', problems);
@@ -30,7 +26,7 @@ export async function correct(args: readonly string[], environment: NodeJS.Proce
   return holding(settings, 'annals clock correct', (opened) => record(opened, now.getTime(), reason));
 }
 
-function record(opened: Opened, now: number, reason: string): number {
+function record(opened: HeldDirectory, now: number, reason: string): number {
   try {
     const correction = correctIn(opened, now, reason);
     if (!correction) return refused('the last event is not ahead of the clock: there is nothing to correct');
@@ -45,7 +41,7 @@ function record(opened: Opened, now: number, reason: string): number {
   }
 }
 
-function correctIn(opened: Opened, now: number, reason: string): Correction | null {
+function correctIn(opened: HeldDirectory, now: number, reason: string): Correction | null {
   const ids = createIds(new BigInt64Array(new SharedArrayBuffer(8)), () => now);
   const { log, begin } = openToWrite(opened, ids, () => now);
   if (!isAhead(log, now)) return null;

@@ -1,7 +1,8 @@
+import { setTimeout } from 'node:timers/promises';
 import { DomainError, type FieldError } from '../../config/errors.ts';
 import { categoryOf } from '../../config/schema.ts';
 import { globalStream, serviceStreams } from '../../events/facts/catalogue.ts';
-import type { LogReader } from '../../events/log/log-reader.ts';
+import { type LogReader, textAt } from '../../events/log/log-reader.ts';
 import { type Names, namesOf } from '../../events/service-events/categories.ts';
 import { categories } from '../../projections/tables/audit.ts';
 import { epochsOf } from '../../projections/tables/epochs.ts';
@@ -9,19 +10,18 @@ import { eventParameters } from '../../server/audit/event-query.ts';
 import { eventsThatFit, wantedOf, wantedParameters } from '../../server/audit/exports/filters.ts';
 import { positionsOf, range } from '../../server/queries/moments.ts';
 import { askedOf, settle } from '../../server/queries/parameters.ts';
-import { readSettings } from '../../server/settings/command.ts';
-import type { Flags } from '../../server/settings/flags.ts';
+import type { Given } from '../../server/settings/command.ts';
 import { UsageError } from '../../server/settings/settings.ts';
+import type { eventsFlags } from '../flags.ts';
 import { printable, terminalOf } from '../terminal.ts';
-import { eventLines, print, reading } from './log.ts';
-
-/** The flags that filter events. */
-export const filters = { collection: 'string', stream: 'string', type: 'string', actor: 'string' } satisfies Flags;
+import { eventLines } from './event-lines.ts';
+import { print, readCount, reading } from './reading.ts';
 
 /** `annals events`: exit 0 shown, 2 wrong usage, or could not run. */
-export async function showEvents(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
-  const known = { ...filters, batch: 'string', from: 'string', to: 'string', json: 'boolean' } satisfies Flags;
-  const { settings, flags } = readSettings(args, environment, { settings: ['data'], flags: known });
+export async function showEvents(
+  { settings, flags }: Given<typeof eventsFlags>,
+  environment: NodeJS.ProcessEnv,
+): Promise<number> {
   const { json, collection, stream, batch, type, actor, from, to } = flags;
   const given = { collection, stream, batch, type, actor, from, to };
   return reading(settings, async (log) => {
@@ -40,6 +40,27 @@ export async function showEvents(args: readonly string[], environment: NodeJS.Pr
       for (const text of texts) await print(lineOf(text));
     }
     return 0;
+  });
+}
+
+const followMilliseconds = 200;
+
+/** `annals log tail`: exit 0 shown, 2 could not run. */
+export async function tailLog(
+  { settings, flags }: Given<{ follow: 'boolean'; n: 'string'; json: 'boolean' }>,
+  environment: NodeJS.ProcessEnv,
+): Promise<number> {
+  const count = readCount(flags.n, '-n') ?? 10;
+  return reading(settings, async (log) => {
+    let { size } = log.head();
+    const { titles, lineOf } = eventLines(size, flags.json ? null : terminalOf(process.stdout, environment));
+    if (titles !== null) await print(titles);
+    for (let at = Math.max(size - count, 0); ; ) {
+      for (; at < size; at += 1) await print(lineOf(textAt(log, at + 1)));
+      if (!flags.follow) return 0;
+      await setTimeout(followMilliseconds);
+      ({ size } = log.head());
+    }
   });
 }
 

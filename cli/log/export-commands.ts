@@ -1,10 +1,11 @@
-import { acceptClock, bucket, type Command, calls, moments, streams } from '../command.ts';
+import { acceptClock, bucket, type Command, calls, command, moments, streams } from '../command.ts';
+import { bundleFlags, contentExportFlags, exportFlags, importFlags } from '../flags.ts';
 
 const since = `  --since SIZE    also prove that the log extends an earlier checkpoint of this size; can be repeated`;
 
 /** The commands that write what others read or check, and that read it again. */
 export const exportCommands: Record<string, Command> = {
-  export: {
+  export: command({
     summary: 'save a range of the log with its proofs',
     usage: `annals export --out FILE.zip [--from P|TIME] [--to P|TIME] [--format F] [--force]
               [--config FILE] [--data DIR] [--accept-clock]
@@ -24,9 +25,11 @@ archive anywhere. The log records the export with its author, time and range.
 ${since}
   --reason TEXT   the reason, for the log
 ${calls}`,
-    run: async (...given) => (await import('./exports.ts')).exportLog(...given),
-  },
-  bundle: {
+    settings: ['config', 'data', 'acceptClock'],
+    flags: exportFlags,
+    run: async (given) => (await import('./exports.ts')).exportLog(given),
+  }),
+  bundle: command({
     summary: 'save an evidence pack: one document with all its versions and proofs',
     usage: `annals bundle COLLECTION/ID --out FILE.zip [--no-files] [--complete] [--since SIZE]… [--force]
               [--reason TEXT] [--config FILE] [--data DIR] [--accept-clock]
@@ -42,9 +45,12 @@ time. ${streams}
 ${since}
   --reason TEXT   the reason, for the log
 ${calls}`,
-    run: async (...given) => (await import('./exports.ts')).saveBundle(...given),
-  },
-  'export content': {
+    settings: ['config', 'data', 'acceptClock'],
+    flags: bundleFlags,
+    words: ['COLLECTION/ID'],
+    run: async (given) => (await import('./exports.ts')).saveBundle(given),
+  }),
+  'export content': command({
     summary: 'write documents, globals and files, to read or to import elsewhere',
     usage: `annals export content [COLLECTION…] --out FOLDER|FILE|- [--format F] [--as-of MOMENT] [--no-files] [--fields F,…]
               [--where JSON [--config FILE] [--accept-clock]] [--data DIR]
@@ -67,9 +73,12 @@ ${acceptClock}
 ${bucket}
 
 Exit codes: 0 exported. 1 exported, without files that the store does not have, one per line. 2 wrong usage, or could not run.`,
-    run: async (...given) => (await import('../content/export.ts')).exportContent(...given),
-  },
-  import: {
+    settings: ['config', 'data', 'acceptClock'],
+    flags: contentExportFlags,
+    words: ['[COLLECTION…]'],
+    run: async (given) => (await import('../content/export.ts')).exportContent(given),
+  }),
+  import: command({
     summary: 'import the rows of a file into a collection, or an export',
     usage: `annals import COLLECTION FILE [--format F] [--upsert FIELD] [--dry-run] [--files DIR] [--state FILE]
               [--reason TEXT] [--config FILE] [--data DIR] [--accept-clock]
@@ -88,6 +97,9 @@ content wrote: documents get new ids, and relationships follow them. See docs/im
   --state FILE    the record of the import, with the ids of the rows (default: FILE.imported or FOLDER.imported)
   --reason TEXT   the reason, for the log
 ${calls}`,
-    run: async (...given) => (await import('../content/import.ts')).importContent(...given),
-  },
+    settings: ['config', 'data', 'acceptClock'],
+    flags: importFlags,
+    words: ['COLLECTION or FOLDER', '[FILE]'],
+    run: async (given) => (await import('../content/import.ts')).importContent(given),
+  }),
 };

@@ -6,26 +6,18 @@ import { Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { counted } from '../../config/counted.ts';
 import { briefHolders } from '../../server/running/directory.ts';
-import { readSettings } from '../../server/settings/command.ts';
+import type { Given } from '../../server/settings/command.ts';
 import { loadConfiguration } from '../../server/settings/configuration.ts';
-import type { Flags } from '../../server/settings/flags.ts';
 import { type Settings, UsageError } from '../../server/settings/settings.ts';
 import { UnwritableError } from '../../storage/data-directory.ts';
 import { lockDirectory } from '../../storage/lock.ts';
-import { existingLog, hasChanged } from '../data.ts';
+import { existingLog, hasChanged } from '../data-directory.ts';
+import type { bundleFlags, exportFlags } from '../flags.ts';
 import { callAsOperator, heedingSignals, type Order, reportRefusal } from '../operator-connection.ts';
-import { isWritable } from '../readable.ts';
-import { filters } from './events.ts';
-
-const common = { out: 'string', force: 'boolean', since: 'list', reason: 'string' } satisfies Flags;
+import { isWritable } from '../read-only-copy.ts';
 
 /** `annals export --out FILE.zip`: exit 0 saved, 1 refused, 2 could not run. */
-export async function exportLog(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
-  const own = { from: 'string', to: 'string', format: 'string', ...filters } satisfies Flags;
-  const { settings, flags } = readSettings(args, environment, {
-    settings: ['config', 'data', 'acceptClock'],
-    flags: { ...common, ...own },
-  });
+export async function exportLog({ settings, flags }: Given<typeof exportFlags>): Promise<number> {
   const { from, to, format, collection, stream, type, actor } = flags;
   const query = queryOf({ from, to, format, collection, stream, type, actor }, flags.since);
   const order = { path: `/api/audit/export${query}`, ...whyOf(flags) };
@@ -38,13 +30,7 @@ export async function exportLog(args: readonly string[], environment: NodeJS.Pro
 }
 
 /** `annals bundle COLLECTION/ID --out FILE.zip`: exit 0 saved, 1 refused, 2 could not run. */
-export async function saveBundle(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
-  const own = { ...common, 'no-files': 'boolean', complete: 'boolean' } satisfies Flags;
-  const { settings, flags, words } = readSettings(args, environment, {
-    settings: ['config', 'data', 'acceptClock'],
-    flags: own,
-    words: ['COLLECTION/ID'],
-  });
+export async function saveBundle({ settings, flags, words }: Given<typeof bundleFlags>): Promise<number> {
   const [stream = ''] = words;
   const parts = stream.split('/');
   const isStream = parts.every((part) => part !== '') && parts.length === (parts[0] === 'accounts' ? 3 : 2);

@@ -1,12 +1,13 @@
 import { serviceStreams } from '../../events/facts/catalogue.ts';
-import { type Command, moments, streams } from '../command.ts';
+import { type Command, command, moments, streams } from '../command.ts';
+import { eventsFlags, moveFlags } from '../flags.ts';
 
 const reads = `Also works while a service runs, on a copy of log.db alone, and on a read-only copy.`;
 const exitShown = `Exit codes: 0 shown. 2 wrong usage, or could not run.`;
 
 /** The commands that only read the log, as `commands` lists them. */
 export const logCommands: Record<string, Command> = {
-  history: {
+  history: command({
     summary: 'show the versions of a document: author, time, reason, changed fields',
     usage: `annals history COLLECTION/ID [--data DIR] [--json]
 
@@ -16,9 +17,12 @@ ${reads}
   --json  print one JSON object, as GET /api/audit/documents/COLLECTION/ID answers, with all versions
 
 Exit codes: 0 shown. 1 not in the log. 2 wrong usage, or could not run.`,
-    run: async (...given) => (await import('./log.ts')).showHistory(...given),
-  },
-  diff: {
+    settings: ['data'],
+    flags: { json: 'boolean' },
+    words: ['COLLECTION/ID'],
+    run: async (given, environment) => (await import('./history.ts')).showHistory(given, environment),
+  }),
+  diff: command({
     summary: 'show the differences between two versions of a document',
     usage: `annals diff COLLECTION/ID [--from V] [--to V] [--data DIR] [--json]
 
@@ -29,9 +33,12 @@ Fields have their present names. A global is globals/SLUG.
   --json    print one JSON object, as GET /api/audit/documents/COLLECTION/ID/diff answers, with a JSON Patch
 
 Exit codes: 0 shown. 1 no such document or version. 2 wrong usage, or could not run.`,
-    run: async (...given) => (await import('./log.ts')).showDiff(...given),
-  },
-  show: {
+    settings: ['data'],
+    flags: { from: 'string', to: 'string', json: 'boolean' },
+    words: ['COLLECTION/ID'],
+    run: async (given, environment) => (await import('./history.ts')).showDiff(given, environment),
+  }),
+  show: command({
     summary: 'show a document or a collection, as of a moment',
     usage: `annals show COLLECTION[/ID] [--as-of MOMENT] [--data DIR] [--json]
 
@@ -43,9 +50,12 @@ ${reads}
   --json          print one JSON object per document and line: stream, version, position, document
 
 Exit codes: 0 shown. 1 no such document at that moment, or no such collection ever. 2 wrong usage, or could not run.`,
-    run: async (...given) => (await import('./show.ts')).showDocument(...given),
-  },
-  access: {
+    settings: ['data'],
+    flags: { 'as-of': 'string', json: 'boolean' },
+    words: ['COLLECTION[/ID]'],
+    run: async (given, environment) => (await import('./show.ts')).showDocument(given, environment),
+  }),
+  access: command({
     summary: 'show the user and the rule that allowed a version of a document',
     usage: `annals access COLLECTION/ID [--version V] [--data DIR] [--json]
 
@@ -56,9 +66,12 @@ description and the SHA-256 that the log recorded. ${streams}
   --json       print one JSON object, as GET /api/audit/documents/COLLECTION/ID/versions/V/access answers
 
 Exit codes: 0 shown. 1 no such document or version. 2 wrong usage, or could not run.`,
-    run: async (...given) => (await import('./show.ts')).showAccess(...given),
-  },
-  events: {
+    settings: ['data'],
+    flags: { version: 'string', json: 'boolean' },
+    words: ['COLLECTION/ID'],
+    run: async (given, environment) => (await import('./show.ts')).showAccess(given, environment),
+  }),
+  events: command({
     summary: 'show the events of an actor, a type, a collection, a time',
     usage: `annals events [--collection C] [--stream S] [--batch ID] [--type T[,T]…] [--actor A] [--from MOMENT]
               [--to MOMENT] [--data DIR] [--json]
@@ -77,9 +90,11 @@ annals export saves events with their proofs.
   --json          print one JSON object per event and line, with all its data
 
 ${exitShown}`,
-    run: async (...given) => (await import('./events.ts')).showEvents(...given),
-  },
-  'log tail': {
+    settings: ['data'],
+    flags: eventsFlags,
+    run: async (given, environment) => (await import('./events.ts')).showEvents(given, environment),
+  }),
+  'log tail': command({
     summary: 'show the newest events of the log',
     usage: `annals log tail [-n N] [--follow] [--data DIR] [--json]
 
@@ -88,9 +103,11 @@ ${exitShown}`,
   --json    print one JSON object per event and line, with all its data
 
 ${reads} ${exitShown}`,
-    run: async (...given) => (await import('./log.ts')).tailLog(...given),
-  },
-  'log move': {
+    settings: ['data'],
+    flags: { follow: 'boolean', n: 'string', json: 'boolean' },
+    run: async (given, environment) => (await import('./events.ts')).tailLog(given, environment),
+  }),
+  'log move': command({
     summary: 'move the log into PostgreSQL while the service runs, or back',
     usage: `annals log move [--to ADDRESS | --to-file FILE] [--data DIR]
        annals log move --to sqlite [--data DIR]
@@ -115,9 +132,11 @@ on the log in PostgreSQL: there would be two logs.
   --reason TEXT   why another key signs the log, which keeps that
 
 Exit codes: 0 moved. 2 wrong usage, or not moved: the log is where it was.`,
-    run: async (...given) => (await import('../moves/move.ts')).moveLog(...given),
-  },
-  'signing-key history': {
+    settings: ['data'],
+    flags: moveFlags,
+    run: async (given) => (await import('../moves/move.ts')).moveLog(given),
+  }),
+  'signing-key history': command({
     summary: 'show all keys that have signed the log',
     usage: `annals signing-key history [--data DIR] [--json]
 
@@ -127,6 +146,8 @@ Reads the present key from vault.db, if it exists. ${reads}
   --json  print one JSON object, as GET /api/audit/keys answers; annals-verify --handovers reads it
 
 ${exitShown}`,
-    run: async (...given) => (await import('./signing-key.ts')).showKeys(...given),
-  },
+    settings: ['data'],
+    flags: { json: 'boolean' },
+    run: async (given) => (await import('./signing-key.ts')).showKeys(given),
+  }),
 };

@@ -8,22 +8,21 @@ import { admissionOf } from '../../server/audit/admissions.ts';
 import { type History, openHistory } from '../../server/audit/history.ts';
 import { yieldToEventLoop } from '../../server/platform/yield.ts';
 import { readMoment } from '../../server/queries/moments.ts';
-import { readSettings } from '../../server/settings/command.ts';
+import type { Given } from '../../server/settings/command.ts';
 import { UsageError } from '../../server/settings/settings.ts';
 import { cut, printable, refused, row, type Terminal, terminalOf } from '../terminal.ts';
+import { whatHappened } from './event-lines.ts';
 import { declaredIn, namesIn, ofFlag } from './events.ts';
-import { missing, print, readCount, reading, readShown, whatHappened } from './log.ts';
+import { missing, print, readCount, reading } from './reading.ts';
 
 /** A document as of a position; null when it was deleted or erased by then. */
 type Then = { event: RecordedEvent; document: Awaited<ReturnType<History['documentAt']>> };
 
 /** `annals show`: exit 0 shown, 1 there was no such document then, 2 could not run. */
-export async function showDocument(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
-  const { settings, flags, words } = readSettings(args, environment, {
-    settings: ['data'],
-    flags: { 'as-of': 'string', json: 'boolean' },
-    words: ['COLLECTION[/ID]'],
-  });
+export async function showDocument(
+  { settings, flags, words }: Given<{ 'as-of': 'string'; json: 'boolean' }>,
+  environment: NodeJS.ProcessEnv,
+): Promise<number> {
   const [name = ''] = words;
   if (/^(accounts|system)(\/|$)/.test(name)) {
     throw new UsageError(`${JSON.stringify(name)} has no documents; annals history shows what happened`);
@@ -108,11 +107,13 @@ function jsonOf({ event: { header }, document }: Then): string {
 }
 
 /** `annals access`: exit 0 shown, 1 there is no such stream or version, 2 could not run. */
-export async function showAccess(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
-  const { settings, flags, name } = readShown(args, environment, { version: 'string', json: 'boolean' });
+export async function showAccess(
+  { settings, flags, words }: Given<{ version: 'string'; json: 'boolean' }>,
+  environment: NodeJS.ProcessEnv,
+): Promise<number> {
   const asked = readCount(flags.version, '--version');
   return reading(settings, async (log) => {
-    const stream = namesIn(log).recorded(name);
+    const stream = namesIn(log).recorded(words[0] ?? '');
     const histories = openHistory(log);
     const last = log.versionOf(stream);
     if (last === 0) return missing(stream);

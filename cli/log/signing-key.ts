@@ -14,18 +14,17 @@ import { checkInLog } from '../../server/audit/notary/checkpoint-checks.ts';
 import { keyHistory, trustedKeysOf } from '../../server/audit/notary/keys.ts';
 import type { ChangedKey, KeyNote, KeyRecord, KeyWay } from '../../server/ports.ts';
 import { changeKeyPath } from '../../server/running/engine/signing-keys.ts';
-import { readSettings } from '../../server/settings/command.ts';
+import type { Given } from '../../server/settings/command.ts';
 import { loadConfiguration } from '../../server/settings/configuration.ts';
 import type { Settings } from '../../server/settings/settings.ts';
 import type { Sqlite } from '../../storage/sqlite.ts';
-import { existingLog, readableLog, startErrorOf } from '../data.ts';
-import { callAsOperator, reportAnswer } from '../operator-connection.ts';
+import { existingLog, readableLog, startErrorOf } from '../data-directory.ts';
+import { type HeldDirectory, holding, openToWrite, readReason, recordKeys, requireLog } from '../held-directory.ts';
+import { answerOf, callAsOperator, reportAnswer } from '../operator-connection.ts';
 import { printable, printLine } from '../terminal.ts';
-import { holding, type Opened, openToWrite, readReason, requireLog, tellOfKeys } from '../writing.ts';
 
 /** `annals signing-key history`: exit 0 shown, 2 could not run. */
-export async function showKeys(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
-  const { settings, flags } = readSettings(args, environment, { settings: ['data'], flags: { json: 'boolean' } });
+export async function showKeys({ settings, flags }: Given<{ json: 'boolean' }>): Promise<number> {
   const { directory, done } = readableLog(settings);
   let db: Sqlite | null = null;
   try {
@@ -67,20 +66,16 @@ function told({ position, recordedAt, actor, reason }: KeyNote): string {
 }
 
 /** `annals signing-key replace`: exit 0 replaced, 1 refused, 2 could not run. */
-export function replaceKey(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
-  return changeKey('replace', args, environment);
+export function replaceKey(given: Given<{ reason: 'string' }>): Promise<number> {
+  return changeKey('replace', given);
 }
 
 /** `annals signing-key rotate`: exit 0 rotated, 1 refused, 2 could not run. */
-export function rotateKey(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
-  return changeKey('rotate', args, environment);
+export function rotateKey(given: Given<{ reason: 'string' }>): Promise<number> {
+  return changeKey('rotate', given);
 }
 
-async function changeKey(way: KeyWay, args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
-  const { settings, flags } = readSettings(args, environment, {
-    settings: ['config', 'data', 'acceptClock'],
-    flags: { reason: 'string' },
-  });
+async function changeKey(way: KeyWay, { settings, flags }: Given<{ reason: 'string' }>): Promise<number> {
   const reason = readReason(flags.reason, 'why another key signs it');
   const directory = existingLog(settings);
   if (settings.log !== undefined || readReplicaMark(directory) !== null) return changeForNodes(settings, way, reason);
@@ -98,7 +93,7 @@ async function changeForNodes(settings: Settings, way: KeyWay, reason: string): 
   const order = { path: changeKeyPath, body: { way, reason } };
   const answered = await callAsOperator({ settings, loaded }, order);
   return reportAnswer(answered, (body) => {
-    const { from, key } = body as unknown as ChangedKey;
+    const { from, key } = answerOf<ChangedKey>(body, { from: 'string', key: 'string' });
     return `${announced(way, key)}\nthe key ${from} is replaced by ${parseVerifierKey(key).id}: ${printable(reason)}`;
   });
 }
@@ -109,7 +104,7 @@ function announced(way: KeyWay, key: string): string {
     : `auditors can keep the old key; the new one is: ${key}`;
 }
 
-async function changeIn(opened: Opened, way: KeyWay, reason: string): Promise<number> {
+async function changeIn(opened: HeldDirectory, way: KeyWay, reason: string): Promise<number> {
   const { logKeys } = opened.vault;
   const ids = createIds(new BigInt64Array(new SharedArrayBuffer(8)), Date.now);
   const { log, begin } = openToWrite(opened, ids, Date.now);
@@ -117,7 +112,7 @@ async function changeIn(opened: Opened, way: KeyWay, reason: string): Promise<nu
   if (way === 'rotate') requireSigned(opened, readLog(opened.db));
   begin();
   // Earlier changes that are not recorded yet come first.
-  await tellOfKeys(opened, log, ids);
+  await recordKeys(opened, log, ids);
   if (way === 'replace') logKeys.replace(logId, { reason });
   else {
     const { size, root } = log.head();
@@ -125,12 +120,12 @@ async function changeIn(opened: Opened, way: KeyWay, reason: string): Promise<nu
   }
   const { key } = logKeys.current(logId).signer;
   printLine(announced(way, key));
-  await tellOfKeys(opened, log, ids);
+  await recordKeys(opened, log, ids);
   return 0;
 }
 
 /** A key vouches for no log that contradicts the newest checkpoint in it, neither for that which it hands over. */
-function requireSigned({ directory, db, vault }: Opened, log: LogReader): void {
+function requireSigned({ directory, db, vault }: HeldDirectory, log: LogReader): void {
   const [newest] = readCheckpoints(db).recent(1);
   const altered = readAltered(directory);
   if (altered?.part === 'log') throw new BrokenLogError(`the log is known to be altered: ${altered.finding}`);

@@ -13,23 +13,20 @@ import { movedTo } from '../../events/store/moved.ts';
 import { withVault } from '../../events/vault/vault.ts';
 import { logFile } from '../../projections/tables/files.ts';
 import { showProgress } from '../../server/platform/progress.ts';
-import { readSettings } from '../../server/settings/command.ts';
+import type { Given } from '../../server/settings/command.ts';
 import { type Settings, UsageError } from '../../server/settings/settings.ts';
 import { StartError } from '../../server/writer/writer.ts';
 import { messageOf } from '../../storage/errors.ts';
 import type { PostgresAddress } from '../../storage/postgres/connection.ts';
 import type { Sqlite } from '../../storage/sqlite.ts';
-import { existingLog } from '../data.ts';
+import { existingLog } from '../data-directory.ts';
+import type { moveFlags } from '../flags.ts';
+import { existingVault, requireLog } from '../held-directory.ts';
 import { printLine } from '../terminal.ts';
-import { existingVault, requireLog } from '../writing.ts';
-import { vaultOf } from './move-vault.ts';
+import { vaultOf } from './vault.ts';
 
 /** `annals log move`: exit 0 moved, 2 could not: the log is where it was. */
-export async function moveLog(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
-  const { settings, flags } = readSettings(args, environment, {
-    settings: ['data'],
-    flags: { to: 'string', 'to-file': 'string', 'without-postgres': 'boolean', reason: 'string' },
-  });
+export async function moveLog({ settings, flags }: Given<typeof moveFlags>): Promise<number> {
   const isBack = flags.to === 'sqlite';
   const isLost = flags['without-postgres'] === true;
   if (isLost && (!isBack || flags['to-file'] !== undefined))
@@ -43,7 +40,7 @@ export async function moveLog(args: readonly string[], environment: NodeJS.Proce
     }
     const address = isBack ? sourceOf(settings, flags) : targetOf(settings, flags);
     if (!isBack) return await intoPostgres(settings, address);
-    const { outOfPostgres } = await import('./move-back.ts');
+    const { outOfPostgres } = await import('./out-of-postgres.ts');
     return await outOfPostgres(settings, address);
   } catch (error) {
     const isTold = [MoveError, BrokenLogError, SharedLogUnavailableError].some((kind) => error instanceof kind);

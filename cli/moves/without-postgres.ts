@@ -6,10 +6,10 @@ import { readReplicaMark, unmarkReplica } from '../../events/replica/replica-mar
 import { createIds } from '../../events/store/ids.ts';
 import { type Settings, UsageError } from '../../server/settings/settings.ts';
 import { privateFile } from '../../storage/private.ts';
-import { existingLog } from '../data.ts';
+import { existingLog } from '../data-directory.ts';
+import { holdingAny, openToWrite, readReason, recordKeys } from '../held-directory.ts';
 import { printLine } from '../terminal.ts';
-import { verifyShown } from '../verify-shown.ts';
-import { holdingAny, openToWrite, readReason, tellOfKeys } from '../writing.ts';
+import { verifyWithProgress } from '../verify-with-progress.ts';
 
 /** Tells of all that is in PostgreSQL and in no replica. */
 const lost =
@@ -17,10 +17,10 @@ const lost =
   'made, drafts, preferences and waiting deliveries of webhooks were in PostgreSQL and are not here: all users have to reset their passwords';
 
 /**
- * Makes of the data directory of a stopped node one that has its log to itself, where PostgreSQL is lost. The key that
- * signed is lost with it, so another one is made, and the log tells of it with the reason.
+ * Turns the data directory of a stopped node into a standalone one, after PostgreSQL was lost. The signing key is lost
+ * with it, so a new one is made, which the log records with the reason.
  *
- * @throws UsageError; MoveError for a directory that is not that of a node, or whose log is not sound.
+ * @throws UsageError; MoveError if the directory is not a node's, or its log is not sound.
  */
 export async function withoutPostgres(settings: Settings, reason: string | undefined): Promise<number> {
   const why = readReason(reason, 'why another key signs it, and who decided that');
@@ -33,7 +33,7 @@ export async function withoutPostgres(settings: Settings, reason: string | undef
   return await holdingAny(settings, 'annals log move', async (opened) => {
     if (readReplicaMark(directory) === null)
       throw new MoveError(`the data directory ${directory} is not that of a node: its log is its own`);
-    const { finding } = verifyShown(directory);
+    const { finding } = verifyWithProgress(directory);
     if (finding !== null) throw new MoveError(`the log of ${directory} is not sound: ${finding}`);
     // Commits of a replica are not synced, one by one.
     opened.db.pragma('wal_checkpoint(TRUNCATE)');
@@ -44,7 +44,7 @@ export async function withoutPostgres(settings: Settings, reason: string | undef
     const { logKeys } = opened.vault;
     const { log: name } = log.head();
     if (!logKeys.canSign(name)) logKeys.replace(name, { reason: why });
-    await tellOfKeys(opened, log, ids);
+    await recordKeys(opened, log, ids);
     // Its first documents are in the log.
     writeFileSync(join(directory, 'seeded'), `${new Date().toISOString()}\n`, { mode: privateFile });
     unmarkReplica(directory);

@@ -5,27 +5,17 @@ import type { Model } from '../../config/model.ts';
 import type { Rules } from '../../config/schema.ts';
 import { lookAhead, type Outlook, refusedOf } from '../../projections/start/dry-start.ts';
 import { showProgress } from '../../server/platform/progress.ts';
-import { readSettings } from '../../server/settings/command.ts';
+import type { Given } from '../../server/settings/command.ts';
 import { loadConfiguration } from '../../server/settings/configuration.ts';
 import { type Settings, UsageError } from '../../server/settings/settings.ts';
 import { siteCalled } from '../../server/settings/sites-file.ts';
 import { readConditions } from '../../server/webhooks/conditions.ts';
-import { readableLog, startErrorOf } from '../data.ts';
+import { readableLog, startErrorOf } from '../data-directory.ts';
+import type { configCheckFlags } from '../flags.ts';
 import { printable, printLine } from '../terminal.ts';
 
 /** `annals config check`: exit 0 valid; otherwise exit 2 and every problem is printed. Checks each of several sites. */
-export async function configCheck(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
-  const own = {
-    site: 'string',
-    against: 'string',
-    rules: 'boolean',
-    'strict-schema': 'boolean',
-    'accept-loss': 'boolean',
-  } as const;
-  const { settings, flags } = readSettings(args, environment, {
-    settings: ['config', 'strictSchema', 'acceptLoss', 'sites'],
-    flags: own,
-  });
+export async function configCheck({ settings, flags }: Given<typeof configCheckFlags>): Promise<number> {
   const chosen = sitesFor(settings, flags.site);
   for (const flag of ['strict-schema', 'accept-loss'] as const) {
     if (flags[flag] && flags.against === undefined)
@@ -57,10 +47,10 @@ function sitesFor(settings: Settings, id: string | undefined): readonly Settings
   return [found];
 }
 
-type Asked = { against?: string; rules?: boolean };
+type CheckOptions = { against?: string; rules?: boolean };
 
 /** Prints the results for a valid configuration; resolves with the reasons why a start on the data would be refused. */
-async function check(settings: Settings, name: string, flags: Asked): Promise<string[]> {
+async function check(settings: Settings, name: string, flags: CheckOptions): Promise<string[]> {
   const { config, isProduction } = settings;
   const { path, model } = await loadConfiguration(config);
   await readConditions(model, isProduction);
@@ -73,7 +63,7 @@ async function check(settings: Settings, name: string, flags: Asked): Promise<st
   return flags.against === undefined ? [] : checkAgainst({ ...settings, data: flags.against }, name, model);
 }
 
-/** So many rules are named. */
+/** How many rules a line names. */
 const mostNamed = 3;
 
 /** Tells how far the history shows hidden values, which the rules for reading alone do not say. */

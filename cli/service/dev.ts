@@ -3,37 +3,35 @@ import { createLog, type Log, type LogSink, standardError } from '../../server/p
 import { joinVault } from '../../server/running/nodes/vault.ts';
 import { runSeed } from '../../server/running/seed.ts';
 import { type Ready, type Service, startService } from '../../server/running/service.ts';
-import { readSettings } from '../../server/settings/command.ts';
+import type { Given } from '../../server/settings/command.ts';
 import { type Loaded, loadAgain, loadConfiguration } from '../../server/settings/configuration.ts';
 import { recordedSources } from '../../server/settings/modules.ts';
 import type { Settings } from '../../server/settings/settings.ts';
 import { LossError } from '../../server/writer/writer.ts';
 import { messageOf } from '../../storage/errors.ts';
+import type { NoFlags } from '../flags.ts';
 import { plainLines } from '../plain-lines.ts';
 import { printable } from '../terminal.ts';
 import { inWords } from './reload.ts';
 import { heedHangUp, welcome } from './serve.ts';
-import { type Texts, textsOf, watchSources } from './watching.ts';
+import { type Texts, textsOf, watchSources } from './source-watch.ts';
 
-/** `reload` is that of the service that runs. */
-type Place = { settings: Settings; sink: LogSink; log: Log; stopped: Promise<'stopped'>; reload: () => void };
+/** The parts of `annals dev`. `reload` reloads the configuration of the running service. */
+type DevSession = { settings: Settings; sink: LogSink; log: Log; stopped: Promise<'stopped'>; reload: () => void };
 
 /**
- * `annals dev`: runs the service, and reloads the configuration when a file of it is saved, or starts again where that
- * is needed.
+ * `annals dev`: runs the service. When a file of the configuration is saved, reloads it, or restarts the service if
+ * needed.
  */
-export async function dev(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
-  const { settings: given } = readSettings(args, environment, {
-    settings: ['config', 'data', 'host', 'port', 'threads', 'strictSchema', 'acceptLoss', 'acceptClock', 'noBackup'],
-  });
+export async function dev({ settings: given }: Given<NoFlags>): Promise<number> {
   const settings: Settings = { ...given, isDev: true };
   const sink = plainLines(standardError());
   const log = createLog(settings.logLevel, sink);
   const { promise: stopped, resolve: stop } = Promise.withResolvers<'stopped'>();
   // Not once: at Ctrl-C the terminal and npm both send one.
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => stop('stopped'));
-  const place: Place = { settings, sink, log, stopped, reload: () => {} };
-  heedHangUp(() => place.reload());
+  const session: DevSession = { settings, sink, log, stopped, reload: () => {} };
+  heedHangUp(() => session.reload());
   let loaded: Loaded | null = await loadConfiguration(settings.config);
   const { acceptLoss } = settings;
   const restarted = (ready: Ready) => say([`restarted, listening on ${ready.address}`]);
@@ -41,44 +39,44 @@ export async function dev(args: readonly string[], environment: NodeJS.ProcessEn
     const own: Loaded = loaded;
     const tell = (service: Service, ready: Ready) => {
       // Clients of the first one go on with the same address.
-      place.settings = { ...settings, acceptLoss, port: Number(new URL(ready.address).port) };
+      session.settings = { ...settings, acceptLoss, port: Number(new URL(ready.address).port) };
       if (isFirst) process.stdout.write(welcome(own, service.directory, ready));
       else restarted(ready);
     };
-    const end = await runAsked(place, own, tell).catch((error) => {
+    const end = await runAsked(session, own, tell).catch((error) => {
       if (isFirst) throw error;
-      place.settings = { ...place.settings, acceptLoss };
+      session.settings = { ...session.settings, acceptLoss };
       say(['cannot start', messageOf(error)]);
       return 'failed' as const;
     });
-    loaded = end === 'stopped' ? null : await loadSaved(place, own, end === 'failed');
+    loaded = end === 'stopped' ? null : await loadSaved(session, own, end === 'failed');
   }
   return 0;
 }
 
-/** As {@link run}; where documents would show less, asks whether they may. */
-async function runAsked(place: Place, loaded: Loaded, tell: Parameters<typeof run>[2]): Promise<End> {
+/** As {@link run}; if documents would show less, asks whether they may. */
+async function runAsked(session: DevSession, loaded: Loaded, tell: Parameters<typeof run>[2]): Promise<End> {
   try {
-    return await run(place, loaded, tell);
+    return await run(session, loaded, tell);
   } catch (error) {
     if (!(error instanceof LossError) || !isAsking()) throw error;
     process.stdout.write(`${printableLines(messageOf(error))}\n`);
     const { promise, resolve } = Promise.withResolvers<boolean>();
     const question = askForLoss(resolve);
-    const answer = await Promise.race([promise, place.stopped]);
+    const answer = await Promise.race([promise, session.stopped]);
     question.close();
     if (answer === 'stopped') return answer;
     if (!answer) throw error;
-    place.settings = { ...place.settings, acceptLoss: true };
-    return run(place, loaded, tell);
+    session.settings = { ...session.settings, acceptLoss: true };
+    return run(session, loaded, tell);
   }
 }
 
 type End = 'stopped' | 'restart';
 
 /** Runs a service until a signal comes, or a saved configuration needs another one. */
-async function run(place: Place, loaded: Loaded, tell: (service: Service, ready: Ready) => void): Promise<End> {
-  const { settings, sink, log, stopped } = place;
+async function run(session: DevSession, loaded: Loaded, tell: (service: Service, ready: Ready) => void): Promise<End> {
+  const { settings, sink, log, stopped } = session;
   const { promise: restart, resolve } = Promise.withResolvers<'restart'>();
   const node = await joinVault({ settings, loaded, log });
   const service = startService({ settings, loaded, sink, log, node });
@@ -88,12 +86,12 @@ async function run(place: Place, loaded: Loaded, tell: (service: Service, ready:
   let question = { close: () => {} };
 
   /** Another configuration that is saved meanwhile takes a question back. */
-  async function reload(acceptsLoss = place.settings.acceptLoss): Promise<void> {
+  async function reload(acceptsLoss = session.settings.acceptLoss): Promise<void> {
     question.close();
     const result = await service.reloader.reload({ acceptsLoss });
     isWrong = result.outcome === 'wrong';
     if (result.outcome === 'restart') {
-      place.settings = { ...place.settings, acceptLoss: acceptsLoss };
+      session.settings = { ...session.settings, acceptLoss: acceptsLoss };
       resolve('restart');
       return;
     }
@@ -109,7 +107,7 @@ async function run(place: Place, loaded: Loaded, tell: (service: Service, ready:
     const ready = await service.ready;
     await runSeed({ loaded, directory: service.directory, settings, baseUrl: ready.reachable });
     service.setState('ready');
-    place.reload = () => void reload().catch(failed);
+    session.reload = () => void reload().catch(failed);
     const seen = () => ({ sources: service.reloader.state().seen, isWrong });
     unwatch = watchSources(seen, () => reload().catch(failed));
     tell(service, ready);
@@ -124,7 +122,7 @@ async function run(place: Place, loaded: Loaded, tell: (service: Service, ready:
     started.catch(() => {});
     unwatch();
     question.close();
-    place.reload = () => {};
+    session.reload = () => {};
     await service.stop();
   }
 }
@@ -133,7 +131,7 @@ async function run(place: Place, loaded: Loaded, tell: (service: Service, ready:
  * Loads the configuration again, once it can be; null when a signal comes. @param isWaiting first waits until a file is
  * saved.
  */
-async function loadSaved({ stopped }: Place, before: Loaded, isWaiting: boolean): Promise<Loaded | null> {
+async function loadSaved({ stopped }: DevSession, before: Loaded, isWaiting: boolean): Promise<Loaded | null> {
   let looked = textsOf(before.sources);
   for (let isFirst = !isWaiting; ; isFirst = false) {
     if (!isFirst && (await Promise.race([saved(before, looked), stopped])) === 'stopped') return null;
@@ -158,7 +156,7 @@ async function saved(before: Loaded, looked: Texts): Promise<void> {
   unwatch();
 }
 
-/** Whether somebody is there to answer. */
+/** Whether there is a terminal to ask on. */
 function isAsking(): boolean {
   return process.stdin.isTTY === true && process.stdout.isTTY === true;
 }

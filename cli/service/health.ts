@@ -30,9 +30,9 @@ export async function health(args: readonly string[], environment: NodeJS.Proces
   }
 }
 
-type Told = { isReady: boolean; told: string };
+type Readiness = { isReady: boolean; told: string };
 
-async function ask(directories: readonly string[]): Promise<Told> {
+async function ask(directories: readonly string[]): Promise<Readiness> {
   const holders = directories.map(readHolder).filter((holder) => holder !== null);
   // All sites of a process answer at one address, and some of them may have failed.
   const holder = holders.find(({ address }) => address !== null) ?? holders[0];
@@ -44,7 +44,7 @@ async function ask(directories: readonly string[]): Promise<Told> {
   return askAt(address, who);
 }
 
-async function askAt(address: string, who: string): Promise<Told> {
+async function askAt(address: string, who: string): Promise<Readiness> {
   try {
     // Not by `fetch`, which takes longer to load than the answer takes to come.
     const outgoing = process

@@ -2,7 +2,6 @@ import { existsSync, writeFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { packageName } from '../../config/package-name.ts';
 import { readAsset } from '../../server/platform/carried.ts';
-import { readSettings } from '../../server/settings/command.ts';
 import { defaultNames, firstConfiguration } from '../../server/settings/configuration.ts';
 import { UsageError } from '../../server/settings/settings.ts';
 import { codeOf } from '../../storage/errors.ts';
@@ -20,9 +19,8 @@ const compilerOptions = {
 };
 
 /** `annals init`: exit 0 written, 2 refused, since a file is there already. */
-export async function init(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
+export async function init(): Promise<number> {
   // A command for all sites takes no --site.
-  readSettings(args, environment, { settings: ['sites'], flags: {} });
   const files: Record<string, string | Buffer> = {
     'annals.config.ts': `${firstConfiguration}\n`,
     // An installed package has its own.

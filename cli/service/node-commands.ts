@@ -1,8 +1,8 @@
-import type { Command } from '../command.ts';
+import { type Command, command } from '../command.ts';
 
 /** The commands about the nodes of a log in PostgreSQL. */
 export const nodeCommands: Record<string, Command> = {
-  nodes: {
+  nodes: command({
     summary: 'list the nodes of a log in PostgreSQL',
     usage: `annals nodes [--json]
 
@@ -14,9 +14,11 @@ the newest erasure waits for.
   --json  print one JSON object: size, erasures (newest, cleaned, obstacle), nodes
 
 Exit codes: 0 shown. 2 wrong usage, or could not run.`,
-    run: async (...given) => (await import('./nodes.ts')).listNodes(...given),
-  },
-  'nodes forget': {
+    settings: [],
+    flags: { json: 'boolean' },
+    run: async (given, environment) => (await import('./nodes.ts')).listNodes(given, environment),
+  }),
+  'nodes forget': command({
     summary: 'take a node off the list whose disk is gone',
     usage: `annals nodes forget NODE [--force]
 
@@ -26,6 +28,9 @@ waits until it is back. Forget it when its files are gone, or are to be destroye
   --force  also if it was seen within the last 60 seconds
 
 Exit codes: 0 done. 1 refused. 2 wrong usage, or could not run.`,
-    run: async (...given) => (await import('./nodes.ts')).forget(...given),
-  },
+    settings: [],
+    flags: { force: 'boolean' },
+    words: ['NODE'],
+    run: async (given) => (await import('./nodes.ts')).forget(given),
+  }),
 };

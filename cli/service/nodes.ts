@@ -2,22 +2,29 @@ import { counted } from '../../config/counted.ts';
 import { readAddress } from '../../events/postgres/address.ts';
 import { forgetNode, readLateness, readLogs, readStanding } from '../../events/postgres/nodes.ts';
 import { type NodeRow, obstacleOf, type Standing } from '../../events/postgres/standing.ts';
-import { readSettings } from '../../server/settings/command.ts';
+import type { Given } from '../../server/settings/command.ts';
 import { UsageError } from '../../server/settings/settings.ts';
 import { codeOf, messageOf } from '../../storage/errors.ts';
 import { type Connection, connect } from '../../storage/postgres/connection.ts';
 import { reportMilliseconds } from '../../storage/postgres/durations.ts';
-import { CallError } from '../call-error.ts';
+import { CallError } from '../errors.ts';
 import { printLine, refused, row, terminalOf, widthOf } from '../terminal.ts';
 
 const connectMilliseconds = 5000;
 
-/** A node as it is shown. `state`: that of its last report, or `absent`. */
-type Shown = Omit<NodeRow, 'state' | 'seen'> & { state: string; lagEvents: number; lagSeconds: number; seen: string };
+/** A node as it is shown. `state` is from its last report, or `absent`. */
+type ShownNode = Omit<NodeRow, 'state' | 'seen'> & {
+  state: string;
+  lagEvents: number;
+  lagSeconds: number;
+  seen: string;
+};
 
 /** `annals nodes`: exit 0 shown, 2 could not run. */
-export async function listNodes(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
-  const { settings, flags } = readSettings(args, environment, { settings: [], flags: { json: 'boolean' } });
+export async function listNodes(
+  { settings, flags }: Given<{ json: 'boolean' }>,
+  environment: NodeJS.ProcessEnv,
+): Promise<number> {
   const { standing, nodes } = await withLog(settings.log, async (connection, log) => {
     const standing = await readStanding(connection, log);
     const late = await readLateness(connection, log, standing.nodes);
@@ -33,12 +40,7 @@ export async function listNodes(args: readonly string[], environment: NodeJS.Pro
 }
 
 /** `annals nodes forget NODE`: exit 0 done, 1 refused, 2 could not run. */
-export async function forget(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
-  const { settings, flags, words } = readSettings(args, environment, {
-    settings: [],
-    flags: { force: 'boolean' },
-    words: ['NODE'],
-  });
+export async function forget({ settings, flags, words }: Given<{ force: 'boolean' }>): Promise<number> {
   const [node = ''] = words;
   const isForced = flags.force === true;
   const outcome = await withLog(settings.log, (connection, log) => forgetNode(connection, { log, node, isForced }));
@@ -73,7 +75,7 @@ async function withLog<T>(
   }
 }
 
-function shown(node: NodeRow, { now, size }: Standing, since: number | undefined): Shown {
+function shown(node: NodeRow, { now, size }: Standing, since: number | undefined): ShownNode {
   return {
     ...node,
     state: now - node.seen > reportMilliseconds.absent ? 'absent' : node.state,
@@ -83,7 +85,7 @@ function shown(node: NodeRow, { now, size }: Standing, since: number | undefined
   };
 }
 
-function table(nodes: readonly Shown[], environment: NodeJS.ProcessEnv): string[] {
+function table(nodes: readonly ShownNode[], environment: NodeJS.ProcessEnv): string[] {
   const { columns, bold } = terminalOf(process.stdout, environment);
   if (nodes.length === 0) return ['no node is on the list'];
   const head = ['NODE', 'STATE', 'VERSION', 'SCHEMA', 'APPLIED', 'BEHIND', 'SCRUBBED', 'LAST SEEN'];

@@ -1,22 +1,18 @@
 import type { Reloaded } from '../../server/ports.ts';
 import { reloadPath } from '../../server/running/listener-swap.ts';
-import { readSettings } from '../../server/settings/command.ts';
-import { callService, reportRefusal } from '../operator-connection.ts';
+import type { Given } from '../../server/settings/command.ts';
+import { answerOf, callService, reportRefusal } from '../operator-connection.ts';
 import { printable } from '../terminal.ts';
 
 /** Longer than a configuration may take to load, and the writes under way to end. */
 const patienceMilliseconds = 180_000;
 
 /** `annals reload`: has the running service read its configuration again. Exit 0 reloaded; 1 refused; 2 no service. */
-export async function reload(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
-  const { settings, flags } = readSettings(args, environment, {
-    settings: ['data'],
-    flags: { 'accept-loss': 'boolean' },
-  });
+export async function reload({ settings, flags }: Given<{ 'accept-loss': 'boolean' }>): Promise<number> {
   const body = flags['accept-loss'] ? { acceptLoss: true } : {};
   const answered = await callService(settings, { path: reloadPath, body, patience: patienceMilliseconds });
   if (answered.status >= 300) return reportRefusal(answered);
-  const { isReloaded, said } = inWords(answered.body as unknown as Reloaded);
+  const { isReloaded, said } = inWords(answerOf<Reloaded>(answered.body, { outcome: 'string', lines: 'object' }));
   process[isReloaded ? 'stdout' : 'stderr'].write(`${said.map(printable).join('\n')}\n`);
   return isReloaded ? 0 : 1;
 }

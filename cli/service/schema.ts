@@ -1,22 +1,18 @@
 import { applyPath } from '../../server/running/nodes/up-to-date.ts';
-import { readSettings } from '../../server/settings/command.ts';
+import type { Given } from '../../server/settings/command.ts';
 import type { AppliedSchema } from '../../server/writer/messages.ts';
-import { callService, reportRefusal } from '../operator-connection.ts';
+import { answerOf, callService, reportRefusal } from '../operator-connection.ts';
 import { printLine } from '../terminal.ts';
 
 /** Longer than the node tries: each document may have a claim that goes with it. */
 const patienceMilliseconds = 180_000;
 
 /** `annals schema apply`: has a node that waits apply its configuration. Exit 0 applied; 1 refused; 2 no node runs. */
-export async function applySchema(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
-  const { settings, flags } = readSettings(args, environment, {
-    settings: ['data'],
-    flags: { 'accept-loss': 'boolean' },
-  });
+export async function applySchema({ settings, flags }: Given<{ 'accept-loss': 'boolean' }>): Promise<number> {
   const body = flags['accept-loss'] ? { acceptLoss: true } : {};
   const answered = await callService(settings, { path: applyPath, body, patience: patienceMilliseconds });
   if (answered.status >= 300) return reportRefusal(answered);
-  const { outcome, position } = answered.body as unknown as AppliedSchema;
+  const { outcome, position } = answerOf<AppliedSchema>(answered.body, { outcome: 'string', position: 'number' });
   printLine(
     outcome === 'applied' ? `applied, at position ${position} of the log` : 'the log has this configuration already',
   );

@@ -11,28 +11,13 @@ import { runSeed } from '../../server/running/seed.ts';
 import { type Ready, startService } from '../../server/running/service.ts';
 import { startSites } from '../../server/running/sites/service.ts';
 import type { Site, Working } from '../../server/running/sites/site.ts';
-import { readSettings } from '../../server/settings/command.ts';
+import type { Given } from '../../server/settings/command.ts';
 import { type Loaded, loadConfiguration } from '../../server/settings/configuration.ts';
 import type { Settings, SiteSettings } from '../../server/settings/settings.ts';
+import type { NoFlags } from '../flags.ts';
 
 /** Runs the service until SIGTERM or SIGINT, then finishes the requests in flight and closes everything. */
-export async function serve(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
-  const { settings } = readSettings(args, environment, {
-    settings: [
-      'config',
-      'data',
-      'host',
-      'port',
-      'threads',
-      'drainSeconds',
-      'strictSchema',
-      'acceptLoss',
-      'acceptClock',
-      'noBackup',
-      'applySchema',
-      'sites',
-    ],
-  });
+export async function serve({ settings }: Given<NoFlags>): Promise<number> {
   const sink = standardError();
   giveBackAtRest(holdBackV8);
   return settings.sites ? serveSites(settings, settings.sites, sink) : serveOne(settings, sink);
@@ -112,7 +97,7 @@ export function heedHangUp(reload: () => void): void {
   process.on('SIGHUP', hangUp);
 }
 
-/** The lines that tell where a service is, and how it is called. */
+/** The lines that name the address of a service, and show a first call. */
 export function welcome(
   { path, model }: Loaded,
   directory: Directory,

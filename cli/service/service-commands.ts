@@ -1,8 +1,8 @@
-import { bucket, type Command } from '../command.ts';
+import { bucket, type Command, command } from '../command.ts';
 
 /** The commands that run a service and look after it. */
 export const serviceCommands: Record<string, Command> = {
-  init: {
+  init: command({
     summary: 'write a configuration to begin with',
     usage: `annals init
 
@@ -10,10 +10,10 @@ Writes into this directory annals.config.ts, annals.d.ts (the types of a configu
 is installed), tsconfig.json and .gitignore. Replaces no file: if one of them, or another configuration, exists, writes none.
 
 Exit codes: 0 written. 2 a file exists, wrong usage, or could not run.`,
-    isForAllSites: true,
-    run: async (...given) => (await import('./init.ts')).init(...given),
-  },
-  serve: {
+    settings: ['sites'],
+    run: async () => (await import('./init.ts')).init(),
+  }),
+  serve: command({
     summary: 'run the service',
     usage: `annals serve [--config FILE] [--data DIR] [--host H] [--port N] [--threads N] [--drain-seconds N] [--strict-schema] [--accept-loss]
              [--accept-clock] [--no-backup] [--apply-schema]
@@ -65,10 +65,23 @@ Environment. Each variable can also be read from a file, named by the variable w
 ${bucket}
 ANNALS_S3_CHECKPOINT_DAYS is the number of days for which Object Lock protects each checkpoint in that bucket;
 ANNALS_S3_LOCAL_RETENTION_BYTES how many bytes of segments of the log stay here: older ones are moved into it.`,
-    isForAllSites: true,
-    run: async (...given) => (await import('./serve.ts')).serve(...given),
-  },
-  dev: {
+    settings: [
+      'config',
+      'data',
+      'host',
+      'port',
+      'threads',
+      'drainSeconds',
+      'strictSchema',
+      'acceptLoss',
+      'acceptClock',
+      'noBackup',
+      'applySchema',
+      'sites',
+    ],
+    run: async (given) => (await import('./serve.ts')).serve(given),
+  }),
+  dev: command({
     summary: 'run the service, and reload the configuration when it is saved',
     usage: `annals dev [--config FILE] [--data DIR] [--host H] [--port N] [--threads N] [--strict-schema]
            [--accept-loss] [--accept-clock] [--no-backup]
@@ -79,9 +92,10 @@ the same port and data. A configuration that is wrong changes nothing, and its e
 would show less, asks first; without a terminal goes on with the former one.
 
 Exit codes: 0 stopped. 2 wrong usage, or could not start.`,
-    run: async (...given) => (await import('./dev.ts')).dev(...given),
-  },
-  reload: {
+    settings: ['config', 'data', 'host', 'port', 'threads', 'strictSchema', 'acceptLoss', 'acceptClock', 'noBackup'],
+    run: async (given) => (await import('./dev.ts')).dev(given),
+  }),
+  reload: command({
     summary: 'have the running service read its configuration again',
     usage: `annals reload [--data DIR] [--accept-loss]
 
@@ -92,9 +106,11 @@ of documents, which --accept-loss accepts. SIGHUP has the same effect, with the 
 the log of the service. Settings, which are flags and environment variables, are not read again.
 
 Exit codes: 0 reloaded. 1 refused, one reason per line. 2 no service runs, wrong usage, or could not run.`,
-    run: async (...given) => (await import('./reload.ts')).reload(...given),
-  },
-  'schema apply': {
+    settings: ['data'],
+    flags: { 'accept-loss': 'boolean' },
+    run: async (given) => (await import('./reload.ts')).reload(given),
+  }),
+  'schema apply': command({
     summary: 'apply the configuration of a node that waits, to the log of all nodes',
     usage: `annals schema apply [--data DIR] [--accept-loss]
 
@@ -106,8 +122,10 @@ node that waits, with its data directory. Where documents would show less it is 
 
 Exit codes: 0 applied, or applied before. 1 refused: documents stand against it, one per line, or the log could not be written. 2 no
 service runs, wrong usage, or could not run.`,
-    run: async (...given) => (await import('./schema.ts')).applySchema(...given),
-  },
+    settings: ['data'],
+    flags: { 'accept-loss': 'boolean' },
+    run: async (given) => (await import('./schema.ts')).applySchema(given),
+  }),
   health: {
     summary: 'ask the running service whether it is ready',
     usage: `annals health [--data DIR]
@@ -119,7 +137,7 @@ Exit codes: 0 ready. 1 not ready (it starts, stops, or refuses writes), or no se
     isForAllSites: true,
     run: async (...given) => (await import('./health.ts')).health(...given),
   },
-  doctor: {
+  doctor: command({
     summary: 'check the machine, the data directory and the settings of a service',
     usage: `annals doctor [--config FILE] [--data DIR] [--json]
 
@@ -132,6 +150,8 @@ verify checks the log itself.
   --json  print one JSON object: isHealthy, and findings with check, status (ok, note, trouble) and message
 
 Exit codes: 0 healthy. 1 something is to be mended: a line begins with "trouble". 2 wrong usage, or could not run.`,
-    run: async (...given) => (await import('../doctor/doctor.ts')).doctor(...given),
-  },
+    settings: ['config', 'data'],
+    flags: { json: 'boolean' },
+    run: async (given) => (await import('../doctor/doctor.ts')).doctor(given),
+  }),
 };

@@ -1,6 +1,6 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
-import { readSettings } from '../../server/settings/command.ts';
+import type { Given } from '../../server/settings/command.ts';
 import { loadConfiguration } from '../../server/settings/configuration.ts';
 import { UsageError } from '../../server/settings/settings.ts';
 import { messageOf } from '../../storage/errors.ts';
@@ -8,11 +8,7 @@ import { clientTypes, firstLine } from '../client-types/file.ts';
 import { printLine, refused } from '../terminal.ts';
 
 /** `annals types`: exit 0 written, or with `--check` up to date; 1 with `--check` not up to date; 2 could not run. */
-export async function writeTypes(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
-  const { settings, flags } = readSettings(args, environment, {
-    settings: ['config'],
-    flags: { out: 'string', check: 'boolean' },
-  });
+export async function writeTypes({ settings, flags }: Given<{ out: 'string'; check: 'boolean' }>): Promise<number> {
   if (flags.check && flags.out === undefined) throw new UsageError('--check needs --out FILE, the file to be checked');
   const { path, model } = await loadConfiguration(settings.config);
   const text = clientTypes(model);

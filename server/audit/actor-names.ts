@@ -21,15 +21,15 @@ export const actors = oneOf(
 export type ActorForm = 'ids' | 'names';
 
 /** An actor with the name that the caller may see. */
-type Named = Actor & { label: string | null };
+type NamedActor = Actor & { label: string | null };
 
 /** An event, or what was made of one. */
-type Told = { actor: Actor; position: number };
+type ActedEvent = { actor: Actor; position: number };
 
-/** Gives what is told of an event with the name of its actor. */
-export type Naming = <T extends Told>(told: T) => Promise<T>;
+/** Adds the name of its actor to an event. */
+export type Naming = <T extends ActedEvent>(told: T) => Promise<T>;
 
-/** Prepares to name actors for a caller; null where no names are asked for. */
+/** Prepares to name actors for a caller; null if the caller asks for no names. */
 export function namingFor(
   app: App,
   request: Request,
@@ -63,8 +63,8 @@ export function namingFor(
   }
 
   /**
-   * The title of a user as it was, by the rules as they were and where it lives as they are; null where it comes to the
-   * id.
+   * The title of a user as of a position. The caller must be allowed to read the user as it was at the position and, if
+   * it still exists, as it is now. Null if not, or if the title is the id.
    */
   async function titleThen(call: Call, document: JsonObject, position: number): Promise<string | null> {
     const { target } = call;
@@ -79,13 +79,13 @@ export function namingFor(
   }
 
   return async (told) => {
-    const actor: Named = { ...told.actor, label: await labelOf(told.actor, told.position) };
+    const actor: NamedActor = { ...told.actor, label: await labelOf(told.actor, told.position) };
     return { ...told, actor };
   };
 }
 
 /** Names the actors of several events, one after the other, if they are to be named. */
-export async function namedAll<T extends Told>(naming: Naming | null, all: readonly T[]): Promise<readonly T[]> {
+export async function namedAll<T extends ActedEvent>(naming: Naming | null, all: readonly T[]): Promise<readonly T[]> {
   if (!naming) return all;
   const named: T[] = [];
   for (const told of all) named.push(await naming(told));

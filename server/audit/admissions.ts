@@ -8,8 +8,8 @@ import type { Sight } from '../access/sight.ts';
 import type { openHistory } from './history.ts';
 
 /**
- * A rule that admitted a write: its fingerprint and its author's words as they stood then, and the position of the
- * `schema.changed` that says so. Both are null where that names no rule so: of a default, of an API key, in an early
+ * A rule that admitted a write: its fingerprint and its author's words at that time, and the position of the
+ * `schema.changed` that has them. Both are null if that event does not name the rule: a default, an API key, an early
  * log.
  */
 type AdmittingRule = { name: string; sha256: string | null; description: string | null; schema: number };
@@ -23,9 +23,9 @@ type ActingUser = Pick<Header, 'stream' | 'version' | 'position'> & {
 
 /** The author of a version, and the rule that admitted it. */
 export type Admission = Pick<Header, 'stream' | 'version' | 'position' | 'type' | 'recordedAt' | 'actor'> & {
-  /** Null where the event names none. */
+  /** Null if the event names no rule. */
   rule: AdmittingRule | null;
-  /** Null where the actor is not a user, or became one by this event. */
+  /** Null if the actor is not a user, or became a user by this event. */
   user: ActingUser | null;
   erased?: true;
 };

@@ -6,10 +6,10 @@ import { compileUpcaster, type Upcaster } from '../../events/facts/upcasters.ts'
 import type { LogReader } from '../../events/log/log-reader.ts';
 import { epochsOf } from '../../projections/tables/epochs.ts';
 
-/**
- * The schemas that a log has had, and how to read events by each of them. They are read when they are asked for, and
- * again when there is a new one.
- */
+/** The schemas that a log has had, and how to read events by each of them. */
+export type Epochs = ReturnType<typeof openEpochs>;
+
+/** Reads the schemas of a log when they are asked for, and again when there is a new one. */
 export function openEpochs(log: LogReader) {
   let version = 0;
   let epochs: Epoch[] = [];
@@ -56,7 +56,10 @@ export function openEpochs(log: LogReader) {
         return fields && compileDocument(fields, null);
       });
     },
-    /** The fields by which documents are known today, in their order; those that were last declared when it is gone. */
+    /**
+     * The names of a collection's fields today, in their order; if the collection is gone, those that were declared
+     * last.
+     */
     names: (key: string): string[] =>
       (fieldsIn(all(), key) ?? []).filter(({ type }) => type !== 'join').map(({ name }) => name),
   };

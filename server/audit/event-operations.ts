@@ -65,7 +65,7 @@ export function feedOperation(): Operation {
         },
       },
       429: { ...json(`The caller has ${maxSlots.stream} streams already.`, 'Error'), headers: retryAfter },
-      ...unavailable('There are as many streams already as may be, or the service is about to end.'),
+      ...unavailable('There are too many streams already, or the service is shutting down.'),
     },
   });
 }

@@ -30,11 +30,11 @@ export type EventQuery = {
   limit: number;
 };
 
-/** The context of the filters: every subject that events may have, by its name of today and as it is recorded. */
+/** The context of the filters: every subject that events may have, by its recorded name and its present name. */
 type Subjects = { subjects: () => Iterable<string> };
 
 /** The context of a query about a log: how it names what callers name. */
-export type Known = Now & Subjects & { names: Names };
+export type QueryContext = Now & Subjects & { names: Names };
 
 const types = Object.keys(schemaVersionOf);
 const typeForm = new RegExp(`^(${alternatives(types)})(,(${alternatives(types)}))*$`);
@@ -135,7 +135,7 @@ export function readFeedQuery(app: Searched, { query, lastEventId, isStream }: F
 const lastEventName = 'Last-Event-ID';
 
 /** The context of queries about the log of a service. */
-export function knownTo(app: Searched): Known {
+export function knownTo(app: Searched): QueryContext {
   return { events: app.events, clock: app.clock, names: app.names, subjects: () => collectionsOf(app) };
 }
 

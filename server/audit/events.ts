@@ -9,7 +9,7 @@ import type { Sight } from '../access/sight.ts';
 import type { App } from '../app.ts';
 import type { EventQuery } from './event-query.ts';
 
-/** Events in their order, and the position that was reached: nothing up to there is missing. */
+/** Events in their order, and the position that was reached: nothing up to it is missing. */
 export type EventPage = { events: EventJson[]; reached: number };
 
 type Source = Pick<App, 'events' | 'auditIndex'>;
@@ -18,9 +18,9 @@ type Source = Pick<App, 'events' | 'auditIndex'>;
 const mostHeaders = 1000;
 
 /**
- * Finds the events that are asked for; fewer than `limit` before the end where few match, or where they are large.
+ * Finds the events that are asked for; fewer than `limit` before the end if few match, or they are large.
  *
- * @throws AlteredEventError where an index gives an event that was not asked for: its header decides.
+ * @throws AlteredEventError if an index names an event that does not match by its header.
  */
 export async function findEvents(source: Source, rights: AuditRights, query: EventQuery): Promise<EventPage> {
   const { stream, batch, after, upTo, limit } = query;
@@ -31,7 +31,7 @@ export async function findEvents(source: Source, rights: AuditRights, query: Eve
       : batch !== null
         ? searchBatch(source, batch, query)
         : search(source, query);
-  const events = await eventTexts(source.events, rights, positions, (header) => requireAsked(header, query));
+  const events = await eventTexts({ log: source.events, rights }, positions, (header) => requireAsked(header, query));
   const last = events.at(-1)?.position ?? reached;
   return { events, reached: events.length < positions.length || positions.length === limit ? last : reached };
 }
@@ -60,7 +60,7 @@ function searchStream({ events: log }: Source, stream: string, query: EventQuery
   return { positions, reached: last ?? upTo };
 }
 
-/** The events of a bulk call were recorded together, so they stand together. */
+/** The events of a bulk call were recorded together, so their positions are consecutive. */
 function searchBatch(source: Source, batch: string, query: EventQuery): Found {
   const { events: log, auditIndex } = source;
   const { after, upTo, limit } = query;
@@ -80,9 +80,9 @@ function searchBatch(source: Source, batch: string, query: EventQuery): Found {
 }
 
 /**
- * The positions that the events of a bulk call stand between; null for an unknown id.
+ * The first and last positions of the events of a bulk call; null for an unknown id.
  *
- * @throws AlteredEventError where the first is not its first event, or the last not its last one.
+ * @throws AlteredEventError if the first is not its first event, or the last not its last one.
  */
 export function spanOf({ events: log, auditIndex }: Source, batch: string): Span | null {
   const reached = auditIndex.reached();
@@ -109,7 +109,7 @@ function isAsked(header: Header, { batch, filter }: EventQuery): boolean {
   return (batch === null || header.batch === batch) && matches(header, filter);
 }
 
-/** Whether an event is one that a filter asks for. */
+/** Whether an event matches a filter. */
 export function matches({ stream, type, actor }: Header, filter: EventFilter): boolean {
   if (filter.collection !== undefined && !namesOf(stream).includes(filter.collection)) return false;
   if (filter.type !== undefined && !typesOf(filter.type).includes(type)) return false;
@@ -127,14 +127,14 @@ type EventJson = { position: number; type: string; text: string };
 const mostBytes = 1024 * 1024;
 
 /**
- * Events at positions as JSON texts, `{ header, data, context }`: fewer than were asked for where they are large, but
- * one at least. Payloads that the caller may not see are not read: `data` and `context` are null then, beside
- * `withheld`, as they are beside `erased` where there is nothing left to be seen; `partial` says that some fields of a
- * payload are not for this caller.
+ * Events at positions as JSON texts, `{ header, data, context }`; fewer than there are positions if they are large, but
+ * at least one. `data` and `context` are null beside `withheld`, for payloads that the caller may not see, which are
+ * not read; and beside `erased`. `partial` says that the caller may not see some fields of a payload.
+ *
+ * @param look is called with each header before anything else of its event is read.
  */
 export async function eventTexts(
-  log: LogReader,
-  rights: AuditRights,
+  { log, rights }: { log: LogReader; rights: AuditRights },
   positions: readonly number[],
   look: (header: Header) => void = () => {},
 ): Promise<EventJson[]> {
@@ -158,7 +158,7 @@ export async function eventTexts(
   return events;
 }
 
-/** An event whose payload may be seen, or a part of it. Its header goes out as it is stored. */
+/** The text of an event whose payload may be seen, at least in part. Its header is shown as it is stored. */
 export function shownText(text: EventText, sight: Sight): string {
   const { header } = text;
   if (text.body === null) return `{"header":${header},"data":null,"context":null,"erased":true}`;

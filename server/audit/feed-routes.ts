@@ -19,7 +19,7 @@ type FeedApp = App & Pick<RouteParts, 'answerSlots'>;
 /** The change feed of the log: as pages, or as server-sent events for a client that accepts those. */
 export function feed(server: Server, app: FeedApp): void {
   const streams = openFeed(app);
-  // Those that listen would hold up the end of the service.
+  // Open streams would hold up the end of the service.
   server.ext('onPreStop', () => streams.close());
 
   server.route(readRoute(app, '/api/audit/feed', [feedOperation, send]));
@@ -58,26 +58,26 @@ function wantsStream({ headers }: Request): boolean {
   return /(^|[\s,])text\/event-stream($|[\s;,])/i.test(String(headers.accept ?? ''));
 }
 
-/** Where a stream of events begins, and which of them it has. */
+/** Where a stream of events begins, and which events it has. */
 type FeedQuery = Pick<EventQuery, 'after' | 'filter'>;
 
-/** How many streams a thread has at most: each looks for events when there are new ones. */
+/** How many streams a thread has at most: each reads the log when there are new events. */
 const mostStreams = 100;
 const fullRetrySeconds = 10;
-/** How many events are taken from the log before the client has read those before. */
+/** How many events are read from the log at a time. */
 const chunk = 50;
 const bufferBytes = 64 * 1024;
 
 const heartbeatMilliseconds = 15_000;
-/** How long rights are cached: with events on their way, and without. */
+/** How long rights are cached: while there are events to send, and while there are none. */
 const rightsMilliseconds = { busy: 1000, idle: 2000 };
-/** How long one that reads slowly has to read the rest when the service ends. */
+/** How long a slow client has to read the rest when the service ends. */
 const partingMilliseconds = 2000;
 
 /**
  * The streams of server-sent events of one thread (HTML Living Standard, section 9.2): the position is the `id`, so a
- * client that comes again with `Last-Event-ID` misses nothing. Events are taken from the log when the client has read
- * those before, so a slow one costs no memory.
+ * client that connects again with `Last-Event-ID` misses nothing. Events are read from the log when the client has read
+ * those before, so a slow client costs no memory.
  */
 function openFeed(app: FeedApp) {
   const news = openNews(app);
@@ -85,8 +85,8 @@ function openFeed(app: FeedApp) {
   let isClosed = false;
 
   /**
-   * @throws DomainError `too-many` when the caller has as many as one may have; `unavailable` when there are as many as
-   * may be, or the service is about to end.
+   * @throws DomainError `too-many` if the caller has too many streams; `unavailable` if there are too many of all
+   * callers, or the service is shutting down.
    */
   async function start(request: Request, query: FeedQuery, rights: AuditRights): Promise<Readable> {
     requireRoom();
@@ -101,7 +101,7 @@ function openFeed(app: FeedApp) {
   }
 
   function requireRoom(): void {
-    if (isClosed || app.state() === 'stopping') throw new DomainError('unavailable', 'the service is about to end');
+    if (isClosed || app.state() === 'stopping') throw new DomainError('unavailable', 'the service is shutting down');
     if (open.size >= mostStreams) {
       const message = `there are ${mostStreams} streams of events already; read pages instead, or try again later`;
       throw new DomainError('unavailable', message, [], fullRetrySeconds);
@@ -110,16 +110,16 @@ function openFeed(app: FeedApp) {
 
   /** @throws DomainError `unavailable`. */
   function begin(request: Request, query: FeedQuery, rights: AuditRights): Readable {
-    // Others may have come while the slot was taken.
+    // Other streams may have been opened since the first check.
     requireRoom();
     const { res } = request.raw;
     // For a client that left during the check of its rights, no `close` event follows.
     if (res.closed) throw new DomainError('unavailable', 'the client has gone');
     const end = new AbortController();
-    const texts = watched(eventsFor(request, query, rights, end.signal), request);
+    const texts = logged(eventsFor(app, news, { request, query, rights, signal: end.signal }), { app, request });
     const stream = Readable.from(texts, { objectMode: false, highWaterMark: bufferBytes });
     open.set(stream, { end, cut: () => res.destroy() });
-    // However it ends. One that waits for events is destroyed only once it waits no longer.
+    // However the answer ends. A generator that waits for events is destroyed only when it waits no longer.
     res.once('close', () => {
       open.delete(stream);
       end.abort();
@@ -128,59 +128,7 @@ function openFeed(app: FeedApp) {
     return stream;
   }
 
-  async function* eventsFor(request: Request, { after, filter }: FeedQuery, first: AuditRights, signal: AbortSignal) {
-    const key = madeKeyOf(request);
-    let rights: AuditRights | null = first;
-    let asked = performance.now();
-    let told = asked;
-    let at = after;
-    yield `retry: 1000\nid: ${at}\n\n`;
-    while (!signal.aborted) {
-      const isIdle = app.events.head().size <= at;
-      if (performance.now() - asked > (isIdle ? rightsMilliseconds.idle : rightsMilliseconds.busy)) {
-        rights = await rightsNow(app, request);
-        asked = performance.now();
-        if (!rights) return;
-      }
-      await yieldToEventLoop();
-      // Rights are asked for now and then; a key that was revoked gets nothing from the answer to that on.
-      if (key && !isLivingKey(app, key)) return;
-      // The wait for news is for those since this look.
-      const look = news.look();
-      const { size } = app.events.head();
-      const page = await findEvents(app, rights, {
-        stream: null,
-        batch: null,
-        filter,
-        after: at,
-        upTo: size,
-        limit: chunk,
-      });
-      const hasMoved = page.reached > at;
-      at = page.reached;
-      if (page.events.length > 0) {
-        told = performance.now();
-        yield page.events
-          .map(({ position, type, text }) => `id: ${position}\nevent: ${type}\ndata: ${text}\n\n`)
-          .join('');
-      } else if (!hasMoved || at === size) await news.wait(look, signal);
-      if (performance.now() - told < heartbeatMilliseconds) continue;
-      told = performance.now();
-      // Where no event is for this client, it learns how far it has come all the same.
-      yield `:\nid: ${at}\n\n`;
-    }
-  }
-
-  async function* watched(texts: AsyncGenerator<string>, request: Request) {
-    try {
-      yield* texts;
-    } catch (err) {
-      app.log.error({ err, requestId: requestId(request) }, 'a stream of events failed');
-      throw err;
-    }
-  }
-
-  /** Ends all of them, and lets no others begin. */
+  /** Ends all streams, and lets no others begin. */
   function close(): void {
     isClosed = true;
     const last = [...open.values()];
@@ -193,7 +141,63 @@ function openFeed(app: FeedApp) {
   return { open: start, close };
 }
 
-/** The rights of the caller now, checked as for a new request; null where they are gone. */
+type Listener = { request: Request; query: FeedQuery; rights: AuditRights; signal: AbortSignal };
+
+/** The lines of a stream of events, until `signal` is aborted or the caller has no rights any more. */
+async function* eventsFor(app: FeedApp, news: News, { request, query, rights: first, signal }: Listener) {
+  const key = madeKeyOf(request);
+  let rights: AuditRights | null = first;
+  let asked = performance.now();
+  let told = asked;
+  let at = query.after;
+  yield `retry: 1000\nid: ${at}\n\n`;
+  while (!signal.aborted) {
+    const isIdle = app.events.head().size <= at;
+    if (performance.now() - asked > (isIdle ? rightsMilliseconds.idle : rightsMilliseconds.busy)) {
+      rights = await rightsNow(app, request);
+      asked = performance.now();
+      if (!rights) return;
+    }
+    await yieldToEventLoop();
+    // Rights are cached for a while; a revoked key gets no event that follows the answer to its revocation.
+    if (key && !isLivingKey(app, key)) return;
+    // Before events are read: `wait` then notices those that come meanwhile.
+    const look = news.look();
+    const { size } = app.events.head();
+    const page = await findEvents(app, rights, {
+      stream: null,
+      batch: null,
+      filter: query.filter,
+      after: at,
+      upTo: size,
+      limit: chunk,
+    });
+    const hasMoved = page.reached > at;
+    at = page.reached;
+    if (page.events.length > 0) {
+      told = performance.now();
+      yield page.events
+        .map(({ position, type, text }) => `id: ${position}\nevent: ${type}\ndata: ${text}\n\n`)
+        .join('');
+    } else if (!hasMoved || at === size) await news.wait(look, signal);
+    if (performance.now() - told < heartbeatMilliseconds) continue;
+    told = performance.now();
+    // Also a client for whom there is no event learns how far the stream has come.
+    yield `:\nid: ${at}\n\n`;
+  }
+}
+
+/** Logs the error by which a stream ends. */
+async function* logged(texts: AsyncGenerator<string>, { app, request }: { app: App; request: Request }) {
+  try {
+    yield* texts;
+  } catch (err) {
+    app.log.error({ err, requestId: requestId(request) }, 'a stream of events failed');
+    throw err;
+  }
+}
+
+/** The rights of the caller now, checked as for a new request; null if they are gone. */
 async function rightsNow(app: App, request: Request): Promise<AuditRights | null> {
   try {
     const { credentials } = await request.server.auth.test(strategy, request);
@@ -212,9 +216,11 @@ async function rightsNow(app: App, request: Request): Promise<AuditRights | null
 
 const pollMilliseconds = 100;
 
+type News = ReturnType<typeof openNews>;
+
 /**
- * Tells when the log has grown. Looks at the log while a stream waits: one look for all of a thread. The writer is
- * another thread, and the read file comes a moment after the log, so both are looked at.
+ * Tells when the log has grown. Looks at the log while a stream waits: one look for all streams of a thread. The writer
+ * is another thread, and the read file follows the log by a moment, so both are looked at.
  */
 function openNews({ events, auditIndex }: Pick<App, 'events' | 'auditIndex'>) {
   const waiting = new Set<() => void>();
@@ -233,8 +239,7 @@ function openNews({ events, auditIndex }: Pick<App, 'events' | 'auditIndex'>) {
   return {
     look: state,
     /**
-     * Resolves when there is something new since a look, when `signal` is aborted, or when it is time to check the
-     * rights.
+     * Resolves when there is something new since a look, when `signal` is aborted, or when it is time to check rights.
      */
     async wait(before: string, signal: AbortSignal): Promise<void> {
       if (state() !== before || signal.aborted) return;

@@ -40,7 +40,7 @@ import { type Subject as SubjectName, streamOf } from './subjects.ts';
 type Subject = {
   name: SubjectName;
   path: string;
-  /** False: its events say what happened, and there is nothing that they change. */
+  /** False for a stream whose events describe what happened, and change no document. */
   isDocument: boolean;
 };
 
@@ -52,7 +52,7 @@ const subjects: readonly Subject[] = [
 ];
 
 /** A request about a stream of a subject, by a caller with these rights: `history` is as far as that sees it. */
-type Asked = {
+type HistoryRequest = {
   names: Names;
   histories: ReturnType<typeof openHistory>;
   history: History;
@@ -61,11 +61,11 @@ type Asked = {
   rights: AuditRights;
 };
 
-/** A route below that of a subject. */
+/** A route below the route of a subject. */
 type Part = {
   path: string;
   operation: (name: SubjectName) => Operation;
-  answer: (app: App, asked: Asked, h: ResponseToolkit) => Promise<object>;
+  answer: (app: App, asked: HistoryRequest, h: ResponseToolkit) => Promise<object>;
 };
 
 const access: Part = { path: '/versions/{version}/access', operation: admissionOperation, answer: showAdmission };
@@ -122,7 +122,7 @@ export function history(server: Server, app: App & Pick<RouteParts, 'keyHistory'
   ]);
 }
 
-async function listVersions(app: App, asked: Asked): Promise<object> {
+async function listVersions(app: App, asked: HistoryRequest): Promise<object> {
   const { history, subject, request, rights } = asked;
   const { actors, ...page } = readQuery(historyParameters, request.query, app);
   const found = find(asked);
@@ -132,7 +132,7 @@ async function listVersions(app: App, asked: Asked): Promise<object> {
   return { [subject.name]: found, versions: named, next };
 }
 
-async function showDocument(app: App, asked: Asked, h: ResponseToolkit): Promise<object> {
+async function showDocument(app: App, asked: HistoryRequest, h: ResponseToolkit): Promise<object> {
   const { stream, version, naming } = findVersion(app, asked);
   const event = asked.history.event(stream, version);
   const document = await asked.history.documentAt(event);
@@ -143,7 +143,7 @@ async function showDocument(app: App, asked: Asked, h: ResponseToolkit): Promise
   return sendText(h, `${head}${isErased},"event":${shown}}`);
 }
 
-async function showEvent(app: App, asked: Asked, h: ResponseToolkit): Promise<object> {
+async function showEvent(app: App, asked: HistoryRequest, h: ResponseToolkit): Promise<object> {
   const { stream, version, naming } = findVersion(app, asked);
   const { position } = asked.history.event(stream, version).header;
   const [shown] = await namedTexts(app, asked.rights, { positions: [position], naming });
@@ -151,7 +151,7 @@ async function showEvent(app: App, asked: Asked, h: ResponseToolkit): Promise<ob
   return sendText(h, `${head},"event":${shown}}`);
 }
 
-async function showAdmission(app: App, asked: Asked): Promise<object> {
+async function showAdmission(app: App, asked: HistoryRequest): Promise<object> {
   const { stream, version, naming } = findVersion(app, asked);
   const { histories, history, rights } = asked;
   const event = history.event(stream, version);
@@ -159,7 +159,7 @@ async function showAdmission(app: App, asked: Asked): Promise<object> {
   return naming ? naming(admission) : admission;
 }
 
-async function showDiff(app: App, asked: Asked): Promise<object> {
+async function showDiff(app: App, asked: HistoryRequest): Promise<object> {
   const { history, subject, request, rights } = asked;
   const wanted = readQuery(diffParameters, request.query, app);
   const state = find(asked);
@@ -171,7 +171,7 @@ async function showDiff(app: App, asked: Asked): Promise<object> {
   return { [subject.name]: state, ...ends, ...(await history.diff(state.stream, from, to)) };
 }
 
-async function showBlame(app: App, asked: Asked): Promise<object> {
+async function showBlame(app: App, asked: HistoryRequest): Promise<object> {
   const { history, subject, request, rights } = asked;
   const wanted = readQuery(blameParameters, request.query, app);
   const state = find(asked);
@@ -184,9 +184,9 @@ async function showBlame(app: App, asked: Asked): Promise<object> {
   return { [subject.name]: state, version, fields };
 }
 
-type Seen = { request: Request; h: ResponseToolkit; rights: AuditRights };
+type HistoryCall = { request: Request; h: ResponseToolkit; rights: AuditRights };
 
-async function listEvents(app: App, { request, h, rights }: Seen): Promise<object> {
+async function listEvents(app: App, { request, h, rights }: HistoryCall): Promise<object> {
   const query = readEventQuery(app, request.query);
   const { size } = app.events.head();
   const { events, reached } = await findEvents(app, rights, query);
@@ -196,7 +196,7 @@ async function listEvents(app: App, { request, h, rights }: Seen): Promise<objec
   return sendText(h, `{"events":[${shown.join(',')}],"next":${next},"size":${size}}`);
 }
 
-/** The texts of events; an event goes out as it is stored unless its actor is named. */
+/** The texts of events. An event is sent as it is stored, unless its actor is named. */
 async function withNames(events: readonly { text: string }[], naming: Naming | null): Promise<string[]> {
   if (!naming) return events.map(({ text }) => text);
   const named: string[] = [];
@@ -210,7 +210,7 @@ async function withNames(events: readonly { text: string }[], naming: Naming | n
 type Picked = { positions: readonly number[]; naming: Naming | null };
 
 async function namedTexts({ events }: App, rights: AuditRights, { positions, naming }: Picked): Promise<string[]> {
-  return withNames(await eventTexts(events, rights, positions), naming);
+  return withNames(await eventTexts({ log: events, rights }, positions), naming);
 }
 
 async function showLog({ notary, events }: App, query: Query): Promise<object> {
@@ -244,8 +244,8 @@ async function listKeys(app: Pick<RouteParts, 'keyHistory'>, query: Query, right
   };
 }
 
-/** A request before it is known whether the log has what it is about. */
-type Asking = Pick<Asked, 'names' | 'subject' | 'request' | 'rights'>;
+/** A request before it is known whether the log has its subject. */
+type Asking = Pick<HistoryRequest, 'names' | 'subject' | 'request' | 'rights'>;
 
 /** The caller's sight of the subject; of a name that nothing can have, all. */
 async function sightFor({ names, subject, request, rights }: Asking): Promise<Sight> {
@@ -253,7 +253,7 @@ async function sightFor({ names, subject, request, rights }: Asking): Promise<Si
   return stream === null ? seesAll : rights.sightOf(stream);
 }
 
-/** Whether there is such a thing or not: a caller who sees nothing of it is not told. */
+/** Refuses in the same way whether the subject exists or not: a caller who sees nothing of it does not learn that. */
 function requirePayloads({ extent }: Sight, { names, subject, request, rights }: Asking): void {
   const stream = streamOf[subject.name](request.params, names);
   if (stream === null || extent !== 'none') return;
@@ -265,7 +265,7 @@ function requirePayloads({ extent }: Sight, { names, subject, request, rights }:
   throw new DomainError('forbidden', message);
 }
 
-function find({ names, history, subject: { name }, request }: Asked): StreamState {
+function find({ names, history, subject: { name }, request }: HistoryRequest): StreamState {
   const stream = streamOf[name](request.params, names);
   const state = stream === null ? null : history.state(stream);
   if (state) return state;
@@ -274,7 +274,7 @@ function find({ names, history, subject: { name }, request }: Asked): StreamStat
   throw new DomainError('not-found', `there is no ${name} ${named} in the log`);
 }
 
-function findVersion(app: App, asked: Asked): { stream: string; version: number; naming: Naming | null } {
+function findVersion(app: App, asked: HistoryRequest): { stream: string; version: number; naming: Naming | null } {
   const { request, rights } = asked;
   const { actors } = readQuery(versionParameters, request.query, app);
   const version = readInteger(String(request.params.version), 'version', 1);

@@ -10,8 +10,8 @@ const mostPairs = 10_000;
 const mostItems = 1000;
 
 /**
- * The JSON Patch (RFC 6902) that makes one value into another. It takes time in proportion to the size of both: what
- * stands in them was written by others, so no shape of it may cost more.
+ * The JSON Patch (RFC 6902) that turns one value into another. It takes time in proportion to the size of both values,
+ * whatever their shape, since others wrote them.
  */
 export function patchBetween(before: Json, after: Json): Operation[] {
   const operations: Operation[] = [];

@@ -4,102 +4,109 @@ import { type Anchor, type BlobStore, BlobsRefusedError, isAnchorName } from '..
 import { isMissingObject, isNoLock, isNoVersions, isTaken } from './errors.ts';
 import { listVersions, type VersionPage, type VersionPlace } from './versions.ts';
 
-type Options = {
+/** A bucket, as the functions of this file need it. */
+type Bucket = {
   client: Client;
   bucket: string;
   checkpointDays: number | undefined;
-  /** Begins what is said of the bucket. */
+  /** The name of the bucket at the beginning of messages. */
   what: string;
-  /** Makes a call, and says what its failure means. */
+  /** Makes a call, and turns its failure into an error of the store. */
   call: <T>(request: () => Promise<T>) => Promise<T>;
 };
 
 const folder = 'checkpoints/';
 
 /** Texts that are kept for ever, as the objects of a folder of a bucket. */
-export function bucketAnchors(options: Options): Pick<BlobStore, 'anchor' | 'anchors'> {
-  const { client, bucket, checkpointDays, what, call } = options;
+export function bucketAnchors(options: Bucket): Pick<BlobStore, 'anchor' | 'anchors'> {
+  return {
+    anchor: (name, text) => options.call(() => put(options, name, text)),
+    anchors: (from = '') => list(options, from),
+  };
+}
 
-  async function put(name: string, text: string): Promise<void> {
-    // With Object Lock, S3 wants the MD5 beside the SHA-256 that is signed.
-    const headers = {
-      'content-type': 'text/plain; charset=utf-8',
-      'content-md5': hash('md5', text, 'base64'),
-      // Of two that come at once, the server takes one; a server that does not know of it takes the later one.
-      'if-none-match': '*',
-      ...(checkpointDays && {
-        'x-amz-object-lock-mode': 'COMPLIANCE',
-        'x-amz-object-lock-retain-until-date': new Date(Date.now() + checkpointDays * 86_400_000).toISOString(),
+async function put(options: Bucket, name: string, text: string): Promise<void> {
+  const { client, bucket, checkpointDays, what } = options;
+  // With Object Lock, S3 wants the MD5 beside the SHA-256 that is signed.
+  const headers = {
+    'content-type': 'text/plain; charset=utf-8',
+    'content-md5': hash('md5', text, 'base64'),
+    // Of two puts at once the server takes one; a server that does not know this header takes the later one.
+    'if-none-match': '*',
+    ...(checkpointDays && {
+      'x-amz-object-lock-mode': 'COMPLIANCE',
+      'x-amz-object-lock-retain-until-date': new Date(Date.now() + checkpointDays * 86_400_000).toISOString(),
+    }),
+  };
+  if (await isThere(options, name, text)) return;
+  const request = { method: 'PUT', bucketName: bucket, objectName: folder + name, headers };
+  try {
+    // As bytes: the length that the client computes of a text is its number of characters.
+    await client.makeRequestAsyncOmit(request, Buffer.from(text));
+  } catch (error) {
+    // Another process has put it meanwhile.
+    if (isTaken(error) && (await isThere(options, name, text))) return;
+    if (!checkpointDays || !isNoLock(error)) throw error;
+    throw new BlobsRefusedError(
+      `${what} has no Object Lock: it must have been made with it, or ANNALS_S3_CHECKPOINT_DAYS must not be set`,
+    );
+  }
+}
+
+/** Whether a text is kept under a name. @throws BlobsRefusedError if another text is. */
+async function isThere(options: Bucket, name: string, text: string): Promise<boolean> {
+  const there = await read(options, { name: folder + name, versionId: '' }).catch((error) => {
+    if (isMissingObject(error)) return null;
+    throw error;
+  });
+  if (there === null || there === text) return there === text;
+  throw new BlobsRefusedError(`${options.what} has another text than what is to be kept as ${folder}${name}`);
+}
+
+async function* list(options: Bucket, from: string): AsyncGenerator<Anchor> {
+  const { call } = options;
+  let listing = versionsAfter;
+  let next: VersionPlace | null = { key: folder + from, version: '' };
+  while (next) {
+    const place: VersionPlace = next;
+    // Some servers have no versions, and some keys may not list them.
+    const page: VersionPage | null = await call(() =>
+      listing(options, place).catch((error) => {
+        if (listing === namesAfter || !isNoVersions(error)) throw error;
+        return null;
       }),
-    };
-    if (await isThere(name, text)) return;
-    const request = { method: 'PUT', bucketName: bucket, objectName: folder + name, headers };
-    try {
-      // As bytes: of a text, the client counts the characters.
-      await client.makeRequestAsyncOmit(request, Buffer.from(text));
-    } catch (error) {
-      // Somebody else was first just now.
-      if (isTaken(error) && (await isThere(name, text))) return;
-      if (!checkpointDays || !isNoLock(error)) throw error;
-      throw new BlobsRefusedError(
-        `${what} has no Object Lock: it must have been made with it, or ANNALS_S3_CHECKPOINT_DAYS must not be set`,
-      );
+    );
+    if (!page) {
+      listing = namesAfter;
+      continue;
     }
-  }
-
-  /** Whether a text is kept under a name. @throws BlobsRefusedError when it is another one. */
-  async function isThere(name: string, text: string): Promise<boolean> {
-    const there = await read(folder + name, '').catch((error) => {
-      if (isMissingObject(error)) return null;
-      throw error;
-    });
-    if (there === null || there === text) return there === text;
-    throw new BlobsRefusedError(`${what} has another text than what is to be kept as ${folder}${name}`);
-  }
-
-  async function* list(from: string): AsyncGenerator<Anchor> {
-    let listing = versionsAfter;
-    let next: VersionPlace | null = { key: folder + from, version: '' };
-    while (next) {
-      const place: VersionPlace = next;
-      // Some servers know no versions, and some keys may not see them.
-      const page: VersionPage | null = await call(() =>
-        listing(place).catch((error) => {
-          if (listing === namesAfter || !isNoVersions(error)) throw error;
-          return null;
-        }),
-      );
-      if (!page) {
-        listing = namesAfter;
-        continue;
-      }
-      for (const { name, versionId } of page.found) {
-        const short = name.slice(folder.length);
-        if (name.startsWith(folder) && isAnchorName(short))
-          yield { name: short, read: () => call(() => read(name, versionId)) };
-      }
-      next = page.next;
+    for (const version of page.found) {
+      const short = version.name.slice(folder.length);
+      if (version.name.startsWith(folder) && isAnchorName(short))
+        yield { name: short, read: () => call(() => read(options, version)) };
     }
+    next = page.next;
   }
+}
 
-  /** Also what another object was put over, and what a deletion hides: with Object Lock it is there still. */
-  async function versionsAfter(place: VersionPlace): Promise<VersionPage> {
-    const { found, next } = await listVersions({ client, bucket, what }, folder, place);
-    return { found: found.filter(({ isMark }) => !isMark), next };
-  }
+/** Also versions that were replaced, or that a deletion hides: with Object Lock they are still there. */
+async function versionsAfter({ client, bucket, what }: Bucket, place: VersionPlace): Promise<VersionPage> {
+  const { found, next } = await listVersions({ client, bucket, what }, folder, place);
+  return { found: found.filter(({ isMark }) => !isMark), next };
+}
 
-  async function namesAfter({ key }: VersionPlace): Promise<VersionPage> {
-    const { objects, isTruncated } = await client.listObjectsV2Query(bucket, folder, '', '', 1000, key);
-    const found = objects.map(({ name = '' }) => ({ name, versionId: '', isMark: false }));
-    const last = found.at(-1);
-    return { found, next: isTruncated && last ? { key: last.name, version: '' } : null };
-  }
+async function namesAfter({ client, bucket }: Bucket, { key }: VersionPlace): Promise<VersionPage> {
+  const { objects, isTruncated } = await client.listObjectsV2Query(bucket, folder, '', '', 1000, key);
+  const found = objects.map(({ name = '' }) => ({ name, versionId: '', isMark: false }));
+  const last = found.at(-1);
+  return { found, next: isTruncated && last ? { key: last.name, version: '' } : null };
+}
 
-  async function read(name: string, versionId: string): Promise<string> {
-    const isVersion = versionId !== '' && versionId !== 'null';
-    const response = await client.getObject(bucket, name, isVersion ? { versionId } : {});
-    return Buffer.concat(await response.toArray()).toString();
-  }
-
-  return { anchor: (name, text) => call(() => put(name, text)), anchors: (from = '') => list(from) };
+async function read(
+  { client, bucket }: Bucket,
+  { name, versionId }: { name: string; versionId: string },
+): Promise<string> {
+  const isVersion = versionId !== '' && versionId !== 'null';
+  const response = await client.getObject(bucket, name, isVersion ? { versionId } : {});
+  return Buffer.concat(await response.toArray()).toString();
 }

@@ -18,13 +18,13 @@ export type Reach = Pick<
 export type ConnectedBucket = Bucket & {
   region: string;
   /**
-   * Makes a call; a second time where its connection is lost.
+   * Makes a call, and repeats it once if its connection is lost.
    *
-   * @throws BlobsUnavailableError, BlobsRefusedError: what the failure means.
+   * @throws BlobsUnavailableError, BlobsRefusedError: the meaning of the failure.
    */
   call: <T>(request: () => Promise<T>) => Promise<T>;
   /**
-   * The objects whose names begin so, in the order of their names; without those that have the `delimiter` after that.
+   * The objects with a prefix, in the order of their names; without names that have the `delimiter` after the prefix.
    */
   list: (prefix: string, delimiter?: string) => AsyncGenerator<{ name: string; size: number }>;
   /** Ends the connections. */
@@ -104,7 +104,7 @@ type Transport = { transport: Pick<typeof http, 'request'>; agent: http.Agent };
  * @param silence milliseconds.
  */
 function connectTo(endpoint: string, silence: number): Transport {
-  // Loaded when there is a bucket: as imports they cost every start, and node:http would load all of fetch with it.
+  // Loaded only if there is a bucket: an import would cost every start, and node:http would load all of fetch with it.
   const { request, Agent } = process.getBuiltinModule(endpoint.startsWith('https:') ? 'node:https' : 'node:http');
   const agent = new Agent({ keepAlive: true, timeout: silence });
 

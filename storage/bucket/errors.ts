@@ -38,15 +38,14 @@ const meanings: Record<string, Meaning> = {
 
 /**
  * The meaning of an error of the S3 client for a caller that keeps or reads files: BlobsUnavailableError, or
- * BlobsRefusedError that names the environment variable that is wrong. An error that was explained already comes back
- * as it is.
+ * BlobsRefusedError that names the wrong environment variable. An error with a meaning is returned unchanged.
  *
- * @param bucket begins the message: which one it is.
+ * @param bucket the name of the bucket, which begins the message.
  */
 export function describeFailure(error: unknown, bucket: string): Error {
   if (isSaid(error)) return error;
   const code = codeOf(error);
-  // Not the words of the server, which may quote what it was sent.
+  // Without the words of the server, which may quote secrets that it was sent.
   const said = isAnswer(error) ? `answers ${code}` : `does not answer: ${messageOf(error) || code}`;
   const { kind, text } = meaningOf(code) ?? { kind: 'unreachable', text: said };
   if (kind === 'refused') return new BlobsRefusedError(`${bucket} ${text} (${code})`);
@@ -62,7 +61,7 @@ export function isMissingBucket(error: unknown): boolean {
   return codeOf(error) === 'NoSuchBucket';
 }
 
-/** True when somebody else has made the bucket meanwhile, with the same keys. */
+/** True if the bucket was made meanwhile, with the same keys. */
 export function isBucketThere(error: unknown): boolean {
   return codeOf(error) === 'BucketAlreadyOwnedByYou';
 }
@@ -72,7 +71,7 @@ export function isNoLock(error: unknown): boolean {
   return ['InvalidRequest', 'InvalidArgument', 'ObjectLockConfigurationNotFoundError'].includes(codeOf(error));
 }
 
-/** True when an object exists that was to be put only where it is missing; or is just being put. */
+/** True if an object exists, or is just being put, that was to be put only if it is missing. */
 export function isTaken(error: unknown): boolean {
   return ['PreconditionFailed', 'ConditionalRequestConflict'].includes(codeOf(error));
 }

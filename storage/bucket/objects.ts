@@ -6,11 +6,11 @@ import { onDisk } from '../disk.ts';
 import { notePassed } from '../garbage.ts';
 import type { ConnectedBucket } from './connection.ts';
 
-type Place = Pick<ConnectedBucket, 'client' | 'bucket' | 'region'>;
+type BucketAddress = Pick<ConnectedBucket, 'client' | 'bucket' | 'region'>;
 
 /** Begins to read an object. */
 export async function readObject(
-  { client, bucket }: Pick<Place, 'client' | 'bucket'>,
+  { client, bucket }: Pick<BucketAddress, 'client' | 'bucket'>,
   objectName: string,
   range?: ByteRange,
 ): Promise<IncomingMessage> {
@@ -24,7 +24,7 @@ export async function readObject(
 
 /** Sends a file, in one request that is signed with its SHA-256. */
 export async function sendObject(
-  { client, bucket, region }: Place,
+  { client, bucket, region }: BucketAddress,
   objectName: string,
   { path, size, sha256 }: ReceivedFile,
 ): Promise<void> {

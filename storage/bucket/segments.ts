@@ -15,9 +15,7 @@ export type BucketSegments = {
   list: () => Promise<string[]>;
   /** Removes an object with all its versions. @throws BlobHeldError when one stays. */
   remove: (name: string) => Promise<void>;
-  /**
-   * Takes the right to send and remove, or keeps it. @throws BlobsUnavailableError where another data directory has it.
-   */
+  /** Takes or renews the right to send and remove. @throws BlobsUnavailableError if another data directory has it. */
   hold: (holder: string) => Promise<void>;
   close: () => void;
 };

@@ -38,8 +38,8 @@ export function openBucketStore(settings: BucketSettings, silence = 20_000): Blo
     async prepare(logId) {
       const owner = await call(() => readMarker(place));
       requireOwn(owner);
-      // Written also where it exists, to find out now about keys that may not write. Of two that come at once the
-      // server takes one.
+      // Written even if it exists, to find out now about keys that may not write. Of two puts at once the server takes
+      // one.
       const headers = owner === null ? { 'if-none-match': '*' } : {};
       const request = { method: 'PUT', bucketName: bucket, objectName: marker, headers };
       await call(() =>
@@ -92,7 +92,7 @@ export function openBucketStore(settings: BucketSettings, silence = 20_000): Blo
   };
 }
 
-/** How a bucket is made where it is missing. */
+/** How a missing bucket is made. */
 type Making = { region: string; checkpointDays: number | undefined };
 
 /** The object that names the log whose files a bucket holds. */
@@ -121,7 +121,7 @@ async function readMarker(place: Bucket & Making): Promise<string | null> {
   return null;
 }
 
-/** The bytes of a file; null for one that the bucket does not have. */
+/** The bytes of a file; null if the bucket does not have it. */
 async function sizeOf({ client, bucket }: Bucket, sha256: string): Promise<number | null> {
   try {
     const { size } = await client.statObject(bucket, keyOf(sha256));

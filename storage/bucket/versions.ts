@@ -5,12 +5,10 @@ import { isDenied, isMissingObject, isNoVersions } from './errors.ts';
 /** A bucket, by the client that is connected to its server; `what` names it in messages. */
 export type Bucket = { client: Client; bucket: string; what: string };
 
-/**
- * A version of an object, or the mark that one was deleted. `versionId` is empty where the server knows no versions.
- */
+/** A version of an object, or the mark of a deletion. `versionId` is empty if the server has no versions. */
 export type ObjectVersion = { name: string; versionId: string; isMark: boolean };
 
-/** A part of a list; `next` is where the rest begins. */
+/** A part of a list; `next` is the place where the next part begins. */
 export type VersionPage = { found: ObjectVersion[]; next: VersionPlace | null };
 export type VersionPlace = { key: string; version: string };
 
@@ -48,10 +46,10 @@ export async function listVersions(
 }
 
 /**
- * Removes an object for good: where the bucket keeps versions, a plain deletion would only hide it.
+ * Removes an object with all its versions: if the bucket keeps versions, a plain deletion would only hide it.
  *
- * @throws BlobHeldError when a version stays: it is locked, or these keys may not see or remove versions. The others
- * are gone.
+ * @throws BlobHeldError if a version stays because it is locked, or these keys may not see or remove versions. The
+ *   other versions are removed.
  */
 export async function removeVersions(from: Bucket, key: string): Promise<void> {
   const { client, bucket, what } = from;

@@ -393,6 +393,25 @@ describe('annals', () => {
     }
   });
 
+  it('has each command in its list, in its usage, and in a table of docs/operations.md', async () => {
+    const pages = readFileSync(new URL('../../docs/operations.md', import.meta.url), 'utf8');
+    const { stdout: list } = await runHere(['help']);
+    const missing = Object.entries(commands).flatMap(([name, { summary, usage }]) => {
+      const called = name === 'version' ? 'annals --version' : `annals ${name}`;
+      // `annals export` has a row, and `annals export content` has another one.
+      const inTable = new RegExp(`^\\| [^|]*\`${called}(?:\`| [^a-z])`, 'm');
+      const places = {
+        'annals help': list
+          .split('\n')
+          .some((line) => line.startsWith(`  annals ${name} `) && line.endsWith(` ${summary}`)),
+        'its usage in the table of commands (cli/commands.ts)': usage.startsWith(called),
+        'a row of a table in docs/operations.md': inTable.test(pages),
+      };
+      return Object.entries(places).flatMap(([place, isThere]) => (isThere ? [] : [`${called} is not in ${place}`]));
+    });
+    assert.deepEqual(missing, []);
+  });
+
   it('has every flag in docs/operations.md', async () => {
     const text = readFileSync(new URL('../../docs/operations.md', import.meta.url), 'utf8');
     for (const command of ['serve', 'health', 'doctor', 'verify', 'config check', 'version']) {

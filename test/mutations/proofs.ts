@@ -80,7 +80,7 @@ export const proofMutations: readonly Mutation[] = [
   },
   {
     what: 'The log signs against what its key has signed before.',
-    file: 'server/audit/notary/signing.ts',
+    file: 'server/audit/notary/head-signing.ts',
     text: 'if (now?.equals(earlier.root)) return;',
     replacement: 'if (now) return;',
     test: {

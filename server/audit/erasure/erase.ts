@@ -16,8 +16,8 @@ import { requireLiving } from '../../callers/sessions.ts';
 import { actorOf, contextOf, requestId } from '../../http/requests.ts';
 import { type Plan, planErasure } from './plan.ts';
 
-/** The extent of an erasure. `filesKept`: files that other documents need. `mails`: those that wait, or were caught. */
-type Taken = Plan['counts'] & { files: number; filesKept: number; mails: number };
+/** The extent of an erasure. `filesKept`: files that other documents need. `mails`: waiting and caught mails. */
+type ErasureExtent = Plan['counts'] & { files: number; filesKept: number; mails: number };
 
 /** The service with its way to the worker that finishes erasures. */
 export type ErasingApp = App & Pick<RouteParts, 'erasures'>;
@@ -28,11 +28,11 @@ type ErasingCall = RouteCall & { app: ErasingApp };
 const maxTries = 100;
 
 /**
- * Lets a request pass that may erase a document, and that leaves an account that can manage others.
+ * Admits a request that may erase a document, and that leaves an account that can manage others.
  *
- * @returns what must stay as it is; null where that is nothing.
- * @throws DomainError `forbidden`; `conflict` for the last account that can; as {@link planErasure} does where there is
- * nothing to be erased, to a caller whom headers tell so.
+ * @returns the state that must not change until the erasure is recorded; null if nothing must be kept.
+ * @throws DomainError `forbidden`; `conflict` for the last account that can manage others. If there is nothing to
+ *   erase, as {@link planErasure}, to a caller whose rights to headers show that anyway.
  */
 async function admit({ app, request }: ErasingCall, asked: ErasureRequest): Promise<Remaining | null> {
   const call = { app, request };
@@ -86,7 +86,7 @@ export async function eraseDocument(
     if (!outcome.ok) continue;
     const { position, recordedAt } = outcome;
     const settled = app.erasures.settle(position);
-    // A recorded erasure goes on even where the rest fails here.
+    // A recorded erasure goes on even if the rest fails here.
     settled.catch(() => {});
     await forget(app, app.names.categoryFor(collection), plan);
     const isFinished = await settled;
@@ -102,7 +102,7 @@ function unchanged(remaining: Remaining | null): Change[] {
 async function takenBy(
   { accounts, erasures }: Pick<ErasingApp, 'accounts' | 'erasures'>,
   { counts, erases, emails, files }: Plan,
-): Promise<Taken> {
+): Promise<ErasureExtent> {
   const streams = new Set(erases);
   const waiting = accounts.waitingMails().filter(({ stream }) => streams.has(stream)).length;
   const caught = emails.length > 0 ? await erasures.countMails(emails) : 0;
@@ -119,7 +119,7 @@ async function forget(
   await Promise.all(credentials.map((credential) => passwords.forgetPassword(credential)));
   await Promise.all(emails.map((email) => passwords.unlock(category, email)));
   if (emails.length === 0) return;
-  // Those that wait are not sent; those that were caught before are not shown.
+  // Waiting mails are not sent; caught mails are not shown.
   await passwords.mailWaits();
   await erasures.forgetMails(emails);
 }

@@ -35,11 +35,11 @@ const reserved: Record<string, string> = {
 };
 
 /**
- * Works out which streams are about a document, from the log: of a living one, a deleted one, or one of a collection
- * that the configuration no longer has.
+ * Works out from the log which streams are about a document, whether it exists, is deleted, or its collection is no
+ * longer configured.
  *
- * @throws DomainError `invalid` where the slug is not a collection's, `not-found` for an unknown document, `conflict`
- * for an erased one.
+ * @throws DomainError `invalid` if the slug is not a collection's, `not-found` for an unknown document, `conflict` for
+ *   an erased one.
  */
 export function planErasure(app: Pick<App, 'events' | 'model' | 'names'>, slug: string, id: string): Plan {
   const { events, model, names } = app;
@@ -94,7 +94,7 @@ function unchanged(recorded: readonly RecordedEvent[]): Change {
   return decideNothing(stream, versions);
 }
 
-/** Those that a document and its account ever had, in their one form. */
+/** All e-mail addresses of a document and its account, normalized. */
 function emailsIn(recorded: readonly RecordedEvent[]): Set<string> {
   const emails = recorded
     .flatMap(({ data }) => (data ? [data, data.set, data.document] : []))

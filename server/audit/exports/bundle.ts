@@ -105,7 +105,7 @@ async function* bytesOf(blobs: BlobStore, sha256: string): AsyncGenerator<Buffer
 
 type IncludedFile = NamedFile & { included: boolean; missing?: true };
 
-/** @param files is filled with those that the events name. */
+/** @param files gets the files that the events name. */
 async function* bundleJson(
   { log, blobs, checkpoint, verifierKey, earlier, stamped, handovers, stream, withFiles }: Bundle,
   origin: string,

@@ -2,7 +2,7 @@
 export const byteOrderMark = '\ufeff';
 
 /**
- * A row of CSV (RFC 4180), with its line end. Every cell stands in quotes, and none can be taken for a formula.
+ * A row of CSV (RFC 4180), with its line end. Every cell is in quotes, and no cell can be taken for a formula.
  *
  * @see https://owasp.org/www-community/attacks/CSV_Injection
  */
@@ -11,10 +11,10 @@ export function csvRow(cells: readonly string[]): string {
 }
 
 /**
- * A text that no spreadsheet takes for a formula. It gets an apostrophe before it if it begins like one, whatever white
- * space, quotes or invisible characters come first; and after each semicolon, tab or line break that is followed by
- * such a beginning, for where the list separator is another one, programs begin a new cell there. A text that begins
- * with an apostrophe gets one more.
+ * A text that no spreadsheet takes for a formula. A text that begins like a formula, after any white space, quotes or
+ * invisible characters, gets an apostrophe before it. So does such a beginning after a semicolon, tab or line break,
+ * since programs with another list separator begin a new cell there. A text that begins with an apostrophe gets one
+ * more.
  *
  * @param isGuarded says after which separators a guard is needed, by the text that follows.
  */

@@ -18,7 +18,7 @@ export type Filters = EventFilter & { stream?: string; batch?: string };
 /** The events at positions `from` to `to`, both inclusive, that fit the filters. */
 export type Range = { from: number; to: number; filters: Filters };
 
-/** The filters, as parameters. A stream has to be one that the log has ever had. */
+/** The filters, as parameters. The log must have the stream. */
 export const wantedParameters = {
   collection: filters.collection,
   stream: checked(stream, requireStream),
@@ -31,14 +31,14 @@ export function wantedOf({ stream, ...rest }: Values<typeof wantedParameters>, n
   return { ...filterOf(rest, names), ...(stream === null ? {} : { stream: names.recorded(stream) }) };
 }
 
-type Known = { events: Pick<LogReader, 'versionOf'>; names: Names };
+type FilterContext = { events: Pick<LogReader, 'versionOf'>; names: Names };
 
-function requireStream(stream: string, name: string, { events, names }: Known): void {
+function requireStream(stream: string, name: string, { events, names }: FilterContext): void {
   if (events.versionOf(names.recorded(stream)) > 0) return;
   throw invalidField(name, `must be one of the log, such as posts/<id>, got ${show(stream)}`);
 }
 
-/** Whether an event is one that is wanted. */
+/** Whether an event matches all filters. */
 export function fits({ stream, batch, ...filter }: Filters, header: Header): boolean {
   if (stream !== undefined && header.stream !== stream) return false;
   return (batch === undefined || header.batch === batch) && matches(header, filter);
@@ -52,7 +52,7 @@ export async function* positionsThatFit(log: LogReader, { from, to, filters }: R
   }
 }
 
-/** So many events are read in one go, where they are read one by one. */
+/** How many events are read at a time, if they are read one by one. */
 const eventsAtOnce = 64;
 
 /** The wanted events of a range, chunk by chunk. */

@@ -13,7 +13,7 @@ type Writer = {
   file: string;
   /** The text before the first event. */
   head: string;
-  /** One event, with its line end. `proof`: where each event is proven by itself, and the format has room for it. */
+  /** One event, with its line end. `proof`: if each event is proven by itself, and the format has a place for it. */
   line: (event: ShownEvent, proof: readonly string[] | null) => string;
 };
 
@@ -53,7 +53,7 @@ function csvLine(event: ShownEvent): string {
   return csvRow(Object.values(columns).map((cell) => cell(event.header, payload)));
 }
 
-/** The fields that an event of a document or global names as changed, but for those that the server sets by itself. */
+/** The changed fields that an event of a document or global names, without those that the server sets. */
 function namedFields({ set, unset }: JsonObject): string[] {
   const names = [...(isObject(set) ? Object.keys(set) : []), ...(Array.isArray(unset) ? unset.map(String) : [])];
   return names.filter((name) => name !== 'createdAt' && name !== 'updatedAt');

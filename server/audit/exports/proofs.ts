@@ -19,7 +19,7 @@ export function subtreesOf(log: LogReader, size: number): string[] {
   return treeAt(size, log.hashes).nodes.map(base64);
 }
 
-/** The proof that the tree of `size` events extends that of `first`. */
+/** The proof that the tree of `size` events extends the tree of `first` events. */
 export function consistencyOf(log: LogReader, first: number, size: number): string[] {
   return consistencyProof(first, size, log.hashes).map(base64);
 }
@@ -76,7 +76,7 @@ export async function provenBy(
 
 type ShownHandover = { note: string; size: number; from: Verifier; to: Verifier };
 
-/** The hand-overs within the first `size` events, oldest first, but for those of keys that are disowned. */
+/** The hand-overs within the first `size` events, oldest first, without hand-overs of disowned keys. */
 function handoversIn(log: LogReader, size: number): ShownHandover[] {
   const changes = readKeyEvents(log).map(({ change }) => change);
   const disowned = new Set(changes.flatMap((change) => (change.kind === 'disowned' ? [change.key.id] : [])));

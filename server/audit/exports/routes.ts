@@ -29,11 +29,13 @@ const bundled: Record<string, Bundled> = {
 };
 
 const full = `a caller has at most ${maxSlots.archive} exports and evidence packs under way; try again when one has ended`;
-/** How long a client may let an archive stand still. */
+/** How long a client may pause while it reads an archive. */
 const stallMilliseconds = 120_000;
 
+type ArchiveApp = App & Pick<RouteParts, 'answerSlots'>;
+
 /** Evidence packs of single documents, and exports of the log, as ZIP archives. */
-export function exports(server: Server, app: App & Pick<RouteParts, 'answerSlots'>): void {
+export function exports(server: Server, app: ArchiveApp): void {
   const optionsOf = (openApi: () => Operation) => {
     const plugins = { openApi, recordsAnEvent: true } as const;
     return { auth: strategy, timeout: { socket: stallMilliseconds }, plugins };
@@ -43,120 +45,131 @@ export function exports(server: Server, app: App & Pick<RouteParts, 'answerSlots
       method: 'GET',
       path: `/api/audit/bundles/${path}`,
       options: optionsOf(() => bundleOperation(name)),
-      handler: (request, h) => bundle(request, h, name),
+      handler: (request, h) => sendBundle(app, name, { request, h }),
     });
   }
-
   server.route({
     method: 'GET',
     path: '/api/audit/export',
     options: optionsOf(exportOperation),
-    handler: async (request, h) => {
-      const rights = await requireAudit(app, request, 'export');
-      const { format, filters, from, to: asked, since } = readExportQuery(app, request.query);
-      if (request.method === 'head') return archive(h, null, 'annals-export.zip');
-      refuseForeign(app, request, 'an export');
-      await takeSlot({ app, request }, 'archive', full);
-      // Signed before the export is recorded, so that the export does not contain its own event.
-      const checkpoint = await app.notary.checkpoint();
-      requireWithin(since, checkpoint.size);
-      const to = asked ?? checkpoint.size;
-      const exported = {
-        ...(await provenBy(app, checkpoint, { position: to, since })),
-        format,
-        from,
-        to,
-        filters,
-        seesPayloadsOf: rights.has('payloads') ? (stream: string) => rights.toPayloadsOf(stream) === 'all' : null,
-        madeAt: new Date(app.clock.believed()),
-      };
-      noteReason(request, null);
-      const events = await countOf(app.events, exported);
-      await recordExport({ app, request }, { from, to, format, filters, events });
-      return archive(h, await exportZip(exported), `annals-export-${from}-${to}.zip`)
-        .header('annals-range', `${from}-${to}`)
-        .header('annals-events', String(events))
-        .header('annals-checkpoint', `${checkpoint.size} ${checkpoint.root}`);
-    },
+    handler: (request, h) => sendExport(app, { request, h }),
   });
+}
 
-  async function bundle(request: Request, h: ResponseToolkit, subject: Bundled): Promise<ResponseObject> {
-    const rights = await requireAudit(app, request, 'payloads');
-    const stream = streamOf[subject](request.params, app.names);
-    if (stream !== null) await sightOn(stream, request, rights);
-    const { events: log, notary, blobs } = app;
-    const { files: withFiles, complete: isComplete, since } = readQuery(bundleParameters, request.query, app);
-    if (stream === null) {
-      const asked = Object.values(request.params).join('/');
-      throw new DomainError('not-found', `no ${subject} can be called ${show(asked)}`);
-    }
-    if (log.versionOf(stream) === 0) throw new DomainError('not-found', `the log has no stream ${show(stream)}`);
-    const name = `annals-${stream.replaceAll('/', '-')}.zip`;
-    if (request.method === 'head') return archive(h, null, name);
-    refuseForeign(app, request, 'an evidence pack');
-    await takeSlot({ app, request }, 'archive', full);
-    const checkpoint = await notary.checkpoint();
-    requireWithin(since, checkpoint.size);
-    const last = log.lastOf(stream, checkpoint.size);
-    const proven = await provenBy(app, checkpoint, { position: last?.position ?? 0, since });
-    // The rules for reading are asked after the checkpoint, about all that it covers.
-    const sight = await sightOn(stream, request, rights);
-    const made = { ...proven, blobs, stream, sight, withFiles, isComplete };
-    const madeAt = new Date(app.clock.believed());
-    noteReason(request, null);
-    // All segments that it needs are here before it is recorded, and a refusal is no event.
-    const pack = await retryAfterFetch(() => bundleZip(made, madeAt));
-    const answer = archive(h, pack, name).header('annals-checkpoint', `${checkpoint.size} ${checkpoint.root}`);
-    const events = last?.version ?? 0;
-    try {
-      const exported = { from: 1, to: checkpoint.size, format: 'bundle', filters: { stream }, events };
-      await recordExport({ app, request }, exported);
-    } catch (error) {
-      pack.destroy();
-      throw error;
-    }
-    return answer;
-  }
+type HandlerArguments = { request: Request; h: ResponseToolkit };
 
-  /** @throws DomainError `forbidden` for a caller who sees nothing of the stream. */
-  async function sightOn(stream: string, request: Request, { toPayloadsOf, sightOf }: AuditRights): Promise<Sight> {
-    const sight = await sightOf(stream);
-    if (sight.extent !== 'none') return sight;
-    if (toPayloadsOf(stream) === 'byRules') throw hiddenByRules(stream);
-    const what = madeKeyOf(request) ? 'this' : 'accounts of this collection';
-    throw new DomainError('forbidden', `an API key may not see payloads about ${what}`);
-  }
+async function sendExport(app: ArchiveApp, { request, h }: HandlerArguments): Promise<ResponseObject> {
+  const rights = await requireAudit(app, request, 'export');
+  const { format, filters, from, to: asked, since } = readExportQuery(app, request.query);
+  if (request.method === 'head') return archive(app, h, { bytes: null, name: 'annals-export.zip' });
+  refuseForeign(app, request, 'an export');
+  await takeSlot({ app, request }, 'archive', full);
+  // Signed before the export is recorded, so that the export does not contain its own event.
+  const checkpoint = await app.notary.checkpoint();
+  requireWithin(since, checkpoint.size);
+  const to = asked ?? checkpoint.size;
+  const exported = {
+    ...(await provenBy(app, checkpoint, { position: to, since })),
+    format,
+    from,
+    to,
+    filters,
+    seesPayloadsOf: rights.has('payloads') ? (stream: string) => rights.toPayloadsOf(stream) === 'all' : null,
+    madeAt: new Date(app.clock.believed()),
+  };
+  noteReason(request, null);
+  const events = await countOf(app.events, exported);
+  await recordExport({ app, request }, { from, to, format, filters, events });
+  return archive(app, h, { bytes: await exportZip(exported), name: `annals-export-${from}-${to}.zip` })
+    .header('annals-range', `${from}-${to}`)
+    .header('annals-events', String(events))
+    .header('annals-checkpoint', `${checkpoint.size} ${checkpoint.root}`);
+}
 
-  /** @param bytes null where only the head is asked for. */
-  function archive(h: ResponseToolkit, bytes: Readable | null, name: string): ResponseObject {
-    const { request } = h;
-    const { res } = request.raw;
-    // hapi would end the answer as if it were whole; so the client sees that it is not.
-    bytes?.on('error', (err) => {
-      if (res.destroyed) return;
-      app.log.error({ err, requestId: requestId(request) }, 'an archive was cut off');
-      res.destroy();
-    });
-    if (res.closed) bytes?.destroy();
-    else res.once('close', () => bytes?.destroy());
-    request.info.acceptEncoding = 'identity';
-    const response = h
-      // The response is a stream, since the length of the archive is not known before it is made.
-      .response(bytes ?? Readable.from([], { objectMode: false }))
-      .code(200)
-      .type('application/zip')
-      .header('content-disposition', dispositionOf(name))
-      .header('cache-control', 'no-store');
-    // A ZIP has no character set.
-    response.charset('');
-    return response;
+async function sendBundle(
+  app: ArchiveApp,
+  subject: Bundled,
+  { request, h }: HandlerArguments,
+): Promise<ResponseObject> {
+  const rights = await requireAudit(app, request, 'payloads');
+  const stream = streamOf[subject](request.params, app.names);
+  if (stream !== null) await sightOn(stream, request, rights);
+  const { events: log, notary, blobs } = app;
+  const { files: withFiles, complete: isComplete, since } = readQuery(bundleParameters, request.query, app);
+  if (stream === null) {
+    const asked = Object.values(request.params).join('/');
+    throw new DomainError('not-found', `no ${subject} can be called ${show(asked)}`);
   }
+  if (log.versionOf(stream) === 0) throw new DomainError('not-found', `the log has no stream ${show(stream)}`);
+  const name = `annals-${stream.replaceAll('/', '-')}.zip`;
+  if (request.method === 'head') return archive(app, h, { bytes: null, name });
+  refuseForeign(app, request, 'an evidence pack');
+  await takeSlot({ app, request }, 'archive', full);
+  const checkpoint = await notary.checkpoint();
+  requireWithin(since, checkpoint.size);
+  const last = log.lastOf(stream, checkpoint.size);
+  const proven = await provenBy(app, checkpoint, { position: last?.position ?? 0, since });
+  // The rules for reading are asked after the checkpoint, about all that it covers.
+  const sight = await sightOn(stream, request, rights);
+  const made = { ...proven, blobs, stream, sight, withFiles, isComplete };
+  const madeAt = new Date(app.clock.believed());
+  noteReason(request, null);
+  // All segments that the pack needs are fetched before it is recorded: a refusal records nothing.
+  const bytes = await retryAfterFetch(() => bundleZip(made, madeAt));
+  const answer = archive(app, h, { bytes, name }).header('annals-checkpoint', `${checkpoint.size} ${checkpoint.root}`);
+  const events = last?.version ?? 0;
+  try {
+    const exported = { from: 1, to: checkpoint.size, format: 'bundle', filters: { stream }, events };
+    await recordExport({ app, request }, exported);
+  } catch (error) {
+    bytes.destroy();
+    throw error;
+  }
+  return answer;
+}
+
+/** @throws DomainError `forbidden` for a caller who sees nothing of the stream. */
+async function sightOn(stream: string, request: Request, { toPayloadsOf, sightOf }: AuditRights): Promise<Sight> {
+  const sight = await sightOf(stream);
+  if (sight.extent !== 'none') return sight;
+  if (toPayloadsOf(stream) === 'byRules') throw hiddenByRules(stream);
+  const what = madeKeyOf(request) ? 'this' : 'accounts of this collection';
+  throw new DomainError('forbidden', `an API key may not see payloads about ${what}`);
+}
+
+/** @param bytes null if only the head is asked for. */
+function archive(
+  { log }: App,
+  h: ResponseToolkit,
+  { bytes, name }: { bytes: Readable | null; name: string },
+): ResponseObject {
+  const { request } = h;
+  const { res } = request.raw;
+  // hapi would end the answer as if it were whole. An answer that is cut off shows the client that it is not.
+  bytes?.on('error', (err) => {
+    if (res.destroyed) return;
+    log.error({ err, requestId: requestId(request) }, 'an archive was cut off');
+    res.destroy();
+  });
+  if (res.closed) bytes?.destroy();
+  else res.once('close', () => bytes?.destroy());
+  request.info.acceptEncoding = 'identity';
+  const response = h
+    // The response is a stream, since the length of the archive is not known before it is made.
+    .response(bytes ?? Readable.from([], { objectMode: false }))
+    .code(200)
+    .type('application/zip')
+    .header('content-disposition', dispositionOf(name))
+    .header('cache-control', 'no-store');
+  // A ZIP has no character set.
+  response.charset('');
+  return response;
 }
 
 /**
- * An export or a pack is put on record, so pages of other sites must not cause one by the cookie of a user (CSRF): by a
- * link, or an image. The browser has to say that none of them has, as for a write; or that its user has typed the
- * address.
+ * Refuses an export that a page of another site asks for with the cookie of a user (CSRF), by a link or an image: each
+ * export is recorded. As for a write, the browser must say that the request comes from an own page, or that its user
+ * typed the address.
  */
 function refuseForeign({ baseUrl }: App, request: Request, what: string): void {
   const { 'x-api-key': key, authorization, 'sec-fetch-site': site } = request.headers;

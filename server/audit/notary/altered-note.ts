@@ -62,7 +62,7 @@ export function readAltered(directory: string): Altered | null {
 }
 
 /**
- * Forgets it, where all was found sound. @returns false where this user may not, or the data directory is read-only.
+ * Forgets the finding, after all was found sound. @returns false if this user may not, or the directory is read-only.
  */
 export function forgetAltered(directory: string): boolean {
   try {

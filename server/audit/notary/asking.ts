@@ -1,6 +1,6 @@
 import { type Answer, postForAnswer, postTo } from '../../platform/posting.ts';
 
-/** A service that checkpoints go to; `allowPrivate`: also where its address is not a public one. */
+/** A service that checkpoints go to; `allowPrivate`: even if its address is not public. */
 export type Receiver = { url: string; allowPrivate: boolean };
 
 /** A request to be posted. */

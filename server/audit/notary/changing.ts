@@ -7,7 +7,7 @@ import type { LogParts } from './keys.ts';
 
 type Parts = Pick<LogParts, 'keys' | 'now'> & {
   logId: string;
-  /** The key that signs, what it has signed, and a head of the log that goes with that. */
+  /** The key that signs, what it has signed, and a head of the log that does not contradict that. */
   head: (way: KeyWay) => Promise<LogKey & { head: TreeHead }>;
   /** Resolves when the log has the event of the change. */
   told: () => Promise<unknown>;

@@ -18,8 +18,8 @@ export type TrustedKeys = { verifiers: readonly Verifier[]; disowned: ReadonlySe
 export type NamedNote = { name: string; note: string };
 
 /**
- * The verdict of a checkpoint. `sound`: the log is the one that was signed. `unknown`: the same, but the key is not
- * known. `disowned`: nothing, since its key signed events that are gone, which the operator accepted.
+ * The verdict on a checkpoint. `sound`: the log is the one that was signed. `unknown`: the same, but the key is not
+ * known. `disowned`: not compared, since its key signed events whose loss the operator accepted.
  */
 export type CheckpointVerdict = { finding: Finding } | { verdict: 'sound' | 'unknown' | 'disowned'; keyId: string };
 
@@ -80,7 +80,7 @@ export function checkHandovers(log: LogReader): Finding | null {
   return null;
 }
 
-/** The finding for a checkpoint in a row of another size than its own; null where the row fits. */
+/** The finding for a checkpoint in the row of another size; null if the row fits. */
 export function misplaced(name: string, { size }: Pick<TreeHead, 'size'>, row: number): Finding | null {
   return size === row ? null : `${name} is one of ${counted(size, 'event')}, and stands in the place of one of ${row}`;
 }

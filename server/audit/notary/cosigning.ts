@@ -6,14 +6,14 @@ import { consistencyProof } from '../../../events/proof/proofs.ts';
 import type { Witness } from '../../settings/cosigners.ts';
 import { ask } from './asking.ts';
 
-/** A witness that is asked; `allowPrivate`: also where its address is not a public one. */
+/** A witness to ask; `allowPrivate`: even if its address is not public. */
 export type Cosigner = Witness & { allowPrivate: boolean };
 
 /**
- * Has a witness cosign checkpoints (C2SP tlog-witness), and gives the signature line, which fits. The size that the
- * witness has seen is asked of it, so nothing has to be remembered.
+ * Has a witness cosign checkpoints (C2SP tlog-witness), and returns the signature line, after checking it. The witness
+ * itself says which size it has seen, so nothing is remembered between runs.
  *
- * @throws Error with the reason, as for a witness that has seen another log than this.
+ * @throws Error with the reason, for example if the witness has seen another log.
  */
 export function cosignedBy({ key, prefix, allowPrivate }: Cosigner, log: LogReader) {
   const receiver = { url: `${prefix}add-checkpoint`, allowPrivate };
@@ -45,7 +45,7 @@ export function cosignedBy({ key, prefix, allowPrivate }: Cosigner, log: LogRead
 
   return {
     cosign,
-    /** When this witness has cosigned a note, by its clock (ISO 8601); null where it has not. */
+    /** When this witness has cosigned a note, by its clock (ISO 8601); null if it has not. */
     timeOf: (note: string): string | null => {
       const parsed = parseNote(note);
       const said = parsed && isCosignedBy(parsed, key) ? cosignaturesOf(parsed, [key]).cosignatures : [];
@@ -59,7 +59,7 @@ export function cosignedBy({ key, prefix, allowPrivate }: Cosigner, log: LogRead
   };
 }
 
-/** The line of a witness among those that it answered, which must be a right one; others are passed over. */
+/** The signature line of a witness in its answer, which must be valid. Lines of others are ignored. */
 function lineOf(note: string, answer: string, key: WitnessKey): string {
   for (const line of answer.split('\n')) {
     const parsed = parseNote(`${note.slice(0, note.lastIndexOf('\n\n') + 2)}${line}\n`);

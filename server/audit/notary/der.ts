@@ -101,5 +101,5 @@ export function timeStampQuery(sha256: Buffer, nonce: bigint): Uint8Array<ArrayB
   return new Uint8Array(query.toBER());
 }
 
-/** SHA-256, where hashes are named. */
+/** SHA-256, as a name of a hash. */
 export const sha256Oid = '2.16.840.1.101.3.4.2.1';

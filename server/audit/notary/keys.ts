@@ -19,13 +19,15 @@ import type { KeyRecord } from '../../ports.ts';
 import { type TrustedKeys, trustedKeys } from './checkpoint-checks.ts';
 
 /**
- * The keys that are disowned, by their ids: those of which an event tells, unless the vault has the key and knows of
- * nothing. `untold`: those that the vault alone names, which are ignored; `denied`: those that the log alone names, of
- * keys in the vault.
+ * The disowned keys. `ids`: those that an event names, without keys in the vault that it does not call disowned.
+ * `untold`: those that only the vault names, which are ignored. `denied`: keys in the vault that only the log names.
  */
 export type Disownings = { ids: Set<string>; events: KeyEvent[]; untold: string[]; denied: KeyEvent[] };
 
-/** @param known the keys that the vault has; @param inVault the ids of those that it says are disowned. */
+/**
+ * @param known the keys in the vault.
+ * @param inVault the ids of the keys that the vault calls disowned.
+ */
 export function disowningsOf(
   log: Pick<LogReader, 'stream'>,
   known: readonly KnownKey[],
@@ -41,7 +43,8 @@ export function disowningsOf(
 /**
  * The keys by which the checkpoints of a log are checked, as log and vault know them now.
  *
- * @param known the keys that the vault has; @param inVault the ids of those that it says are disowned.
+ * @param known the keys in the vault.
+ * @param inVault the ids of the keys that the vault calls disowned.
  */
 export function trustedKeysOf(log: LogReader, known: readonly KnownKey[], inVault: ReadonlySet<string>): TrustedKeys {
   return trustedKeys(known, disowningsOf(log, known, inVault).ids);
@@ -80,7 +83,7 @@ export type LogParts = {
   now: () => number;
 };
 
-/** @param append gives how a command ended, and throws where it could not be decided. */
+/** @param append gives the outcome of a command, and throws if the outcome is unknown. */
 type Recording = Pick<LogParts, 'file' | 'keys'> & {
   append: (command: Command) => Promise<Outcome>;
   /** Makes the id under which one change is recorded. */
@@ -92,8 +95,9 @@ type Recording = Pick<LogParts, 'file' | 'keys'> & {
 };
 
 /**
- * Tells the log what became of its keys. The vault remembers that until an event stands there; and where it has another
- * key than the one that signed before, that is such a change too. To be called before anything is signed.
+ * Records in the log the changes of its keys. The vault remembers each change until the log has its event. If the vault
+ * has another key than the one that signed before, that is recorded as a change too. Must be called before anything is
+ * signed.
  */
 export async function recordKeyChanges(recording: Recording): Promise<void> {
   await withLog(recording, async (db, log) => {
@@ -127,7 +131,7 @@ async function recordUntold(recording: Recording, log: LogReader): Promise<void>
   }
 }
 
-/** @returns whether it was recorded now: false where an event tells of it already. */
+/** @returns true if the change was recorded now; false if the log has its event already. */
 async function record({ append, nextId, upToDate }: Recording, log: LogReader, change: KeyChange): Promise<boolean> {
   for (;;) {
     await upToDate?.();
@@ -150,19 +154,20 @@ const lost = 'vault.db did not have the key that signed before';
 const older = 'vault.db is older than the log: its key had been replaced before';
 
 /**
- * Notes that another key signs than the one which did, though that was not replaced: the vault is another one.
+ * Notes that the key that signs is not the one that signed before, although that one was not replaced: the vault was
+ * replaced.
  *
- * @returns whether there is something for the log to be told.
+ * @returns whether there is a change to record in the log.
  */
 async function noteOtherKey({ keys, upToDate }: Recording, db: Sqlite, log: LogReader): Promise<boolean> {
   const { log: logId } = log.head();
   const { signer, signed } = await keys.current(logId);
-  // Another node may replace the key now: after this, the log here has the event of the one that was read.
+  // Another node may replace the key now. After this call, the log here has the event of the key that was read.
   if ((await keys.untold(logId)).length > 0) return true;
   await upToDate?.();
   const changes = readKeyEvents(log).map(({ change }) => change);
   const replaced = changes.findLast((change) => change.kind === 'replaced');
-  // Without an event, a key that has signed before is the first one, whatever stands in the log beside it.
+  // Without an event, a key that has signed before is the first key, whatever else is in the log.
   const before: NamedKey | null = replaced ? replaced.to : signed === null ? newestSigner(db, logId) : null;
   if (!before || before.id === signer.id) return false;
   const isFormer = changes.some((change) =>
@@ -196,9 +201,9 @@ function describe(change: KeyChange): string {
 }
 
 /**
- * All keys that a log has had, oldest first, as one snapshot of the log tells.
+ * All keys of a log, oldest first, by one snapshot of the log.
  *
- * @param current the key that signs now, where that is known; else the one that the log names last.
+ * @param current the key that signs now, if it is known; else the key that the log names last.
  */
 export function keyHistory(db: Sqlite, current: NamedKey | null): KeyRecord[] {
   return db.transaction(() => readHistory(db, current))();

@@ -9,7 +9,7 @@ import { readStamps, type TokenRow } from '../../../events/proof/stamps.ts';
 import type { Sqlite } from '../../../storage/sqlite.ts';
 
 /** The time at which a witness or authority saw the first `size` events of a log. */
-type Seen = { by: string; size: number; time: string };
+type Sighting = { by: string; size: number; time: string };
 
 /** The keys of trusted witnesses, and the root certificates of trusted time-stamp authorities. */
 export type Outsiders = { witnesses: readonly WitnessKey[]; trusted: readonly X509Certificate[] };
@@ -46,7 +46,7 @@ export async function vouchedFor(
 }
 
 function cosignedIn(checkpoints: readonly KeptCheckpoint[], witnesses: readonly WitnessKey[]): Vouched {
-  const seen: Seen[] = [];
+  const seen: Sighting[] = [];
   const unknown = new Set<string>();
   for (const { size, note } of checkpoints) {
     const parsed = parseNote(note);
@@ -62,7 +62,7 @@ function cosignedIn(checkpoints: readonly KeptCheckpoint[], witnesses: readonly 
   return { finding: null, notes: [...linesOf(seen), ...[...unknown].map(unknownLine)] };
 }
 
-/** @param notes those of the checkpoints, by size. */
+/** @param notes the notes of the checkpoints, by size. */
 async function stampedIn(
   notes: ReadonlyMap<number, string>,
   tokens: readonly TokenRow[],
@@ -70,8 +70,8 @@ async function stampedIn(
 ): Promise<Vouched> {
   if (tokens.length === 0) return { finding: null, notes: [] };
   const { isVouchedFor, readToken, TokenError } = await import('./time-stamp-tokens.ts');
-  const seen: Seen[] = [];
-  const unknown: Seen[] = [];
+  const seen: Sighting[] = [];
+  const unknown: Sighting[] = [];
   for (const { size, authority, token } of tokens) {
     try {
       const read = readToken(token);
@@ -98,8 +98,8 @@ export function ageOf(time: string): string {
   return age < 0 ? `${inWords(-age)} after now: one of the clocks is wrong` : `${inWords(age)} before now`;
 }
 
-function linesOf(seen: readonly Seen[]): string[] {
-  const newest = new Map<string, Seen & { count: number }>();
+function linesOf(seen: readonly Sighting[]): string[] {
+  const newest = new Map<string, Sighting & { count: number }>();
   for (const one of seen) {
     const before = newest.get(one.by);
     const isNewer = !before || one.time > before.time;

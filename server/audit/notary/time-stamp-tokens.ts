@@ -28,7 +28,7 @@ export type Token = {
   time: string;
   nonce: bigint | null;
   signer: X509Certificate;
-  /** Those that came along, the signer's among them. */
+  /** The certificates in the token, the signer's among them. */
   certificates: X509Certificate[];
 };
 
@@ -51,7 +51,7 @@ const hashes: Record<string, string> = {
   '2.16.840.1.101.3.4.2.3': 'sha512',
 };
 
-/** Signature algorithms, and the hash that each names; null: the one that is named beside it. */
+/** Signature algorithms, and the hash that each implies; null: the hash is named beside the algorithm. */
 const signatures: Record<string, { key: string; hash: string | null }> = {
   '1.2.840.113549.1.1.1': { key: 'rsa', hash: null },
   '1.2.840.113549.1.1.11': { key: 'rsa', hash: 'sha256' },
@@ -71,11 +71,11 @@ export class TokenError extends Error {
 }
 
 /**
- * Reads a time-stamp token and checks all of it but whether its maker is trusted: the signature over what it says (RFC
- * 5652, section 5.4), that the certificate is the one that the signature names (RFC 5816), is for nothing but time
- * stamps, and was valid then (RFC 3161, section 2.3).
+ * Reads a time-stamp token and checks all but whether its maker is trusted: the signature over its content (RFC 5652,
+ * section 5.4); and that the certificate is the one that the signature names (RFC 5816), is for time stamps alone, and
+ * was valid at the stated time (RFC 3161, section 2.3).
  *
- * @throws TokenError when it is not one, or does not fit.
+ * @throws TokenError if the bytes are not a token, or a check fails.
  */
 export function readToken(bytes: Uint8Array): Token {
   try {
@@ -238,8 +238,8 @@ function isValidAt({ validFromDate, validToDate }: X509Certificate, time: string
 }
 
 /**
- * Whether the certificate of a token leads up to one of those that are trusted: each issued by the next, by one that
- * may, and all valid at the stated time. Revocations and name constraints are not checked.
+ * Whether the certificate of a token leads up to a trusted certificate: each was issued by the next, which may issue
+ * certificates, and all were valid at the stated time. Revocations and name constraints are not checked.
  */
 export function isVouchedFor({ signer, certificates, time }: Token, trusted: readonly X509Certificate[]): boolean {
   const isTrusted = (one: X509Certificate) =>
@@ -258,7 +258,7 @@ export function isVouchedFor({ signer, certificates, time }: Token, trusted: rea
   return leads(signer, 0);
 }
 
-/** @param below how many issuers stand between the one and the certificate at the end. */
+/** @param below how many issuers are between this one and the certificate at the end. */
 function isIssuedBy(certificate: X509Certificate, issuer: X509Certificate, below: number): boolean {
   try {
     return certificate.checkIssued(issuer) && mayIssue(issuer, below) && certificate.verify(issuer.publicKey);

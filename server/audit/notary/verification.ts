@@ -5,6 +5,7 @@ import { headerOf } from '../../../events/facts/envelope.ts';
 import { type LogReader, readLog } from '../../../events/log/log-reader.ts';
 import { type KeptCheckpoint, readCheckpoints } from '../../../events/proof/checkpoints.ts';
 import { parseCheckpoint, parseNote } from '../../../events/proof/notes.ts';
+import type { TreeHead } from '../../../events/proof/proofs.ts';
 import type { KnownSeals } from '../../../events/proof/seals.ts';
 import type { Finding } from '../../../events/proof/seen-heads.ts';
 import { contradiction } from '../../../events/proof/seen-heads.ts';
@@ -17,124 +18,160 @@ import { openVault, withVault } from '../../../events/vault/vault.ts';
 import { logFile } from '../../../projections/tables/files.ts';
 import { openBlobStore } from '../../../storage/blob-store.ts';
 import type { Anchor, BlobSettings } from '../../../storage/blobs.ts';
-import { openDatabase } from '../../../storage/sqlite.ts';
+import { openDatabase, type Sqlite } from '../../../storage/sqlite.ts';
 import { isStoreFailure } from '../../http/store-refusals.ts';
-import { anchored, checkHandovers, checkInLog, misplaced, trustedKeys } from './checkpoint-checks.ts';
+import { anchored, checkHandovers, checkInLog, misplaced, type TrustedKeys, trustedKeys } from './checkpoint-checks.ts';
 import { type Disownings, disowningsOf, tellDisownings, trustedKeysOf } from './keys.ts';
 import { ageOf, type Outsiders, readVouched, type Vouchable, vouchedFor } from './outside.ts';
 
-/**
- * The result: the first finding, or null; `isPartial` where a part could not be checked, or nothing is signed. `last`
- * goes into the last line.
- */
-export type Verification = { finding: Finding | null; notes: string[]; last: string[]; isPartial: boolean };
+/** The result of a verification of checkpoints. */
+export type Verification = {
+  /** The first finding; null: the log is sound. */
+  finding: Finding | null;
+  notes: string[];
+  /** Parts of the last line. */
+  last: string[];
+  /** Whether a part could not be checked, or nothing is signed. */
+  isPartial: boolean;
+};
 
-/** So many are read at a time from a store. */
+/** How many checkpoints are read at a time from a store. */
 const atATime = 16;
 
-type Named = { name: string; size: number; note: string };
+type NamedCheckpoint = { name: string; size: number; note: string };
 
 type Options = {
   directory: string;
   blobs: BlobSettings;
   outsiders: Outsiders;
-  /** Of so many of the first events the last line tells how many are signed. */
+  /** The events that were verified: the last line says how many of the first ones are signed. */
   events: number;
 };
 
+/** The checkpoints that were compared with the log so far. */
+type Compared = {
+  counts: { sound: number; unknown: number; disowned: number };
+  /** The largest that is signed by a trusted key. */
+  signed: { size: number; keyId: string };
+  /** The notes of those whose key was given up. */
+  givenUp: Set<string>;
+};
+
 /**
- * Holds a log against the vault, whose key seals its head, and against all checkpoints that there are of it: what the
- * key has signed last, those that the log keeps, those that are anchored. One log for all of them means that they are
- * consistent with each other too.
+ * Compares a log with the vault, whose key seals its head, and with all checkpoints of it: what the key signed last,
+ * those in the log, and those that are anchored. If all belong to one log, they are consistent with each other too.
  */
-export async function verifyCheckpoints({ directory, blobs, outsiders, events }: Options): Promise<Verification> {
-  const db = openLogToRead(logFile(directory));
-  const notes: string[] = [];
-  const counts = { sound: 0, unknown: 0, disowned: 0 };
-  let signed = { size: 0, keyId: '' };
-  let isPartial = false;
-  const found = (finding: Finding): Verification => ({ finding, notes, last: [], isPartial });
+export async function verifyCheckpoints(options: Options): Promise<Verification> {
+  const db = openLogToRead(logFile(options.directory));
+  const found: Verification = { finding: null, notes: [], last: [], isPartial: false };
   try {
-    const log = readLog(db);
-    const head = log.head();
-    const { size, recordedAt } = head;
-    if (recordedAt !== '') notes.push(`the newest event is of ${recordedAt}, ${ageOf(recordedAt)}`);
-    const vault = join(directory, 'vault.db');
-    const keys = existsSync(vault) ? withVault(vault, (known, seals) => readKeys(log, known, seals)) : null;
-    if (!keys)
-      notes.push(
-        'there is no vault.db: it cannot be told by which key the checkpoints are signed, nor what wrote the events after the last',
-      );
-    const broken = keys && sealFinding(formatOf(db), head, keys.seals);
-    if (broken) return found(broken);
-    if (keys && formatOf(db) < 3)
-      notes.push(
-        `log.db has format ${formatOf(db)}, where nothing says who wrote it; the next start brings it to format ${logFormat}`,
-      );
-    const handover = checkHandovers(log);
-    if (handover !== null) return found(handover);
-    const disownings = keys?.disownings ?? disowningsOf(log, [], new Set());
-    notes.push(...tellDisownings(disownings), ...tellAcceptances(log));
-    if (disownings.untold.length > 0) isPartial = true;
-    const trust = trustedKeys(keys?.known ?? [], disownings.ids);
-    const trusted = trust.verifiers.map(({ key }) => key);
-    for (const head of keys?.signed ?? []) {
-      // A head signed since is not in the snapshot that is read.
-      const finding = contradiction(
-        { size: Math.max(size, log.head().size), rootAt: log.rootAt },
-        { name: 'the signing key', ...head },
-        () => log.signedHeads(trusted),
-      );
-      if (finding) return found(finding);
-    }
-    const givenUp = new Set<string>();
-    const look = async (checkpoints: AsyncIterable<Named> | Iterable<Named>): Promise<Finding | null> => {
-      for await (const { name, size, note } of checkpoints) {
-        const checked = checkInLog(log, trust, { name, note });
-        if ('finding' in checked) return checked.finding;
-        const wrong = misplaced(name, { size: sizeIn(note) }, size);
-        if (wrong !== null) return wrong;
-        const { verdict, keyId } = checked;
-        counts[verdict] += 1;
-        if (verdict === 'disowned') givenUp.add(note);
-        if (verdict === 'sound' && size > signed.size) signed = { size, keyId };
-      }
-      return null;
-    };
-    const vouched = readVouched(db);
-    const { checkpoints: rows } = vouched;
-    const inLog = await look(kept(rows));
-    if (inLog) return found(inLog);
-    const outside = await vouchedFor(without(vouched, givenUp), outsiders);
-    if (outside.finding) return found(outside.finding);
-    try {
-      const finding = await look(textsOf(blobs));
-      if (finding) return found(finding);
-    } catch (error) {
-      if (!isStoreFailure(error)) throw error;
-      isPartial = true;
-      notes.push(`the anchored checkpoints were not looked at: ${error.message}`);
-    }
-    notes.push(...tell(counts, keys !== null), ...outside.notes);
-    const last = [signedPart(signed, events)];
-    const newest = rows.at(-1);
-    const verdict = newest && checkInLog(log, trust, { name: '', note: newest.note });
-    if (newest && keys && verdict && 'verdict' in verdict && verdict.verdict === 'unknown')
-      last.push(
-        `the newest checkpoint in the log, of ${counted(newest.size, 'event')}, is signed by a key that vault.db does not know`,
-      );
-    return { finding: null, notes, last, isPartial: isPartial || (signed.size === 0 && (!keys || isOld(log))) };
+    const finding = await verifyIn(db, options, found);
+    return { ...found, finding };
   } finally {
     db.close();
   }
 }
 
+/** Adds to `found` all but the finding, which it returns. */
+async function verifyIn(db: Sqlite, options: Options, found: Verification): Promise<Finding | null> {
+  const { directory, blobs, outsiders, events } = options;
+  const { notes } = found;
+  const log = readLog(db);
+  const head = log.head();
+  if (head.recordedAt !== '') notes.push(`the newest event is of ${head.recordedAt}, ${ageOf(head.recordedAt)}`);
+  const vault = join(directory, 'vault.db');
+  const keys = existsSync(vault) ? withVault(vault, (known, seals) => readKeys(log, known, seals)) : null;
+  if (!keys)
+    notes.push(
+      'there is no vault.db: it cannot be told by which key the checkpoints are signed, nor what wrote the events after the last',
+    );
+  const broken = keys && sealFinding(formatOf(db), head, keys.seals);
+  if (broken) return broken;
+  if (keys && formatOf(db) < 3)
+    notes.push(
+      `log.db has format ${formatOf(db)}, where nothing says who wrote it; the next start brings it to format ${logFormat}`,
+    );
+  const handover = checkHandovers(log);
+  if (handover !== null) return handover;
+  const disownings = keys?.disownings ?? disowningsOf(log, [], new Set());
+  notes.push(...tellDisownings(disownings), ...tellAcceptances(log));
+  if (disownings.untold.length > 0) found.isPartial = true;
+  const trust = trustedKeys(keys?.known ?? [], disownings.ids);
+  const contradicted = keys && checkSigned(log, keys.signed, trust);
+  if (contradicted) return contradicted;
+
+  const compared: Compared = {
+    counts: { sound: 0, unknown: 0, disowned: 0 },
+    signed: { size: 0, keyId: '' },
+    givenUp: new Set(),
+  };
+  const compare = (checkpoints: AsyncIterable<NamedCheckpoint> | Iterable<NamedCheckpoint>) =>
+    compareWith({ log, trust }, checkpoints, compared);
+  const vouched = readVouched(db);
+  const inLog = await compare(kept(vouched.checkpoints));
+  if (inLog) return inLog;
+  const outside = await vouchedFor(without(vouched, compared.givenUp), outsiders);
+  if (outside.finding) return outside.finding;
+  try {
+    const finding = await compare(textsOf(blobs));
+    if (finding) return finding;
+  } catch (error) {
+    if (!isStoreFailure(error)) throw error;
+    found.isPartial = true;
+    notes.push(`the anchored checkpoints were not looked at: ${error.message}`);
+  }
+  notes.push(...tell(compared.counts, keys !== null), ...outside.notes);
+  found.last.push(signedPart(compared.signed, events));
+  const newest = vouched.checkpoints.at(-1);
+  if (newest && keys && isByUnknownKey(log, trust, newest))
+    found.last.push(
+      `the newest checkpoint in the log, of ${counted(newest.size, 'event')}, is signed by a key that vault.db does not know`,
+    );
+  if (compared.signed.size === 0 && (!keys || isOld(log))) found.isPartial = true;
+  return null;
+}
+
+/** Compares a log with the heads that its keys have signed, as the vault knows them. */
+function checkSigned(log: LogReader, heads: readonly TreeHead[], trust: TrustedKeys): Finding | null {
+  const trusted = trust.verifiers.map(({ key }) => key);
+  for (const signed of heads) {
+    // Read now: the key may have signed a head after the verification began.
+    const tree = { size: log.head().size, rootAt: log.rootAt };
+    const finding = contradiction(tree, { name: 'the signing key', ...signed }, () => log.signedHeads(trusted));
+    if (finding) return finding;
+  }
+  return null;
+}
+
+async function compareWith(
+  { log, trust }: { log: LogReader; trust: TrustedKeys },
+  checkpoints: AsyncIterable<NamedCheckpoint> | Iterable<NamedCheckpoint>,
+  compared: Compared,
+): Promise<Finding | null> {
+  for await (const { name, size, note } of checkpoints) {
+    const checked = checkInLog(log, trust, { name, note });
+    if ('finding' in checked) return checked.finding;
+    const wrong = misplaced(name, { size: sizeIn(note) }, size);
+    if (wrong !== null) return wrong;
+    const { verdict, keyId } = checked;
+    compared.counts[verdict] += 1;
+    if (verdict === 'disowned') compared.givenUp.add(note);
+    if (verdict === 'sound' && size > compared.signed.size) compared.signed = { size, keyId };
+  }
+  return null;
+}
+
+function isByUnknownKey(log: LogReader, trust: TrustedKeys, { note }: KeptCheckpoint): boolean {
+  const checked = checkInLog(log, trust, { name: '', note });
+  return 'verdict' in checked && checked.verdict === 'unknown';
+}
+
 /**
- * Gives up the key of a log that is not the one it signed any more, as the operator has accepted, and every key that
- * signed what is not true of it; the checkpoints of those leave the log. Nothing is done when nothing contradicts the
- * log. The vault remembers what was done until the log has been told.
+ * After the operator has accepted that a log lost events: gives up its key, and every key that signed something that is
+ * not true of the log any more, and deletes their checkpoints. Does nothing if nothing contradicts the log. The vault
+ * remembers what was done until the log records it.
  *
- * @returns what the operator should know, as lines.
+ * @returns the lines for the operator.
  */
 export async function disownContradicted(directory: string, blobs: BlobSettings, reason: string): Promise<string[]> {
   const db = openDatabase(logFile(directory), { durability: 'full' });
@@ -204,7 +241,7 @@ function readKeys(log: LogReader, keys: KnownKeys, seals: KnownSeals) {
   return { known, disownings, seals, signed: heads };
 }
 
-function* kept(rows: readonly KeptCheckpoint[]): Generator<Named> {
+function* kept(rows: readonly KeptCheckpoint[]): Generator<NamedCheckpoint> {
   for (const { size, note } of rows) yield { name: `the checkpoint of position ${size}`, size, note };
 }
 
@@ -223,9 +260,9 @@ function sizeIn(note: string): number {
 }
 
 /** All that are anchored, in order; a few are read at a time. */
-async function* textsOf(settings: BlobSettings): AsyncGenerator<Named> {
+async function* textsOf(settings: BlobSettings): AsyncGenerator<NamedCheckpoint> {
   const store = openBlobStore(settings);
-  const read = async (some: readonly Anchor[]): Promise<Named[]> =>
+  const read = async (some: readonly Anchor[]): Promise<NamedCheckpoint[]> =>
     Promise.all(
       some.map(async ({ name, read }) => {
         const note = await read();
@@ -246,7 +283,7 @@ async function* textsOf(settings: BlobSettings): AsyncGenerator<Named> {
   }
 }
 
-/** The keys of the log that signed a note, without those of witnesses. */
+/** The ids of the keys of the log that signed a note. Signatures of witnesses are left out. */
 function idsIn(note: string, logId: string): string[] {
   const signatures = parseNote(note)?.signatures ?? [];
   return signatures.filter(({ name }) => name === logId).map(({ id }) => id);

@@ -19,17 +19,17 @@ import { checkNote, misplaced, trustedKeys } from './checkpoint-checks.ts';
 import { disowningsOf } from './keys.ts';
 
 /** A log to go through. `percent`: how much of one core that may take. */
-export type Job = { file: string; known: Known; percent: number };
+export type Job = { file: string; known: VaultKnowledge; percent: number };
 
 /** Messages to the thread that checks logs. */
 export type VerifierOrder = { kind: 'look'; id: number; job: Job } | { kind: 'stop'; id: number };
 
 /**
- * The result of a job: the position up to which the log was checked, and what was found of it; or why it was not done.
- * `tables`: what was found of its claims and its read tables, where it is sound itself.
+ * The result of a job. `to`: the position up to which the log was checked; `trouble`: the finding about the log;
+ * `tables`: the finding about its claims and its read tables, which are checked if the log is sound.
  */
-export type Looked = { to: number; trouble: Trouble | null; tables: Finding | null };
-export type VerifierMessage = { id: number } & ({ looked: Looked } | { stopped: true } | { failure: string });
+export type JobResult = { to: number; trouble: Trouble | null; tables: Finding | null };
+export type VerifierMessage = { id: number } & ({ looked: JobResult } | { stopped: true } | { failure: string });
 
 const sliceMilliseconds = 5;
 
@@ -71,7 +71,7 @@ async function answer(id: number, job: Job, signal: AbortSignal): Promise<Verifi
 }
 
 /** Works for some milliseconds, then rests for as long as the share asks for. No read lasts longer than a step. */
-async function look({ file, known, percent }: Job, signal: AbortSignal): Promise<Looked | null> {
+async function look({ file, known, percent }: Job, signal: AbortSignal): Promise<JobResult | null> {
   if (signal.aborted) return null;
   // It goes round all day: to fetch them each time would cost more than they are worth. "annals verify" does.
   refuseOffloaded(segmentFolder(file));
@@ -103,26 +103,26 @@ async function look({ file, known, percent }: Job, signal: AbortSignal): Promise
 }
 
 /**
- * The vault's knowledge of a log: its keys, the ids of those that it says are disowned, the last head that its key has
- * signed, and the key that its head is sealed with.
+ * The vault's knowledge of a log: its keys, the ids of the disowned ones, the last head that its key has signed, and
+ * the key that seals its head.
  */
-type Known = {
+type VaultKnowledge = {
   keys: readonly KnownKey[];
   disowned: ReadonlySet<string>;
   signed: TreeHead | null;
   sealKey: string;
 };
 
-type Found = Pick<Looked, 'trouble' | 'tables'>;
+type JobFindings = Pick<JobResult, 'trouble' | 'tables'>;
 
-type Parts = { log: LogReader; known: Known; checks: TableChecks | null };
+type Parts = { log: LogReader; known: VaultKnowledge; checks: TableChecks | null };
 
 /**
- * Goes through a log in steps, and holds it against the checkpoints that it keeps, against what its key has signed, and
- * its head against the seal; then what follows from it. Each step is a read of its own, of some microseconds; it gives
- * the position that was reached.
+ * Goes through a log in steps: compares it with the checkpoints in it and with what its key has signed, and its head
+ * with the seal; then checks claims and read tables. Each step is a read of some microseconds, and yields the position
+ * that was reached.
  */
-function* lookThrough(db: Sqlite, { log, known, checks }: Parts): Generator<number, Found> {
+function* lookThrough(db: Sqlite, { log, known, checks }: Parts): Generator<number, JobFindings> {
   const { keys, disowned, signed, sealKey } = known;
   const { log: logId } = log.head();
   const trust = trustedKeys(keys, disowningsOf(log, keys, disowned).ids);
@@ -152,6 +152,6 @@ function* lookThrough(db: Sqlite, { log, known, checks }: Parts): Generator<numb
   }
 }
 
-function found(finding: Finding): Found {
+function found(finding: Finding): JobFindings {
   return { trouble: { finding, from: null, to: null }, tables: null };
 }

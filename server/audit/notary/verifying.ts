@@ -5,7 +5,7 @@ import { startThread } from '../../platform/threads.ts';
 import type { Altered, Verification } from '../../ports.ts';
 import type { AlteredNote } from './altered-note.ts';
 import type { LogParts } from './keys.ts';
-import type { Job, Looked, VerifierMessage, VerifierOrder } from './verifier-thread.ts';
+import type { Job, JobResult, VerifierMessage, VerifierOrder } from './verifier-thread.ts';
 
 /** Goes through the log again and again beside the service. */
 export type Verifying = {
@@ -29,7 +29,7 @@ type Options = LogParts & {
 
 const usual = { first: 10_000, between: 60_000 };
 const never = { first: 0, between: 0 };
-/** The thread ends after so long without a log to go through: it takes 15 MB, and starts in a tenth of a second. */
+/** The thread ends after this time without a log to go through: it takes 15 MB, and starts in a tenth of a second. */
 const restMilliseconds = 1000;
 
 const advice = 'no checkpoint is signed until "annals verify" finds it sound';
@@ -69,7 +69,7 @@ export function openVerifying(options: Options): Verifying {
     schedule(between);
   }
 
-  function conclude({ to, trouble, tables }: Looked): void {
+  function conclude({ to, trouble, tables }: JobResult): void {
     const at = new Date(now()).toISOString();
     const altered = alteredBy(trouble, tables, at);
     const isNew = altered !== null && altered.finding !== finding;
@@ -93,7 +93,7 @@ export function openVerifying(options: Options): Verifying {
   };
 }
 
-function alteredBy(trouble: Looked['trouble'], tables: Looked['tables'], at: string): Altered | null {
+function alteredBy(trouble: JobResult['trouble'], tables: JobResult['tables'], at: string): Altered | null {
   if (trouble) return { ...trouble, at, part: 'log' };
   return tables === null ? null : { finding: tables, from: null, to: null, at, part: 'tables' };
 }
@@ -105,12 +105,12 @@ function wordsOf({ finding, part }: Altered): string {
 /** The thread that goes through logs, seen from the main thread. One for all logs of a process. */
 type Verifier = {
   /** Goes through a log; null when it was stopped before its end. Rejects when that could not be done. */
-  look: (job: Job) => Promise<Looked | null>;
+  look: (job: Job) => Promise<JobResult | null>;
   /** Stops what this one has asked for; resolves when no file of it is open any more. */
   leave: () => Promise<void>;
 };
 
-type Waiting = PromiseWithResolvers<Looked | null>;
+type Waiting = PromiseWithResolvers<JobResult | null>;
 
 type Thread = { worker: Worker; waiting: Map<number, Waiting>; rest?: NodeJS.Timeout };
 
@@ -127,12 +127,12 @@ export function joinVerifier(): Verifier {
   let hasLeft = false;
   users += 1;
 
-  function look(job: Job): Promise<Looked | null> {
+  function look(job: Job): Promise<JobResult | null> {
     if (hasLeft) return Promise.resolve(null);
     newest += 1;
     const id = newest;
     const { worker, waiting } = start();
-    const answer = Promise.withResolvers<Looked | null>();
+    const answer = Promise.withResolvers<JobResult | null>();
     waiting.set(id, answer);
     own.set(id, answer.promise);
     worker.postMessage({ kind: 'look', id, job } satisfies VerifierOrder);

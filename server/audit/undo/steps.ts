@@ -13,7 +13,7 @@ import { currentOf } from '../../documents/write/current.ts';
 import { yieldToEventLoop } from '../../platform/yield.ts';
 
 /** The events that a bulk call has recorded in one stream: the versions that they made. */
-type Made = { stream: string; first: number; last: number };
+type ChangeRange = { stream: string; first: number; last: number };
 
 /**
  * The document of a bulk call: how it was before and after it, how it is today, and the version of its stream today.
@@ -29,8 +29,8 @@ export type Subject = {
 };
 
 /**
- * The way back for a document: delete it, restore this version, or give it these values again; null where others have
- * done away with what there was to undo.
+ * The step that undoes the change of a document: delete it, restore a version, or write former values; null if later
+ * changes have left nothing to undo.
  */
 export type Step =
   | { kind: 'delete' }
@@ -38,21 +38,20 @@ export type Step =
   | { kind: 'update'; values: JsonObject; past: { document: JsonObject; position: number } }
   | null;
 
-/** So many documents are named in a refusal. */
+/** How many documents a refusal names. */
 const mostNamed = 20;
 
 /**
  * The documents that a bulk call has changed, in their order, each with the step that undoes it.
  *
  * @param isForced documents may have changed since.
- * @throws DomainError `forbidden`; `too-large`; `conflict` naming the documents that have gone on since, or of which
- * too little is known.
+ * @throws DomainError `forbidden`; `too-large`; `conflict` naming the documents that were changed since, or of which
+ *   too little is known.
  */
 export async function stepsOf(
   app: App,
-  rights: AuditRights,
   headers: readonly Header[],
-  isForced: boolean,
+  { rights, isForced }: { rights: AuditRights; isForced: boolean },
 ): Promise<{ subject: Subject; step: Step }[]> {
   const steps: { subject: Subject; step: Step }[] = [];
   const moved: string[] = [];
@@ -77,8 +76,8 @@ export async function stepsOf(
 }
 
 /** A bulk call is about documents: any other event in it has no way back here. */
-function madeBy(headers: readonly Header[]): Made[] {
-  const found = new Map<string, Made>();
+function madeBy(headers: readonly Header[]): ChangeRange[] {
+  const found = new Map<string, ChangeRange>();
   for (const { stream, version, type } of headers) {
     if (!type.startsWith('document.')) throw new DomainError('conflict', `events of the type ${type} cannot be undone`);
     const made = found.get(stream);
@@ -103,7 +102,7 @@ function goneOn(moved: readonly string[]): DomainError {
 
 async function stepOf(
   app: App,
-  { stream, first, last }: Made,
+  { stream, first, last }: ChangeRange,
   version: number,
 ): Promise<{ subject: Subject; step: Step }> {
   const [category, id] = splitStream(stream);
@@ -116,7 +115,7 @@ async function stepOf(
   return { subject, step: wayBack(subject, after?.document ?? null) };
 }
 
-/** A state of a document; null where there was none. @throws DomainError `conflict` where it has been erased. */
+/** A state of a document; null if it did not exist. @throws DomainError `conflict` if it has been erased. */
 async function known(app: App, stream: string, version: number): Promise<Subject['before']> {
   const past = await pastOf(app, stream, { version });
   if (past?.isErased) throw new DomainError('conflict', `${nameOf(app, stream)} was erased: what it was is not known`);

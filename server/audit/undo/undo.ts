@@ -50,11 +50,11 @@ export function readUndo(body: unknown): Omit<Undoing, 'batch'> {
 type UndoCall = RouteCall & { h: ResponseToolkit; rights: AuditRights; body: unknown };
 
 /**
- * Undoes a bulk call, all of it or nothing, in a bulk call of its own: deletes what it created, restores what it
- * deleted, and gives changed fields the values from before. With `isDry`, tells what that would come to, without a hook
- * and without a trace.
+ * Undoes a bulk call in a new bulk call, all of it or nothing: deletes what it created, restores what it deleted, and
+ * gives changed fields their former values. With `isDry`, returns what that would do, without hooks, and records
+ * nothing.
  *
- * @throws DomainError as writes do; `not-found`; `conflict` where documents have gone on since, unless it is forced.
+ * @throws DomainError as writes do; `not-found`; `conflict` if documents were changed since, unless it is forced.
  */
 export async function undo(call: UndoCall, { batch, isForced, isDry }: Undoing): Promise<ResponseObject> {
   const { app, request, h, rights } = call;
@@ -79,7 +79,7 @@ export async function undo(call: UndoCall, { batch, isForced, isDry }: Undoing):
   }
 
   async function decide(): Promise<Decision[]> {
-    const entries = (await stepsOf(app, rights, headers, isForced)).map(entryOf);
+    const entries = (await stepsOf(app, headers, { rights, isForced })).map(entryOf);
     const restoring = entries.filter(isRestore);
     const others = entries.filter(({ step }) => step?.kind === 'delete' || step?.kind === 'update');
     const items = others.map(({ item }) => item);

@@ -9,12 +9,12 @@ import { isStoreFailure } from '../../http/store-refusals.ts';
 export type Discarding = { discard: (sha256: string) => void; close: () => void };
 
 /**
- * Creates the discarding of files. Files that come while the log is being read are looked for in one more reading, so
- * that a client cannot make the service read it over and over. Files that cannot be removed are left to `annals blobs
+ * Creates the discarding of files. Files that come while the log is being read wait for one more reading, so that a
+ * client cannot make the service read the log over and over. Files that cannot be removed are left to `annals blobs
  * gc`.
  *
- * @param erase removes those of the files that no event names, and no other upload has pinned: that one discards it in
- * turn.
+ * @param erase removes the files that no event names. A file that another upload has pinned is left: that upload
+ *   discards it.
  */
 export function createDiscarding(erase: (sha256: readonly string[]) => Promise<unknown>, log: Logger): Discarding {
   const waiting = new Set<string>();

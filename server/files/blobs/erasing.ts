@@ -12,10 +12,10 @@ const chunk = 2000;
 /** Questions of erasures about files. */
 export type FileErasing = {
   /**
-   * Removes files that no event names any more, and gives those that may be still there: an upload of the same bytes is
-   * under way, or the store does not let go of them, for the reason in `held`.
+   * Removes files that no event names any more. Gives those that may still be there: an upload of the same bytes is
+   * under way, or the store holds them, for the reason in `held`.
    *
-   * @throws BlobsUnavailableError when the store does not answer; BlobsRefusedError when it never will.
+   * @throws BlobsUnavailableError if the store does not answer; BlobsRefusedError if it never will.
    */
   erase: (sha256: readonly string[]) => Promise<{ left: string[]; held: BlobHeldError | null }>;
   /** Which of these files are named by events of other streams than these. */

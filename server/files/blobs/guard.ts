@@ -20,12 +20,12 @@ import { createReadiness } from './readiness.ts';
 import { blobSettingsOf, prepareIncoming, storeName } from './store.ts';
 
 /**
- * Keeps uploaded files from being stored where they may not be, and removed while they are needed; in the main thread.
+ * Decides in the main thread when files may be stored and removed: none in a store of another log, none that is needed.
  */
 export type BlobGuard = FileErasing & {
   /**
-   * The functions for a thread that answers requests. `release` is called when the thread is gone, and lets go of what
-   * it had pinned, once that cannot be named any more.
+   * The functions for a thread that answers requests. `release` is called when the thread has ended, and frees its pins
+   * as soon as no event can name the files any more.
    */
   join: () => Pins & { release: () => Promise<void> };
   /** The store itself, once it is ready. @throws BlobsUnavailableError, BlobsRefusedError */
@@ -48,10 +48,10 @@ type Options = {
 };
 
 /**
- * Makes the store ready, and opens what threads ask about it. A service that takes no files needs no store, unless it
- * was told of a bucket: then it is meant to be used.
+ * Prepares the store, and opens the functions for threads. A service without uploads needs no store, unless a bucket is
+ * configured: then the bucket is meant to be used.
  *
- * @throws BlobsRefusedError when the store will not work as it is configured.
+ * @throws BlobsRefusedError if the store will not work as it is configured.
  */
 export async function openBlobGuard(options: Options): Promise<BlobGuard> {
   const { settings, model, logId, writer, pins, isBrief, log, upToDate = async () => {} } = options;
@@ -93,7 +93,7 @@ export async function openBlobGuard(options: Options): Promise<BlobGuard> {
     join() {
       const { pin, unpin, release } = pins.hold();
       return {
-        // Every upload comes through here: nothing is stored where it may not be, nor removed.
+        // Every upload pins its file here, before it is stored or removed.
         async pin(sha256) {
           await asRefusal(ready(), storeRefusal);
           await pin(sha256);
@@ -104,7 +104,8 @@ export async function openBlobGuard(options: Options): Promise<BlobGuard> {
         collect: (candidates) =>
           asRefusal(collector(candidates), ({ message }) => new DomainError('unavailable', message)),
         async release() {
-          // The writer may record commands of a thread that has ended. Where that is unknown, its pins stay.
+          // The writer may still record commands of a thread that has ended. If that is unknown, the pins of the thread
+          // stay.
           if (await writer.settled()) await release();
         },
       };

@@ -29,11 +29,11 @@ export const maxSuspects = 200;
 export type Recorded = { lost: number; found: number; erased: number };
 
 /**
- * Looks for files in the store, and puts on record those that are not there and of which the log does not say so yet,
- * and those of which it does and that are there. The service looks itself before it appends, whatever the command says;
- * and records each once, however often a file is named.
+ * Records which files are lost: they are missing, and the log does not say so yet; and which are found: the log says
+ * that they are lost, and they are there. The service checks the store before it appends, whatever the command says,
+ * and records each file once.
  *
- * @throws DomainError `conflict` where another store is meant, `invalid` for what names no file.
+ * @throws DomainError `conflict` if another store is meant, `invalid` if a version names no file.
  */
 export async function recordLosses({ app, request }: StoreCall, { store, files, reason }: Suspects): Promise<Recorded> {
   const { events, blobs } = app;
@@ -64,7 +64,7 @@ export async function recordLosses({ app, request }: StoreCall, { store, files, 
   }
 }
 
-/** The SHA-256 of the file that a version names; null where that version is erased. */
+/** The SHA-256 of the file that a version names; null if the version is erased. */
 function namedBy(events: LogReader, file: FileAt, index: number): string | null {
   const event = eventOf(events, file);
   if (event?.body === null) return null;

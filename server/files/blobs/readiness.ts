@@ -25,7 +25,7 @@ type Options = {
 
 const usual = { patience: 5000, shortest: 2000, longest: 60_000 };
 
-/** Makes a store ready, and keeps from being used one that may be another log's. */
+/** Prepares a store, and refuses its use until it is known not to be the store of another log. */
 export function createReadiness({ prepare, log, milliseconds = usual }: Options): Readiness {
   const ready = once(prepare);
   const closing = new AbortController();

@@ -6,7 +6,7 @@ import { clearIncoming } from '../../../storage/incoming.ts';
 import { isDiskFull } from '../../../storage/sqlite.ts';
 import type { Settings } from '../../settings/settings.ts';
 
-/** Where uploads are kept: in the data directory, or in a bucket. */
+/** The place of uploads: a bucket, or the data directory. */
 export function blobSettingsOf({ data, bucket }: Pick<Settings, 'data' | 'bucket'>): BlobSettings {
   const directory = resolve(data);
   if (!bucket) return { kind: 'folder', folder: join(directory, 'blobs') };
@@ -14,7 +14,9 @@ export function blobSettingsOf({ data, bucket }: Pick<Settings, 'data' | 'bucket
   return { kind: 'bucket', incoming: join(directory, 'incoming'), bucket: name, ...reach };
 }
 
-/** Names a store in one way, under whatever address and path it is reached, for those that work on the same log. */
+/**
+ * The name of a store, the same for all processes that work on the same log, by whatever address or path they reach it.
+ */
 export function storeName(settings: BlobSettings): string {
   return settings.kind === 'folder' ? 'the folder "blobs" of the data directory' : `the bucket "${settings.bucket}"`;
 }

@@ -21,7 +21,7 @@ export type Holding = FileAt & { state: 'sound' | 'missing' | 'altered' };
 export type StoreVerdict = {
   /** The size of every file that was there, in bytes. */
   stored: ReadonlyMap<string, number>;
-  /** Those of them that no event names. */
+  /** The stored files that no event names. */
   unnamed: string[];
   /** How many files the versions of the log need. */
   needed: number;

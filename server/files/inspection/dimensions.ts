@@ -12,7 +12,7 @@ const unknown: Dimensions = { width: null, height: null };
 /** No format can say more than this. */
 const most = 2 ** 31 - 1;
 
-/** In which format a type is, as image-size calls it, and how many bytes may stand before its size. */
+/** The formats of a type, as image-size calls them, and how many bytes may precede the size. */
 const formats: Readonly<Record<string, { names: readonly string[]; bytes: number }>> = {
   'image/bmp': { names: ['bmp'], bytes: 64 },
   'image/gif': { names: ['gif'], bytes: 64 },
@@ -55,7 +55,7 @@ function formatDimensions(found: ReturnType<typeof imageSize>, names: readonly s
   return checked(orientation >= 5 && orientation <= 8 ? { width: height, height: width } : { width, height });
 }
 
-/** In memory of its own: image-size reads past the end of an array into what else is in the same memory. */
+/** Not in shared memory: image-size reads past the end of an array into the rest of its memory. */
 async function firstBytes(path: string, most: number): Promise<Buffer> {
   const file = await open(path);
   try {

@@ -3,8 +3,8 @@ type Box = { name: string; start: number; end: number };
 
 /**
  * Width and height of an AVIF or HEIC image as it is shown: of its primary item (not of a tile or thumbnail), cut to
- * its clean aperture and turned (ISO 23008-12). Null when the bytes do not hold them. image-size takes the largest of
- * all items, turns none, and reads the aperture wrong.
+ * its clean aperture and turned (ISO 23008-12). Null if the bytes do not hold them. image-size takes the largest of all
+ * items, turns none, and reads the aperture wrong.
  *
  * @throws RangeError for headers that point outside of the bytes.
  */
@@ -67,7 +67,7 @@ function* boxesIn(bytes: Buffer, start: number, end: number): Generator<Box, voi
   let at = start;
   while (at + 8 <= end) {
     const size = bytes.readUInt32BE(at);
-    // Those of more than 4 GiB, and those that reach to the end of a file, hold no metadata.
+    // A box of more than 4 GiB, or one that reaches to the end of the file, holds no metadata.
     if (size < 8 || at + size > end) return;
     yield { name: bytes.toString('latin1', at + 4, at + 8), start: at + 8, end: at + size };
     at += size;

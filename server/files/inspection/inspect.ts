@@ -16,7 +16,8 @@ export type Inspection = { mimeType: string; width: number | null; height: numbe
 /** Looks at a file on its way in. */
 export type Inspector = {
   /**
-   * Shown every chunk. @throws DomainError `too-large` as soon as it is, `invalid` on `file` for a type not allowed.
+   * Gets every chunk. @throws DomainError `too-large` as soon as the file is, `invalid` on `file` for a type not
+   * allowed.
    */
   look: (chunk: Buffer) => void | Promise<void>;
   /**

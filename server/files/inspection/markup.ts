@@ -31,7 +31,7 @@ export function markupOf(text: string): MarkupType | null {
   return prolog.hasComment || matches(htmlTag, text, prolog.end) ? 'text/html' : null;
 }
 
-/** The first tag of an SVG, `<svg …>`, at most so many characters of it; '' when it is not in the text. */
+/** The first tag of an SVG, `<svg …>`, at most `most` characters of it; '' if the text has no such tag. */
 export function svgTagOf(text: string, most: number): string {
   const { end } = readProlog(text);
   return matches(svgTag, text, end) ? text.slice(end, end + most) : '';
@@ -72,7 +72,7 @@ function skipBlanks(text: string, at: number): number {
   return blank.lastIndex;
 }
 
-/** The place behind an ending; that of the text when it does not come. */
+/** The index after an ending; the length of the text if it does not occur. */
 function after(text: string, ending: string, from: number): number {
   const at = text.indexOf(ending, from);
   return at < 0 ? text.length : at + ending.length;

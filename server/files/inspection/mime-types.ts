@@ -1,4 +1,4 @@
-/** Other names of a type: those that file-type gives or people write, and the one that we say. */
+/** Other names of a type, as file-type or people write them, and the name that we use. */
 const aliases: Readonly<Record<string, string>> = {
   'application/rar': 'application/vnd.rar',
   'application/x-pdf': 'application/pdf',

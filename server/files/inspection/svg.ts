@@ -19,8 +19,8 @@ const units: Readonly<Record<string, number>> = {
 };
 
 /**
- * Width and height of an SVG in CSS pixels: of its own size, or else its `viewBox`; NaN when neither says. Not by
- * image-size, which reads the whole text again for every `<svg` in it, and knows neither prefixes nor commas.
+ * Width and height of an SVG in CSS pixels: its size, or else its `viewBox`; NaN if it has neither. Not by image-size,
+ * which reads the whole text again for every `<svg` in it, and knows neither prefixes nor commas.
  */
 export function svgDimensions(text: string): { width: number; height: number } {
   const tag = svgTagOf(text, longestTag).replace(/^<[^\s/>]*/, '');

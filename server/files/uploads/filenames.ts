@@ -42,7 +42,7 @@ function onDisk(name: string): string {
   return filenamify(name, { replacement: '_', maxLength: Number.POSITIVE_INFINITY });
 }
 
-/** At most 255 bytes, the extension left as it is when it is one. */
+/** At most 255 bytes; a real extension is kept. */
 function cut(name: string): string {
   if (Buffer.byteLength(name) <= maxBytes) return name;
   const dot = name.lastIndexOf('.');
@@ -54,7 +54,7 @@ function cut(name: string): string {
   return firstBytes(base, maxBytes - Buffer.byteLength(extension)).replace(/[. ]+$/, '') + extension;
 }
 
-/** As many whole characters as people see them as fit in so many bytes. */
+/** As many whole graphemes as fit in `bytes` bytes. */
 function firstBytes(text: string, bytes: number): string {
   // Made here: at the start it would take 14 ms, and few names are long.
   const segmenter = new Intl.Segmenter('en', { granularity: 'grapheme' });

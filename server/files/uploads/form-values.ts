@@ -14,11 +14,11 @@ const textTypes: ReadonlySet<string> = new Set(['text', 'textarea']);
 const isRepeatable = (field: Field) => field.type === 'multiSelect' || field.hasMany === true;
 
 /**
- * Prepares how the texts of a form become a body as JSON has it. A text without the form of its field's type stays the
- * text it is, for the validator to refuse as it refuses all others; so do unknown names.
+ * Prepares the conversion of the texts of a form into a JSON body. A text that does not have the form of its field's
+ * type stays a text, which the validator then refuses; so do unknown names.
  *
- * @throws DomainError `invalid` naming every field that is given twice and is not a list, is not JSON where any JSON
- * may be, or holds whole numbers that JSON does not keep.
+ * @throws DomainError `invalid` naming every field that is given twice and is not a list, is not JSON although the
+ *   field takes any JSON, or holds whole numbers that JSON does not keep.
  */
 export function compileTexts(fields: readonly Field[]): (texts: Texts) => JsonObject {
   const byName = new Map(fields.map((field) => [field.name, field]));
@@ -41,7 +41,7 @@ export function compileTexts(fields: readonly Field[]): (texts: Texts) => JsonOb
       }
     }
     if (errors.length > 0) throw invalidFields(errors);
-    // Not by assignment: a name may be one that every object has.
+    // Not by assignment: a name may be that of a member which every object has, such as `__proto__`.
     return Object.fromEntries(values);
   };
 }
@@ -52,7 +52,7 @@ function readOneOfList(text: string): Json {
   return Array.isArray(value) ? value : [text];
 }
 
-/** Undefined for a text that is not JSON, where as a text it would be taken for a value. */
+/** Undefined for a text that is not JSON, if the field takes any JSON: it would take the text for a value. */
 function readOne(field: Field, text: string): Json | undefined {
   if (textTypes.has(field.type)) return text;
   if (text === '') return null;

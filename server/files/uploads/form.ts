@@ -36,7 +36,7 @@ export function longestForm(maxFileSize: number, maxTextBytes: number): number {
 /**
  * The boundary of a form by its content-type; null for other types.
  *
- * @throws DomainError `invalid` without one, or for one that cannot be.
+ * @throws DomainError `invalid` if it is missing or malformed.
  */
 export function boundaryOf(contentType: string): string | null {
   const [type = '', ...parameters] = contentType.split(';').map((part) => part.trim());
@@ -107,7 +107,7 @@ type Bounds = {
   around: (source: Source) => Source;
   /** Counts the bytes of a text. */
   text: (bytes: number) => void;
-  /** Counts those of a file, whose size is checked elsewhere. */
+  /** Counts the bytes of a file, whose size is checked elsewhere. */
   file: (bytes: number) => void;
 };
 

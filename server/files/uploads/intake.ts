@@ -9,7 +9,7 @@ import { boundaryOf, formType, longestForm, wrongType } from './form.ts';
 import { compileTexts } from './form-values.ts';
 import { type Received, receiveForm } from './receive.ts';
 
-/** How the bodies of a collection's writes come in: as JSON, and where its documents are files as forms too. */
+/** How a collection takes the bodies of writes: as JSON, and as forms too if its documents are files. */
 export type Intake = {
   /** The route options for it. */
   options: (operation: Operation) => Pick<RouteOptions, 'payload' | 'ext'>;
@@ -23,7 +23,11 @@ type Operation = 'create' | 'update';
 
 const jsonType = 'application/json';
 
-/** Prepares the intake of a collection; `admit` is asked where a body may be large. */
+/**
+ * Prepares the intake of a collection.
+ *
+ * @param admit is asked before a body that may be large.
+ */
 export function intakeOf(app: App, { upload, fields }: Collection, admit: Admit): Intake {
   const maxBytes = app.model.limits.body;
 
@@ -73,8 +77,8 @@ export function intakeOf(app: App, { upload, fields }: Collection, admit: Admit)
       const received = isForm
         ? await receiveForm({ app, request, options: upload, readTexts })
         : await readJson(request);
-      // A body may take hours: rules and hooks are told of the user as they are now, not as they were admitted. For a
-      // user whose sessions were ended meanwhile none runs, and nothing is kept.
+      // A body may take hours to arrive: rules and hooks get the user as of now, not as of the beginning. If the user's
+      // sessions have ended meanwhile, none runs, and nothing is kept.
       try {
         requireLiving(app, request);
       } catch (error) {

@@ -2,7 +2,9 @@ import { decodeExtended, parse } from 'content-disposition';
 import { DomainError } from '../../../config/errors.ts';
 import { joinChunks, utf8Text } from '../../platform/chunks.ts';
 
-/** The head of a part: its name, and its filename where it has one, which may be ''. `type` is in lower case. */
+/**
+ * The head of a part: its name, and its filename, which may be ''; null if it has no filename. `type` is in lower case.
+ */
 export type PartHead = { name: string; filename: string | null; type: string };
 
 /** A part as it arrives: `content` is the rest of it, and is to be read before the next part is asked for. */
@@ -85,8 +87,8 @@ function createReader(source: Source) {
 }
 
 /**
- * Where in `bytes` an end of them may be the beginning of `mark`, which begins with a line break; their length if
- * nowhere.
+ * The index in `bytes` from which on they may be the beginning of `mark`, which begins with a line break; their length
+ * if there is no such index.
  */
 function beginOf(mark: Buffer, bytes: Buffer): number {
   const from = Math.max(0, bytes.length - mark.length + 1);

@@ -22,9 +22,9 @@ export type Upload = {
   /** Holds the bytes and puts them into the store, once however often it is called. @throws BlobsUnavailableError. */
   keep: () => Promise<void>;
   /**
-   * Ends the upload, with the error that a write ended with, or null: the received file goes. Its bytes, if the write
-   * has kept them, are taken out of the store again only when it was refused; where it is not known whether it was
-   * recorded, they are held for as long as this process lives, and the next start knows.
+   * Ends the upload, with the error that a write ended with, or null. The received file is removed. If the write was
+   * refused, its bytes are removed from the store too. If it is unknown whether the write was recorded, the bytes stay
+   * pinned until this process ends; after the next start it is known.
    */
   release: (error: unknown) => Promise<void>;
 };
@@ -40,10 +40,10 @@ type Receiving = {
 };
 
 /**
- * Reads a form, its file into the folder of files that come in. The upload has to be released, whatever comes of it.
+ * Reads a form, and its file into the folder `incoming`. The upload must be released, however the write ends.
  *
- * @throws DomainError `invalid` or `too-large`; BlobsUnavailableError when there is no room for the file. Then nothing
- * of it is left.
+ * @throws DomainError `invalid` or `too-large`; BlobsUnavailableError if there is no disk space for the file. Then
+ *   nothing of it is left.
  */
 export async function receiveForm({ app, request, options, readTexts }: Receiving): Promise<Received> {
   const received: string[] = [];

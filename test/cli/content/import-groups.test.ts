@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import type { SentRow } from '../../../cli/content/kept-call.ts';
-import { type Done, openState } from '../../../cli/content/state.ts';
+import { type ImportedRow, openState } from '../../../cli/content/state.ts';
 import { useServiceHere } from '../../helpers/embedded.ts';
 import { runHere } from '../../helpers/in-process.ts';
 import { assertRecorded } from '../../helpers/recorded.ts';
@@ -235,7 +235,7 @@ describe('annals import in bulk calls', () => {
     assert.equal((await imported(file)).code, 0);
     const [head = '', line = ''] = readFileSync(record, 'utf8').split('\n');
     const state = openState(record, { log: JSON.parse(head).log, source: null }, true);
-    const sent: SentRow[] = JSON.parse(line).rows.map(({ id, ...row }: Done) => row);
+    const sent: SentRow[] = JSON.parse(line).rows.map(({ id, ...row }: ImportedRow) => row);
     const call = { path: '/api/collections/items/bulk', reason: 'imported by annals import', rows: sent };
     const begin = () =>
       state.begin({

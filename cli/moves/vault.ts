@@ -45,7 +45,7 @@ export function vaultOf(directory: string, logId: string, arrival: Arrival): Com
   };
 }
 
-/** Puts what the vault in PostgreSQL has in that of a data directory. */
+/** Copies the vault in PostgreSQL into the vault of a data directory. */
 export function takeVault(directory: string, log: { id: string; size: number }, { rows, isSeeded }: ReadVault): void {
   const own = rows.filter(({ table }) => !deliveryTables.includes(table));
   const deliveries = rows.filter(({ table }) => deliveryTables.includes(table));

@@ -16,12 +16,12 @@ import { codeOf } from '../../storage/errors.ts';
 import type { PostgresAddress } from '../../storage/postgres/connection.ts';
 import { privateFile } from '../../storage/private.ts';
 import type { Sqlite } from '../../storage/sqlite.ts';
-import { existingLog } from '../data.ts';
+import { existingLog } from '../data-directory.ts';
+import { holdingAny } from '../held-directory.ts';
 import { printLine } from '../terminal.ts';
-import { holdingAny } from '../writing.ts';
-import { takeVault } from './move-vault.ts';
+import { takeVault } from './vault.ts';
 
-/** Names the data directory that the log goes to, from before PostgreSQL is told of it until all is there. */
+/** The file with the token of a move out of PostgreSQL, from before PostgreSQL gets the token until all is here. */
 const leavingFile = (directory: string) => join(directory, 'leaving');
 
 const tries = 20;

@@ -18,7 +18,7 @@ import { openDatabase, type Sqlite } from '../storage/sqlite.ts';
 import { printError } from './terminal.ts';
 
 /** A data directory that a command holds alone, with its log and its vault open. */
-export type Opened = { directory: string; db: Sqlite; vault: Vault; noBackup: boolean };
+export type HeldDirectory = { directory: string; db: Sqlite; vault: Vault; noBackup: boolean };
 
 /** The path of the vault of a data directory. @throws StartError if it has none: a new vault would not know the log. */
 export function existingVault(directory: string): string {
@@ -70,7 +70,7 @@ export function readReason(text: string | undefined, why: string, before: readon
  * @throws BrokenLogError if it is empty, damaged, or not the log that the vault has sealed and its keys have signed.
  */
 export function openToWrite(
-  { directory, db, vault, noBackup }: Opened,
+  { directory, db, vault, noBackup }: HeldDirectory,
   ids: Ids,
   now: () => number,
 ): { log: SqliteLog; begin: () => void } {
@@ -95,8 +95,8 @@ export function openToWrite(
  * Records the changes of keys in their log. No other process may have it open for writing. The read tables do not have
  * the new events yet.
  */
-export async function tellOfKeys(
-  { directory, vault }: Pick<Opened, 'directory' | 'vault'>,
+export async function recordKeys(
+  { directory, vault }: Pick<HeldDirectory, 'directory' | 'vault'>,
   log: SqliteLog,
   ids: Ids,
 ): Promise<void> {
@@ -114,21 +114,25 @@ export async function tellOfKeys(
 }
 
 /** The settings of a data directory that is held. */
-type Held = Pick<Settings, 'data' | 'noBackup'>;
+type DirectorySettings = Pick<Settings, 'data' | 'noBackup'>;
 
 /**
  * Takes a data directory for a command that writes to it. @throws LockedError if another process has it; StartError.
  */
-export async function holding<T>(settings: Held, holder: string, run: (opened: Opened) => T | Promise<T>): Promise<T> {
+export async function holding<T>(
+  settings: DirectorySettings,
+  holder: string,
+  run: (opened: HeldDirectory) => T | Promise<T>,
+): Promise<T> {
   refuseReplica(resolve(settings.data), holder, 'it would record what no other node has');
   return await holdingAny(settings, holder, run);
 }
 
 /** The same, also of a replica. */
 export async function holdingAny<T>(
-  { data, noBackup }: Held,
+  { data, noBackup }: DirectorySettings,
   holder: string,
-  run: (opened: Opened) => T | Promise<T>,
+  run: (opened: HeldDirectory) => T | Promise<T>,
 ): Promise<T> {
   const directory = resolve(data);
   const vaultFile = existingVault(directory);

@@ -26,12 +26,12 @@ const beside = /\.db-(wal|shm|journal)$/;
 const ofTables = /^(read|search)-/;
 
 /**
- * Gives a data directory to be read. SQLite makes files beside a database to read it, and a check makes some too: if
- * nothing can be written to the directory, a temporary folder takes its place. That has links, and copies of the
- * databases that cannot be opened as they are, with their write-ahead logs.
+ * Gives a folder to read a data directory from. SQLite makes files beside a database to read it, and a check makes some
+ * too. If nothing can be written to the directory, the folder is a temporary one: it has links, and copies of the
+ * databases that cannot be opened in the directory, with their write-ahead logs.
  *
  * @param withTables whether the read tables are read as well.
- * @throws UnwritableError where there is no room for the copies.
+ * @throws UnwritableError if there is no disk space for the copies.
  */
 export function openReadable(data: string, withTables: boolean): Readable {
   const directory = resolve(data);
@@ -88,8 +88,8 @@ function allows(path: string, mode: number): boolean {
 }
 
 /**
- * Whether SQLite opens a file where it is, as it does beside a process that has it open. One that is damaged, or not
- * for this user, is for the command to tell of, if it needs it.
+ * Whether SQLite opens a file in its directory, as it does while another process has it open. True for a file that is
+ * damaged or that this user may not read: the command itself reports that, if it needs the file.
  */
 function opensAt(path: string): boolean {
   if (!allows(path, constants.R_OK)) return true;
@@ -113,7 +113,7 @@ function requireRoom(directory: string, folder: string, names: readonly string[]
   );
 }
 
-/** @throws UnwritableError where another process writes to the file meanwhile. */
+/** @throws UnwritableError if another process writes to the file meanwhile. */
 function copyDatabase(from: string, to: string): void {
   const before = stateOf(from);
   for (const end of ['', '-wal']) {

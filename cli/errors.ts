@@ -2,3 +2,8 @@
 export class CallError extends Error {
   override name = 'CallError';
 }
+
+/** Thrown when the user cancels. */
+export class Cancelled extends Error {
+  override name = 'Cancelled';
+}

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
-import { watchSources } from '../../cli/service/watching.ts';
+import { watchSources } from '../../cli/service/source-watch.ts';
 import type { Source } from '../../server/settings/modules.ts';
 import { eventually, useFolder } from '../helpers/shared.ts';
 

@@ -8,7 +8,10 @@ import { openHelpers } from '../server/writer/helpers.ts';
  * @param checkLog false: only whether the read tables equal a replay; true by default.
  * @param keys the verifier keys of the log, as {@link verifyDirectory} takes them; none by default.
  */
-export function verifyShown(directory: string, { checkLog = true, keys = [] as readonly string[] } = {}): Verdict {
+export function verifyWithProgress(
+  directory: string,
+  { checkLog = true, keys = [] as readonly string[] } = {},
+): Verdict {
   return verifyDirectory(directory, checkLog, {
     log: showProgress('reading the log'),
     replay: showProgress('replaying the log'),

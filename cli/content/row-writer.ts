@@ -9,7 +9,7 @@ import { uniqueFieldsOf } from './relations.ts';
 import type { Calls, SentFile } from './service.ts';
 
 /** The end of a row: what became of its document, and the id, which a dry run does not know. */
-export type Written = { outcome: 'created' | 'updated' | 'unchanged'; id: string | null };
+export type WriteResult = { outcome: 'created' | 'updated' | 'unchanged'; id: string | null };
 
 /** A row as it is written: its values with the ids of this service, and an idempotency key. */
 export type ToWrite = { values: JsonObject; source: JsonObject; key: string };
@@ -27,8 +27,8 @@ export type Writing = {
   findFile: FindFile;
 };
 
-/** Gives the function that writes a row. It throws a RowError for one that is refused. */
-export function rowWriter(writing: Writing): (row: ToWrite) => Promise<Written> {
+/** Gives the function that writes a row. The function throws a RowError if the row is refused. */
+export function rowWriter(writing: Writing): (row: ToWrite) => Promise<WriteResult> {
   const { calls, collection, upsert, isDryRun, reason } = writing;
   const { slug } = collection;
   const path = `/api/collections/${slug}`;
@@ -42,10 +42,10 @@ export function rowWriter(writing: Writing): (row: ToWrite) => Promise<Written> 
     return before ? update(before, body, file) : create(body, file, key);
   };
 
-  async function create(body: JsonObject, file: SentFile | null, key: string): Promise<Written> {
+  async function create(body: JsonObject, file: SentFile | null, key: string): Promise<WriteResult> {
     const sent = { method: 'POST', path, body, key, reason, ...(file ? { file } : {}) } as const;
     const { id } = documentIn(await calls.ask(sent));
-    // A form cannot say that a field has no value, and one that is left out gets its default.
+    // A form cannot say that a field has no value, and a field that is left out gets its default.
     const cleared = file ? nullsWithDefault(collection, body) : {};
     if (Object.keys(cleared).length > 0) {
       await writeChange(writing, { path: `${path}/${id}`, values: cleared });
@@ -53,7 +53,7 @@ export function rowWriter(writing: Writing): (row: ToWrite) => Promise<Written> 
     return { outcome: 'created', id };
   }
 
-  async function update(before: JsonDocument, body: JsonObject, file: SentFile | null): Promise<Written> {
+  async function update(before: JsonDocument, body: JsonObject, file: SentFile | null): Promise<WriteResult> {
     const { id } = before;
     const target = { method: 'PATCH', path: `${path}/${id}`, reason } as const;
     const changed = documentIn(await calls.ask({ ...target, body }));
@@ -108,7 +108,7 @@ function nullsWithDefault({ fields }: Collection, body: JsonObject): JsonObject 
 type ToCheck = { body: JsonObject; file: SentFile | null; before: JsonDocument | null; validator: Validator };
 
 /** As far as a write can be foreseen: the form of the values, and unique values that other documents have. */
-async function check({ calls, collection }: Writing, { body, file, before, validator }: ToCheck): Promise<Written> {
+async function check({ calls, collection }: Writing, { body, file, before, validator }: ToCheck): Promise<WriteResult> {
   if (collection.upload && !file && !before) throw new RowError('file is missing');
   if (file && collection.upload && file.size > collection.upload.maxFileSize) {
     throw new RowError(`file has ${file.size} bytes, and at most ${collection.upload.maxFileSize} are allowed`);

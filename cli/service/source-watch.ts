@@ -4,24 +4,23 @@ import { fileURLToPath } from 'node:url';
 import type { Sources } from '../../server/settings/modules.ts';
 
 /** The modules that were read last. `isWrong`: they do not make a configuration, so another file may be missing. */
-export type Seen = { sources: Sources; isWrong: boolean };
+export type ReadSources = { sources: Sources; isWrong: boolean };
 
-/** The texts of files, by their paths; null for one that is missing. */
+/** The texts of files, by their paths; null for a missing file. */
 export type Texts = ReadonlyMap<string, Buffer | null>;
 
 /** An editor writes a file in several steps. */
 const settleMilliseconds = 100;
 
 /**
- * Watches the files of a configuration by their folders, for editors replace files. Calls `run` when the text of one is
- * another than the one that was read, from the beginning on, since it may have been saved before that; when a call is
- * over, the next one may follow. Each text is told of once: one that cannot be read, as with a syntax error, stays
- * another one.
+ * Watches the files of a configuration, by their folders, since editors replace files. Calls `run` when the text of a
+ * file differs from the text that was read; also at once, for a file that was saved before the watch began. When a call
+ * is over, the next one may follow. Each text leads to one call, also if it cannot be read because of a syntax error.
  *
  * @param looked the texts of the files before the last attempt to read them.
  * @returns ends the watch.
  */
-export function watchSources(seen: () => Seen, run: () => Promise<void>, looked: Texts = new Map()): () => void {
+export function watchSources(seen: () => ReadSources, run: () => Promise<void>, looked: Texts = new Map()): () => void {
   const watchers = new Map<string, FSWatcher>();
   let told = looked;
   let isRunning = false;
@@ -79,7 +78,7 @@ export function watchSources(seen: () => Seen, run: () => Promise<void>, looked:
 
 type File = [path: string, text: string | Uint8Array];
 
-function filesOf({ sources }: Pick<Seen, 'sources'>): File[] {
+function filesOf({ sources }: Pick<ReadSources, 'sources'>): File[] {
   return [...sources].map(([address, { source }]) => [fileURLToPath(address), source]);
 }
 
